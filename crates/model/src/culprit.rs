@@ -1,0 +1,54 @@
+//! Whose fault an error is. Every error that reaches a user names one.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The one to blame, and so the place where the remedy is applied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
+pub enum Culprit {
+    /// The gateway of this name.
+    Gateway(String),
+    /// The origin behind the gateway.
+    Upstream,
+    /// The load engine.
+    Engine,
+    /// The machine: what is installed, what is allowed, what else runs.
+    Environment,
+    /// A file that the user wrote.
+    File {
+        /// The file, as the user named it.
+        path: PathBuf,
+        /// Line, from 1, where one is known.
+        line: Option<usize>,
+    },
+}
+
+impl fmt::Display for Culprit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gateway(name) => write!(f, "gateway {name}"),
+            Self::Upstream => f.write_str("upstream"),
+            Self::Engine => f.write_str("engine"),
+            Self::Environment => f.write_str("environment"),
+            Self::File { path, line: Some(line) } => write!(f, "{}:{line}", path.display()),
+            Self::File { path, line: None } => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_culprit_is_named_as_a_person_would() {
+        assert_eq!(Culprit::Gateway("nginx".into()).to_string(), "gateway nginx");
+        let file = |line| Culprit::File { path: "mine/gateway.yaml".into(), line };
+        assert_eq!(file(Some(7)).to_string(), "mine/gateway.yaml:7");
+        assert_eq!(file(None).to_string(), "mine/gateway.yaml");
+    }
+}

@@ -1,0 +1,153 @@
+//! Mistakes in a file: where each one is, what is wrong, and what to write instead.
+
+use std::fmt;
+use std::ops::Range;
+
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, ThemeCharacters, ThemeStyles};
+use serde::Serialize;
+
+/// A mistake before its line is known: the parser's own currency.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    /// Bytes of the text.
+    pub span: Range<usize>,
+    pub message: String,
+    pub help: String,
+}
+
+impl Problem {
+    pub(crate) fn new(span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { span, message: message.into(), help: help.into() }
+    }
+}
+
+/// One mistake in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// The file as the user named it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// First byte of the culprit in the text.
+    pub offset: usize,
+    /// Bytes of the culprit, all on its line; 0 where something is missing at the end of a line.
+    pub length: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub help: String,
+}
+
+impl Diagnostic {
+    fn locate(file: &str, text: &str, problem: Problem) -> Self {
+        let start = floor_char_boundary(text, problem.span.start);
+        let end = floor_char_boundary(text, problem.span.end).max(start);
+        let first_line = text[start..end].lines().next().unwrap_or("").trim_end();
+        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        Self {
+            file: file.into(),
+            line: text[..start].matches('\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+            offset: start,
+            length: first_line.len(),
+            message: problem.message,
+            help: problem.help,
+        }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    /// One line, as compilers write it for editors: `FILE:LINE:COLUMN: MESSAGE; HELP`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: {}; {}", self.file, self.line, self.column, self.message, self.help)
+    }
+}
+
+/// The last character boundary at or before `index`, inside the text.
+fn floor_char_boundary(text: &str, index: usize) -> usize {
+    let mut index = index.min(text.len());
+    while !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
+}
+
+/// Every mistake of one file, in the order of its lines. Never empty.
+#[derive(Clone, Debug)]
+pub struct Diagnostics {
+    file: String,
+    text: String,
+    all: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    pub(crate) fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
+        problems.sort_by_key(|problem| problem.span.start);
+        let all = problems.into_iter().map(|problem| Diagnostic::locate(file, text, problem)).collect();
+        Self { file: file.into(), text: text.into(), all }
+    }
+
+    /// The mistakes, in the order of their lines.
+    pub fn all(&self) -> &[Diagnostic] {
+        &self.all
+    }
+
+    /// All mistakes with their lines, carets and remedies, wrapped at `width` columns.
+    pub fn render(&self, color: bool, width: usize) -> String {
+        let styles = if color { ThemeStyles::ansi() } else { ThemeStyles::none() };
+        let characters = ThemeCharacters { underline: '^', ..ThemeCharacters::unicode() };
+        let handler = GraphicalReportHandler::new_themed(GraphicalTheme { characters, styles })
+            .with_width(width)
+            .with_links(false);
+        let mut out = String::new();
+        for diagnostic in &self.all {
+            let source = NamedSource::new(&self.file, self.text.clone());
+            // Writing to a string fails only if a formatter says so; the one-line form is then still true.
+            if handler.render_report(&mut out, &Snippet { diagnostic, source }).is_err() {
+                out.push_str(&format!("{diagnostic}\n"));
+            }
+        }
+        out + &format!("{self}\n")
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mistakes = if self.all.len() == 1 { "mistake" } else { "mistakes" };
+        write!(f, "{}: {} {mistakes}", self.file, self.all.len())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+/// A diagnostic together with its text, as miette wants it.
+#[derive(Debug)]
+struct Snippet<'a> {
+    diagnostic: &'a Diagnostic,
+    source: NamedSource<String>,
+}
+
+impl fmt::Display for Snippet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.diagnostic.message)
+    }
+}
+
+impl std::error::Error for Snippet<'_> {}
+
+impl miette::Diagnostic for Snippet<'_> {
+    fn help(&self) -> Option<Box<dyn fmt::Display + '_>> {
+        Some(Box::new(&self.diagnostic.help))
+    }
+
+    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
+        Some(&self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let Diagnostic { offset, length, .. } = *self.diagnostic;
+        Some(Box::new(std::iter::once(LabeledSpan::new(None, offset, length))))
+    }
+}

@@ -1,0 +1,239 @@
+//! The contract of a gateway folder: what its `gateway.yaml` says, and the one versioned input model
+//! that its templates are rendered from.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Span;
+use crate::scenario::{Consumer, Policy};
+
+/// The version of [`GatewayInput`] that this program renders.
+pub const CONTRACT_VERSION: u32 = 1;
+
+/// A `gateway.yaml`. Every string of `check`, `start` and `actions` is a template over the same
+/// input as the files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GatewayFolder {
+    /// The gateway's name: lower case, digits and hyphens.
+    #[schemars(schema_with = "crate::words::name")]
+    pub gateway: String,
+    /// The version of the input model its templates were written for.
+    pub contract: u32,
+    /// The name people know.
+    pub title: String,
+    /// Where it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub homepage: Option<String>,
+    /// The program.
+    pub binary: Binary,
+    /// How it is installed.
+    #[serde(default)]
+    pub install: Install,
+    /// Templates of the folder and the files they become in the trial's working folder.
+    #[serde(default)]
+    pub files: Vec<TemplateFile>,
+    /// A command that checks the configuration and exits non-zero with a reason on stderr.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub check: Vec<String>,
+    /// The command that starts it in the foreground.
+    #[schemars(length(min = 1))]
+    pub start: Vec<String>,
+    /// Environment variables of `check` and `start`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// How it is seen to be ready.
+    #[serde(default)]
+    pub ready: Ready,
+    /// How it is ended.
+    #[serde(default)]
+    pub stop: Stop,
+    /// The policies it has, and by what means. A policy not named here is *not supported*.
+    #[serde(default)]
+    pub policies: BTreeMap<String, Support>,
+    /// Commands that change a running gateway: `reload`, and what later scenarios name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub actions: BTreeMap<String, Action>,
+    /// What a reader must know to compare it with others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// How the program is found and asked for its version.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Binary {
+    /// Names looked up on PATH, or absolute paths; the first that exists is taken. `gatebench` names
+    /// the running program itself.
+    #[schemars(length(min = 1))]
+    pub names: Vec<String>,
+    /// Arguments that make it print its version.
+    pub version_args: Vec<String>,
+    /// Regular expression over what it prints; group 1 is the version.
+    pub version_pattern: String,
+}
+
+/// How to install it; shown to users, used by the project's scripts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Install {
+    /// Debian packages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub apt: Vec<String>,
+    /// Anything else, in words or as a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<String>,
+}
+
+/// A template and the file it becomes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TemplateFile {
+    /// File in the folder (minijinja).
+    pub template: String,
+    /// File in the working folder.
+    pub to: String,
+}
+
+/// Readiness: the listener belongs to the started processes and answers a request with any status
+/// but 502, 503 and 504.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ready {
+    /// How long it may take.
+    #[serde(default = "ready_timeout")]
+    pub timeout: Span,
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self { timeout: ready_timeout() }
+    }
+}
+
+fn ready_timeout() -> Span {
+    Span::from_millis(10_000)
+}
+
+/// A signal, then SIGKILL.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// The signal that asks it to stop.
+    #[serde(default = "term")]
+    #[schemars(schema_with = "crate::words::signal")]
+    pub signal: String,
+    /// After this long it is killed.
+    #[serde(default = "stop_timeout")]
+    pub timeout: Span,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self { signal: term(), timeout: stop_timeout() }
+    }
+}
+
+fn term() -> String {
+    "TERM".into()
+}
+
+fn stop_timeout() -> Span {
+    Span::from_millis(3_000)
+}
+
+/// By what means a policy is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Support {
+    /// A feature or a directive of the gateway.
+    Native,
+    /// A script in a language that the vendor ships.
+    Script,
+}
+
+/// Something done to a running gateway.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// A signal to the main process.
+    Signal(#[schemars(schema_with = "crate::words::signal")] String),
+    /// A command.
+    Command(Vec<String>),
+}
+
+/// What templates are rendered from: contract version 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GatewayInput {
+    /// Always [`CONTRACT_VERSION`].
+    pub contract: u32,
+    /// The program found, absolute.
+    pub binary: String,
+    /// The trial's working folder, absolute; everything the gateway writes goes there.
+    pub work: String,
+    /// Worker processes or threads.
+    pub workers: u32,
+    /// Cores it runs on.
+    pub cores: Vec<usize>,
+    /// Where clients connect.
+    pub listeners: Vec<Listener>,
+    /// Path prefixes, longest first.
+    pub routes: Vec<InputRoute>,
+    /// Who may call.
+    pub consumers: Vec<Consumer>,
+    /// Origins.
+    pub upstreams: Vec<Upstream>,
+    /// Whether each request is logged.
+    pub access_log: bool,
+}
+
+/// An address that clients connect to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Listener {
+    /// Unique name.
+    pub name: String,
+    /// IP address.
+    pub address: String,
+    /// TCP port, never 0.
+    pub port: u16,
+}
+
+/// A route of the input model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InputRoute {
+    /// Unique name.
+    pub name: String,
+    /// Path prefix.
+    pub path: String,
+    /// Whether the prefix is removed.
+    pub strip_path: bool,
+    /// Name of the upstream.
+    pub upstream: String,
+    /// The ordered chain; in templates each entry is a map with one key, as in
+    /// `{% for policy in route.policies %}{% if policy.api_key %}`.
+    pub policies: Vec<Policy>,
+}
+
+/// An upstream of the input model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Upstream {
+    /// Unique name.
+    pub name: String,
+    /// Idle connections kept open.
+    pub keepalive: u32,
+    /// Where it listens.
+    pub targets: Vec<Target>,
+}
+
+/// One address of an upstream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// IP address.
+    pub address: String,
+    /// TCP port.
+    pub port: u16,
+    /// Relative share.
+    pub weight: u32,
+}

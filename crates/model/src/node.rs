@@ -1,0 +1,107 @@
+//! A YAML document with the place of every key and value.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+/// A value and its bytes in the text.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub span: Range<usize>,
+    pub data: Data,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(crate) enum Data {
+    Null,
+    Bool(bool),
+    Integer(i64),
+    /// Always finite.
+    Float(f64),
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+}
+
+/// A key, its place and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub key_span: Range<usize>,
+    pub value: Node,
+}
+
+impl Node {
+    /// The entry under a key of a mapping.
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries().iter().find(|entry| entry.key == key)
+    }
+
+    /// The value under a key of a mapping.
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        self.entry(key).map(|entry| &entry.value)
+    }
+
+    /// The entries of a mapping, else none.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        match &self.data {
+            Data::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The items of a list, else none.
+    pub(crate) fn items(&self) -> &[Node] {
+        match &self.data {
+            Data::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The items of the list under a key, else none.
+    pub(crate) fn list(&self, key: &str) -> &[Node] {
+        self.get(key).map_or(&[], Node::items)
+    }
+
+    /// The text, if it is text.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.data {
+            Data::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one.
+    pub(crate) fn number(&self) -> Option<f64> {
+        match self.data {
+            Data::Integer(integer) => Some(integer as f64),
+            Data::Float(float) => Some(float),
+            _ => None,
+        }
+    }
+
+    /// Where a caret goes that means the whole value: a mapping is pointed at by its first key.
+    pub(crate) fn head(&self) -> Range<usize> {
+        match &self.data {
+            Data::Map(entries) => entries.first().map_or(self.span.clone(), |first| first.key_span.clone()),
+            Data::List(items) => items.first().map_or(self.span.clone(), Node::head),
+            _ => self.span.clone(),
+        }
+    }
+
+    /// The same as JSON.
+    pub(crate) fn to_json(&self) -> Value {
+        match &self.data {
+            Data::Null => Value::Null,
+            Data::Bool(flag) => (*flag).into(),
+            Data::Integer(integer) => (*integer).into(),
+            Data::Float(float) => (*float).into(),
+            Data::Text(text) => text.as_str().into(),
+            Data::List(items) => items.iter().map(Node::to_json).collect(),
+            Data::Map(entries) => {
+                Value::Object(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect())
+            }
+        }
+    }
+}

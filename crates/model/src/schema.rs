@@ -1,0 +1,110 @@
+//! The published JSON Schemas, generated from the types, so that editors and the parser agree.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{Schema, schema_for};
+
+use crate::{GatewayFolder, GatewayInput, LoadProfile, Plan, Scenario, Suite};
+
+/// The kinds of files that users write or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    /// A scenario file.
+    Scenario,
+    /// A load profile file.
+    Load,
+    /// A suite file.
+    Suite,
+    /// The `gateway.yaml` of a gateway folder.
+    Gateway,
+    /// What the templates of a gateway folder are rendered from.
+    GatewayInput,
+    /// The plan of a run, as `--dry-run` and the manifest show it.
+    Plan,
+}
+
+impl FileKind {
+    /// All kinds, in the order in which they are listed.
+    pub const ALL: [Self; 6] =
+        [Self::Scenario, Self::Load, Self::Suite, Self::Gateway, Self::GatewayInput, Self::Plan];
+
+    /// The word on the command line, as in `gatebench schema scenario`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scenario => "scenario",
+            Self::Load => "load",
+            Self::Suite => "suite",
+            Self::Gateway => "gateway",
+            Self::GatewayInput => "gateway-input",
+            Self::Plan => "plan",
+        }
+    }
+
+    /// What it is called in a sentence.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Scenario => "scenario",
+            Self::Load => "load profile",
+            Self::Suite => "suite",
+            Self::Gateway => "gateway folder",
+            Self::GatewayInput => "input of a gateway's templates",
+            Self::Plan => "plan",
+        }
+    }
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for FileKind {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word).ok_or_else(|| {
+            let words: Vec<_> = Self::ALL.iter().map(|kind| kind.as_str()).collect();
+            format!("there is no schema '{word}': the words are {}", words.join(", "))
+        })
+    }
+}
+
+/// The JSON Schema (draft 2020-12) of a kind of file.
+pub fn schema(kind: FileKind) -> serde_json::Value {
+    let mut schema: Schema = match kind {
+        FileKind::Scenario => schema_for!(Scenario),
+        FileKind::Load => schema_for!(LoadProfile),
+        FileKind::Suite => schema_for!(Suite),
+        FileKind::Gateway => schema_for!(GatewayFolder),
+        FileKind::GatewayInput => schema_for!(GatewayInput),
+        FileKind::Plan => schema_for!(Plan),
+    };
+    schema.insert("title".into(), format!("gatebench {}", kind.title()).into());
+    schema.into()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_schema_is_a_valid_schema_and_has_a_word() {
+        for kind in FileKind::ALL {
+            assert_eq!(kind.as_str().parse(), Ok(kind));
+            let schema = schema(kind);
+            assert!(jsonschema::meta::is_valid(&schema), "{kind}");
+            jsonschema::validator_for(&schema).unwrap();
+        }
+        assert!("scenari".parse::<FileKind>().unwrap_err().contains("scenario, load"));
+    }
+
+    #[test]
+    fn dump() {
+        for kind in FileKind::ALL {
+            println!("{}", serde_json::to_string_pretty(&schema(kind)).unwrap());
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Durations as users write them: `250ms`, `10s`, `5m`, `24h`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A duration written as a number with a unit of `us`, `ms`, `s`, `m` or `h`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span(pub Duration);
+
+/// The units, longest suffix first so that `ms` is not read as `s`.
+const UNITS: [(&str, u64); 5] = [
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+impl Span {
+    /// The `format` of durations in the JSON Schemas; it adds to the pattern that they are shorter
+    /// than a year.
+    pub(crate) const FORMAT: &str = "gatebench-duration";
+
+    /// Whole nanoseconds.
+    pub fn as_nanos(self) -> u64 {
+        u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Seconds with their fraction.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0.as_secs_f64()
+    }
+
+    /// A span of whole milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(Duration::from_millis(millis))
+    }
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let remedy = || format!("'{text}' is not a duration: write a number and a unit, as in 250ms, 10s, 5m or 24h");
+        let (unit, nanos) = UNITS
+            .iter()
+            .find(|(unit, _)| {
+                text.strip_suffix(unit).is_some_and(|head| head.ends_with(|c: char| c.is_ascii_digit()))
+            })
+            .ok_or_else(remedy)?;
+        let number: f64 = text.trim_end_matches(unit).parse().map_err(|_| remedy())?;
+        let total = number * *nanos as f64;
+        // A year bounds every duration a bench can mean, and keeps the arithmetic exact in f64.
+        if !(0.0..=3.2e16).contains(&total) {
+            return Err(format!("'{text}' is longer than a year"));
+        }
+        Ok(Self(Duration::from_nanos(total.round() as u64)))
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.as_nanos();
+        let (unit, size) = UNITS
+            .iter()
+            .rev()
+            .find(|(_, size)| nanos >= *size && nanos % size == 0)
+            .unwrap_or(&UNITS[0]);
+        if nanos == 0 { f.write_str("0s") } else { write!(f, "{}{unit}", nanos as f64 / *size as f64) }
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Span {
+    fn schema_name() -> Cow<'static, str> {
+        "Span".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": "^[0-9]+(\\.[0-9]+)?(us|ms|s|m|h)$",
+            "patternErrorMessage": "write a number and a unit, as in 250ms, 10s, 5m or 24h",
+            "format": Self::FORMAT,
+            "description": "A duration: 250ms, 10s, 5m, 24h"
+        })
+    }
+}

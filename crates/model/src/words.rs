@@ -1,0 +1,55 @@
+//! Schemas of the small words that files are made of. `patternErrorMessage` is what editors show,
+//! and what [`parse`](crate::parse) prints, where a word has the wrong form.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+/// A name: lower case, digits and hyphens, so that it can be a file name and a word on a command line.
+pub(crate) fn name(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^[a-z0-9][a-z0-9-]*$",
+        "patternErrorMessage": "write lower-case letters, digits and hyphens, as in proxy-json"
+    })
+}
+
+/// A path of a URL, with or without a query.
+pub(crate) fn path(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^/[!\"$-~]*$",
+        "patternErrorMessage":
+            "write a path that begins with /, as in /json/valid; blanks and other characters are percent-encoded, as %20"
+    })
+}
+
+/// A method (RFC 9110 section 9.1 allows any token; those in use are upper-case letters).
+pub(crate) fn method(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^[A-Z]+$",
+        "patternErrorMessage": "write it in upper-case letters, as in GET or POST"
+    })
+}
+
+/// A field name (RFC 9110 section 5.1: a token).
+pub(crate) fn header_name(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+        "patternErrorMessage": "write letters, digits and hyphens only, as in X-Api-Key"
+    })
+}
+
+/// A JSON Pointer (RFC 6901).
+pub(crate) fn json_pointer(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^(/([^~]|~[01])*)?$",
+        "patternErrorMessage": "write a JSON Pointer, as in /items/0/name; the empty string is the whole document"
+    })
+}
+
+/// A signal that asks a process to stop.
+pub(crate) fn signal(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "HUP", "KILL"]})
+}

@@ -1,0 +1,83 @@
+//! Receive buffers: one block of memory per loop, lent out in pieces of equal size.
+
+#![allow(unsafe_code)]
+
+use std::cell::{RefCell, UnsafeCell};
+use std::ops::Deref;
+use std::rc::Rc;
+
+/// The memory of one loop. A piece is at any time with exactly one of: the free list, the kernel (only
+/// between [`Pool::take_free`] and the completion that names it), or one [`Buffer`].
+pub(crate) struct Pool {
+    memory: Box<[UnsafeCell<u8>]>,
+    piece_bytes: usize,
+    free: RefCell<Vec<u16>>,
+}
+
+impl Pool {
+    /// A pool of `pieces` (at most 32,768, the limit of io_uring's buffer rings) of `piece_bytes` each.
+    pub(crate) fn new(pieces: u16, piece_bytes: usize) -> Rc<Self> {
+        let mut memory = Vec::new();
+        memory.resize_with(pieces as usize * piece_bytes, || UnsafeCell::new(0));
+        let free = RefCell::new((0..pieces).rev().collect());
+        Rc::new(Self { memory: memory.into_boxed_slice(), piece_bytes, free })
+    }
+
+    /// How many bytes a piece holds.
+    pub(crate) fn piece_bytes(&self) -> usize {
+        self.piece_bytes
+    }
+
+    /// Takes a piece nobody uses.
+    pub(crate) fn take_free(&self) -> Option<u16> {
+        self.free.borrow_mut().pop()
+    }
+
+    /// Gives a piece back that never became a [`Buffer`].
+    pub(crate) fn give_back(&self, piece: u16) {
+        self.free.borrow_mut().push(piece);
+    }
+
+    /// Where a piece begins, for the kernel to write to.
+    pub(crate) fn address(&self, piece: u16) -> *mut u8 {
+        self.memory[piece as usize * self.piece_bytes].get()
+    }
+
+    /// Makes a buffer of a piece that the kernel has filled.
+    ///
+    /// # Safety
+    /// The piece was taken from this pool, the kernel is done with it, and no other buffer names it.
+    pub(crate) unsafe fn filled(self: &Rc<Self>, piece: u16, len: usize) -> Buffer {
+        assert!(len <= self.piece_bytes, "the kernel filled more than a piece holds");
+        Buffer { pool: Rc::clone(self), piece, len }
+    }
+}
+
+/// Bytes received. Dropping it gives the memory back to its loop.
+pub struct Buffer {
+    pool: Rc<Pool>,
+    piece: u16,
+    len: usize,
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: while this buffer lives it is the only holder of the piece (see `Pool`), the kernel
+        // has finished writing, and `len` was checked against the piece when the buffer was made.
+        unsafe { std::slice::from_raw_parts(self.pool.address(self.piece), self.len) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        self.pool.give_back(self.piece);
+    }
+}
+
+impl std::fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buffer").field("len", &self.len).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! Names of connections, and a table for what a user of the loop keeps per connection.
+
+/// Names one listener of one loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ListenerId(pub(crate) u32);
+
+/// Names one connection of one loop. The slot is reused after a close, the generation is not, so a
+/// late event can never be taken for one of the slot's next connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ConnId {
+    pub(crate) slot: u32,
+    pub(crate) generation: u32,
+}
+
+/// What a user keeps per connection, found by [`ConnId`] in constant time.
+#[derive(Debug)]
+pub struct ConnMap<T> {
+    slots: Vec<Option<(u32, T)>>,
+    len: usize,
+}
+
+impl<T> Default for ConnMap<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), len: 0 }
+    }
+}
+
+impl<T> ConnMap<T> {
+    /// Stores `value`, replacing what the slot's earlier connection left.
+    pub fn insert(&mut self, conn: ConnId, value: T) {
+        let slot = conn.slot as usize;
+        if slot >= self.slots.len() {
+            self.slots.resize_with(slot + 1, || None);
+        }
+        if self.slots[slot].replace((conn.generation, value)).is_none() {
+            self.len += 1;
+        }
+    }
+
+    /// The value of a live connection.
+    pub fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
+        match self.slots.get_mut(conn.slot as usize) {
+            Some(Some((generation, value))) if *generation == conn.generation => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value of a live connection.
+    pub fn get(&self, conn: ConnId) -> Option<&T> {
+        match self.slots.get(conn.slot as usize) {
+            Some(Some((generation, value))) if *generation == conn.generation => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Takes the value out.
+    pub fn remove(&mut self, conn: ConnId) -> Option<T> {
+        self.get(conn)?;
+        self.len -= 1;
+        self.slots[conn.slot as usize].take().map(|(_, value)| value)
+    }
+
+    /// How many connections have a value.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no connection has a value.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Every live connection with its value.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (ConnId, &mut T)> {
+        self.slots.iter_mut().enumerate().filter_map(|(slot, entry)| {
+            let (generation, value) = entry.as_mut()?;
+            Some((ConnId { slot: slot as u32, generation: *generation }, value))
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! The contract of every backend: operations are submitted, completions arrive with their buffers.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use crate::{Buffer, ConnId, ListenerId};
+
+/// What happened to a connection. An event carries back every buffer that was lent to the loop.
+#[derive(Debug)]
+pub enum Event {
+    /// A peer connected to `listener`. Receiving has already begun.
+    Accepted {
+        /// Where it arrived.
+        listener: ListenerId,
+        /// The new connection.
+        conn: ConnId,
+    },
+    /// A connection asked for with [`Io::connect`] is established. Receiving has already begun.
+    Connected {
+        /// The connection.
+        conn: ConnId,
+    },
+    /// Bytes arrived. Dropping the buffer gives its memory back to the loop.
+    Received {
+        /// The connection.
+        conn: ConnId,
+        /// What arrived; never empty.
+        bytes: Buffer,
+    },
+    /// The peer will send no more (FIN). Sending is still possible.
+    EndOfStream {
+        /// The connection.
+        conn: ConnId,
+    },
+    /// Everything given to the last [`Io::send`] is in the kernel's hands; the vector comes back
+    /// for reuse, with its contents unchanged.
+    Sent {
+        /// The connection.
+        conn: ConnId,
+        /// The vector given to `send`.
+        bytes: Vec<u8>,
+    },
+    /// The connection failed (refused, reset, timed out in the kernel). It still has to be closed.
+    Failed {
+        /// The connection.
+        conn: ConnId,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+}
+
+impl Event {
+    /// The connection it happened to.
+    pub fn conn(&self) -> ConnId {
+        match self {
+            Self::Accepted { conn, .. }
+            | Self::Connected { conn }
+            | Self::Received { conn, .. }
+            | Self::EndOfStream { conn }
+            | Self::Sent { conn, .. }
+            | Self::Failed { conn, .. } => *conn,
+        }
+    }
+}
+
+/// One thread's I/O.
+///
+/// The protocol per connection: at most one send is outstanding; after [`Io::close`] or
+/// [`Io::abort`] no event of that [`ConnId`] is ever delivered, even if completions were under way.
+/// Operations on a closed `ConnId` do nothing.
+pub trait Io {
+    /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one
+    /// host). A simulated loop answers simulated time.
+    fn now_ns(&self) -> u64;
+
+    /// Listens on `address` (port 0 picks a free one) and accepts until the loop is dropped.
+    /// `SO_REUSEPORT` is set when `shared` so that several workers can listen on one port.
+    ///
+    /// # Errors
+    /// What `bind` or `listen` answered.
+    fn listen(&mut self, address: SocketAddr, shared: bool)
+    -> io::Result<(ListenerId, SocketAddr)>;
+
+    /// Stops accepting on a listener and closes it; connections it accepted live on.
+    fn stop_listening(&mut self, listener: ListenerId);
+
+    /// Begins to connect to `peer`, from the local address `source` where one is given.
+    /// [`Event::Connected`] or [`Event::Failed`] follows.
+    ///
+    /// # Errors
+    /// Only what can be known at once, for example no descriptor left.
+    fn connect(&mut self, peer: SocketAddr, source: Option<IpAddr>) -> io::Result<ConnId>;
+
+    /// Sends all of `bytes`. It may leave together with other sends at the next [`Io::poll`], which
+    /// costs least. [`Event::Sent`] follows, then the next send may be given.
+    fn send(&mut self, conn: ConnId, bytes: Vec<u8>);
+
+    /// Sends all of `bytes`, the first of them before this returns wherever the kernel has room, so
+    /// that a timestamp taken just before is exact. [`Event::Sent`] follows as for [`Io::send`].
+    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>);
+
+    /// Stops receiving until [`Io::resume`]: what the peer sends stays in the kernel, whose window
+    /// then closes (backpressure). Events already under way may still arrive.
+    fn pause(&mut self, conn: ConnId);
+
+    /// Receives again after [`Io::pause`].
+    fn resume(&mut self, conn: ConnId);
+
+    /// Sends FIN once everything already submitted has gone out; receiving goes on.
+    fn shutdown(&mut self, conn: ConnId);
+
+    /// Closes; what was submitted and not yet taken by the kernel is lost.
+    fn close(&mut self, conn: ConnId);
+
+    /// Closes with RST, so that neither side keeps TIME-WAIT.
+    fn abort(&mut self, conn: ConnId);
+
+    /// Submits what is pending and appends what completed to `events`. Waits until something
+    /// completes or the clock reaches `until_ns` (`None`: wait for ever; a past time: do not wait).
+    ///
+    /// # Errors
+    /// Only when the loop itself is broken; a connection's trouble is an event.
+    fn poll(&mut self, until_ns: Option<u64>, events: &mut Vec<Event>) -> io::Result<()>;
+}
+
+/// Which kernel interface carries the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// io_uring: multishot receive into a ring of buffers, batched submission.
+    Uring,
+    /// epoll, edge-triggered, each descriptor registered once.
+    Epoll,
+}
+
+impl Backend {
+    /// The word used in files and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Uring => "io_uring",
+            Self::Epoll => "epoll",
+        }
+    }
+}
+
+/// The size of a loop's receive buffers.
+#[derive(Clone, Copy, Debug)]
+pub struct IoConfig {
+    /// Number of buffers, a power of two up to 32,768.
+    pub buffers: u16,
+    /// Bytes each.
+    pub buffer_bytes: usize,
+}
+
+impl Default for IoConfig {
+    /// 2 MiB: a small answer of each of 256 connections in one round, without leaving a core's L2.
+    fn default() -> Self {
+        Self { buffers: 256, buffer_bytes: 8 * 1024 }
+    }
+}
+
+/// Work that runs on whichever backend was chosen, compiled once for each of them.
+pub trait IoTask {
+    /// What the work answers.
+    type Output;
+    /// Runs to the end on this thread.
+    fn run<I: Io>(self, io: I) -> Self::Output;
+}

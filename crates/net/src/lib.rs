@@ -1,0 +1,27 @@
+//! Thread-per-core networking: a completion-shaped event loop over io_uring or epoll, and the
+//! HTTP/1.1 protocol as a state machine that does no I/O.
+//!
+//! One thread owns one [`Io`]; nothing here is shared between threads and nothing blocks except
+//! [`Io::poll`]. TLS and HTTP/2 will stand between [`Io`] and the protocol: both see only bytes.
+
+pub mod buffer;
+mod choice;
+pub mod clock;
+pub mod connection;
+mod epoll;
+pub mod http1;
+pub mod io;
+pub mod outbox;
+mod slots;
+mod socket;
+pub mod timers;
+pub mod trace;
+mod uring;
+
+pub use buffer::Buffer;
+pub use choice::{choose, run};
+pub use connection::{ConnId, ConnMap, ListenerId};
+pub use epoll::Epoll;
+pub use io::{Backend, Event, Io, IoConfig, IoTask};
+pub use outbox::Outbox;
+pub use uring::Uring;

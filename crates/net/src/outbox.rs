@@ -1,0 +1,49 @@
+//! What waits to be sent on one connection, over the rule of one outstanding send.
+
+use crate::{ConnId, Io};
+
+/// Collects bytes while a send is outstanding and sends them together afterwards. Two vectors take
+/// turns, so a connection in steady state allocates nothing.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    queued: Vec<u8>,
+    spare: Vec<u8>,
+    in_flight: usize,
+}
+
+impl Outbox {
+    /// The place to append bytes to; they leave at the next [`Outbox::flush`].
+    pub fn queue(&mut self) -> &mut Vec<u8> {
+        &mut self.queued
+    }
+
+    /// Sends what is queued unless a send is outstanding; `now` chooses [`Io::send_now`].
+    pub fn flush<I: Io>(&mut self, io: &mut I, conn: ConnId, now: bool) {
+        if self.in_flight > 0 || self.queued.is_empty() {
+            return;
+        }
+        let bytes = std::mem::replace(&mut self.queued, std::mem::take(&mut self.spare));
+        self.in_flight = bytes.len();
+        if now {
+            io.send_now(conn, bytes);
+        } else {
+            io.send(conn, bytes);
+        }
+    }
+
+    /// Takes the vector back that [`crate::Event::Sent`] carried. Call [`Outbox::flush`] afterwards.
+    pub fn sent(&mut self, mut bytes: Vec<u8>) {
+        /// A vector that grew beyond this for one large body is not kept.
+        const KEEP_BYTES: usize = 256 * 1024;
+        self.in_flight = 0;
+        bytes.clear();
+        if bytes.capacity() <= KEEP_BYTES {
+            self.spare = bytes;
+        }
+    }
+
+    /// Bytes queued or outstanding: what backpressure is decided on.
+    pub fn pending_bytes(&self) -> usize {
+        self.queued.len() + self.in_flight
+    }
+}

@@ -1,0 +1,57 @@
+//! The connections of one loop, in reusable slots.
+
+use crate::ConnId;
+
+/// Generations are kept to 24 bits so that a slot, its generation and the kind of an operation fit
+/// the 64 bits of user data that io_uring and epoll carry.
+pub(crate) const GENERATION_MASK: u32 = (1 << 24) - 1;
+
+/// A table whose entries are named by slot and generation.
+pub(crate) struct Slots<T> {
+    entries: Vec<(u32, Option<T>)>,
+    free: Vec<u32>,
+}
+
+impl<T> Slots<T> {
+    pub(crate) fn new() -> Self {
+        Self { entries: Vec::new(), free: Vec::new() }
+    }
+
+    /// Stores an entry in a free slot.
+    pub(crate) fn insert(&mut self, value: T) -> ConnId {
+        if let Some(slot) = self.free.pop() {
+            let entry = &mut self.entries[slot as usize];
+            entry.1 = Some(value);
+            return ConnId { slot, generation: entry.0 };
+        }
+        let slot = u32::try_from(self.entries.len()).expect("fewer than 2^32 descriptors exist");
+        self.entries.push((0, Some(value)));
+        ConnId { slot, generation: 0 }
+    }
+
+    /// The entry, unless the slot has moved on to another generation.
+    pub(crate) fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
+        let (generation, value) = self.entries.get_mut(conn.slot as usize)?;
+        if *generation == conn.generation { value.as_mut() } else { None }
+    }
+
+    /// Frees the slot for the next generation.
+    pub(crate) fn remove(&mut self, conn: ConnId) -> Option<T> {
+        let (generation, value) = self.entries.get_mut(conn.slot as usize)?;
+        if *generation != conn.generation {
+            return None;
+        }
+        let value = value.take()?;
+        *generation = (*generation + 1) & GENERATION_MASK;
+        self.free.push(conn.slot);
+        Some(value)
+    }
+}
+
+impl<T> Slots<T> {
+    /// The names of all entries.
+    pub(crate) fn names(&self) -> Vec<ConnId> {
+        let taken = self.entries.iter().enumerate().filter(|(_, (_, value))| value.is_some());
+        taken.map(|(slot, (generation, _))| ConnId { slot: slot as u32, generation: *generation }).collect()
+    }
+}

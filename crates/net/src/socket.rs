@@ -1,0 +1,63 @@
+//! Sockets as both backends want them: non-blocking, close-on-exec, without Nagle's delay.
+
+#![allow(unsafe_code)]
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
+
+/// Connections waiting to be accepted; the kernel caps it at `net.core.somaxconn`.
+const BACKLOG: i32 = 4096;
+
+fn tcp_socket(address: &SocketAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    Ok(socket)
+}
+
+/// A listening socket and the address it got. Accepted sockets inherit `TCP_NODELAY`.
+pub(crate) fn listener(address: SocketAddr, shared: bool) -> io::Result<(OwnedFd, SocketAddr)> {
+    let socket = tcp_socket(&address)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    if shared {
+        sockopt::set_socket_reuseport(&socket, true)?;
+    }
+    rustix::net::bind(&socket, &address)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    let bound = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
+    Ok((socket, bound))
+}
+
+/// A socket ready to be connected to `peer`.
+pub(crate) fn connecting(peer: SocketAddr, source: Option<IpAddr>) -> io::Result<OwnedFd> {
+    let socket = tcp_socket(&peer)?;
+    if let Some(source) = source {
+        // Leaves the choice of the port to connect(2), which may then use one port towards several
+        // peers: without it 28,000 connections exhaust a source address.
+        bind_address_no_port(&socket)?;
+        rustix::net::bind(&socket, &SocketAddr::new(source, 0))?;
+    }
+    Ok(socket)
+}
+
+/// Sets `IP_BIND_ADDRESS_NO_PORT` (ip(7)), which rustix does not offer.
+fn bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    let (option, len) = (libc::IP_BIND_ADDRESS_NO_PORT, size_of_val(&on) as libc::socklen_t);
+    // SAFETY: the descriptor is open, and the option is an int that lives through the call.
+    let answer = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_IP, option, (&raw const on).cast(), len)
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Makes the close that follows send RST.
+pub(crate) fn reset_on_close(socket: impl AsFd) {
+    // A failure leaves an orderly close, which is no harm.
+    let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));
+}

@@ -1,0 +1,183 @@
+//! Deadlines of one loop: a queue in time order, and a deadline that is cheap to move.
+//!
+//! Pure: time comes in as nanoseconds. [`Timers::next_ns`] is what [`crate::Io::poll`] waits for.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// Keys with the time they are due. What is no longer wanted is not removed: its owner recognises
+/// the key as stale when it comes out (a [`crate::ConnId`] never names two connections).
+#[derive(Debug)]
+pub struct Timers<K> {
+    heap: BinaryHeap<Reverse<Entry<K>>>,
+    scheduled: u64,
+}
+
+impl<K> Default for Timers<K> {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), scheduled: 0 }
+    }
+}
+
+#[derive(Debug)]
+struct Entry<K> {
+    due_ns: u64,
+    order: u64,
+    key: K,
+}
+
+impl<K> PartialEq for Entry<K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<K> Eq for Entry<K> {}
+
+impl<K> PartialOrd for Entry<K> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<K> Ord for Entry<K> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.due_ns, self.order).cmp(&(other.due_ns, other.order))
+    }
+}
+
+impl<K> Timers<K> {
+    /// `key` will come out at `due_ns`; equal times come out in the order they were put in.
+    pub fn schedule(&mut self, due_ns: u64, key: K) {
+        self.heap.push(Reverse(Entry { due_ns, order: self.scheduled, key }));
+        self.scheduled += 1;
+    }
+
+    /// When the earliest is due.
+    pub fn next_ns(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse(entry)| entry.due_ns)
+    }
+
+    /// The earliest key that is due at `now_ns`.
+    pub fn pop_due(&mut self, now_ns: u64) -> Option<K> {
+        if self.next_ns()? > now_ns {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(entry)| entry.key)
+    }
+
+    /// How many keys wait, stale ones included.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+}
+
+/// A deadline that moves with every request but costs a queue operation only when it comes nearer
+/// or when its queue entry comes out: a timeout of 30 s costs one entry in 30 s, not one a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    due_ns: u64,
+    armed_ns: u64,
+}
+
+impl Default for Deadline {
+    fn default() -> Self {
+        Self { due_ns: u64::MAX, armed_ns: u64::MAX }
+    }
+}
+
+impl Deadline {
+    /// Moves the deadline to `due_ns`.
+    pub fn set<K>(&mut self, due_ns: u64, key: K, timers: &mut Timers<K>) {
+        self.due_ns = due_ns;
+        if due_ns < self.armed_ns {
+            self.armed_ns = due_ns;
+            timers.schedule(due_ns, key);
+        }
+    }
+
+    /// No deadline until the next [`Deadline::set`].
+    pub fn clear(&mut self) {
+        self.due_ns = u64::MAX;
+    }
+
+    /// The queue gave `key` out: whether the deadline has passed. If it has moved meanwhile, it is
+    /// queued again.
+    pub fn expired<K>(&mut self, now_ns: u64, key: K, timers: &mut Timers<K>) -> bool {
+        if self.due_ns <= now_ns {
+            *self = Self::default();
+            return true;
+        }
+        if self.armed_ns <= now_ns {
+            self.armed_ns = u64::MAX;
+            if self.due_ns != u64::MAX {
+                self.set(self.due_ns, key, timers);
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_out_in_time_order_and_not_early() {
+        let mut timers = Timers::default();
+        for (due_ns, key) in [(30, 'c'), (10, 'a'), (20, 'b'), (20, 'B')] {
+            timers.schedule(due_ns, key);
+        }
+        assert_eq!((timers.next_ns(), timers.len()), (Some(10), 4));
+        assert_eq!(timers.pop_due(9), None);
+        assert_eq!(timers.pop_due(20), Some('a'));
+        assert_eq!(timers.pop_due(20), Some('b'));
+        assert_eq!(timers.pop_due(20), Some('B'));
+        assert_eq!(timers.pop_due(20), None);
+        assert_eq!(timers.pop_due(u64::MAX), Some('c'));
+        assert!(timers.is_empty() && timers.next_ns().is_none());
+    }
+
+    #[test]
+    fn a_deadline_that_moves_away_keeps_one_entry() {
+        let (mut deadline, mut timers) = (Deadline::default(), Timers::default());
+        for now_ns in 0..1000 {
+            deadline.set(now_ns + 100, 'x', &mut timers);
+        }
+        assert_eq!((timers.len(), timers.next_ns()), (1, Some(100)));
+        assert_eq!(timers.pop_due(100), Some('x'));
+        assert!(!deadline.expired(100, 'x', &mut timers));
+        assert_eq!(timers.next_ns(), Some(1099));
+        assert_eq!(timers.pop_due(1099), Some('x'));
+        assert!(deadline.expired(1099, 'x', &mut timers));
+        assert!(timers.is_empty());
+    }
+
+    #[test]
+    fn a_deadline_that_comes_nearer_fires_at_the_nearer_time_and_once() {
+        let (mut deadline, mut timers) = (Deadline::default(), Timers::default());
+        deadline.set(1000, 'x', &mut timers);
+        deadline.set(10, 'x', &mut timers);
+        assert_eq!(timers.pop_due(10), Some('x'));
+        assert!(deadline.expired(10, 'x', &mut timers));
+        assert_eq!(timers.pop_due(1000), Some('x'));
+        assert!(!deadline.expired(1000, 'x', &mut timers));
+        assert!(timers.is_empty());
+    }
+
+    #[test]
+    fn a_cleared_deadline_never_fires() {
+        let (mut deadline, mut timers) = (Deadline::default(), Timers::default());
+        deadline.set(10, 'x', &mut timers);
+        deadline.clear();
+        assert_eq!(timers.pop_due(10), Some('x'));
+        assert!(!deadline.expired(10, 'x', &mut timers));
+        deadline.set(20, 'x', &mut timers);
+        assert_eq!(timers.next_ns(), Some(20));
+    }
+}

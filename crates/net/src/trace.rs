@@ -1,0 +1,192 @@
+//! The nonce a request carries and the times its answer brings back: what added latency is made of.
+//!
+//! Both values have a fixed width, so an engine writes a nonce over a template and reads times
+//! without a parser, and an upstream fills them into a prepared answer.
+
+/// The request field that carries a [`Nonce`], as it is written on the wire.
+pub const NONCE_HEADER: &str = "gatebench-nonce";
+
+/// The answer's field that carries [`Times`], as it is written on the wire.
+pub const TIMES_HEADER: &str = "gatebench-times";
+
+/// Bytes of a number in hexadecimal.
+pub const HEX_BYTES: usize = 16;
+
+/// Bytes of the value of [`TIMES_HEADER`].
+pub const TIMES_BYTES: usize = 3 * HEX_BYTES + 2;
+
+const SEQUENCE_BITS: u32 = 40;
+const WORKER_BITS: u32 = 8;
+
+/// Names one request: a tag of the run (16 bits, highest), the engine's worker (8 bits) and the
+/// worker's sequence number (40 bits, at a million requests a second enough for twelve days).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Nonce(pub u64);
+
+impl Nonce {
+    /// The first sequence number that does not fit.
+    pub const SEQUENCE_END: u64 = 1 << SEQUENCE_BITS;
+
+    /// Puts the parts together; of `sequence` the low 40 bits are kept.
+    pub const fn new(tag: u16, worker: u8, sequence: u64) -> Self {
+        Self(
+            (tag as u64) << (SEQUENCE_BITS + WORKER_BITS)
+                | (worker as u64) << SEQUENCE_BITS
+                | sequence & (Self::SEQUENCE_END - 1),
+        )
+    }
+
+    /// The run's tag.
+    pub const fn tag(self) -> u16 {
+        (self.0 >> (SEQUENCE_BITS + WORKER_BITS)) as u16
+    }
+
+    /// The engine's worker.
+    pub const fn worker(self) -> u8 {
+        (self.0 >> SEQUENCE_BITS) as u8
+    }
+
+    /// The number of the request within its worker.
+    pub const fn sequence(self) -> u64 {
+        self.0 & (Self::SEQUENCE_END - 1)
+    }
+
+    /// The value of [`NONCE_HEADER`].
+    pub fn to_hex(self) -> [u8; HEX_BYTES] {
+        let mut hex = [0; HEX_BYTES];
+        write_hex(self.0, &mut hex);
+        hex
+    }
+
+    /// Reads a value of [`NONCE_HEADER`]: exactly 16 hexadecimal digits, else `None`.
+    pub fn from_hex(value: &[u8]) -> Option<Self> {
+        parse_hex(value.try_into().ok()?).map(Self)
+    }
+}
+
+/// What the upstream knows about one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// The request's nonce, given back.
+    pub nonce: Nonce,
+    /// When the whole request had been received (t1), nanoseconds of `CLOCK_MONOTONIC`.
+    pub received_ns: u64,
+    /// From there until the first byte of the answer was handed to the kernel (t2 − t1).
+    pub service_ns: u64,
+}
+
+impl Times {
+    /// Writes the value of [`TIMES_HEADER`]: three numbers of 16 hexadecimal digits and hyphens.
+    pub fn write(&self, out: &mut [u8; TIMES_BYTES]) {
+        let (nonce, rest) = out.split_at_mut(HEX_BYTES + 1);
+        let (received, service) = rest.split_at_mut(HEX_BYTES + 1);
+        write_hex(self.nonce.0, nonce);
+        write_hex(self.received_ns, received);
+        write_hex(self.service_ns, service);
+        nonce[HEX_BYTES] = b'-';
+        received[HEX_BYTES] = b'-';
+    }
+
+    /// Reads a value of [`TIMES_HEADER`]; `None` when it is not exactly of that form.
+    pub fn parse(value: &[u8]) -> Option<Self> {
+        let value: &[u8; TIMES_BYTES] = value.try_into().ok()?;
+        if value[HEX_BYTES] != b'-' || value[2 * HEX_BYTES + 1] != b'-' {
+            return None;
+        }
+        let number = |start: usize| parse_hex(value[start..start + HEX_BYTES].try_into().ok()?);
+        Some(Self {
+            nonce: Nonce(number(0)?),
+            received_ns: number(HEX_BYTES + 1)?,
+            service_ns: number(2 * HEX_BYTES + 2)?,
+        })
+    }
+}
+
+/// Writes `value` as lower-case hexadecimal over the first 16 bytes of `out`.
+fn write_hex(value: u64, out: &mut [u8]) {
+    for (byte, pair) in value.to_be_bytes().iter().zip(out.chunks_exact_mut(2)) {
+        pair.copy_from_slice(&HEX_PAIRS[usize::from(*byte)]);
+    }
+}
+
+fn parse_hex(digits: &[u8; HEX_BYTES]) -> Option<u64> {
+    let mut value = 0_u64;
+    let mut wrong = 0_u8;
+    for digit in digits {
+        let nibble = HEX_VALUES[usize::from(*digit)];
+        wrong |= nibble;
+        value = value << 4 | u64::from(nibble & 0xf);
+    }
+    (wrong & 0x80 == 0).then_some(value)
+}
+
+const HEX_PAIRS: [[u8; 2]; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [digits[byte >> 4], digits[byte & 0xf]];
+        byte += 1;
+    }
+    pairs
+};
+
+/// The value of each digit; 0x80 where the byte is none.
+const HEX_VALUES: [u8; 256] = {
+    let mut values = [0x80; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        values[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        values[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    values
+};
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_nonce_gives_its_parts_back() {
+        let nonce = Nonce::new(0xbeef, 7, 0x12_3456_789a);
+        assert_eq!(nonce.0, 0xbeef_0712_3456_789a);
+        assert_eq!((nonce.tag(), nonce.worker()), (0xbeef, 7));
+        assert_eq!(nonce.sequence(), 0x12_3456_789a);
+        assert_eq!(Nonce::new(1, 2, Nonce::SEQUENCE_END + 5).sequence(), 5);
+    }
+
+    #[test]
+    fn a_nonce_is_sixteen_hexadecimal_digits() {
+        let nonce = Nonce::new(0xbeef, 7, 0x12_3456_789a);
+        assert_eq!(&nonce.to_hex(), b"beef07123456789a");
+        assert_eq!(Nonce::from_hex(b"BEEF07123456789a"), Some(nonce));
+        for wrong in [&b""[..], b"beef07123456789", b"beef07123456789a0", b"beef0712 456789a"] {
+            assert_eq!(Nonce::from_hex(wrong), None);
+        }
+        assert_eq!(Nonce::from_hex(b"beef07123456789g"), None);
+    }
+
+    #[test]
+    fn times_have_a_fixed_width() {
+        let times =
+            Times { nonce: Nonce::new(1, 2, 3), received_ns: 0xdead_beef, service_ns: u64::MAX };
+        let mut value = [0; TIMES_BYTES];
+        times.write(&mut value);
+        assert_eq!(&value, b"0001020000000003-00000000deadbeef-ffffffffffffffff");
+        assert_eq!(Times::parse(&value), Some(times));
+    }
+
+    #[test]
+    fn times_of_another_form_are_refused() {
+        let good = b"0001020000000003-00000000deadbeef-ffffffffffffffff";
+        assert!(Times::parse(good).is_some());
+        assert_eq!(Times::parse(&good[1..]), None);
+        for at in 0..TIMES_BYTES {
+            let mut wrong = *good;
+            wrong[at] = b'x';
+            assert_eq!(Times::parse(&wrong), None, "byte {at}");
+        }
+    }
+}

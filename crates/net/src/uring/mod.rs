@@ -1,0 +1,535 @@
+//! The loop on io_uring.
+//!
+//! Receiving is multishot into a ring of buffers: one submission serves a connection until it ends.
+//! Submissions collect in the queue and leave with the one `io_uring_enter` that also waits. Only the
+//! thread that made the loop submits, and completions are processed only when it asks for them
+//! (SINGLE_ISSUER, DEFER_TASKRUN), so nothing here needs a lock and nothing preempts the worker.
+//!
+//! The kernel may hold on to a connection's memory (the bytes being sent, the address being connected
+//! to) until the operation's completion has been reaped. Such memory lives in [`Conn`], and a [`Conn`]
+//! is dropped only when nothing of it is outstanding, however early its user closed it.
+
+#![allow(unsafe_code)]
+
+mod buffers;
+mod token;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::rc::Rc;
+
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+use rustix::net::SendFlags;
+
+use self::buffers::{BufferRing, GROUP};
+use self::token::{Operation, parse, token};
+use crate::buffer::Pool;
+use crate::io::{Event, Io, IoConfig};
+use crate::slots::Slots;
+use crate::{ConnId, ListenerId, clock, socket};
+
+/// Submissions that fit the queue before it is flushed early.
+const SUBMISSIONS: u32 = 1024;
+/// Completions that fit; the kernel keeps those beyond (FEAT_NODROP), at a cost.
+const COMPLETIONS: u32 = 16 * 1024;
+
+/// One thread's loop on io_uring.
+pub struct Uring {
+    // Dropped first: closing the ring unregisters the buffers that the next field unmaps.
+    ring: IoUring,
+    buffers: BufferRing,
+    pool: Rc<Pool>,
+    conns: Slots<Conn>,
+    listeners: Vec<Option<OwnedFd>>,
+    /// Events made by calls between two polls.
+    ready: Vec<Event>,
+    /// Completions being worked on, kept for its memory.
+    completions: Vec<cqueue::Entry>,
+    /// Connections whose receive ended for want of a buffer.
+    starved: Vec<ConnId>,
+    /// Operations whose last completion has not come.
+    outstanding: usize,
+}
+
+struct Conn {
+    socket: OwnedFd,
+    /// Where `connect` goes; boxed because the kernel reads it at this address.
+    peer: Option<Box<SocketAddrStorage>>,
+    sending: Option<Sending>,
+    /// Operations of this connection whose last completion has not come.
+    outstanding: u8,
+    receiving: bool,
+    paused: bool,
+    finished: bool,
+    failed: bool,
+    /// The user has closed it: its events are no longer delivered.
+    closed: bool,
+    shutdown_wanted: bool,
+}
+
+struct Sending {
+    bytes: Vec<u8>,
+    done: usize,
+}
+
+/// An address in the form of the system call.
+struct SocketAddrStorage {
+    storage: libc::sockaddr_storage,
+    len: libc::socklen_t,
+}
+
+impl Uring {
+    /// A new loop for this thread.
+    ///
+    /// # Errors
+    /// When the kernel has no io_uring, refuses it, or lacks a feature the loop needs.
+    pub fn new(config: IoConfig) -> io::Result<Self> {
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_taskrun_flag()
+            .setup_cqsize(COMPLETIONS)
+            .build(SUBMISSIONS)?;
+        let pool = Pool::new(config.buffers, config.buffer_bytes);
+        let mut buffers = BufferRing::register(&ring, Rc::clone(&pool), config.buffers)?;
+        buffers.refill();
+        Ok(Self {
+            ring,
+            buffers,
+            pool,
+            conns: Slots::new(),
+            listeners: Vec::new(),
+            ready: Vec::new(),
+            completions: Vec::with_capacity(COMPLETIONS as usize),
+            starved: Vec::new(),
+            outstanding: 0,
+        })
+    }
+
+    /// Queues a submission whose completion names `conn`.
+    ///
+    /// # Safety
+    /// What the entry points to stays valid until its last completion has been reaped.
+    unsafe fn push(&mut self, entry: squeue::Entry) {
+        self.outstanding += 1;
+        loop {
+            // SAFETY: passed on to the caller.
+            if unsafe { self.ring.submission().push(&entry) }.is_ok() {
+                return;
+            }
+            // The queue is full: let the kernel take what is there. An error here (memory pressure)
+            // comes back from the next poll's enter; the queue drains as soon as it is over.
+            let _ = self.ring.submit();
+        }
+    }
+
+    fn adopt(&mut self, socket: OwnedFd, peer: Option<Box<SocketAddrStorage>>) -> ConnId {
+        self.conns.insert(Conn {
+            socket,
+            peer,
+            sending: None,
+            outstanding: 0,
+            receiving: false,
+            paused: false,
+            finished: false,
+            failed: false,
+            closed: false,
+            shutdown_wanted: false,
+        })
+    }
+
+    fn arm_accept(&mut self, listener: ListenerId) {
+        let Some(Some(socket)) = self.listeners.get(listener.0 as usize) else { return };
+        let name = ConnId { slot: listener.0, generation: 0 };
+        let entry = opcode::AcceptMulti::new(Fd(socket.as_raw_fd()))
+            .flags(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK)
+            .build()
+            .user_data(token(Operation::Accept, name));
+        // SAFETY: the operation points to no memory.
+        unsafe { self.push(entry) };
+    }
+
+    fn arm_receive(&mut self, conn: ConnId) {
+        let Some(entry) = self.conns.get_mut(conn) else { return };
+        if entry.receiving || entry.paused || entry.finished || entry.failed || entry.closed {
+            return;
+        }
+        entry.receiving = true;
+        entry.outstanding += 1;
+        let operation = opcode::RecvMulti::new(Fd(entry.socket.as_raw_fd()), GROUP)
+            .build()
+            .user_data(token(Operation::Receive, conn));
+        // SAFETY: the operation points to no memory of its own; the buffers it picks from the ring stay
+        // mapped until the loop is dropped, which waits for it.
+        unsafe { self.push(operation) };
+    }
+
+    fn submit_send(&mut self, conn: ConnId) {
+        let Some(entry) = self.conns.get_mut(conn) else { return };
+        let Some(sending) = &entry.sending else { return };
+        let rest = &sending.bytes[sending.done..];
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+        let operation = opcode::Send::new(Fd(entry.socket.as_raw_fd()), rest.as_ptr(), rest.len() as u32)
+            .flags(flags)
+            .build()
+            .user_data(token(Operation::Send, conn));
+        entry.outstanding += 1;
+        // SAFETY: the bytes are in `entry.sending`, a vector that neither moves its heap memory nor is
+        // dropped before the completion (`release` waits for it).
+        unsafe { self.push(operation) };
+    }
+
+    fn cancel(&mut self, conn: ConnId, operation: Operation) {
+        let cancel = opcode::AsyncCancel::new(token(operation, conn))
+            .build()
+            .user_data(token(Operation::Cancel, conn));
+        // SAFETY: the operation points to no memory.
+        unsafe { self.push(cancel) };
+    }
+
+    fn complete(&mut self, completion: &cqueue::Entry, events: &mut Vec<Event>) {
+        let (operation, conn) = parse(completion.user_data());
+        let last = !cqueue::more(completion.flags());
+        if last {
+            self.outstanding -= 1;
+        }
+        match operation {
+            Operation::Accept => self.accepted(ListenerId(conn.slot), completion.result(), last, events),
+            Operation::Connect => self.connected(conn, completion.result(), events),
+            Operation::Receive => self.received(conn, completion, last, events),
+            Operation::Send => self.sent(conn, completion.result(), events),
+            Operation::Cancel => {}
+        }
+    }
+
+    fn accepted(&mut self, listener: ListenerId, result: i32, last: bool, events: &mut Vec<Event>) {
+        if result >= 0 {
+            // SAFETY: the kernel has just made this descriptor for us and nobody else owns it.
+            let socket = unsafe { OwnedFd::from_raw_fd(result) };
+            let conn = self.adopt(socket, None);
+            events.push(Event::Accepted { listener, conn });
+            self.arm_receive(conn);
+        }
+        if last {
+            self.arm_accept(listener);
+        }
+    }
+
+    fn connected(&mut self, conn: ConnId, result: i32, events: &mut Vec<Event>) {
+        let Some(entry) = self.conns.get_mut(conn) else { return };
+        entry.outstanding -= 1;
+        entry.peer = None;
+        if entry.closed {
+            return self.release(conn);
+        }
+        if result < 0 {
+            return self.fail(conn, -result, events);
+        }
+        events.push(Event::Connected { conn });
+        self.arm_receive(conn);
+    }
+
+    fn received(&mut self, conn: ConnId, completion: &cqueue::Entry, last: bool, events: &mut Vec<Event>) {
+        let result = completion.result();
+        let piece = cqueue::buffer_select(completion.flags());
+        // SAFETY: the kernel took this piece from the ring, has filled it and names it once.
+        let bytes = piece.map(|piece| unsafe { self.pool.filled(piece, result.max(0) as usize) });
+        let Some(entry) = self.conns.get_mut(conn) else { return };
+        if last {
+            entry.receiving = false;
+            entry.outstanding -= 1;
+        }
+        if entry.closed {
+            return self.release(conn);
+        }
+        match result {
+            1.. => {
+                let bytes = bytes.expect("a receive that answers bytes names their buffer");
+                events.push(Event::Received { conn, bytes });
+            }
+            0 => {
+                if !entry.finished {
+                    entry.finished = true;
+                    events.push(Event::EndOfStream { conn });
+                }
+            }
+            error if -error == libc::ENOBUFS => self.starved.push(conn),
+            // A pause cancels the receive; INTR and AGAIN ask to try again.
+            error if [libc::ECANCELED, libc::EINTR, libc::EAGAIN].contains(&-error) => {}
+            error => return self.fail(conn, -error, events),
+        }
+        if last && result != -libc::ENOBUFS {
+            self.arm_receive(conn);
+        }
+    }
+
+    fn sent(&mut self, conn: ConnId, result: i32, events: &mut Vec<Event>) {
+        let Some(entry) = self.conns.get_mut(conn) else { return };
+        entry.outstanding -= 1;
+        if entry.closed {
+            return self.release(conn);
+        }
+        match result {
+            0.. => {
+                let Some(sending) = &mut entry.sending else { return };
+                sending.done += result as usize;
+                if sending.done < sending.bytes.len() {
+                    return self.submit_send(conn);
+                }
+                self.send_finished(conn, events);
+            }
+            error if [libc::EINTR, libc::EAGAIN].contains(&-error) => self.submit_send(conn),
+            error => self.fail(conn, -error, events),
+        }
+    }
+
+    fn send_finished(&mut self, conn: ConnId, events: &mut Vec<Event>) {
+        let Some(entry) = self.conns.get_mut(conn) else { return };
+        let Some(sending) = entry.sending.take() else { return };
+        if entry.shutdown_wanted {
+            let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Write);
+        }
+        events.push(Event::Sent { conn, bytes: sending.bytes });
+    }
+
+    fn fail(&mut self, conn: ConnId, errno: i32, events: &mut Vec<Event>) {
+        let Some(entry) = self.conns.get_mut(conn) else { return };
+        if !entry.failed && !entry.closed {
+            entry.failed = true;
+            events.push(Event::Failed { conn, error: io::Error::from_raw_os_error(errno) });
+        }
+    }
+
+    /// Frees a closed connection once the kernel has let go of all its memory.
+    fn release(&mut self, conn: ConnId) {
+        if self.conns.get_mut(conn).is_some_and(|entry| entry.closed && entry.outstanding == 0) {
+            self.conns.remove(conn);
+        }
+    }
+
+    fn drain_ready(&mut self, events: &mut Vec<Event>) {
+        let mut ready = std::mem::take(&mut self.ready);
+        for event in ready.drain(..) {
+            if self.conns.get_mut(event.conn()).is_some_and(|entry| !entry.closed) {
+                events.push(event);
+            }
+        }
+        self.ready = ready;
+    }
+
+    fn enter(&mut self, until_ns: Option<u64>) -> io::Result<()> {
+        let answer = match until_ns {
+            None => self.ring.submit_and_wait(1),
+            Some(until) => match until.saturating_sub(clock::now_ns()) {
+                0 => self.ring.submit_and_wait(0),
+                left => {
+                    let time = Timespec::from(std::time::Duration::from_nanos(left));
+                    self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&time))
+                }
+            },
+        };
+        match answer {
+            Ok(_) => Ok(()),
+            // TIME: the clock reached `until_ns`. INTR: a signal. BUSY: completions wait to be reaped.
+            // AGAIN: memory is short now; the submissions stay queued for the next poll.
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    fn reap(&mut self, events: &mut Vec<Event>) {
+        let mut completions = std::mem::take(&mut self.completions);
+        completions.extend(self.ring.completion());
+        for completion in completions.drain(..) {
+            self.complete(&completion, events);
+        }
+        self.completions = completions;
+    }
+}
+
+impl Io for Uring {
+    fn now_ns(&self) -> u64 {
+        clock::now_ns()
+    }
+
+    fn listen(&mut self, address: SocketAddr, shared: bool) -> io::Result<(ListenerId, SocketAddr)> {
+        let (socket, bound) = socket::listener(address, shared)?;
+        let listener = ListenerId(self.listeners.len() as u32);
+        self.listeners.push(Some(socket));
+        self.arm_accept(listener);
+        Ok((listener, bound))
+    }
+
+    fn stop_listening(&mut self, listener: ListenerId) {
+        if self.listeners.get_mut(listener.0 as usize).is_some_and(|entry| entry.take().is_some()) {
+            self.cancel(ConnId { slot: listener.0, generation: 0 }, Operation::Accept);
+        }
+    }
+
+    fn connect(&mut self, peer: SocketAddr, source: Option<IpAddr>) -> io::Result<ConnId> {
+        let socket = socket::connecting(peer, source)?;
+        let fd = Fd(socket.as_raw_fd());
+        let storage = Box::new(SocketAddrStorage::from(peer));
+        let (address, len) = (&raw const storage.storage, storage.len);
+        let conn = self.adopt(socket, Some(storage));
+        if let Some(entry) = self.conns.get_mut(conn) {
+            entry.outstanding += 1;
+        }
+        let entry = opcode::Connect::new(fd, address.cast(), len)
+            .build()
+            .user_data(token(Operation::Connect, conn));
+        // SAFETY: the address lies in a box that the connection keeps until the completion.
+        unsafe { self.push(entry) };
+        Ok(conn)
+    }
+
+    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        debug_assert!(entry.sending.is_none(), "one send at a time");
+        entry.sending = Some(Sending { bytes, done: 0 });
+        self.submit_send(conn);
+    }
+
+    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        debug_assert!(entry.sending.is_none(), "one send at a time");
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        // What does not go out at once, an error too, is left to the submission: one path for both.
+        let done = rustix::net::send(&entry.socket, &bytes, flags).unwrap_or(0);
+        let finished = done == bytes.len();
+        entry.sending = Some(Sending { bytes, done });
+        if finished {
+            let mut ready = std::mem::take(&mut self.ready);
+            self.send_finished(conn, &mut ready);
+            self.ready = ready;
+        } else {
+            self.submit_send(conn);
+        }
+    }
+
+    fn pause(&mut self, conn: ConnId) {
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        if !std::mem::replace(&mut entry.paused, true) && entry.receiving {
+            self.cancel(conn, Operation::Receive);
+        }
+    }
+
+    fn resume(&mut self, conn: ConnId) {
+        let Some(entry) = self.conns.get_mut(conn) else { return };
+        if std::mem::replace(&mut entry.paused, false) {
+            // Where the cancelled receive is still ending, its last completion arms the next.
+            self.arm_receive(conn);
+        }
+    }
+
+    fn shutdown(&mut self, conn: ConnId) {
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        entry.shutdown_wanted = true;
+        if entry.sending.is_none() {
+            let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Write);
+        }
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        entry.closed = true;
+        if entry.outstanding == 0 {
+            self.release(conn);
+            return;
+        }
+        let connecting = entry.peer.is_some();
+        // Ends a receive and a send under way at once, and tells the peer.
+        let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Both);
+        if connecting {
+            self.cancel(conn, Operation::Connect);
+        } else {
+            self.cancel(conn, Operation::Receive);
+        }
+    }
+
+    fn abort(&mut self, conn: ConnId) {
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        entry.closed = true;
+        socket::reset_on_close(&entry.socket);
+        if entry.outstanding == 0 {
+            return self.release(conn);
+        }
+        self.cancel(conn, Operation::Receive);
+        self.cancel(conn, Operation::Send);
+        self.cancel(conn, Operation::Connect);
+    }
+
+    fn poll(&mut self, until_ns: Option<u64>, events: &mut Vec<Event>) -> io::Result<()> {
+        let before = events.len();
+        self.drain_ready(events);
+        self.buffers.refill();
+        for conn in std::mem::take(&mut self.starved) {
+            self.arm_receive(conn);
+        }
+        let idle = events.len() == before;
+        self.enter(if idle { until_ns } else { Some(0) })?;
+        self.reap(events);
+        Ok(())
+    }
+}
+
+impl Drop for Uring {
+    /// Waits until the kernel has let go of all memory that operations refer to.
+    fn drop(&mut self) {
+        let mut events = Vec::new();
+        for index in 0..self.listeners.len() {
+            self.stop_listening(ListenerId(index as u32));
+        }
+        for conn in self.conns.names() {
+            self.close(conn);
+        }
+        while self.outstanding > 0 {
+            self.buffers.refill();
+            if self.ring.submit_and_wait(1).is_err_and(|e| e.kind() != io::ErrorKind::Interrupted) {
+                // Without completions nothing is known to be free: keep the memory for ever.
+                std::mem::forget(Rc::clone(&self.pool));
+                std::mem::forget(std::mem::replace(&mut self.conns, Slots::new()));
+                return;
+            }
+            self.reap(&mut events);
+            events.clear();
+        }
+    }
+}
+
+impl From<SocketAddr> for SocketAddrStorage {
+    fn from(address: SocketAddr) -> Self {
+        // SAFETY: all zeroes is a valid `sockaddr_storage`: it consists of integers.
+        let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+        let len = match address {
+            SocketAddr::V4(v4) => {
+                let raw = libc::sockaddr_in {
+                    sin_family: libc::AF_INET as libc::sa_family_t,
+                    sin_port: v4.port().to_be(),
+                    sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
+                    sin_zero: [0; 8],
+                };
+                // SAFETY: `sockaddr_storage` is defined to hold and be aligned for every address type.
+                unsafe { (&raw mut storage).cast::<libc::sockaddr_in>().write(raw) };
+                size_of::<libc::sockaddr_in>()
+            }
+            SocketAddr::V6(v6) => {
+                let raw = libc::sockaddr_in6 {
+                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                    sin6_port: v6.port().to_be(),
+                    sin6_flowinfo: v6.flowinfo(),
+                    sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                    sin6_scope_id: v6.scope_id(),
+                };
+                // SAFETY: as above.
+                unsafe { (&raw mut storage).cast::<libc::sockaddr_in6>().write(raw) };
+                size_of::<libc::sockaddr_in6>()
+            }
+        };
+        Self { storage, len: len as libc::socklen_t }
+    }
+}

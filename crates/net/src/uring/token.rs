@@ -1,0 +1,48 @@
+//! What a completion says about the operation it completes: 64 bits of user data.
+
+use crate::ConnId;
+
+/// The kinds of operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Accept,
+    Connect,
+    Receive,
+    Send,
+    Cancel,
+}
+
+/// Operation in the top 8 bits, generation in the next 24, slot (or listener) in the lower 32.
+pub(super) fn token(operation: Operation, conn: ConnId) -> u64 {
+    (operation as u64) << 56 | u64::from(conn.generation) << 32 | u64::from(conn.slot)
+}
+
+/// The reverse of [`token`].
+pub(super) fn parse(token: u64) -> (Operation, ConnId) {
+    let operation = match token >> 56 {
+        0 => Operation::Accept,
+        1 => Operation::Connect,
+        2 => Operation::Receive,
+        3 => Operation::Send,
+        _ => Operation::Cancel,
+    };
+    let generation = (token >> 32) as u32 & crate::slots::GENERATION_MASK;
+    (operation, ConnId { slot: token as u32, generation })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_is_read_back() {
+        for operation in
+            [Operation::Accept, Operation::Connect, Operation::Receive, Operation::Send, Operation::Cancel]
+        {
+            let conn = ConnId { slot: u32::MAX, generation: crate::slots::GENERATION_MASK };
+            assert_eq!(parse(token(operation, conn)), (operation, conn));
+            let conn = ConnId { slot: 7, generation: 0 };
+            assert_eq!(parse(token(operation, conn)), (operation, conn));
+        }
+    }
+}
