@@ -2,27 +2,57 @@
 //!
 //! A [`Decoder`] is fed whatever bytes arrived and answers one [`Event`] at a time:
 //!
-//! ```text
-//! let mut input = &received[..];
-//! while let Some(event) = decoder.next(&mut input)? {
-//!     match event { Event::Head(head) => .., Event::Body(bytes) => .., Event::End => .. }
+//! ```
+//! use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
+//!
+//! fn statuses(decoder: &mut Decoder, mut input: &[u8]) -> Result<Vec<u16>, ProtocolError> {
+//!     let mut statuses = Vec::new();
+//!     while let Some(event) = decoder.next(&mut input)? {
+//!         match event {
+//!             Event::Head(head) => statuses.push(head.status()),
+//!             Event::Informational(_) | Event::Body(_) | Event::End => {}
+//!         }
+//!     }
+//!     Ok(statuses)
 //! }
+//!
+//! let mut decoder = Decoder::responses(Limits::default());
+//! let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+//! assert_eq!(statuses(&mut decoder, answer), Ok(vec![200]));
 //! ```
 //!
-//! `next` takes what it needs off the front of `input` and answers `None` when it wants more bytes
-//! (then `input` is empty). After [`Event::End`] the same decoder reads the next message of the
-//! connection, if [`Decoder::keep_alive`] says that there can be one; `input` may hold its first
-//! bytes already (pipelining). Any way of splitting the bytes gives the same events, but for where
-//! bodies are cut.
+//! [`Decoder::next`] takes what it needs off the front of `input` and answers `None` when it wants
+//! more bytes (then `input` is empty). After [`Event::End`] the same decoder reads the next message
+//! of the connection if [`Decoder::keep_alive`] says that there can be one; `input` may hold its
+//! first bytes already (pipelining). Any way of splitting the bytes gives the same events and the
+//! same error, but for where bodies are cut.
+//!
+//! A head that lies in one input is parsed in place, without a copy; only a head cut across inputs
+//! is collected first. In steady state a decoder allocates nothing.
+//!
+//! Reading is strict where leniency makes two parties see different messages (request smuggling):
+//! a bare CR or LF, white space before a colon, folded lines, and every contradiction about the
+//! length of a body are errors.
 
+mod chunked;
 mod decode;
 mod error;
+mod framing;
 mod head;
+pub mod hop;
 mod limits;
+mod parse;
+mod scan;
 mod write;
+
+#[cfg(test)]
+mod tests;
 
 pub use decode::{Decoder, Event, Role};
 pub use error::ProtocolError;
-pub use head::{Field, Framing, Head, StartLine};
+pub use framing::Framing;
+pub use head::{Field, Head};
 pub use limits::Limits;
-pub use write::{BodyLength, Chunk, write_chunk, write_last_chunk, write_request_head, write_response_head};
+pub use write::{
+    BodyLength, write_chunk, write_last_chunk, write_request_head, write_response_head,
+};

@@ -1,0 +1,143 @@
+//! What can be wrong with a peer's bytes.
+
+use thiserror::Error;
+
+/// A peer broke HTTP/1.1 or a limit. The connection is of no further use: where the next message
+/// would begin is not known.
+///
+/// The text says what was wrong; whoever reports it knows the peer and says whose fault it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ProtocolError {
+    /// The first line is neither a request line nor a status line (RFC 9112 3, 4).
+    #[error("the first line is not an HTTP/1.1 start line")]
+    StartLine,
+    /// Another major version, or a minor version other than 0 and 1 (RFC 9112 2.3).
+    #[error("the HTTP version is neither 1.0 nor 1.1")]
+    Version,
+    /// A status that is not three digits from 100 up (RFC 9110 15).
+    #[error("the status code is not a number from 100 to 999")]
+    Status,
+    /// CONNECT, whose answer turns the connection into a tunnel.
+    #[error("the method CONNECT is not supported")]
+    Connect,
+    /// 101: the peer changed the protocol, which nobody asked for (RFC 9110 15.2.2).
+    #[error("status 101 switches to a protocol that was not asked for")]
+    SwitchingProtocols,
+    /// A line of a head ends with LF alone.
+    #[error("a line of the head ends with LF instead of CRLF")]
+    BareLineFeed,
+    /// A CR without LF at the end of a head (RFC 9112 2.2).
+    #[error("a CR in the head is not followed by LF")]
+    BareCarriageReturn,
+    /// A field name that is no token; white space before the colon; a folded line (RFC 9112 5).
+    #[error("a field name is not a token followed by a colon")]
+    FieldName,
+    /// A control character, CR included, in a field value (RFC 9110 5.5).
+    #[error("a field value holds a control character")]
+    FieldValue,
+    /// The request line does not fit into the head's limit.
+    #[error("the request line exceeds {limit} bytes")]
+    TargetTooLong {
+        /// [`super::Limits::head_bytes`].
+        limit: usize,
+    },
+    /// The head does not fit.
+    #[error("the head exceeds {limit} bytes")]
+    HeadTooLarge {
+        /// [`super::Limits::head_bytes`].
+        limit: usize,
+    },
+    /// Too many field lines.
+    #[error("the head has more than {limit} fields")]
+    TooManyFields {
+        /// [`super::Limits::fields`].
+        limit: usize,
+    },
+    /// An HTTP/1.1 request without Host (RFC 9112 3.2).
+    #[error("an HTTP/1.1 request has no Host field")]
+    HostMissing,
+    /// More than one Host line (RFC 9112 3.2).
+    #[error("the request has more than one Host field")]
+    HostRepeated,
+    /// A Host value that is no `host[:port]` (RFC 9112 3.2).
+    #[error("the value of Host is not a host with an optional port")]
+    Host,
+    /// A Content-Length that is not digits only, or exceeds 64 bits (RFC 9112 6.3 item 5).
+    #[error("the value of Content-Length is not a 64-bit decimal number")]
+    ContentLength,
+    /// Content-Lengths that differ (RFC 9112 6.3 item 5).
+    #[error("the message has Content-Lengths that differ")]
+    ContentLengthsDiffer,
+    /// Both ways of framing at once, the shape of request smuggling (RFC 9112 6.3 item 3).
+    #[error("the message has both Content-Length and Transfer-Encoding")]
+    LengthAndEncoding,
+    /// Transfer-Encoding in an HTTP/1.0 message (RFC 9112 6.1).
+    #[error("an HTTP/1.0 message has Transfer-Encoding")]
+    EncodingInHttp10,
+    /// An empty element in Transfer-Encoding.
+    #[error("Transfer-Encoding has an empty element")]
+    Encoding,
+    /// A transfer coding other than chunked (RFC 9112 6.1).
+    #[error("Transfer-Encoding names a coding other than chunked")]
+    EncodingUnsupported,
+    /// Something follows `chunked`, be it `chunked` again (RFC 9112 6.1, 6.3 item 4).
+    #[error("chunked is not the last transfer coding, or is there twice")]
+    ChunkedNotLast,
+    /// The body is longer than allowed.
+    #[error("the body exceeds {limit} bytes")]
+    BodyTooLarge {
+        /// [`super::Limits::body_bytes`].
+        limit: u64,
+    },
+    /// A chunk size that is not hexadecimal or exceeds 64 bits, or its line ends badly (RFC 9112 7.1).
+    #[error("a chunk size is not a 64-bit hexadecimal number followed by CRLF")]
+    ChunkSize,
+    /// A control character in a chunk extension, or one that ends with LF alone (RFC 9112 7.1.1).
+    #[error("a chunk extension holds a control character")]
+    ChunkExtension,
+    /// The line before a chunk is too long.
+    #[error("the line before a chunk exceeds {limit} bytes")]
+    ChunkLineTooLong {
+        /// [`super::Limits::chunk_line_bytes`].
+        limit: usize,
+    },
+    /// A chunk's data is not followed by CRLF: its size is wrong (RFC 9112 7.1).
+    #[error("the data of a chunk is not followed by CRLF, so its size is wrong")]
+    ChunkEnd,
+    /// What follows the last chunk is neither a field line nor the empty line (RFC 9112 7.1.2).
+    #[error("what follows the last chunk is neither a trailer field nor an empty line")]
+    Trailer,
+    /// The trailer section is too long.
+    #[error("the trailer fields exceed {limit} bytes")]
+    TrailersTooLarge {
+        /// [`super::Limits::trailer_bytes`].
+        limit: usize,
+    },
+    /// Too many 1xx responses before a final one.
+    #[error("more than {limit} informational responses came before the final one")]
+    TooManyInformational {
+        /// [`super::Limits::informational`].
+        limit: u32,
+    },
+    /// The peer closed inside a head, or after a 1xx response (RFC 9112 8).
+    #[error("the connection was closed before a complete head")]
+    TruncatedHead,
+    /// The peer closed inside a body whose length was announced (RFC 9112 8).
+    #[error("the connection was closed before the end of the body")]
+    TruncatedBody,
+}
+
+impl ProtocolError {
+    /// The status a server answers such a request with before it closes the connection: 400, 413,
+    /// 414, 431, 501 or 505.
+    pub fn response_status(&self) -> u16 {
+        match self {
+            Self::BodyTooLarge { .. } => 413,
+            Self::TargetTooLong { .. } => 414,
+            Self::HeadTooLarge { .. } | Self::TooManyFields { .. } => 431,
+            Self::Connect | Self::EncodingUnsupported => 501,
+            Self::Version => 505,
+            _ => 400,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! How long the body is, and whether the connection lives on: RFC 9112 6.3 and 9.3.
+
+use super::ProtocolError;
+
+/// How the end of a body is found (RFC 9112 6.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Framing {
+    /// There is no body.
+    #[default]
+    None,
+    /// So many bytes, perhaps none.
+    Length(u64),
+    /// Chunks (RFC 9112 7.1).
+    Chunked,
+    /// All until the peer closes; responses only.
+    UntilClose,
+}
+
+/// What the fields of one head say about the message, gathered one field after another.
+#[derive(Debug, Default)]
+pub(super) struct FieldFacts {
+    ignore_length: bool,
+    content_length: Option<u64>,
+    chunked: bool,
+    close: bool,
+    keep_alive: bool,
+    host: bool,
+    expects_continue: bool,
+}
+
+impl FieldFacts {
+    /// `bodyless`: the answer cannot have a body, whatever its fields say (RFC 9112 6.3 item 1).
+    pub(super) fn of_response(bodyless: bool) -> Self {
+        Self {
+            ignore_length: bodyless,
+            ..Self::default()
+        }
+    }
+
+    /// Takes notice of a field if it is one of the few that frame messages.
+    #[inline]
+    pub(super) fn note(&mut self, name: &str, value: &[u8]) -> Result<(), ProtocolError> {
+        match name.len() {
+            14 if !self.ignore_length && name.eq_ignore_ascii_case("content-length") => {
+                self.note_content_length(value)
+            }
+            17 if !self.ignore_length && name.eq_ignore_ascii_case("transfer-encoding") => {
+                self.note_transfer_encoding(value)
+            }
+            10 if name.eq_ignore_ascii_case("connection") => {
+                self.note_connection(value);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes notice of a field that only requests have, and of all others as [`FieldFacts::note`].
+    #[inline]
+    pub(super) fn note_in_request(
+        &mut self,
+        name: &str,
+        value: &[u8],
+    ) -> Result<(), ProtocolError> {
+        match name.len() {
+            4 if name.eq_ignore_ascii_case("host") => self.note_host(value),
+            6 if name.eq_ignore_ascii_case("expect") => {
+                self.expects_continue |= value.eq_ignore_ascii_case(b"100-continue");
+                Ok(())
+            }
+            _ => self.note(name, value),
+        }
+    }
+
+    fn note_content_length(&mut self, value: &[u8]) -> Result<(), ProtocolError> {
+        for element in elements(value) {
+            let length = decimal(element).ok_or(ProtocolError::ContentLength)?;
+            if self
+                .content_length
+                .replace(length)
+                .is_some_and(|earlier| earlier != length)
+            {
+                return Err(ProtocolError::ContentLengthsDiffer);
+            }
+        }
+        Ok(())
+    }
+
+    fn note_transfer_encoding(&mut self, value: &[u8]) -> Result<(), ProtocolError> {
+        for coding in elements(value) {
+            if coding.is_empty() {
+                return Err(ProtocolError::Encoding);
+            }
+            if self.chunked {
+                return Err(ProtocolError::ChunkedNotLast);
+            }
+            if !coding.eq_ignore_ascii_case(b"chunked") {
+                return Err(ProtocolError::EncodingUnsupported);
+            }
+            self.chunked = true;
+        }
+        Ok(())
+    }
+
+    fn note_connection(&mut self, value: &[u8]) {
+        for option in elements(value) {
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+
+    fn note_host(&mut self, value: &[u8]) -> Result<(), ProtocolError> {
+        if self.host {
+            return Err(ProtocolError::HostRepeated);
+        }
+        if !value.iter().all(|&byte| IN_HOST[byte as usize]) {
+            return Err(ProtocolError::Host);
+        }
+        self.host = true;
+        Ok(())
+    }
+
+    /// The framing of a request (RFC 9112 6.3 items 3 to 7).
+    pub(super) fn request_framing(&self, version_minor: u8) -> Result<Framing, ProtocolError> {
+        if version_minor == 1 && !self.host {
+            return Err(ProtocolError::HostMissing);
+        }
+        Ok(self
+            .announced_framing(version_minor)?
+            .unwrap_or(Framing::None))
+    }
+
+    /// The framing of a response (RFC 9112 6.3 items 1 to 8).
+    pub(super) fn response_framing(&self, version_minor: u8) -> Result<Framing, ProtocolError> {
+        if self.ignore_length {
+            return Ok(Framing::None);
+        }
+        Ok(self
+            .announced_framing(version_minor)?
+            .unwrap_or(Framing::UntilClose))
+    }
+
+    fn announced_framing(&self, version_minor: u8) -> Result<Option<Framing>, ProtocolError> {
+        match (self.chunked, self.content_length) {
+            (true, Some(_)) => Err(ProtocolError::LengthAndEncoding),
+            (true, None) if version_minor == 0 => Err(ProtocolError::EncodingInHttp10),
+            (true, None) => Ok(Some(Framing::Chunked)),
+            (false, Some(length)) => Ok(Some(Framing::Length(length))),
+            (false, None) => Ok(None),
+        }
+    }
+
+    /// Whether the connection persists (RFC 9112 9.3).
+    pub(super) fn persists(&self, version_minor: u8, framing: Framing) -> bool {
+        framing != Framing::UntilClose && !self.close && (version_minor == 1 || self.keep_alive)
+    }
+
+    /// Whether `100 Continue` is waited for; not so in HTTP/1.0 (RFC 9110 10.1.1).
+    pub(super) fn expects_continue(&self, version_minor: u8) -> bool {
+        self.expects_continue && version_minor == 1
+    }
+}
+
+/// The elements of a comma-separated list (RFC 9110 5.6.1), the empty ones too.
+pub(super) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
+}
+
+/// Digits only, no sign, within 64 bits.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, &byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// The bytes of `uri-host [ ":" port ]` (RFC 3986 3.2.2): unreserved, sub-delims, `%`, `:`, `[`, `]`.
+const IN_HOST: [bool; 256] = {
+    let allowed = b"-._~!$&'()*+,;=%:[]";
+    let mut table = [false; 256];
+    let mut index = 0;
+    while index < 256 {
+        table[index] = (index as u8).is_ascii_alphanumeric();
+        index += 1;
+    }
+    index = 0;
+    while index < allowed.len() {
+        table[allowed[index] as usize] = true;
+        index += 1;
+    }
+    table
+};

@@ -1,0 +1,46 @@
+//! Fields that concern one connection and are not forwarded (RFC 9110 7.6.1).
+
+use super::framing::elements;
+use super::head::{Field, Head};
+
+/// What RFC 9110 7.6.1 names besides the fields that Connection lists, and `Trailer`, because
+/// trailer fields are passed over here.
+const HOP_BY_HOP: [&str; 7] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Whether a field concerns one connection only. `connection_options` are the values of the
+/// message's Connection fields: whatever they list does not go further either.
+pub fn is_hop_by_hop<'c>(
+    name: &str,
+    connection_options: impl IntoIterator<Item = &'c [u8]>,
+) -> bool {
+    HOP_BY_HOP.iter().any(|hop| name.eq_ignore_ascii_case(hop))
+        || connection_options
+            .into_iter()
+            .flat_map(elements)
+            .any(|option| option.eq_ignore_ascii_case(name.as_bytes()))
+}
+
+/// The values of the Connection fields of a message.
+pub fn connection_options<'a>(head: &Head<'a>) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
+    head.fields()
+        .filter(|field| field.name.eq_ignore_ascii_case("connection"))
+        .map(|field| field.value)
+}
+
+/// The fields a proxy sends on, in wire order: those that are not hop-by-hop, without
+/// Content-Length, which the functions that write a head derive from the body they are told.
+pub fn forwarded<'a>(head: &Head<'a>) -> impl Iterator<Item = Field<'a>> + use<'a> {
+    let options = connection_options(head);
+    head.fields().filter(move |field| {
+        !field.name.eq_ignore_ascii_case("content-length")
+            && !is_hop_by_hop(field.name, options.clone())
+    })
+}

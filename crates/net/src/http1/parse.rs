@@ -1,0 +1,189 @@
+//! One complete head: httparse reads the lines, this file decides what they mean.
+
+use std::mem::MaybeUninit;
+
+use httparse::{Header, ParserConfig, Request, Response, Status};
+
+use super::framing::{FieldFacts, Framing};
+use super::{Limits, ProtocolError};
+
+/// Where one field lies in its head.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FieldSpan {
+    name_start: u32,
+    name_end: u32,
+    value_start: u32,
+    value_end: u32,
+}
+
+impl FieldSpan {
+    fn new(base: usize, header: &Header<'_>) -> Self {
+        let name_start = header.name.as_ptr().addr() - base;
+        let value_start = header.value.as_ptr().addr() - base;
+        // Heads are bounded by `Limits::head_bytes`, which the decoder holds below 4 GiB.
+        Self {
+            name_start: name_start as u32,
+            name_end: (name_start + header.name.len()) as u32,
+            value_start: value_start as u32,
+            value_end: (value_start + header.value.len()) as u32,
+        }
+    }
+
+    pub(super) fn name<'a>(&self, head: &'a [u8]) -> &'a [u8] {
+        &head[self.name_start as usize..self.name_end as usize]
+    }
+
+    pub(super) fn value<'a>(&self, head: &'a [u8]) -> &'a [u8] {
+        &head[self.value_start as usize..self.value_end as usize]
+    }
+}
+
+/// What was understood of a head besides where its fields lie.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HeadFacts {
+    pub(super) head_len: usize,
+    pub(super) method_len: u32,
+    pub(super) target_len: u32,
+    pub(super) status: u16,
+    pub(super) version_minor: u8,
+    pub(super) framing: Framing,
+    pub(super) keep_alive: bool,
+    pub(super) expects_continue: bool,
+}
+
+/// Room for the fields of one head, on the stack and never initialised.
+type Slots<'b> = [MaybeUninit<Header<'b>>; Limits::FIELDS_MAX];
+
+/// Reads a request's head from the front of `bytes`; `None` when its end is not there yet.
+pub(super) fn request(
+    bytes: &[u8],
+    limits: &Limits,
+    spans: &mut Vec<FieldSpan>,
+) -> Result<Option<HeadFacts>, ProtocolError> {
+    let mut slots: Slots<'_> = [const { MaybeUninit::uninit() }; Limits::FIELDS_MAX];
+    let mut request = Request::new(&mut []);
+    let parsed = request.parse_with_uninit_headers(bytes, &mut slots[..limits.fields]);
+    let head_len = match parsed.map_err(|error| request_error(error, bytes, limits))? {
+        Status::Complete(head_len) => head_len,
+        Status::Partial => return Ok(None),
+    };
+    let (Some(method), Some(target), Some(version_minor)) =
+        (request.method, request.path, request.version)
+    else {
+        return Err(ProtocolError::StartLine);
+    };
+    record_spans(&bytes[..head_len], request.headers, spans)?;
+    let mut fields = FieldFacts::default();
+    for header in request.headers.iter() {
+        fields.note_in_request(header.name, header.value)?;
+    }
+    if method == "CONNECT" {
+        return Err(ProtocolError::Connect);
+    }
+    let framing = fields.request_framing(version_minor)?;
+    Ok(Some(HeadFacts {
+        head_len,
+        method_len: method.len() as u32,
+        target_len: target.len() as u32,
+        status: 0,
+        version_minor,
+        framing,
+        keep_alive: fields.persists(version_minor, framing),
+        expects_continue: fields.expects_continue(version_minor),
+    }))
+}
+
+/// Reads a response's head from the front of `bytes`; `None` when its end is not there yet.
+pub(super) fn response(
+    bytes: &[u8],
+    answers_head: bool,
+    limits: &Limits,
+    spans: &mut Vec<FieldSpan>,
+) -> Result<Option<HeadFacts>, ProtocolError> {
+    let mut slots: Slots<'_> = [const { MaybeUninit::uninit() }; Limits::FIELDS_MAX];
+    let mut response = Response::new(&mut []);
+    let slots = &mut slots[..limits.fields];
+    let parsed =
+        ParserConfig::default().parse_response_with_uninit_headers(&mut response, bytes, slots);
+    let head_len = match parsed.map_err(|error| response_error(error, limits))? {
+        Status::Complete(head_len) => head_len,
+        Status::Partial => return Ok(None),
+    };
+    let (Some(status @ 100..), Some(version_minor)) = (response.code, response.version) else {
+        return Err(ProtocolError::Status);
+    };
+    record_spans(&bytes[..head_len], response.headers, spans)?;
+    let bodyless = answers_head || matches!(status, 100..=199 | 204 | 304);
+    let mut fields = FieldFacts::of_response(bodyless);
+    for header in response.headers.iter() {
+        fields.note(header.name, header.value)?;
+    }
+    let framing = fields.response_framing(version_minor)?;
+    Ok(Some(HeadFacts {
+        head_len,
+        method_len: 0,
+        target_len: 0,
+        status,
+        version_minor,
+        framing,
+        keep_alive: fields.persists(version_minor, framing),
+        expects_continue: false,
+    }))
+}
+
+/// Records where the fields lie, and that each line of the head ends with CRLF: httparse takes LF
+/// alone too. The byte two before a field's name is the CR of the line before it, and the end is
+/// the last line's CRLF with the empty line.
+fn record_spans(
+    head: &[u8],
+    headers: &[Header<'_>],
+    spans: &mut Vec<FieldSpan>,
+) -> Result<(), ProtocolError> {
+    let base = head.as_ptr().addr();
+    spans.clear();
+    spans.extend(headers.iter().map(|header| FieldSpan::new(base, header)));
+    let lines_end_well = spans
+        .iter()
+        .all(|span| head.get((span.name_start as usize).wrapping_sub(2)) == Some(&b'\r'));
+    if lines_end_well && head.ends_with(b"\r\n\r\n") {
+        Ok(())
+    } else {
+        Err(ProtocolError::BareLineFeed)
+    }
+}
+
+fn request_error(error: httparse::Error, bytes: &[u8], limits: &Limits) -> ProtocolError {
+    if error != httparse::Error::Version {
+        return common_error(error, limits);
+    }
+    let line = bytes
+        .split(|&byte| byte == b'\r')
+        .next()
+        .unwrap_or_default();
+    let word = line.rsplit(|&byte| byte == b' ').next().unwrap_or_default();
+    match word.strip_prefix(b"HTTP/") {
+        Some([b'0'..=b'9', ..]) => ProtocolError::Version,
+        _ => ProtocolError::StartLine,
+    }
+}
+
+/// The seven bytes before the minor version were compared by [`super::scan::HeadScan`].
+fn response_error(error: httparse::Error, limits: &Limits) -> ProtocolError {
+    match error {
+        httparse::Error::Version => ProtocolError::Version,
+        other => common_error(other, limits),
+    }
+}
+
+fn common_error(error: httparse::Error, limits: &Limits) -> ProtocolError {
+    match error {
+        httparse::Error::HeaderName => ProtocolError::FieldName,
+        httparse::Error::HeaderValue => ProtocolError::FieldValue,
+        httparse::Error::NewLine => ProtocolError::BareCarriageReturn,
+        httparse::Error::Status => ProtocolError::Status,
+        httparse::Error::Token | httparse::Error::Version => ProtocolError::StartLine,
+        httparse::Error::TooManyHeaders => ProtocolError::TooManyFields {
+            limit: limits.fields,
+        },
+    }
+}
