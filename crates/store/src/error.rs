@@ -1,0 +1,137 @@
+//! What can go wrong with a run directory, whose fault it is and what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+use gatebench_model::Culprit;
+
+/// An error of the run directory. Its message names the file; [`StoreError::remedy`] says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as a verb: `create`, `write`, `read`.
+        doing: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// Another process is writing a run into the directory.
+    #[error("another gatebench run is writing into {}", dir.display())]
+    Locked {
+        /// The run directory.
+        dir: PathBuf,
+    },
+    /// The directory holds a run already.
+    #[error("{} already holds a run", dir.display())]
+    AlreadyARun {
+        /// The run directory.
+        dir: PathBuf,
+    },
+    /// There is no manifest.
+    #[error("{} is not a run directory: it has no manifest.json", dir.display())]
+    NotARun {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// A newer gatebench wrote it.
+    #[error("{} has schema version {found}; this gatebench knows up to {known}", path.display())]
+    NewerSchema {
+        /// The document.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version this program reads.
+        known: u32,
+    },
+    /// A file is not what it should be.
+    #[error("{} is damaged: {reason}", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong in it, with the place where known.
+        reason: String,
+    },
+    /// The caller gave a record that contradicts itself; a defect of gatebench, not of the user.
+    #[error("the record of trial {trial} cannot be stored: {reason}")]
+    Inconsistent {
+        /// Number of the trial.
+        trial: u32,
+        /// The contradiction.
+        reason: String,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Io {
+            doing,
+            path: path.into(),
+            source,
+        }
+    }
+
+    /// Whose fault it is.
+    pub fn culprit(&self) -> Culprit {
+        match self {
+            Self::Io { .. } | Self::Corrupt { .. } | Self::Locked { .. } => Culprit::Environment,
+            Self::AlreadyARun { dir: path }
+            | Self::NotARun { dir: path }
+            | Self::NewerSchema { path, .. } => Culprit::File {
+                path: path.clone(),
+                line: None,
+            },
+            Self::Inconsistent { .. } => Culprit::Engine,
+        }
+    }
+
+    /// What to do about it, as a sentence without its full stop.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Io { source, path, .. } => io_remedy(source, path),
+            Self::Locked { .. } => {
+                "wait for that run to end, or give this one another directory with --out DIR".into()
+            }
+            Self::AlreadyARun { dir } => format!(
+                "finish it with --resume --out {0}, or choose another directory with --out DIR",
+                dir.display()
+            ),
+            Self::NotARun { .. } => {
+                "give the directory that `gatebench run` named at its end".into()
+            }
+            Self::NewerSchema { .. } => {
+                "read it with the gatebench that wrote it, or a newer one".into()
+            }
+            Self::Corrupt { path, .. } => format!(
+                "restore {} from a copy; a damaged trial can also be removed with its folder and \
+                 measured again with --resume",
+                path.display()
+            ),
+            Self::Inconsistent { .. } => {
+                "report this as a defect of gatebench with the message".into()
+            }
+        }
+    }
+}
+
+/// The remedy for what the operating system refused.
+fn io_remedy(source: &io::Error, path: &std::path::Path) -> String {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!(
+            "free space on the disk of {}, or choose another directory with --out DIR; what was \
+             finished is kept, and --resume measures the rest",
+            path.display()
+        ),
+        io::ErrorKind::FileTooLarge => {
+            "raise the limit on file sizes (ulimit -f), or choose another directory with --out DIR"
+                .into()
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "choose a directory you may write with --out DIR".into()
+        }
+        io::ErrorKind::NotFound => format!("check that {} exists", path.display()),
+        _ => format!("check the disk and the permissions of {}", path.display()),
+    }
+}

@@ -1,0 +1,139 @@
+//! `histograms.hlog`: tagged interval logs in the standard HdrHistogram format.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, LogIteratorError, Tag,
+};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+
+use crate::{StoreError, TrialRecord, atomic};
+
+const FILE: &str = "histograms.hlog";
+
+/// The histogram of one second (or other interval) of a phase, for one metric and status class.
+#[derive(Clone, Debug)]
+pub struct TaggedInterval {
+    /// `phase.metric.class`, as in `steady.response.2xx`.
+    pub tag: String,
+    /// Begin of the interval, counted from the begin of the phase's measurement.
+    pub start_ns: u64,
+    /// Its length.
+    pub duration_ns: u64,
+    /// Values in nanoseconds.
+    pub histogram: Histogram<u64>,
+}
+
+/// Writes the log of a trial.
+pub(crate) fn write(
+    folder: &Path,
+    record: &TrialRecord,
+    intervals: &[TaggedInterval],
+) -> Result<(), StoreError> {
+    let inconsistent = |reason| StoreError::Inconsistent {
+        trial: record.trial.number,
+        reason,
+    };
+    let path = folder.join(FILE);
+    let mut text = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let started = SystemTime::from(record.started);
+    let mut log = IntervalLogWriterBuilder::new()
+        .add_comment("[Histogram log format version 1.3]")
+        .add_comment("[Values are nanoseconds; the maximum of each line is in milliseconds]")
+        .with_start_time(started)
+        .with_base_time(started)
+        .with_max_value_divisor(1e6)
+        .begin_log_with(&mut text, &mut serializer)
+        .map_err(|error| StoreError::io("write", &path, error))?;
+    for interval in intervals {
+        let tag = &interval.tag;
+        let (phase, _) = split_tag(tag)
+            .ok_or_else(|| inconsistent(format!("the tag '{tag}' is not phase.metric.class")))?;
+        let began_ns = record
+            .phases
+            .iter()
+            .find(|known| known.name == phase)
+            .map(|phase| phase.began_ns)
+            .ok_or_else(|| inconsistent(format!("the tag '{tag}' names a phase that it lacks")))?;
+        log.write_histogram(
+            &interval.histogram,
+            Duration::from_nanos(began_ns.saturating_add(interval.start_ns)),
+            Duration::from_nanos(interval.duration_ns),
+            Tag::new(tag),
+        )
+        .map_err(|error| inconsistent(format!("the histogram '{tag}': {error}")))?;
+    }
+    atomic::write_synced(&path, &text)
+}
+
+/// Reads a log, adding up the intervals of each tag.
+pub(crate) fn read_merged(folder: &Path) -> Result<BTreeMap<String, Histogram<u64>>, StoreError> {
+    let path = folder.join(FILE);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(StoreError::io("read", path, error)),
+    };
+    let corrupt = |reason: String| StoreError::Corrupt {
+        path: path.clone(),
+        reason,
+    };
+    let mut merged = BTreeMap::new();
+    let mut deserializer = Deserializer::new();
+    for entry in IntervalLogIterator::new(&text) {
+        let entry = entry.map_err(|LogIteratorError::ParseError { offset }| {
+            corrupt(format!("no interval log at byte {offset}"))
+        })?;
+        let LogEntry::Interval(interval) = entry else {
+            continue;
+        };
+        let tag = interval.tag().map(|tag| tag.as_str()).unwrap_or_default();
+        let histogram = decode(&mut deserializer, interval.encoded_histogram())
+            .map_err(|reason| corrupt(format!("the histogram '{tag}': {reason}")))?;
+        add(&mut merged, tag, histogram).map_err(corrupt)?;
+    }
+    Ok(merged)
+}
+
+/// Splits `phase.metric.class` into the phase and the rest.
+fn split_tag(tag: &str) -> Option<(&str, &str)> {
+    let (phase, rest) = tag.split_once('.')?;
+    Tag::new(tag)?;
+    rest.split_once('.').map(|_| (phase, rest))
+}
+
+fn decode(deserializer: &mut Deserializer, encoded: &str) -> Result<Histogram<u64>, String> {
+    let bytes = BASE64_STANDARD
+        .decode(encoded)
+        .map_err(|error| error.to_string())?;
+    deserializer
+        .deserialize(&mut &bytes[..])
+        .map_err(|error| error.to_string())
+}
+
+/// Adds to the histogram of a tag. It may grow, since an encoded histogram is only as long as its
+/// largest value asks for.
+fn add(
+    merged: &mut BTreeMap<String, Histogram<u64>>,
+    tag: &str,
+    mut histogram: Histogram<u64>,
+) -> Result<(), String> {
+    match merged.get_mut(tag) {
+        Some(sum) => sum
+            .add(histogram)
+            .map_err(|error| format!("the histograms '{tag}' do not add: {error}")),
+        None => {
+            histogram.auto(true);
+            merged.insert(tag.to_owned(), histogram);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The run directory: the only place where gatebench writes what it measured, and the owner of every
+//! on-disk schema.
+//!
+//! ```text
+//! DIR/manifest.json                    everything needed to repeat the run
+//! DIR/trials/0001-proxy-json-nginx-b1/ one folder per trial
+//!     trial.json                       the record
+//!     histograms.hlog                  interval logs (HdrHistogram V2), tagged `phase.metric.class`
+//!     series.csv                       one row per phase and second
+//!     gateway/                         rendered files and logs of the gateway
+//! ```
+//!
+//! A trial is built in a hidden `.partial` folder and renamed when it is complete, so a reader sees
+//! whole trials or none.
+
+mod atomic;
+pub mod error;
+pub mod histograms;
+mod lock;
+pub mod manifest;
+pub mod phase;
+pub mod record;
+pub mod run;
+mod schema;
+pub mod series;
+pub mod writer;
+
+pub use error::StoreError;
+pub use hdrhistogram::Histogram;
+pub use histograms::TaggedInterval;
+pub use jiff::Timestamp;
+pub use manifest::{GatewayIdentity, Manifest, Status};
+pub use phase::{
+    Counts, EngineFacts, ExactSum, LedgerDelta, MachineFacts, PhaseRecord, TraceCounts, Usage,
+};
+pub use record::{FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord, TrialRecord};
+pub use run::{Run, StoredTrial};
+pub use schema::SCHEMA_VERSION;
+pub use series::{SeriesRow, SeriesUsage};
+pub use writer::{RunWriter, TrialWriter};

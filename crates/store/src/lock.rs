@@ -1,0 +1,36 @@
+//! One run per directory.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::StoreError;
+
+/// The right to write into a run directory. The kernel takes it back when the process ends, however
+/// it ends, so no stale lock has to be told from a live one.
+#[derive(Debug)]
+pub(crate) struct RunLock {
+    _file: File,
+}
+
+impl RunLock {
+    /// Takes the lock of `dir`, which exists, without waiting.
+    pub(crate) fn take(dir: &Path) -> Result<Self, StoreError> {
+        let path = dir.join(".lock");
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|error| StoreError::io("create", &path, error))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::Locked {
+                dir: dir.to_owned(),
+            }),
+            Err(error) => Err(StoreError::io("lock", &path, io::Error::from(error))),
+        }
+    }
+}

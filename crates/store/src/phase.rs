@@ -1,0 +1,176 @@
+//! What one measured load left behind, besides its histograms and series.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::Shape;
+use serde::{Deserialize, Serialize};
+
+/// The record of a phase. Counts and usage cover the measurement, not the warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// Name of the phase in the load profile.
+    pub name: String,
+    /// The load that was asked for.
+    pub shape: Shape,
+    /// Begin of the measurement, counted from the trial's `started`.
+    pub began_ns: u64,
+    /// Length of the warm-up.
+    pub warm_up_ns: u64,
+    /// Length of the measurement as it really was.
+    pub measure_ns: u64,
+    /// How long answers were waited for after the measurement.
+    pub drained_ns: u64,
+    /// Requests and what became of them.
+    pub counts: Counts,
+    /// Exact sums beside the histograms, by `metric.class`, as in `response.2xx`.
+    #[serde(default)]
+    pub sums: BTreeMap<String, ExactSum>,
+    /// What the nonces told.
+    #[serde(default)]
+    pub trace: TraceCounts,
+    /// The engine's own account.
+    #[serde(default)]
+    pub engine: EngineFacts,
+    /// What each component used: `gateway`, `upstream`, `engine`.
+    #[serde(default)]
+    pub usage: BTreeMap<String, Usage>,
+    /// What the machine did meanwhile.
+    #[serde(default)]
+    pub machine: MachineFacts,
+    /// What the upstream's ledger gained.
+    #[serde(default)]
+    pub ledger: LedgerDelta,
+}
+
+/// Requests and what became of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Arrivals that the schedule held; for a closed load the same as `sent`.
+    pub intended: u64,
+    /// Requests handed to the kernel.
+    pub sent: u64,
+    /// Requests sent in the measurement that got a whole answer, however late.
+    pub completed: u64,
+    /// Answers that were whole within the measurement; throughput is this over `measure_ns`.
+    pub completed_in_window: u64,
+    /// Completed requests by status class: `2xx`, `3xx`, `4xx`, `5xx`.
+    #[serde(default)]
+    pub by_class: BTreeMap<String, u64>,
+    /// Requests without an answer by kind: `connect`, `reset`, `closed_early`, `timeout`, `protocol`.
+    #[serde(default)]
+    pub errors: BTreeMap<String, u64>,
+    /// Arrivals beyond the queue's bound, never sent.
+    pub dropped: u64,
+    /// The longest the queue of arrivals was.
+    pub queued_max: u64,
+    /// Answers that failed a check, by the text of the check.
+    #[serde(default)]
+    pub checks_failed: BTreeMap<String, u64>,
+    /// Connections opened.
+    pub connections_opened: u64,
+    /// Bytes of requests handed to the kernel.
+    pub bytes_sent: u64,
+    /// Bytes of answers received.
+    pub bytes_received: u64,
+}
+
+/// An exact account of the values of a histogram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExactSum {
+    /// Values.
+    pub count: u64,
+    /// Their sum, saturating.
+    pub sum_ns: u64,
+    /// The smallest.
+    pub min_ns: u64,
+    /// The largest.
+    pub max_ns: u64,
+    /// Values beyond the histogram's range, recorded at its edge.
+    pub clamped: u64,
+}
+
+/// What the nonces told about each answer. The five kinds exclude each other, save the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceCounts {
+    /// Own nonce with the upstream's times: what `added` was measured on.
+    pub traced: u64,
+    /// No nonce: a cached or mocked answer.
+    pub never_reached_upstream: u64,
+    /// Own nonce without times: the gateway stripped the header.
+    pub header_stripped: u64,
+    /// Another request's nonce: a cached answer.
+    pub foreign: u64,
+    /// Nonces that the upstream saw more than once: retries.
+    pub repeated_at_upstream: u64,
+}
+
+/// The engine's own account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineFacts {
+    /// The event loop's backend: `io_uring` or `epoll`.
+    pub backend: String,
+    /// Workers, one per core.
+    pub workers: u32,
+    /// CPU time of the workers in the measurement.
+    pub cpu_ns: u64,
+    /// Time the workers were runnable and waited for a core.
+    pub run_queue_wait_ns: u64,
+}
+
+/// What a component's process tree used during the measurement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// CPU time between the first and the last sample in the measurement.
+    pub cpu_ns: u64,
+    /// Time between these two samples.
+    pub window_ns: u64,
+    /// Most anonymous resident memory seen at a sample.
+    pub rss_anon_bytes_max: u64,
+    /// Proportional set size before the load; none where it could not be read.
+    #[serde(default)]
+    pub pss_before_bytes: Option<u64>,
+    /// Proportional set size after the load.
+    #[serde(default)]
+    pub pss_after_bytes: Option<u64>,
+    /// Most open descriptors seen at a sample.
+    pub descriptors_max: u64,
+    /// Voluntary context switches.
+    pub switches_voluntary: u64,
+    /// Involuntary context switches.
+    pub switches_involuntary: u64,
+    /// Time its threads were runnable and waited for a core.
+    pub run_queue_wait_ns: u64,
+    /// Processes in the tree at the first sample.
+    pub processes: u32,
+    /// Processes of the tree that ended in the measurement: crashes, restarts of workers.
+    #[serde(default)]
+    pub processes_ended: u32,
+}
+
+/// What the machine did meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineFacts {
+    /// Time between the first and the last sample.
+    pub window_ns: u64,
+    /// Cores that the trial was pinned to.
+    pub cores: u32,
+    /// Time that the hypervisor took from these cores, summed.
+    pub steal_ns: u64,
+    /// Time that a CPU limit of the cgroup stopped the run's processes.
+    pub throttled_ns: u64,
+    /// CPU time that processes outside the run took on these cores, summed.
+    pub foreign_cpu_ns: u64,
+}
+
+/// What the upstream's ledger gained in the measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerDelta {
+    /// Requests seen.
+    pub requests: u64,
+    /// Nonces seen for the first time.
+    pub unique: u64,
+    /// Nonces seen again.
+    pub repeated: u64,
+    /// Connections accepted.
+    pub connections_accepted: u64,
+}

@@ -1,0 +1,154 @@
+//! `trial.json`: what happened to one gateway process.
+
+use gatebench_model::{Culprit, Trial};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::phase::PhaseRecord;
+
+/// The record of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Version of the run directory; set by the writer.
+    pub schema: u32,
+    /// Number, block, scenario and label of the variant.
+    pub trial: Trial,
+    /// When the trial began.
+    pub started: Timestamp,
+    /// When everything it started was down again.
+    pub finished: Timestamp,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Proof before the load; none where it was not reached.
+    #[serde(default)]
+    pub parity_before: Option<ParityRecord>,
+    /// Proof after the load; none where it was not reached.
+    #[serde(default)]
+    pub parity_after: Option<ParityRecord>,
+    /// The gateway's process; none for the floor and for one that was never started.
+    #[serde(default)]
+    pub gateway: Option<GatewayFacts>,
+    /// The loads that were measured, in order.
+    #[serde(default)]
+    pub phases: Vec<PhaseRecord>,
+    /// What did not stop the trial and the reader must know.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+}
+
+/// How a trial ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Outcome {
+    /// All phases were measured and parity was tried after them.
+    Completed,
+    /// The gateway lacks these policies; nothing was started.
+    NotSupported {
+        /// Words of the policies, as in `api_key`.
+        policies: Vec<String>,
+    },
+    /// It could not be completed.
+    Failed {
+        /// Whose fault it is.
+        culprit: Culprit,
+        /// What happened, with the culprit's own words (stderr, status) where there are any.
+        reason: String,
+        /// What to do, as a sentence without its full stop.
+        remedy: String,
+        /// The phase it happened in; none before and after the loads.
+        #[serde(default)]
+        phase: Option<String>,
+    },
+    /// Someone stopped the run; a resumed run measures the trial again.
+    Interrupted,
+}
+
+/// What the gateway's process was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GatewayFacts {
+    /// What the program answered when asked for its version.
+    pub version: String,
+    /// The program, absolute.
+    pub binary: String,
+    /// SHA-256 of the program in lower-case hex.
+    pub sha256: String,
+    /// Every command that was run, word by word, in order.
+    pub commands: Vec<Vec<String>>,
+    /// Rendered files, paths relative to the trial's `gateway/` folder.
+    pub rendered: Vec<FileDigest>,
+    /// Worker processes or threads asked for.
+    pub workers: u32,
+    /// Processes in its tree once it was ready.
+    pub processes: u32,
+    /// From the start to readiness.
+    pub started_in_ms: u64,
+    /// How it ended, in words: `on SIGTERM after 12 ms`.
+    pub stopped: String,
+}
+
+/// A file and what was in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FileDigest {
+    /// Relative path.
+    pub path: String,
+    /// SHA-256 in lower-case hex.
+    pub sha256: String,
+}
+
+impl FileDigest {
+    /// The digest of `bytes`, to be stored under `path`.
+    pub fn of(path: impl Into<String>, bytes: &[u8]) -> Self {
+        use sha2::{Digest, Sha256};
+        use std::fmt::Write;
+
+        let sha256 = Sha256::digest(bytes)
+            .iter()
+            .fold(String::new(), |mut hex, byte| {
+                // Writing to a String cannot fail.
+                let _ = write!(hex, "{byte:02x}");
+                hex
+            });
+        Self {
+            path: path.into(),
+            sha256,
+        }
+    }
+}
+
+/// One pass over the parity cases.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParityRecord {
+    /// The cases in the scenario's order.
+    pub cases: Vec<ParityCaseRecord>,
+    /// Routes that should answer.
+    pub routes_expected: u32,
+    /// Routes that did.
+    pub routes_answering: u32,
+}
+
+impl ParityRecord {
+    /// Whether every case passed and every route answers.
+    pub fn holds(&self) -> bool {
+        self.cases.iter().all(|case| case.passed) && self.routes_answering >= self.routes_expected
+    }
+}
+
+/// One parity case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParityCaseRecord {
+    /// What it proves.
+    pub name: String,
+    /// Whether the answer was right and the upstream saw the request exactly when it should.
+    pub passed: bool,
+    /// Whether the upstream's ledger saw the request.
+    pub reached_upstream: bool,
+    /// The request as sent; filled on failure.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sent: String,
+    /// The answer as received; filled on failure.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub received: String,
+    /// What was expected instead; filled on failure.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub expected: String,
+}

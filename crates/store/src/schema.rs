@@ -1,0 +1,35 @@
+//! The version of everything on disk.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::StoreError;
+
+/// The version of the run directory that this program writes. It reads all versions up to this one.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The part of a document that every version has.
+#[derive(Deserialize)]
+struct Versioned {
+    schema: u32,
+}
+
+/// Parses a JSON document of the run directory, looking at its version before anything else so that
+/// a newer document is called newer, not corrupt.
+pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, StoreError> {
+    let corrupt = |error: serde_json::Error| StoreError::Corrupt {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    let versioned: Versioned = serde_json::from_slice(text).map_err(corrupt)?;
+    if versioned.schema > SCHEMA_VERSION {
+        return Err(StoreError::NewerSchema {
+            path: path.to_owned(),
+            found: versioned.schema,
+            known: SCHEMA_VERSION,
+        });
+    }
+    serde_json::from_slice(text).map_err(corrupt)
+}

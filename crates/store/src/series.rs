@@ -1,0 +1,225 @@
+//! `series.csv`: one row per phase and second.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::{StoreError, atomic};
+
+const FILE: &str = "series.csv";
+
+/// A second of a phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeriesRow {
+    /// Name of the phase.
+    pub phase: String,
+    /// Second of the measurement, from 0.
+    pub second: u32,
+    /// Answers whole in this second.
+    pub completed: u64,
+    /// Requests that failed in this second, for want of an answer or for a failed check.
+    pub failed: u64,
+    /// Median response time of the answers of this second; none without answers.
+    pub response_p50_ns: Option<u64>,
+    /// 99th percentile of the same; none where fewer than 10 answers lie beyond it.
+    pub response_p99_ns: Option<u64>,
+    /// The gateway in this second; none for the floor or where it was not sampled.
+    pub gateway: Option<SeriesUsage>,
+    /// The engine in this second.
+    pub engine: Option<SeriesUsage>,
+    /// The upstream in this second.
+    pub upstream: Option<SeriesUsage>,
+}
+
+/// A component in one second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeriesUsage {
+    /// CPU time used in this second.
+    pub cpu_ns: u64,
+    /// Anonymous resident memory at its end.
+    pub rss_anon_bytes: u64,
+    /// Open descriptors at its end.
+    pub descriptors: u64,
+    /// Voluntary context switches in it.
+    pub switches_voluntary: u64,
+    /// Involuntary context switches in it.
+    pub switches_involuntary: u64,
+}
+
+/// Columns before those of the components.
+const COLUMNS: [&str; 6] = [
+    "phase",
+    "second",
+    "completed",
+    "failed",
+    "response_p50_ns",
+    "response_p99_ns",
+];
+
+/// Components, each with [`USAGE_COLUMNS`].
+const COMPONENTS: [&str; 3] = ["gateway", "engine", "upstream"];
+
+/// Columns of a component, written as `gateway_cpu_ns`.
+const USAGE_COLUMNS: [&str; 5] = [
+    "cpu_ns",
+    "rss_anon_bytes",
+    "descriptors",
+    "switches_voluntary",
+    "switches_involuntary",
+];
+
+/// Writes the series of a trial.
+pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError> {
+    let mut header: Vec<String> = COLUMNS.map(String::from).to_vec();
+    for component in COMPONENTS {
+        header.extend(USAGE_COLUMNS.map(|column| format!("{component}_{column}")));
+    }
+    let mut text = header.join(",");
+    text.push('\n');
+    for row in rows {
+        text.push_str(&format_row(row));
+        text.push('\n');
+    }
+    atomic::write_synced(&folder.join(FILE), text.as_bytes())
+}
+
+/// Reads the series of a trial. Columns are found by name; unknown ones are skipped and absent ones
+/// are empty, so that files of other versions stay readable.
+pub(crate) fn read(folder: &Path) -> Result<Vec<SeriesRow>, StoreError> {
+    let path = folder.join(FILE);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StoreError::io("read", path, error)),
+    };
+    parse(&text).map_err(|reason| StoreError::Corrupt { path, reason })
+}
+
+fn format_row(row: &SeriesRow) -> String {
+    let optional = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let mut cells = vec![
+        row.phase.clone(),
+        row.second.to_string(),
+        row.completed.to_string(),
+        row.failed.to_string(),
+        optional(row.response_p50_ns),
+        optional(row.response_p99_ns),
+    ];
+    for usage in [row.gateway, row.engine, row.upstream] {
+        let values = usage.map(|usage| usage.values());
+        cells.extend((0..USAGE_COLUMNS.len()).map(|index| optional(values.map(|all| all[index]))));
+    }
+    cells.join(",")
+}
+
+fn parse(text: &str) -> Result<Vec<SeriesRow>, String> {
+    let mut lines = text.lines().enumerate();
+    let (_, header) = lines.next().ok_or("the header is missing")?;
+    let header: Vec<&str> = header.split(',').collect();
+    lines
+        .map(|(index, line)| {
+            let cells: Vec<&str> = line.split(',').collect();
+            Cells {
+                header: &header,
+                cells: &cells,
+            }
+            .row()
+            .map_err(|reason| format!("line {}: {reason}", index + 1))
+        })
+        .collect()
+}
+
+/// A line with the names of its columns.
+struct Cells<'a> {
+    header: &'a [&'a str],
+    cells: &'a [&'a str],
+}
+
+impl Cells<'_> {
+    fn row(&self) -> Result<SeriesRow, String> {
+        if self.cells.len() != self.header.len() {
+            return Err(format!(
+                "{} cells, not {}",
+                self.cells.len(),
+                self.header.len()
+            ));
+        }
+        let second = self.required("second")?;
+        Ok(SeriesRow {
+            phase: self
+                .text("phase")
+                .ok_or("the column 'phase' is missing")?
+                .to_owned(),
+            second: u32::try_from(second).map_err(|_| format!("second {second} is too large"))?,
+            completed: self.required("completed")?,
+            failed: self.required("failed")?,
+            response_p50_ns: self.number("response_p50_ns")?,
+            response_p99_ns: self.number("response_p99_ns")?,
+            gateway: self.usage("gateway")?,
+            engine: self.usage("engine")?,
+            upstream: self.usage("upstream")?,
+        })
+    }
+
+    fn usage(&self, component: &str) -> Result<Option<SeriesUsage>, String> {
+        let mut values = [0; USAGE_COLUMNS.len()];
+        let mut any = false;
+        for (value, column) in values.iter_mut().zip(USAGE_COLUMNS) {
+            if let Some(number) = self.number(&format!("{component}_{column}"))? {
+                *value = number;
+                any = true;
+            }
+        }
+        Ok(any.then(|| SeriesUsage::from_values(values)))
+    }
+
+    fn required(&self, column: &str) -> Result<u64, String> {
+        self.number(column)?
+            .ok_or_else(|| format!("'{column}' is empty"))
+    }
+
+    fn number(&self, column: &str) -> Result<Option<u64>, String> {
+        match self.text(column) {
+            None | Some("") => Ok(None),
+            Some(text) => text
+                .parse()
+                .map(Some)
+                .map_err(|_| format!("'{text}' in '{column}' is no number")),
+        }
+    }
+
+    fn text(&self, column: &str) -> Option<&str> {
+        let index = self.header.iter().position(|name| *name == column)?;
+        self.cells.get(index).copied()
+    }
+}
+
+impl SeriesUsage {
+    /// In the order of [`USAGE_COLUMNS`].
+    fn values(self) -> [u64; USAGE_COLUMNS.len()] {
+        [
+            self.cpu_ns,
+            self.rss_anon_bytes,
+            self.descriptors,
+            self.switches_voluntary,
+            self.switches_involuntary,
+        ]
+    }
+
+    fn from_values(values: [u64; USAGE_COLUMNS.len()]) -> Self {
+        let [
+            cpu_ns,
+            rss_anon_bytes,
+            descriptors,
+            switches_voluntary,
+            switches_involuntary,
+        ] = values;
+        Self {
+            cpu_ns,
+            rss_anon_bytes,
+            descriptors,
+            switches_voluntary,
+            switches_involuntary,
+        }
+    }
+}

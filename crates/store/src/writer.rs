@@ -1,0 +1,243 @@
+//! Writing a run: the manifest, and one trial at a time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gatebench_model::Trial;
+
+use crate::lock::RunLock;
+use crate::manifest::{Manifest, Status};
+use crate::record::{Outcome, TrialRecord};
+use crate::run::{MANIFEST, RECORD, Run, TRIALS};
+use crate::{SCHEMA_VERSION, SeriesRow, StoreError, TaggedInterval, atomic, histograms, series};
+
+/// Ending of a trial's folder until it is complete.
+const PARTIAL: &str = ".partial";
+
+/// A run directory that belongs to this process.
+#[derive(Debug)]
+pub struct RunWriter {
+    dir: PathBuf,
+    manifest: Manifest,
+    lock: Arc<RunLock>,
+}
+
+impl RunWriter {
+    /// Makes `dir` (and its parents) a run directory and writes the manifest.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] where it cannot be written, [`StoreError::Locked`] while another process
+    /// writes into it, [`StoreError::AlreadyARun`] where it holds a run.
+    pub fn create(dir: &Path, manifest: Manifest) -> Result<Self, StoreError> {
+        let trials = dir.join(TRIALS);
+        fs::create_dir_all(&trials).map_err(|error| StoreError::io("create", &trials, error))?;
+        let lock = RunLock::take(dir)?;
+        if dir.join(MANIFEST).exists() {
+            return Err(StoreError::AlreadyARun {
+                dir: dir.to_owned(),
+            });
+        }
+        let mut writer = Self {
+            dir: dir.to_owned(),
+            manifest,
+            lock: Arc::new(lock),
+        };
+        writer.update_manifest(|manifest| manifest.schema = SCHEMA_VERSION)?;
+        Ok(writer)
+    }
+
+    /// Takes up a run again: answers with the records that are finished (all but interrupted ones),
+    /// by number, removes what was left half done and sets the status to running.
+    ///
+    /// # Errors
+    /// As [`Run::open`], and [`StoreError::Locked`] while another process writes into it.
+    pub fn resume(dir: &Path) -> Result<(Self, Vec<TrialRecord>), StoreError> {
+        if !dir.join(MANIFEST).exists() {
+            return Err(StoreError::NotARun {
+                dir: dir.to_owned(),
+            });
+        }
+        let lock = RunLock::take(dir)?;
+        let run = Run::open(dir)?;
+        remove_partial_trials(dir)?;
+        let finished = run
+            .trials()
+            .iter()
+            .map(|trial| trial.record.clone())
+            .filter(|record| record.outcome != Outcome::Interrupted)
+            .collect();
+        let manifest = run.manifest().clone();
+        let mut writer = Self {
+            dir: dir.to_owned(),
+            manifest,
+            lock: Arc::new(lock),
+        };
+        writer.set_status(Status::Running)?;
+        Ok((writer, finished))
+    }
+
+    /// The run directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The manifest as last written.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Changes the manifest and writes it; where it cannot be written the old one stays, on disk
+    /// and here.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn update_manifest(
+        &mut self,
+        change: impl FnOnce(&mut Manifest),
+    ) -> Result<(), StoreError> {
+        let mut manifest = self.manifest.clone();
+        change(&mut manifest);
+        let path = self.dir.join(MANIFEST);
+        atomic::write(&path, &to_json(&path, &manifest)?)?;
+        self.manifest = manifest;
+        Ok(())
+    }
+
+    /// Writes how far the run came.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn set_status(&mut self, status: Status) -> Result<(), StoreError> {
+        self.update_manifest(|manifest| manifest.status = status)
+    }
+
+    /// Begins a trial with an empty folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn begin_trial(&self, trial: &Trial) -> Result<TrialWriter, StoreError> {
+        let name = folder_name(trial);
+        let trials = self.dir.join(TRIALS);
+        let partial = trials.join(format!(".{name}{PARTIAL}"));
+        remove_folder(&partial)?;
+        let gateway = partial.join("gateway");
+        fs::create_dir_all(&gateway).map_err(|error| StoreError::io("create", &gateway, error))?;
+        Ok(TrialWriter {
+            partial,
+            complete: trials.join(name),
+            trial: trial.clone(),
+            _lock: Arc::clone(&self.lock),
+        })
+    }
+}
+
+/// A trial that is being measured. Dropped without [`TrialWriter::finish`] it leaves a hidden folder
+/// that readers ignore and a resumed run removes.
+#[derive(Debug)]
+pub struct TrialWriter {
+    partial: PathBuf,
+    complete: PathBuf,
+    trial: Trial,
+    _lock: Arc<RunLock>,
+}
+
+impl TrialWriter {
+    /// The trial's folder while it is being measured.
+    pub fn folder(&self) -> &Path {
+        &self.partial
+    }
+
+    /// The folder in which drivers render the gateway's files and keep its logs; it exists.
+    pub fn gateway_folder(&self) -> PathBuf {
+        self.partial.join("gateway")
+    }
+
+    /// Writes the record, the histograms (`start_ns` counts from the begin of their phase) and the
+    /// series, and gives the folder its final name, which is returned. An earlier folder of the
+    /// same trial is replaced.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], in which case no trial appears; [`StoreError::Inconsistent`] where the
+    /// record is another trial's or a tag names no phase of it.
+    pub fn finish(
+        self,
+        mut record: TrialRecord,
+        histograms: &[TaggedInterval],
+        series: &[SeriesRow],
+    ) -> Result<PathBuf, StoreError> {
+        if record.trial != self.trial {
+            let reason = format!("the record says trial {}", record.trial.number);
+            return Err(StoreError::Inconsistent {
+                trial: self.trial.number,
+                reason,
+            });
+        }
+        record.schema = SCHEMA_VERSION;
+        histograms::write(&self.partial, &record, histograms)?;
+        series::write(&self.partial, series)?;
+        let path = self.partial.join(RECORD);
+        atomic::write(&path, &to_json(&path, &record)?)?;
+        remove_folder(&self.complete)?;
+        fs::rename(&self.partial, &self.complete)
+            .map_err(|error| StoreError::io("create", &self.complete, error))?;
+        atomic::sync_parent(&self.complete)?;
+        Ok(self.complete)
+    }
+}
+
+/// `0001-proxy-json-nginx-b1`. A variant's label may be a path or hold a version; what is no letter,
+/// digit, dot or hyphen becomes an underscore.
+fn folder_name(trial: &Trial) -> String {
+    let safe = |text: &str| -> String {
+        text.chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || ".-".contains(c) {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect()
+    };
+    let Trial {
+        number,
+        block,
+        scenario,
+        variant,
+    } = trial;
+    format!("{number:04}-{}-{}-b{block}", safe(scenario), safe(variant))
+}
+
+/// Indented JSON with a line end.
+fn to_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, StoreError> {
+    let mut json = serde_json::to_vec_pretty(value)
+        .map_err(|error| StoreError::io("write", path, error.into()))?;
+    json.push(b'\n');
+    Ok(json)
+}
+
+/// Removes the hidden folders of trials that were never completed.
+fn remove_partial_trials(dir: &Path) -> Result<(), StoreError> {
+    let trials = dir.join(TRIALS);
+    let failed = |error| StoreError::io("read", &trials, error);
+    for entry in fs::read_dir(&trials).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') && name.ends_with(PARTIAL) {
+            remove_folder(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a folder with its contents, if there is one.
+fn remove_folder(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(StoreError::io("remove", path, error))
+        }
+        _ => Ok(()),
+    }
+}
