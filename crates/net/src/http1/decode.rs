@@ -193,6 +193,12 @@ impl Decoder {
             && matches!(self.state, State::Idle | State::EmptyLine | State::Closed)
     }
 
+    /// Bytes of a cut head that are kept.
+    #[cfg(test)]
+    pub(super) fn held_bytes(&self) -> usize {
+        self.collected.len()
+    }
+
     fn step<'i>(&mut self, input: &mut &'i [u8]) -> Result<Step<'i>, ProtocolError> {
         loop {
             match self.state {

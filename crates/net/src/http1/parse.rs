@@ -72,11 +72,10 @@ pub(super) fn request(
     else {
         return Err(ProtocolError::StartLine);
     };
-    record_spans(&bytes[..head_len], request.headers, spans)?;
     let mut fields = FieldFacts::default();
-    for header in request.headers.iter() {
-        fields.note_in_request(header.name, header.value)?;
-    }
+    read_fields(&bytes[..head_len], request.headers, spans, |name, value| {
+        fields.note_in_request(name, value)
+    })?;
     if method == "CONNECT" {
         return Err(ProtocolError::Connect);
     }
@@ -112,12 +111,14 @@ pub(super) fn response(
     let (Some(status @ 100..), Some(version_minor)) = (response.code, response.version) else {
         return Err(ProtocolError::Status);
     };
-    record_spans(&bytes[..head_len], response.headers, spans)?;
     let bodyless = answers_head || matches!(status, 100..=199 | 204 | 304);
     let mut fields = FieldFacts::of_response(bodyless);
-    for header in response.headers.iter() {
-        fields.note(header.name, header.value)?;
-    }
+    read_fields(
+        &bytes[..head_len],
+        response.headers,
+        spans,
+        |name, value| fields.note(name, value),
+    )?;
     let framing = fields.response_framing(version_minor)?;
     Ok(Some(HeadFacts {
         head_len,
@@ -131,21 +132,27 @@ pub(super) fn response(
     }))
 }
 
-/// Records where the fields lie, and that each line of the head ends with CRLF: httparse takes LF
-/// alone too. The byte two before a field's name is the CR of the line before it, and the end is
-/// the last line's CRLF with the empty line.
-fn record_spans(
+/// Records where the fields lie and lets `note` see them. Also makes sure that each line of the head
+/// ends with CRLF, because httparse takes LF alone too: the byte two before a field's name is the CR
+/// of the line before it, and the end is the last line's CRLF with the empty line.
+#[inline]
+fn read_fields(
     head: &[u8],
     headers: &[Header<'_>],
     spans: &mut Vec<FieldSpan>,
+    mut note: impl FnMut(&str, &[u8]) -> Result<(), ProtocolError>,
 ) -> Result<(), ProtocolError> {
     let base = head.as_ptr().addr();
     spans.clear();
-    spans.extend(headers.iter().map(|header| FieldSpan::new(base, header)));
-    let lines_end_well = spans
-        .iter()
-        .all(|span| head.get((span.name_start as usize).wrapping_sub(2)) == Some(&b'\r'));
-    if lines_end_well && head.ends_with(b"\r\n\r\n") {
+    spans.reserve(headers.len());
+    let mut lines_end_well = head.ends_with(b"\r\n\r\n");
+    for header in headers {
+        let span = FieldSpan::new(base, header);
+        lines_end_well &= head.get((span.name_start as usize).wrapping_sub(2)) == Some(&b'\r');
+        spans.push(span);
+        note(header.name, header.value)?;
+    }
+    if lines_end_well {
         Ok(())
     } else {
         Err(ProtocolError::BareLineFeed)
@@ -160,8 +167,8 @@ fn request_error(error: httparse::Error, bytes: &[u8], limits: &Limits) -> Proto
         .split(|&byte| byte == b'\r')
         .next()
         .unwrap_or_default();
-    let word = line.rsplit(|&byte| byte == b' ').next().unwrap_or_default();
-    match word.strip_prefix(b"HTTP/") {
+    let version = line.split(|&byte| byte == b' ').nth(2).unwrap_or_default();
+    match version.strip_prefix(b"HTTP/") {
         Some([b'0'..=b'9', ..]) => ProtocolError::Version,
         _ => ProtocolError::StartLine,
     }

@@ -1,1 +1,13 @@
-//! Tests of the protocol.
+//! Tests of the protocol: rules one by one in tables, then properties over arbitrary bytes.
+#![allow(clippy::unwrap_used)]
+
+mod bodies;
+mod heads;
+mod hop;
+mod lifecycle;
+mod limits;
+mod properties;
+mod request_framing;
+mod response_framing;
+mod transcript;
+mod write;
