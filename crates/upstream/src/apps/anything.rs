@@ -1,0 +1,147 @@
+//! httpbin's `/anything`: the request told back as JSON.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use gatebench_net::http1::Head;
+
+use super::Asked;
+use crate::answer::{Answer, Body, JSON};
+use crate::json;
+
+/// The members known at the head, written one after the other into the scratch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AnythingParts {
+    /// Where the value of `args` ends.
+    args_end: usize,
+    /// Where the value of `headers` ends; `method`, `origin` and `url` follow, the brace too.
+    headers_end: usize,
+    /// The body is a form.
+    is_form: bool,
+}
+
+/// Writes what the head tells into the scratch.
+pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+    json::write_pairs(scratch, asked.query);
+    let args_end = scratch.len();
+    write_fields(scratch, asked.head);
+    let headers_end = scratch.len();
+    scratch.extend_from_slice(b",\"method\":");
+    json::write_string(scratch, asked.method);
+    scratch.extend_from_slice(b",\"origin\":");
+    json::write_bytes(scratch, asked.head.field("X-Forwarded-For").unwrap_or_default());
+    scratch.extend_from_slice(b",\"url\":");
+    write_url(scratch, asked);
+    scratch.push(b'}');
+    let is_form = asked
+        .text("Content-Type")
+        .is_some_and(|value| value.trim_start().starts_with("application/x-www-form-urlencoded"));
+    Answer::ok(JSON, Body::Anything(AnythingParts { args_end, headers_end, is_form }))
+}
+
+fn write_url(scratch: &mut Vec<u8>, asked: &Asked<'_>) {
+    let host = String::from_utf8_lossy(asked.head.field("Host").unwrap_or_default());
+    let mark = if asked.query.is_empty() { "" } else { "?" };
+    json::write_string(scratch, &["http://", &host, asked.path, mark, asked.query].concat());
+}
+
+/// Writes the fields as an object: names in title case, values of repeated names joined by commas.
+pub(super) fn write_fields(out: &mut Vec<u8>, head: &Head<'_>) {
+    out.push(b'{');
+    let mut written = 0;
+    for (at, field) in head.fields().enumerate() {
+        let same = |other: &str| other.eq_ignore_ascii_case(field.name);
+        if head.fields().take(at).any(|earlier| same(earlier.name)) {
+            continue;
+        }
+        json::separate(out, written);
+        written += 1;
+        write_title_case(out, field.name);
+        out.push(b':');
+        if head.fields().skip(at + 1).any(|later| same(later.name)) {
+            let values: Vec<_> =
+                head.fields().filter(|one| same(one.name)).map(|one| one.value).collect();
+            json::write_bytes(out, &values.join(&b","[..]));
+        } else {
+            json::write_bytes(out, field.value);
+        }
+    }
+    out.push(b'}');
+}
+
+/// A field name is a token (RFC 9110 5.6.2), which needs no escapes.
+fn write_title_case(out: &mut Vec<u8>, name: &str) {
+    out.push(b'"');
+    let mut starts_word = true;
+    for byte in name.bytes() {
+        out.push(if starts_word { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() });
+        starts_word = byte == b'-';
+    }
+    out.push(b'"');
+}
+
+/// Writes the whole body, now that the request's is known.
+pub(crate) fn write_anything(
+    out: &mut Vec<u8>,
+    parts: AnythingParts,
+    scratch: &[u8],
+    request_body: &[u8],
+) {
+    let text = std::str::from_utf8(request_body);
+    out.extend_from_slice(b"{\"args\":");
+    out.extend_from_slice(&scratch[..parts.args_end]);
+    out.extend_from_slice(b",\"data\":");
+    match text {
+        _ if parts.is_form => json::write_string(out, ""),
+        Ok(text) => json::write_string(out, text),
+        Err(_) => {
+            let encoded = STANDARD.encode(request_body);
+            json::write_string(out, &["data:application/octet-stream;base64,", &encoded].concat());
+        }
+    }
+    out.extend_from_slice(b",\"files\":{},\"form\":");
+    json::write_pairs(out, text.ok().filter(|_| parts.is_form).unwrap_or(""));
+    out.extend_from_slice(b",\"headers\":");
+    out.extend_from_slice(&scratch[parts.args_end..parts.headers_end]);
+    out.extend_from_slice(b",\"json\":");
+    match serde_json::from_slice::<serde::de::IgnoredAny>(request_body) {
+        // It is JSON: given back byte for byte, numbers and spacing included.
+        Ok(_) => out.extend_from_slice(request_body),
+        Err(_) => out.extend_from_slice(b"null"),
+    }
+    out.extend_from_slice(&scratch[parts.headers_end..]);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn told(body: &[u8], is_form: bool) -> serde_json::Value {
+        let scratch = br#"{"a":"1"}{"Host":"h"},"method":"POST"}"#;
+        let parts = AnythingParts { args_end: 9, headers_end: 21, is_form };
+        let mut out = Vec::new();
+        write_anything(&mut out, parts, scratch, body);
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn json_comes_back_as_text_and_as_json() {
+        let answer = told(br#"{"n": 1.50}"#, false);
+        assert_eq!(answer["data"], r#"{"n": 1.50}"#);
+        assert_eq!(answer["json"]["n"], 1.5);
+        assert_eq!(answer["args"]["a"], "1");
+        assert_eq!(answer["headers"]["Host"], "h");
+        assert_eq!(answer["method"], "POST");
+        let members: Vec<_> = answer.as_object().unwrap().keys().cloned().collect();
+        assert_eq!(members, ["args", "data", "files", "form", "headers", "json", "method"]);
+    }
+
+    #[test]
+    fn forms_text_and_bytes_are_told_apart() {
+        let form = told(b"x=1&y=2", true);
+        assert_eq!((&form["form"]["y"], &form["data"]), (&"2".into(), &"".into()));
+        assert_eq!(told(b"plain", false)["json"], serde_json::Value::Null);
+        let bytes = told(b"\xff\x00", false);
+        assert_eq!(bytes["data"], "data:application/octet-stream;base64,/wA=");
+    }
+}

@@ -1,0 +1,96 @@
+//! The httpbin origin: the part of it that scenarios use.
+
+use super::{Asked, anything, sized};
+use crate::answer::{Answer, BINARY, Body, JSON, TEXT};
+use crate::random::Random;
+
+/// The longest `/delay/{n}`, in seconds, as in httpbin itself.
+const DELAY_SECONDS_MAX: f64 = 10.0;
+
+const SAMPLE: &[u8] = br#"{"slideshow":{"author":"gatebench","date":"2026-01-01","slides":[{"title":"What a gateway adds","type":"all"},{"items":["time","memory"],"title":"Overview","type":"all"}],"title":"Sample"}}"#;
+
+pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Answer {
+    match asked.path {
+        "/anything" => anything::prepare(asked, scratch),
+        "/uuid" => asked.get(|| uuid(scratch, random)),
+        "/json" => asked.get(|| Answer::ok(JSON, Body::Static(SAMPLE))),
+        "/headers" => asked.get(|| {
+            scratch.extend_from_slice(b"{\"headers\":");
+            anything::write_fields(scratch, asked.head);
+            scratch.push(b'}');
+            Answer::ok(JSON, Body::Scratch)
+        }),
+        path => {
+            if path.starts_with("/anything/") {
+                anything::prepare(asked, scratch)
+            } else if let Some(status) = path.strip_prefix("/status/") {
+                with_status(status)
+            } else if let Some(seconds) = path.strip_prefix("/delay/") {
+                delay(seconds, asked, scratch)
+            } else if let Some(count) = path.strip_prefix("/bytes/") {
+                asked.get(|| sized(count.parse().ok(), BINARY, Body::Noise))
+            } else {
+                Answer::not_found()
+            }
+        }
+    }
+}
+
+fn with_status(status: &str) -> Answer {
+    match status.parse() {
+        Ok(status @ 200..=599) => Answer { status, ..Answer::ok(TEXT, Body::Static(b"")) },
+        _ => Answer::error(400, "upstream: not a final status from 200 to 599\n"),
+    }
+}
+
+fn delay(seconds: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+    match seconds.parse::<f64>() {
+        Ok(seconds) if seconds >= 0.0 => {
+            let delay_ns = (seconds.min(DELAY_SECONDS_MAX) * 1e9) as u64;
+            Answer { delay_ns, ..anything::prepare(asked, scratch) }
+        }
+        _ => Answer::error(400, "upstream: not a number of seconds\n"),
+    }
+}
+
+/// A version 4 UUID (RFC 9562 5.4) from numbers that are the same in every run.
+fn uuid(scratch: &mut Vec<u8>, random: &mut Random) -> Answer {
+    let high = random.next() & !0xf000 | 0x4000;
+    let low = random.next() >> 2 | 1 << 63;
+    scratch.extend_from_slice(b"{\"uuid\":\"");
+    for (at, nibble) in (0..32).map(|at| {
+        let word = if at < 16 { high } else { low };
+        (at, (word >> (60 - at % 16 * 4) & 0xf) as u8)
+    }) {
+        if matches!(at, 8 | 12 | 16 | 20) {
+            scratch.push(b'-');
+        }
+        scratch.push(b"0123456789abcdef"[usize::from(nibble)]);
+    }
+    scratch.extend_from_slice(b"\"}");
+    Answer::ok(JSON, Body::Scratch)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn uuids_have_their_version_and_variant_and_differ() {
+        let mut random = Random::new(5);
+        let mut make = || {
+            let mut scratch = Vec::new();
+            uuid(&mut scratch, &mut random);
+            String::from_utf8(scratch).unwrap()
+        };
+        let (first, second) = (make(), make());
+        assert_ne!(first, second);
+        let text = &first[9..45];
+        assert_eq!(first.len(), 47);
+        assert_eq!(text.as_bytes()[14], b'4');
+        assert!(b"89ab".contains(&text.as_bytes()[19]), "{text}");
+        let hyphens: Vec<_> = text.match_indices('-').map(|(at, _)| at).collect();
+        assert_eq!(hyphens, [8, 13, 18, 23]);
+    }
+}

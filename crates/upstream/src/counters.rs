@@ -1,0 +1,42 @@
+//! What one worker counts: written by its thread alone, read by any.
+
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+/// A count with one writer, so that adding needs no locked instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    /// Adds; only ever called by the thread that owns the worker.
+    pub(crate) fn add(&self, amount: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+    }
+
+    /// Undoes an addition; as [`Count::add`].
+    pub(crate) fn take_back(&self, amount: u64) {
+        self.add(amount.wrapping_neg());
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The counts of one worker since it started. Aligned so that no two workers share a cache line.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Counters {
+    /// The thread, for its CPU time; 0 until the worker runs.
+    pub(crate) thread_id: AtomicI32,
+    pub(crate) requests: Count,
+    pub(crate) without_nonce: Count,
+    pub(crate) unique: Count,
+    pub(crate) repeated: Count,
+    pub(crate) too_old: Count,
+    pub(crate) untracked: Count,
+    pub(crate) accepted: Count,
+    pub(crate) closed: Count,
+    pub(crate) bytes_in: Count,
+    pub(crate) bytes_out: Count,
+    pub(crate) protocol_errors: Count,
+}

@@ -1,0 +1,172 @@
+//! The ledger: what reached this upstream, added up over its workers.
+
+use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+
+use gatebench_net::trace::Nonce;
+use serde::{Deserialize, Serialize};
+
+use crate::counters::Counters;
+use crate::window::{Sighting, Windows};
+
+/// Shared by the workers. Counting takes no lock; only reading the sums and resetting does.
+pub(crate) struct Ledger {
+    workers: Box<[Counters]>,
+    windows: Windows,
+    /// The sums at the last reset: counters only ever grow, since only their owner writes them.
+    baseline: Mutex<Snapshot>,
+}
+
+/// What the ledger holds, since the start or the last reset. Connections and requests to the control
+/// path are left out everywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Requests received whole.
+    pub requests: u64,
+    /// Requests whose nonce was seen for the first time.
+    pub unique: u64,
+    /// Requests whose nonce had been seen before: somebody retried or replayed them.
+    pub repeated: u64,
+    /// Requests whose nonce lies before the window of 2²⁶ numbers per engine worker.
+    pub too_old: u64,
+    /// Requests whose nonce came from more than 64 engine workers and runs: not remembered.
+    pub untracked: u64,
+    /// Requests without a nonce, or with something else in its place.
+    pub without_nonce: u64,
+    /// Connections accepted.
+    pub connections_accepted: u64,
+    /// Connections open now (a reset does not change them).
+    pub connections_open: u64,
+    /// Bytes of requests, heads and framing included.
+    pub bytes_in: u64,
+    /// Bytes of answers, heads included.
+    pub bytes_out: u64,
+    /// Requests that were not HTTP/1.1, or beyond the limits.
+    pub protocol_errors: u64,
+    /// The threads that serve.
+    pub workers: Vec<WorkerCpu>,
+}
+
+/// One worker's CPU time since its thread started (a reset does not change it).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerCpu {
+    /// Its number.
+    pub worker: usize,
+    /// The kernel's number of its thread.
+    pub thread_id: i32,
+    /// Nanoseconds on a CPU by the scheduler's own account; absent where the kernel keeps none.
+    pub cpu_ns: Option<u64>,
+}
+
+impl Ledger {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            workers: (0..workers).map(|_| Counters::default()).collect(),
+            windows: Windows::default(),
+            baseline: Mutex::default(),
+        }
+    }
+
+    /// The counters of one worker, which alone may add to them.
+    pub(crate) fn of_worker(&self, index: usize) -> &Counters {
+        &self.workers[index]
+    }
+
+    /// Counts a request that has been received whole.
+    pub(crate) fn note(&self, counters: &Counters, nonce: Option<Nonce>) {
+        counters.requests.add(1);
+        let count = match nonce.map(|nonce| self.windows.see(nonce)) {
+            None => &counters.without_nonce,
+            Some(Sighting::First) => &counters.unique,
+            Some(Sighting::Repeated) => &counters.repeated,
+            Some(Sighting::TooOld) => &counters.too_old,
+            Some(Sighting::Untracked) => &counters.untracked,
+        };
+        count.add(1);
+    }
+
+    /// What happened since the last reset.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let sums = self.sums();
+        let base = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
+        Snapshot {
+            requests: sums.requests - base.requests,
+            unique: sums.unique - base.unique,
+            repeated: sums.repeated - base.repeated,
+            too_old: sums.too_old - base.too_old,
+            untracked: sums.untracked - base.untracked,
+            without_nonce: sums.without_nonce - base.without_nonce,
+            // A connection of the control path may have been in the baseline and be taken out since.
+            connections_accepted: sums
+                .connections_accepted
+                .saturating_sub(base.connections_accepted),
+            connections_open: sums.connections_open,
+            bytes_in: sums.bytes_in - base.bytes_in,
+            bytes_out: sums.bytes_out - base.bytes_out,
+            protocol_errors: sums.protocol_errors - base.protocol_errors,
+            workers: sums.workers,
+        }
+    }
+
+    /// Begins anew: counts from 0, every nonce unseen.
+    pub(crate) fn reset(&self) {
+        let mut baseline = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
+        *baseline = self.sums();
+        self.windows.reset();
+    }
+
+    fn sums(&self) -> Snapshot {
+        let mut sums = Snapshot::default();
+        for (worker, counters) in self.workers.iter().enumerate() {
+            // Closed before accepted: a connection between the two reads counts as open.
+            let closed = counters.closed.get();
+            let accepted = counters.accepted.get();
+            sums.connections_open += accepted.wrapping_sub(closed);
+            sums.connections_accepted += accepted;
+            sums.requests += counters.requests.get();
+            sums.unique += counters.unique.get();
+            sums.repeated += counters.repeated.get();
+            sums.too_old += counters.too_old.get();
+            sums.untracked += counters.untracked.get();
+            sums.without_nonce += counters.without_nonce.get();
+            sums.bytes_in += counters.bytes_in.get();
+            sums.bytes_out += counters.bytes_out.get();
+            sums.protocol_errors += counters.protocol_errors.get();
+            let thread_id = counters.thread_id.load(Ordering::Relaxed);
+            sums.workers.push(WorkerCpu { worker, thread_id, cpu_ns: thread_cpu_ns(thread_id) });
+        }
+        sums
+    }
+}
+
+/// The first figure of the thread's `schedstat`: nanoseconds on a CPU.
+fn thread_cpu_ns(thread_id: i32) -> Option<u64> {
+    let path = format!("/proc/self/task/{thread_id}/schedstat");
+    std::fs::read_to_string(path).ok()?.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_add_up_over_workers_and_begin_anew_after_a_reset() {
+        let ledger = Ledger::new(2);
+        for worker in 0..2 {
+            let counters = ledger.of_worker(worker);
+            ledger.note(counters, Some(Nonce::new(1, 0, 5)));
+            ledger.note(counters, None);
+            counters.accepted.add(3);
+            counters.closed.add(1);
+        }
+        let before = ledger.snapshot();
+        assert_eq!((before.requests, before.unique, before.repeated), (4, 1, 1));
+        assert_eq!((before.without_nonce, before.connections_accepted), (2, 6));
+        assert_eq!(before.connections_open, 4);
+        ledger.reset();
+        let after = ledger.snapshot();
+        assert_eq!((after.requests, after.connections_accepted, after.connections_open), (0, 0, 4));
+        ledger.note(ledger.of_worker(0), Some(Nonce::new(1, 0, 5)));
+        assert_eq!(ledger.snapshot().unique, 1);
+    }
+}

@@ -1,0 +1,115 @@
+//! The embedded origins: `ping`, `go-bench` and `httpbin`, fast enough to stand behind any gateway, and
+//! instrumented: they give back each request's nonce with the times at which it arrived and was
+//! answered, and keep a ledger of the nonces they saw.
+//!
+//! # How exact the times are
+//! t1 is the clock read once after the poll that gave the request's last byte: it is later than the
+//! byte's arrival by the time the worker needed to wake and take its batch, and is the same for all
+//! requests of that batch. t2 is read immediately before the bytes that begin with the answer are
+//! given to the kernel with [`gatebench_net::Io::send_now`]. So t2 − t1 contains the time a request
+//! waited behind others of its batch. When a client pipelines, answers that leave together carry the
+//! same t2, and one that queues behind an unfinished send is stamped when it is handed over.
+//!
+//! # What it does not do
+//! It never times out a connection: what hangs in a trial shall be the gateway. Bodies are bounded
+//! by [`BODY_BYTES_MAX`], output per connection by about 128 KiB, whatever the client does.
+
+mod answer;
+mod apps;
+mod connection;
+mod control;
+mod counters;
+mod duration;
+mod json;
+mod ledger;
+mod pattern;
+mod random;
+mod wall_clock;
+mod window;
+mod worker;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+use gatebench_net::Backend;
+use gatebench_net::workers::{Workers, WorkersError};
+
+pub use control::{LEDGER_PATH, RESET_PATH};
+pub use ledger::{Snapshot, WorkerCpu};
+
+/// The largest request body read and the largest answer made, in bytes (128 MiB).
+pub const BODY_BYTES_MAX: u64 = 128 << 20;
+
+/// Which origin is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `GET /ping` answers `ok`.
+    Ping,
+    /// `/json/{valid|invalid}`, `/size/{n}`, `/delay/{duration}`, `/echo`, `/xml`, `/resource`, and
+    /// the request fields X-Delay and X-Delay-Percent.
+    GoBench,
+    /// `/anything`, `/uuid`, `/status/{n}`, `/delay/{n}`, `/json`, `/headers`, `/bytes/{n}`.
+    Httpbin,
+}
+
+impl Kind {
+    /// Every kind with the name a user types.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("ping", Self::Ping), ("go-bench", Self::GoBench), ("httpbin", Self::Httpbin)];
+
+    /// The kind of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+
+    /// The name a user types.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ping => "ping",
+            Self::GoBench => "go-bench",
+            Self::Httpbin => "httpbin",
+        }
+    }
+}
+
+/// What to serve, and where.
+#[derive(Clone, Debug)]
+pub struct UpstreamConfig {
+    /// The origin.
+    pub kind: Kind,
+    /// Where it listens; port 0 picks a free one.
+    pub listen: SocketAddr,
+    /// One worker is pinned to each; empty runs one that is not pinned.
+    pub cores: Vec<usize>,
+    /// The event loop, or `None` for the best the kernel grants.
+    pub backend: Option<Backend>,
+}
+
+/// Why an upstream did not run, or ended by itself.
+#[derive(Debug, thiserror::Error)]
+#[error("upstream: {0}")]
+pub struct UpstreamError(#[from] WorkersError);
+
+/// Serves until `stop` is set (seen within 50 ms). `on_listening` hears the address once every
+/// worker accepts connections on it.
+///
+/// # Errors
+/// When the address, a core or the event loop is refused.
+pub fn serve(
+    config: UpstreamConfig,
+    stop: Arc<AtomicBool>,
+    on_listening: impl FnOnce(SocketAddr),
+) -> Result<(), UpstreamError> {
+    let count = config.cores.len().max(1);
+    let service = worker::Origin::new(config.kind, count);
+    let workers = Workers {
+        listen: &[config.listen],
+        count,
+        cores: &config.cores,
+        backend: config.backend,
+        stop: &stop,
+    };
+    workers.serve(&service, |bound| on_listening(bound[0]))?;
+    Ok(())
+}
