@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_model::{Placement, Variant};
-use gatebench_stats::Estimate;
-use gatebench_store::{Status, Timestamp};
+pub use gatebench_model::{Placement, Variant};
+pub use gatebench_stats::Estimate;
+pub use gatebench_store::{Status, Timestamp};
 use serde::Serialize;
 
 /// The findings of one run.
