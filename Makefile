@@ -1,0 +1,37 @@
+# gatebench: `make run` measures, `make test` proves. `make help` lists the rest.
+
+CARGO ?= cargo
+GATEBENCH = target/release/gatebench
+
+# Words for `gatebench run`, as in: make run ARGS="--blocks 10"
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test test-full lint format
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## installs what is missing, builds, and runs the tour (about 3 minutes)
+	@scripts/install-deps
+	@$(CARGO) build --release --locked --package gatebench
+	@$(GATEBENCH) run $(ARGS)
+
+build: ## builds target/release/gatebench
+	@scripts/check-rust
+	$(CARGO) build --release --locked --package gatebench
+
+test: ## all tests, with what they need; the same command CI runs
+	@scripts/install-test-deps
+	$(CARGO) test --workspace --locked
+	@$(MAKE) --no-print-directory lint
+
+test-full: test ## and the tests that take long
+	$(CARGO) test --workspace --locked -- --ignored
+
+lint: ## formatting and lints; warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+format: ## formats the Rust code
+	$(CARGO) fmt --all

@@ -1,0 +1,107 @@
+//! Which crate may stand on which. What is not below a crate here, directly or through others, may
+//! not be among its dependencies.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, SourceFile};
+
+/// Crate and the crates directly below it.
+const BELOW: [(&str, &[&str]); 14] = [
+    ("model", &[]),
+    ("stats", &[]),
+    ("net", &[]),
+    ("xml", &[]),
+    ("engine", &["net", "model"]),
+    ("upstream", &["net", "model"]),
+    ("gateway", &["net", "xml", "model"]),
+    ("drivers", &["model"]),
+    ("probe", &["model"]),
+    ("store", &["model"]),
+    ("analysis", &["store", "stats", "model"]),
+    ("report", &["analysis"]),
+    (
+        "lab",
+        &[
+            "engine", "upstream", "gateway", "drivers", "probe", "store", "analysis", "model",
+        ],
+    ),
+    ("cli", &["lab", "report"]),
+];
+
+pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files
+        .iter()
+        .filter(|file| file.path.ends_with("Cargo.toml"))
+    {
+        let Some(name) = file.crate_name().filter(|name| *name != "xtask") else {
+            continue;
+        };
+        if !BELOW.iter().any(|(known, _)| *known == name) {
+            let message = format!(
+                "crate {name} has no layer; add it to BELOW in xtask/src/tidy/layers.rs, if there is a boundary to hold"
+            );
+            findings.push(Finding {
+                path: file.path.clone(),
+                line: 1,
+                message,
+            });
+            continue;
+        }
+        let allowed = all_below(name);
+        for (line, dependency) in own_dependencies(&file.text) {
+            if !allowed.contains(dependency) {
+                let message = format!(
+                    "{name} must not depend on {dependency}; what both need belongs in a crate below both"
+                );
+                findings.push(Finding {
+                    path: file.path.clone(),
+                    line,
+                    message,
+                });
+            }
+        }
+    }
+    findings
+}
+
+fn all_below(name: &str) -> BTreeSet<&'static str> {
+    let directly_below = |name: &str| {
+        BELOW
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map_or(&[][..], |(_, below)| below)
+    };
+    let mut found: BTreeSet<&'static str> = directly_below(name).iter().copied().collect();
+    let mut open: Vec<&'static str> = found.iter().copied().collect();
+    while let Some(name) = open.pop() {
+        open.extend(
+            directly_below(name)
+                .iter()
+                .filter(|below| found.insert(below)),
+        );
+    }
+    found
+}
+
+/// Crates of this workspace that a manifest depends on, with the line. Tests may use any crate.
+fn own_dependencies(manifest: &str) -> Vec<(usize, &str)> {
+    let mut section = "";
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(manifest.lines()) {
+        if line.starts_with('[') {
+            section = line.trim();
+        } else if section != "[dev-dependencies]"
+            && section.ends_with("dependencies]")
+            && let Some(rest) = line.strip_prefix("gatebench-")
+        {
+            found.push((
+                number,
+                rest.split(|c: char| !c.is_alphanumeric() && c != '-')
+                    .next()
+                    .unwrap_or(rest),
+            ));
+        }
+    }
+    found
+}

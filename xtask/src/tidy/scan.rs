@@ -1,0 +1,258 @@
+//! Rust text with its comments and literals blanked out, so that a rule about code sees code alone.
+
+/// A Rust file as its rules see it.
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// The text with every comment, string and character literal replaced by spaces; lines stay lines.
+    pub text: String,
+}
+
+impl Code {
+    /// Blanks out what is not code.
+    pub fn of(source: &str) -> Self {
+        let mut out = String::with_capacity(source.len());
+        let mut rest = source;
+        let mut previous = ' ';
+        while let Some(c) = rest.chars().next() {
+            let length = if previous.is_alphanumeric() || previous == '_' {
+                quoted_length(rest, false)
+            } else {
+                quoted_length(rest, true)
+            };
+            match length {
+                0 => {
+                    out.push(c);
+                    previous = c;
+                    rest = &rest[c.len_utf8()..];
+                }
+                length => {
+                    out.extend(
+                        rest[..length]
+                            .chars()
+                            .map(|c| if c == '\n' { '\n' } else { ' ' }),
+                    );
+                    previous = ' ';
+                    rest = &rest[length..];
+                }
+            }
+        }
+        Self { text: out }
+    }
+
+    /// Lines with their numbers, from 1.
+    pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        (1..).zip(self.text.lines())
+    }
+
+    /// The functions: line of `fn`, name, and lines from there to the closing brace.
+    pub fn functions(&self) -> Vec<Function> {
+        let mut found = Vec::new();
+        for (at, word) in words(&self.text) {
+            if word == "fn"
+                && let Some(length) = body_end(&self.text[at..])
+            {
+                let text = &self.text[at..at + length];
+                let name = words(text).nth(1).map(|(_, name)| name.to_owned());
+                found.push(Function {
+                    name: name.unwrap_or_default(),
+                    line: self.text[..at].matches('\n').count() + 1,
+                    lines: text.matches('\n').count() + 1,
+                });
+            }
+        }
+        found
+    }
+}
+
+/// A function and how long it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Function {
+    pub name: String,
+    pub line: usize,
+    pub lines: usize,
+}
+
+/// Words of code with the byte at which each begins.
+pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    code.split(move |c| !is_word(c))
+        .filter(|word| !word.is_empty())
+        .map(move |word| (word.as_ptr() as usize - code.as_ptr() as usize, word))
+}
+
+/// Bytes from `fn` to the end of its body; none for a declaration or a function type.
+fn body_end(code: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut brackets = 0_usize;
+    for (at, c) in code.char_indices() {
+        match c {
+            '(' | '[' if depth == 0 => brackets += 1,
+            // A function type inside someone else's parentheses.
+            ')' | ']' if depth == 0 => brackets = brackets.checked_sub(1)?,
+            ';' | '=' | ',' if depth == 0 && brackets == 0 && !arrow(code, at) => return None,
+            '{' => depth += 1,
+            '}' if depth == 0 => return None,
+            '}' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Signs that may stand in a signature: `=` of `Item = T` or `==`, `,` between generics.
+fn arrow(code: &str, at: usize) -> bool {
+    let opened = code[..at].matches('<').count();
+    let closed = code[..at].matches('>').count() - code[..at].matches("->").count();
+    opened > closed || in_where_clause(&code[..at])
+}
+
+fn in_where_clause(signature: &str) -> bool {
+    words(signature).any(|(_, word)| word == "where")
+}
+
+/// Bytes of the comment or literal that `rest` begins with; 0 where it begins with code.
+fn quoted_length(rest: &str, word_begins: bool) -> usize {
+    if rest.starts_with("//") {
+        return rest.find('\n').unwrap_or(rest.len());
+    }
+    if rest.starts_with("/*") {
+        return block_comment_length(rest);
+    }
+    if rest.starts_with('"') {
+        return 1 + string_length(&rest[1..]);
+    }
+    if rest.starts_with('\'') {
+        return character_length(rest);
+    }
+    if word_begins {
+        prefixed_length(rest)
+    } else {
+        0
+    }
+}
+
+fn block_comment_length(rest: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while at < rest.len() {
+        if rest[at..].starts_with("/*") {
+            depth += 1;
+            at += 2;
+        } else if rest[at..].starts_with("*/") {
+            depth -= 1;
+            at += 2;
+            if depth == 0 {
+                return at;
+            }
+        } else {
+            at += rest[at..].chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    rest.len()
+}
+
+/// Bytes up to and with the closing quote.
+fn string_length(inside: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in inside.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    inside.len()
+}
+
+/// `'x'` and `'\n'`, but not the lifetime `'a`.
+fn character_length(rest: &str) -> usize {
+    let inside = &rest[1..];
+    if inside.starts_with('\\') {
+        return inside[1..]
+            .char_indices()
+            .skip(1)
+            .find(|(_, c)| *c == '\'')
+            .map_or(0, |(at, _)| 1 + 1 + at + 1);
+    }
+    let mut chars = inside.chars();
+    match (chars.next(), chars.next()) {
+        (Some(c), Some('\'')) => 1 + c.len_utf8() + 1,
+        _ => 0,
+    }
+}
+
+/// `b"…"`, `c"…"`, `r"…"`, `r#"…"#`, `br#"…"#`, `b'x'`.
+fn prefixed_length(rest: &str) -> usize {
+    let prefix = rest.find(|c| !matches!(c, 'b' | 'c' | 'r')).unwrap_or(0);
+    if prefix == 0 || prefix > 2 {
+        return 0;
+    }
+    let after = &rest[prefix..];
+    if !rest[..prefix].contains('r') {
+        return match after.chars().next() {
+            Some('"') => prefix + 1 + string_length(&after[1..]),
+            Some('\'') => match character_length(after) {
+                0 => 0,
+                length => prefix + length,
+            },
+            _ => 0,
+        };
+    }
+    let hashes = after.find(|c| c != '#').unwrap_or(0);
+    if !after[hashes..].starts_with('"') {
+        return 0;
+    }
+    let end = format!("\"{}", "#".repeat(hashes));
+    let inside = &after[hashes + 1..];
+    prefix + hashes + 1 + inside.find(&end).map_or(inside.len(), |at| at + end.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_literals_are_no_code() {
+        let source = "let a = \"fn // x\"; // fn\n/* fn /* } */ fn */ let b = r#\"\"fn\"#; let c = b'{'; let d = '\\'';\n";
+        let code = Code::of(source);
+        assert_eq!(
+            code.text.matches('\n').count(),
+            source.matches('\n').count()
+        );
+        assert!(
+            !code.text.contains("fn") && !code.text.contains('{') && !code.text.contains('}'),
+            "{}",
+            code.text
+        );
+        assert!(
+            code.text.contains("let b =")
+                && code.text.contains("let c =")
+                && code.text.contains("let d =")
+        );
+    }
+
+    #[test]
+    fn lifetimes_are_code() {
+        let code = Code::of("fn f<'a>(x: &'a str) -> &'a str { x }");
+        assert_eq!(code.text, "fn f<'a>(x: &'a str) -> &'a str { x }");
+    }
+
+    #[test]
+    fn functions_are_measured_to_their_closing_brace() {
+        let source = "trait T {\n    fn declared(&self) -> u8;\n}\nfn first<F, G: Fn(u8) -> u8>(f: F, a: [u8; 2]) -> u8\nwhere\n    \
+                      F: Iterator<Item = u8>,\n    G: Copy,\n{\n    if true { 1 } else { 2 }\n}\nstruct S { call: fn(u8) -> u8 }\n\
+                      fn second() {}\n";
+        let functions = Code::of(source).functions();
+        let measured: Vec<_> = functions
+            .iter()
+            .map(|f| (f.name.as_str(), f.line, f.lines))
+            .collect();
+        assert_eq!(measured, [("first", 4, 7), ("second", 12, 1)]);
+    }
+}

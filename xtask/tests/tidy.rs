@@ -1,0 +1,116 @@
+//! The rules of the house hold for this repository, and each rule bites.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use xtask::tidy::{SourceFile, check, check_files};
+
+#[test]
+fn the_repository_is_tidy() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let findings: Vec<String> = check(root)
+        .unwrap()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+}
+
+fn messages(path: &str, text: &str) -> Vec<String> {
+    let file = SourceFile {
+        path: path.into(),
+        text: text.into(),
+    };
+    check_files(&[file])
+        .into_iter()
+        .map(|finding| format!("{}: {}", finding.line, finding.message))
+        .collect()
+}
+
+#[track_caller]
+fn bites(path: &str, text: &str, line: usize, word: &str) {
+    let found = messages(path, text);
+    assert!(
+        matches!(&found[..], [only] if only.starts_with(&format!("{line}: ")) && only.contains(word)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn dependencies_point_downwards() {
+    bites(
+        "crates/stats/Cargo.toml",
+        "[dependencies]\ngatebench-model.workspace = true\n",
+        2,
+        "stats must not depend on model",
+    );
+    bites(
+        "crates/report/Cargo.toml",
+        "[dependencies]\ngatebench-lab = { path = \"../lab\" }\n",
+        2,
+        "report must not",
+    );
+    bites("crates/helpers/Cargo.toml", "[package]\n", 1, "no layer");
+    let through = "[dependencies]\ngatebench-net.workspace = true\n[dev-dependencies]\ngatebench-cli.workspace = true\n";
+    assert!(messages("crates/lab/Cargo.toml", through).is_empty());
+}
+
+#[test]
+fn unsafe_has_a_home_and_a_reason() {
+    bites(
+        "crates/engine/src/a.rs",
+        "fn f() { unsafe { g() } }\n",
+        1,
+        "net and xml",
+    );
+    bites(
+        "crates/net/src/a.rs",
+        "fn f() { unsafe { g() } }\n",
+        1,
+        "SAFETY",
+    );
+    assert!(
+        messages(
+            "crates/net/src/a.rs",
+            "// SAFETY: g has no preconditions.\nlet x = unsafe { g() };\n"
+        )
+        .is_empty()
+    );
+    assert!(messages("crates/engine/src/a.rs", "// unsafe\nlet a = \"unsafe\";\n").is_empty());
+}
+
+#[test]
+fn only_cli_prints() {
+    bites(
+        "crates/lab/src/a.rs",
+        "fn f() {\n    eprintln!(\"x\");\n}\n",
+        2,
+        "only cli prints",
+    );
+    assert!(messages("crates/cli/src/a.rs", "fn f() { println!(\"x\"); }\n").is_empty());
+    assert!(messages("crates/lab/src/a.rs", "//! println!\nfn print() {}\n").is_empty());
+}
+
+#[test]
+fn long_functions_and_files_are_refused() {
+    let long = format!("fn long() {{\n{}}}\n", "    x();\n".repeat(69));
+    bites("crates/net/src/a.rs", &long, 1, "fn long has 71 lines");
+    bites("crates/net/src/a.rs", &"\n".repeat(601), 1, "601 lines");
+}
+
+#[test]
+fn crates_say_what_they_are_for_and_words_have_replacements() {
+    bites("crates/net/src/lib.rs", "mod a;\n", 1, "//!");
+    bites(
+        "docs/a.md",
+        "see /ho\u{6d}e/someone/notes\n",
+        1,
+        "relative to the repository",
+    );
+    bites(
+        "crates/net/src/a.rs",
+        "// a load gener\u{61}tor\n",
+        1,
+        "load engine",
+    );
+}
