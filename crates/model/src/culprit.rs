@@ -34,7 +34,10 @@ impl fmt::Display for Culprit {
             Self::Upstream => f.write_str("upstream"),
             Self::Engine => f.write_str("engine"),
             Self::Environment => f.write_str("environment"),
-            Self::File { path, line: Some(line) } => write!(f, "{}:{line}", path.display()),
+            Self::File {
+                path,
+                line: Some(line),
+            } => write!(f, "{}:{line}", path.display()),
             Self::File { path, line: None } => write!(f, "{}", path.display()),
         }
     }
@@ -46,8 +49,14 @@ mod tests {
 
     #[test]
     fn a_culprit_is_named_as_a_person_would() {
-        assert_eq!(Culprit::Gateway("nginx".into()).to_string(), "gateway nginx");
-        let file = |line| Culprit::File { path: "mine/gateway.yaml".into(), line };
+        assert_eq!(
+            Culprit::Gateway("nginx".into()).to_string(),
+            "gateway nginx"
+        );
+        let file = |line| Culprit::File {
+            path: "mine/gateway.yaml".into(),
+            line,
+        };
         assert_eq!(file(Some(7)).to_string(), "mine/gateway.yaml:7");
         assert_eq!(file(None).to_string(), "mine/gateway.yaml");
     }

@@ -1,0 +1,222 @@
+//! What can go wrong with a gateway, whose fault it is, and what to do about it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gatebench_model::{Culprit, Diagnostics};
+
+use crate::folder::Unsupported;
+use crate::launch::Exit;
+
+/// An error of a driver. Its text says what happened; [`DriverError::culprit`] says whose fault it
+/// is and [`DriverError::remedy`] what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// No folder of this name.
+    #[error("there is no gateway '{word}'")]
+    UnknownGateway {
+        /// What the user wrote.
+        word: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// Mistakes in a `gateway.yaml`, each with its line and remedy.
+    #[error("{}", first_mistake(.0))]
+    Mistakes(Box<Diagnostics>),
+    /// A file of a gateway folder does not render or cannot be read.
+    #[error("{message}")]
+    BadFolder {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: Option<usize>,
+        /// What is wrong.
+        message: String,
+    },
+    /// The gateway cannot do what the scenario asks.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// The program is not installed.
+    #[error("gateway {gateway} is not installed: none of {} was found", names.join(", "))]
+    BinaryMissing {
+        /// The gateway.
+        gateway: String,
+        /// What was looked for.
+        names: Vec<String>,
+        /// How it is installed.
+        install: String,
+    },
+    /// The program did not say its version.
+    #[error("{} did not say its version: {message}", binary.display())]
+    NoVersion {
+        /// The gateway.
+        gateway: String,
+        /// The program.
+        binary: PathBuf,
+        /// What happened instead.
+        message: String,
+    },
+    /// The gateway refused its configuration.
+    #[error("gateway {gateway} refused its configuration\n{output}")]
+    Refused {
+        /// The gateway.
+        gateway: String,
+        /// The command that checked it.
+        command: String,
+        /// What the gateway said.
+        output: String,
+    },
+    /// The process ended before it was ready.
+    #[error("gateway {gateway} ended while starting ({exit})\n{stderr}")]
+    EndedAtStart {
+        /// The gateway.
+        gateway: String,
+        /// How it ended.
+        exit: Exit,
+        /// The end of what it wrote to stderr.
+        stderr: String,
+    },
+    /// The process runs but was not ready in time.
+    #[error("gateway {gateway} was not ready after {waited:?}: {state}\n{stderr}")]
+    NotReady {
+        /// The gateway.
+        gateway: String,
+        /// How long was waited.
+        waited: Duration,
+        /// What was seen last.
+        state: String,
+        /// The end of what it wrote to stderr.
+        stderr: String,
+    },
+    /// Every port tried belongs to another process.
+    #[error("port {} is taken by another process", join_ports(ports))]
+    PortTaken {
+        /// The ports tried.
+        ports: Vec<u16>,
+    },
+    /// A running gateway could not be changed.
+    #[error("action '{action}' of gateway {gateway} failed: {message}")]
+    Action {
+        /// The gateway.
+        gateway: String,
+        /// The action.
+        action: String,
+        /// What happened.
+        message: String,
+    },
+    /// A gateway that someone else started cannot be measured.
+    #[error("the gateway at {url} cannot be attached: {message}")]
+    Attach {
+        /// The URL given.
+        url: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The upstream did not come up.
+    #[error("the upstream did not start: {message}\n{stderr}")]
+    Upstream {
+        /// What happened.
+        message: String,
+        /// The end of what it wrote to stderr.
+        stderr: String,
+    },
+    /// The machine refused something.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done.
+        doing: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl DriverError {
+    /// Wraps a system error with what was being done.
+    pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let doing = doing.into();
+        move |source| Self::Io { doing, source }
+    }
+
+    /// Whose fault it is.
+    pub fn culprit(&self) -> Culprit {
+        match self {
+            Self::Mistakes(mistakes) => {
+                let first = mistakes.all().first();
+                Culprit::File {
+                    path: first
+                        .map(|mistake| PathBuf::from(&mistake.file))
+                        .unwrap_or_default(),
+                    line: first.map(|mistake| mistake.line),
+                }
+            }
+            Self::BadFolder { path, line, .. } => Culprit::File {
+                path: path.clone(),
+                line: *line,
+            },
+            Self::Unsupported(unsupported) => Culprit::Gateway(unsupported.gateway.clone()),
+            Self::NoVersion { gateway, .. }
+            | Self::Refused { gateway, .. }
+            | Self::EndedAtStart { gateway, .. }
+            | Self::NotReady { gateway, .. }
+            | Self::Action { gateway, .. } => Culprit::Gateway(gateway.clone()),
+            Self::Attach { url, .. } => Culprit::Gateway(url.clone()),
+            Self::Upstream { .. } => Culprit::Upstream,
+            Self::UnknownGateway { .. }
+            | Self::BinaryMissing { .. }
+            | Self::PortTaken { .. }
+            | Self::Io { .. } => Culprit::Environment,
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::UnknownGateway { known, .. } => {
+                format!("take one of {}, or a folder written as ./NAME", known.join(", "))
+            }
+            Self::Mistakes(mistakes) => {
+                mistakes.all().first().map(|mistake| mistake.help.clone()).unwrap_or_default()
+            }
+            Self::BadFolder { .. } => "correct the file at that place".into(),
+            Self::Unsupported(_) => "leave this gateway out of the scenario: not supported is not failed".into(),
+            Self::BinaryMissing { install, .. } => install.clone(),
+            Self::NoVersion { binary, .. } => format!(
+                "run {} by hand; if it works, correct binary.version_args and binary.version_pattern in gateway.yaml",
+                binary.display()
+            ),
+            Self::Refused { command, .. } => {
+                format!("correct the template it complains about; to repeat: {command}")
+            }
+            Self::EndedAtStart { .. } => "read what it wrote above; its configuration is kept in the trial's folder".into(),
+            Self::NotReady { .. } => {
+                "read its logs in the trial's folder; if it only needs longer, raise ready.timeout in gateway.yaml".into()
+            }
+            Self::PortTaken { .. } => "end the process that listens there, or let a free port be chosen".into(),
+            Self::Action { .. } => "correct actions in gateway.yaml".into(),
+            Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT".into(),
+            Self::Upstream { .. } => "read its logs in the trial's folder".into(),
+            Self::Io { .. } => "give gatebench a folder it may write to, with space left, and try again".into(),
+        }
+    }
+}
+
+fn first_mistake(mistakes: &Diagnostics) -> String {
+    let first = mistakes
+        .all()
+        .first()
+        .map(|mistake| mistake.message.as_str())
+        .unwrap_or_default();
+    match mistakes.all().len() {
+        0 | 1 => first.to_owned(),
+        count => format!("{first} (and {} more in this file)", count - 1),
+    }
+}
+
+fn join_ports(ports: &[u16]) -> String {
+    ports
+        .iter()
+        .map(u16::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,133 @@
+//! A gateway folder: its `gateway.yaml` and its templates, embedded or from a path.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use gatebench_model::{GatewayFolder, Policy, Scenario};
+
+use crate::binary::{self, FoundBinary};
+use crate::error::DriverError;
+use crate::launch::Launcher;
+
+/// The file that makes a folder a gateway folder.
+pub(crate) const SPEC_FILE: &str = "gateway.yaml";
+
+/// Where a folder came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// This program carries it.
+    Embedded,
+    /// A folder of the file system.
+    Path(PathBuf),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded => f.write_str("embedded"),
+            Self::Path(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A gateway as data.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// What `gateway.yaml` says.
+    pub spec: GatewayFolder,
+    /// Where it came from.
+    pub origin: Origin,
+    root: PathBuf,
+    templates: BTreeMap<String, String>,
+}
+
+/// Policies that a gateway cannot do natively. This is a finding about the gateway, not a failure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("gateway {gateway} does not support {}", policies.join(", "))]
+pub struct Unsupported {
+    /// The gateway.
+    pub gateway: String,
+    /// The policies it lacks, by the words used in scenario files.
+    pub policies: Vec<String>,
+}
+
+impl Folder {
+    /// Assembles a folder. `root` is what its files are called by, and `read` gives the text of one.
+    pub(crate) fn load(
+        origin: Origin,
+        root: PathBuf,
+        read: impl Fn(&str) -> Result<String, DriverError>,
+    ) -> Result<Self, DriverError> {
+        let name = root.join(SPEC_FILE).display().to_string();
+        let spec: GatewayFolder = gatebench_model::parse(&name, &read(SPEC_FILE)?)
+            .map_err(|mistakes| DriverError::Mistakes(Box::new(mistakes)))?;
+        let mut folder = Self {
+            spec,
+            origin,
+            root,
+            templates: BTreeMap::new(),
+        };
+        for file in folder.spec.files.clone() {
+            folder
+                .templates
+                .insert(file.template.clone(), read(&file.template)?);
+        }
+        Ok(folder)
+    }
+
+    /// Whether the gateway has all policies of a scenario.
+    ///
+    /// # Errors
+    /// The policies it lacks.
+    pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
+        let wanted: BTreeSet<&str> = scenario
+            .routes
+            .iter()
+            .flat_map(|route| &route.policies)
+            .map(Policy::kind)
+            .collect();
+        let lacking = wanted
+            .into_iter()
+            .filter(|kind| !self.spec.policies.contains_key(*kind));
+        let policies: Vec<String> = lacking.map(str::to_owned).collect();
+        if policies.is_empty() {
+            Ok(())
+        } else {
+            Err(Unsupported {
+                gateway: self.spec.gateway.clone(),
+                policies,
+            })
+        }
+    }
+
+    /// Finds the gateway's program and asks its version.
+    ///
+    /// # Errors
+    /// [`DriverError::BinaryMissing`] with how to install it, [`DriverError::NoVersion`].
+    pub fn find_binary(&self, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
+        binary::find(
+            &self.spec.gateway,
+            &self.spec.binary,
+            &self.spec.install,
+            launcher,
+        )
+    }
+
+    /// The text of a template.
+    pub(crate) fn template(&self, name: &str) -> Result<&str, DriverError> {
+        self.templates
+            .get(name)
+            .map(String::as_str)
+            .ok_or_else(|| DriverError::BadFolder {
+                path: self.file_path(Path::new(name)),
+                line: None,
+                message: "there is no such template".into(),
+            })
+    }
+
+    /// A file of the folder as a user would name it.
+    pub(crate) fn file_path(&self, file: &Path) -> PathBuf {
+        self.root.join(file)
+    }
+}

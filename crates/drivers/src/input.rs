@@ -1,0 +1,76 @@
+//! From a scenario and where it runs to the one input model that every folder is rendered from.
+
+use std::cmp::Reverse;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use gatebench_model::gateway::{
+    CONTRACT_VERSION, GatewayInput, InputRoute, Listener, Target, Upstream,
+};
+use gatebench_model::{Route, Scenario};
+
+/// Idle connections to the upstream that every gateway is told to keep, unless the load needs more.
+pub const UPSTREAM_KEEPALIVE: u32 = 64;
+
+/// The name of the one upstream of a scenario.
+const ORIGIN: &str = "origin";
+
+/// What a gateway is connected to, and with what means.
+#[derive(Clone, Debug)]
+pub struct Wiring<'a> {
+    /// The program found.
+    pub binary: &'a Path,
+    /// The working folder, absolute.
+    pub work: &'a Path,
+    /// Where clients connect.
+    pub listen: SocketAddr,
+    /// Where the upstream listens.
+    pub targets: &'a [SocketAddr],
+    /// Idle upstream connections kept.
+    pub keepalive: u32,
+    /// Cores it runs on; it gets one worker for each, at least one.
+    pub cores: &'a [usize],
+    /// Whether each request is logged.
+    pub access_log: bool,
+}
+
+/// The input of a scenario: routes with the longest prefix first, one upstream, one listener.
+pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
+    let mut routes: Vec<InputRoute> = scenario.routes.iter().map(input_route).collect();
+    routes.sort_by_key(|route| Reverse(route.path.len()));
+    let target = |address: &SocketAddr| Target {
+        address: address.ip().to_string(),
+        port: address.port(),
+        weight: 1,
+    };
+    GatewayInput {
+        contract: CONTRACT_VERSION,
+        binary: wiring.binary.display().to_string(),
+        work: wiring.work.display().to_string(),
+        workers: u32::try_from(wiring.cores.len()).unwrap_or(u32::MAX).max(1),
+        cores: wiring.cores.to_vec(),
+        listeners: vec![Listener {
+            name: "main".into(),
+            address: wiring.listen.ip().to_string(),
+            port: wiring.listen.port(),
+        }],
+        routes,
+        consumers: scenario.consumers.clone(),
+        upstreams: vec![Upstream {
+            name: ORIGIN.into(),
+            keepalive: wiring.keepalive,
+            targets: wiring.targets.iter().map(target).collect(),
+        }],
+        access_log: wiring.access_log,
+    }
+}
+
+fn input_route(route: &Route) -> InputRoute {
+    InputRoute {
+        name: route.name.clone(),
+        path: route.path.clone(),
+        strip_path: route.strip_path,
+        upstream: ORIGIN.into(),
+        policies: route.policies.clone(),
+    }
+}

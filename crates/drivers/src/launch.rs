@@ -1,0 +1,214 @@
+//! Starting a process through the supervisor, and ending it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::command::wait_until;
+use crate::supervise::Orders;
+
+/// Beyond the gateway's own stop timeout, how long the supervisor may take before it is killed too.
+const SUPERVISOR_GRACE: Duration = Duration::from_secs(5);
+
+/// How much of a log an error shows.
+const TAIL_LINES: usize = 20;
+
+/// The program that supervises what is started: `gatebench supervise`.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    /// The program; it is also what a folder's binary name `gatebench` stands for.
+    pub program: PathBuf,
+    /// Its arguments before those of [`crate::supervise`].
+    pub prefix_args: Vec<OsString>,
+}
+
+impl Launcher {
+    /// The running program itself with its subcommand `supervise`.
+    pub fn own() -> io::Result<Self> {
+        Ok(Self {
+            program: std::env::current_exe()?,
+            prefix_args: vec!["supervise".into()],
+        })
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => {
+                let name = Signal::from_named_raw(*signal)
+                    .map(|name| format!("{name:?}").replace("Signal::", ""));
+                write!(
+                    f,
+                    "signal {}",
+                    name.as_deref()
+                        .map_or(signal.to_string(), |name| name.trim_matches('"').into())
+                )
+            }
+        }
+    }
+}
+
+impl Exit {
+    /// The supervisor reports a signal as 128 + N, as shells do.
+    fn of_supervisor(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) if code > 128 => Self::Signal(code - 128),
+            (Some(code), _) => Self::Code(code),
+            (None, signal) => Self::Signal(signal.unwrap_or(0)),
+        }
+    }
+}
+
+/// How something that was started came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was asked to stop and did.
+    Stopped,
+    /// It was asked to stop, did not in time, and was killed.
+    Killed,
+    /// It had ended before it was asked to.
+    Crashed(Exit),
+}
+
+/// A process under its supervisor. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct Supervised {
+    child: Child,
+    exit: Option<Exit>,
+    stop_timeout: Duration,
+    pub stdout: PathBuf,
+    pub stderr: PathBuf,
+}
+
+impl Supervised {
+    /// Starts a command in `folder`, with its output going to `NAME.stdout.log` and `NAME.stderr.log` there.
+    pub(crate) fn spawn(
+        launcher: &Launcher,
+        orders: &Orders,
+        environment: &BTreeMap<String, String>,
+        folder: &Path,
+        name: &str,
+    ) -> io::Result<Self> {
+        let stdout = folder.join(format!("{name}.stdout.log"));
+        let stderr = folder.join(format!("{name}.stderr.log"));
+        let child = Command::new(&launcher.program)
+            .args(&launcher.prefix_args)
+            .args(orders.to_args())
+            .envs(environment)
+            .current_dir(folder)
+            // Held open until the end: the supervisor reads its end as ours.
+            .stdin(Stdio::piped())
+            .stdout(File::create(&stdout)?)
+            .stderr(File::create(&stderr)?)
+            // A group of its own, so that Ctrl-C at the terminal reaches gatebench alone.
+            .process_group(0)
+            .spawn()?;
+        Ok(Self {
+            child,
+            exit: None,
+            stop_timeout: orders.stop_timeout,
+            stdout,
+            stderr,
+        })
+    }
+
+    /// The supervisor, root of the process tree.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn exit(&mut self) -> Option<Exit> {
+        if self.exit.is_none() {
+            // An error here means that the process is gone without a trace.
+            let status = self
+                .child
+                .try_wait()
+                .unwrap_or_else(|_| Some(ExitStatus::from_raw(Signal::KILL.as_raw())));
+            if let Some(status) = status {
+                if status.signal().is_some() {
+                    self.kill_group();
+                }
+                self.exit = Some(Exit::of_supervisor(status));
+            }
+        }
+        self.exit
+    }
+
+    /// Sends a signal to the supervisor, which hands it on or acts on it.
+    pub(crate) fn signal(&mut self, signal: Signal) -> io::Result<()> {
+        match self.exit() {
+            Some(exit) => Err(io::Error::other(format!("it has ended ({exit})"))),
+            None => Ok(kill_process(Pid::from_child(&self.child), signal)?),
+        }
+    }
+
+    /// Asks it to stop and sees to it that it does.
+    pub(crate) fn stop(&mut self) -> Ended {
+        if let Some(exit) = self.exit() {
+            return Ended::Crashed(exit);
+        }
+        // Failing means that it just ended; the wait tells.
+        let _ = self.signal(Signal::TERM);
+        let deadline = Instant::now() + self.stop_timeout + SUPERVISOR_GRACE;
+        match wait_until(deadline, || self.exit()) {
+            Some(Exit::Signal(signal)) if signal == Signal::KILL.as_raw() => Ended::Killed,
+            Some(_) => Ended::Stopped,
+            None => {
+                self.kill_group();
+                self.exit = self.child.wait().ok().map(Exit::of_supervisor);
+                Ended::Killed
+            }
+        }
+    }
+
+    /// The end of what it wrote to stderr.
+    pub(crate) fn stderr_tail(&self) -> String {
+        tail(&self.stderr)
+    }
+
+    /// The supervisor and what it starts share a process group: the way to reach them without it.
+    fn kill_group(&self) {
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        if self.exit.is_none() {
+            self.stop();
+        }
+    }
+}
+
+fn tail(path: &Path) -> String {
+    let text = fs::read(path)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default();
+    last_lines(&text)
+}
+
+/// The last lines of a text, without the empty ones at its end.
+pub(crate) fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}

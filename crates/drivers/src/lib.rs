@@ -1,0 +1,34 @@
+//! How gateways and upstreams are found, rendered, started, seen to be ready, and ended without
+//! leaving anything behind. A gateway is a folder of data; nothing here knows one by name.
+//!
+//! Drivers never measure.
+
+mod action;
+mod attach;
+mod binary;
+mod catalogue;
+mod command;
+mod error;
+mod folder;
+mod http;
+mod input;
+mod launch;
+mod proc;
+mod quote;
+mod ready;
+mod render;
+mod start;
+mod supervise;
+mod upstream;
+
+pub use attach::Attached;
+pub use binary::FoundBinary;
+pub use catalogue::Catalogue;
+pub use error::DriverError;
+pub use folder::{Folder, Origin, Unsupported};
+pub use input::{UPSTREAM_KEEPALIVE, Wiring, input_for};
+pub use launch::{Ended, Exit, Launcher};
+pub use render::{RenderedFile, render};
+pub use start::{GatewayStart, Ports, Running};
+pub use supervise::supervise;
+pub use upstream::{UpstreamProcess, UpstreamStart};

@@ -1,0 +1,149 @@
+//! What `/proc` says about processes and their sockets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Inode of a socket.
+type Inode = u64;
+
+/// The direct children of a process; none where it is gone.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Vec::new();
+    };
+    let lists = tasks
+        .flatten()
+        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// A process and everything that descends from it.
+pub(crate) fn tree(root: u32) -> Vec<u32> {
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(&pid) = found.get(next) {
+        found.extend(children(pid));
+        next += 1;
+    }
+    found
+}
+
+/// The sockets that listen where a client of this address would arrive.
+pub(crate) fn listeners(address: SocketAddr) -> BTreeSet<Inode> {
+    ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .flat_map(|table| {
+            table
+                .lines()
+                .filter_map(|line| listener_in(line, address))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The sockets that some process of the tree holds open.
+pub(crate) fn sockets_of(pids: &[u32]) -> BTreeMap<Inode, u32> {
+    let mut sockets = BTreeMap::new();
+    for &pid in pids {
+        let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+            continue;
+        };
+        for target in descriptors
+            .flatten()
+            .filter_map(|entry| fs::read_link(entry.path()).ok())
+        {
+            let inode = target.to_str().and_then(|text| {
+                text.strip_prefix("socket:[")?
+                    .strip_suffix(']')?
+                    .parse()
+                    .ok()
+            });
+            sockets.extend(inode.map(|inode: Inode| (inode, pid)));
+        }
+    }
+    sockets
+}
+
+/// Reads one line of `/proc/net/tcp`: `sl local_address rem_address st … inode`.
+fn listener_in(line: &str, wanted: SocketAddr) -> Option<Inode> {
+    const LISTEN: &str = "0A";
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    if *fields.get(3)? != LISTEN {
+        return None;
+    }
+    let (address, port) = fields.get(1)?.split_once(':')?;
+    let address = address_from_hex(address)?;
+    let reaches = address == wanted.ip() || address.is_unspecified();
+    if !reaches || u16::from_str_radix(port, 16).ok()? != wanted.port() {
+        return None;
+    }
+    fields.get(9)?.parse().ok()
+}
+
+/// The kernel prints addresses as 32-bit words in the machine's own byte order.
+fn address_from_hex(text: &str) -> Option<IpAddr> {
+    let word = |at: usize| {
+        u32::from_str_radix(text.get(at..at + 8)?, 16)
+            .ok()
+            .map(u32::to_ne_bytes)
+    };
+    match text.len() {
+        8 => Some(IpAddr::V4(Ipv4Addr::from(word(0)?))),
+        32 => {
+            let mut bytes = [0; 16];
+            for (index, chunk) in bytes.chunks_exact_mut(4).enumerate() {
+                chunk.copy_from_slice(&word(index * 8)?);
+            }
+            let address = Ipv6Addr::from(bytes);
+            Some(
+                address
+                    .to_ipv4_mapped()
+                    .map_or(IpAddr::V6(address), IpAddr::V4),
+            )
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn an_own_listener_is_found_and_is_ours() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let listener = TcpListener::bind(address).unwrap();
+            let found = listeners(listener.local_addr().unwrap());
+            assert_eq!(found.len(), 1, "{address}");
+            let ours = sockets_of(&tree(std::process::id()));
+            assert_eq!(ours.get(found.first().unwrap()), Some(&std::process::id()));
+        }
+    }
+
+    #[test]
+    fn a_wildcard_listener_stands_where_a_client_arrives() {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(listeners(SocketAddr::from(([127, 0, 0, 1], port))).len(), 1);
+    }
+
+    #[test]
+    fn a_port_nobody_listens_on_has_no_listener() {
+        let address = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        assert_eq!(listeners(address).len(), 0);
+    }
+}

@@ -1,0 +1,109 @@
+//! When a gateway is ready: a listener on its port belongs to the processes that were started, and
+//! it answers a request.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use crate::command::wait_until;
+use crate::http;
+use crate::launch::{Exit, Supervised};
+use crate::proc;
+
+/// One request may take this long; a start that hangs is found by the timeout of the whole.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Answers of a gateway that is not ready yet, or whose upstream it cannot reach.
+const NOT_READY_STATUSES: [u16; 3] = [502, 503, 504];
+
+/// What was seen at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// Nobody listens.
+    NoListener,
+    /// Somebody else listens.
+    Foreign,
+    /// Ours listens but gives no answer.
+    NoAnswer(io::ErrorKind),
+    /// Ours answers that it is not ready.
+    Unready(u16),
+    /// Ours answers.
+    Ready,
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoListener => f.write_str("nothing listens on its port"),
+            Self::Foreign => f.write_str("another process listens on its port"),
+            Self::NoAnswer(io::ErrorKind::TimedOut) => {
+                f.write_str("it accepts a request and hangs without answering")
+            }
+            Self::NoAnswer(kind) => write!(f, "it listens but does not answer ({kind})"),
+            Self::Unready(status) => write!(f, "it answers {status} to GET /"),
+            Self::Ready => f.write_str("it is ready"),
+        }
+    }
+}
+
+/// How waiting came to its end.
+pub(crate) enum Outcome {
+    Ready,
+    /// The port belongs to another process.
+    Clash,
+    /// The process ended first.
+    Ended(Exit),
+    /// The time ran out; what was seen last.
+    TimedOut(Seen),
+}
+
+/// Waits until the process answers on the address, ends, or the time runs out.
+pub(crate) fn wait_for(
+    process: &mut Supervised,
+    address: SocketAddr,
+    timeout: Duration,
+) -> Outcome {
+    let deadline = Instant::now() + timeout;
+    let mut last = Seen::NoListener;
+    let settled = wait_until(deadline, || {
+        if let Some(exit) = process.exit() {
+            // A gateway that ends because its port is taken is not to blame.
+            let clash = !proc::listeners(address).is_empty();
+            return Some(if clash {
+                Outcome::Clash
+            } else {
+                Outcome::Ended(exit)
+            });
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        last = look(
+            process.pid(),
+            address,
+            REQUEST_TIMEOUT.min(left).max(Duration::from_millis(1)),
+        );
+        match last {
+            Seen::Ready => Some(Outcome::Ready),
+            Seen::Foreign => Some(Outcome::Clash),
+            _ => None,
+        }
+    });
+    settled.unwrap_or(Outcome::TimedOut(last))
+}
+
+fn look(root: u32, address: SocketAddr, timeout: Duration) -> Seen {
+    let listeners = proc::listeners(address);
+    if listeners.is_empty() {
+        return Seen::NoListener;
+    }
+    let ours = proc::sockets_of(&proc::tree(root));
+    // With SO_REUSEPORT two programs may share a port: each and every listener must be ours.
+    if !listeners.iter().all(|inode| ours.contains_key(inode)) {
+        return Seen::Foreign;
+    }
+    match http::status_of_root(address, timeout) {
+        Ok(status) if NOT_READY_STATUSES.contains(&status) => Seen::Unready(status),
+        Ok(_) => Seen::Ready,
+        Err(error) => Seen::NoAnswer(error.kind()),
+    }
+}

@@ -1,0 +1,144 @@
+//! Templates to files. An undefined name is an error, never an empty string.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gatebench_model::{GatewayInput, Policy};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::binary::sha256_of;
+use crate::error::DriverError;
+use crate::folder::Folder;
+use crate::quote;
+
+/// A file made from a template.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RenderedFile {
+    /// Where it is, relative to the working folder.
+    pub path: PathBuf,
+    /// SHA-256 of its text, in lower-case hexadecimal.
+    pub sha256: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Renders all files of a folder, without writing them.
+///
+/// # Errors
+/// [`DriverError::BadFolder`] with the template and its line.
+pub fn render(folder: &Folder, input: &GatewayInput) -> Result<Vec<RenderedFile>, DriverError> {
+    let renderer = Renderer::new(folder, input)?;
+    let files = folder.spec.files.iter().map(|file| {
+        let text = renderer.text(&file.template, folder.template(&file.template)?)?;
+        Ok(RenderedFile {
+            path: PathBuf::from(&file.to),
+            sha256: sha256_of(text.as_bytes()),
+            text,
+        })
+    });
+    files.collect()
+}
+
+/// Renders what one folder holds from one input.
+pub(crate) struct Renderer<'a> {
+    folder: &'a Folder,
+    environment: Environment<'a>,
+    context: Value,
+}
+
+impl<'a> Renderer<'a> {
+    pub(crate) fn new(folder: &'a Folder, input: &GatewayInput) -> Result<Self, DriverError> {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_syntax(syntax());
+        // Quoting is the template's own, by filters: what is right depends on the gateway, not on the file's name.
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        quote::add_filters(&mut environment);
+        let context = serde_json::to_value(input)
+            .map_err(|error| DriverError::io("describing the input")(error.into()))?;
+        Ok(Self {
+            folder,
+            environment,
+            context: Value::from(Serde(with_all_policy_keys(context))),
+        })
+    }
+
+    /// Renders a file of the folder.
+    fn text(&self, name: &str, source: &str) -> Result<String, DriverError> {
+        self.environment
+            .render_named_str(name, source, &self.context)
+            .map_err(|error| {
+                let line = error.line();
+                self.bad(name, line, describe(&error))
+            })
+    }
+
+    /// Renders the words of a command; `field` is where they stand in gateway.yaml.
+    pub(crate) fn words(&self, field: &str, words: &[String]) -> Result<Vec<String>, DriverError> {
+        words.iter().map(|word| self.inline(field, word)).collect()
+    }
+
+    /// Renders the values of the environment variables.
+    pub(crate) fn variables(&self) -> Result<BTreeMap<String, String>, DriverError> {
+        let variables = &self.folder.spec.environment;
+        variables
+            .iter()
+            .map(|(name, value)| Ok((name.clone(), self.inline("environment", value)?)))
+            .collect()
+    }
+
+    fn inline(&self, field: &str, source: &str) -> Result<String, DriverError> {
+        self.environment
+            .render_str(source, &self.context)
+            .map_err(|error| {
+                self.bad(
+                    "gateway.yaml",
+                    None,
+                    format!("in {field}, '{source}': {}", describe(&error)),
+                )
+            })
+    }
+
+    fn bad(&self, file: &str, line: Option<usize>, message: String) -> DriverError {
+        DriverError::BadFolder {
+            path: self.folder.file_path(Path::new(file)),
+            line,
+            message,
+        }
+    }
+}
+
+/// A line that holds only a block tag leaves no line in the file.
+fn syntax() -> SyntaxConfig {
+    SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .keep_trailing_newline(true)
+        .build()
+        .expect("the delimiters are the default ones")
+}
+
+fn describe(error: &minijinja::Error) -> String {
+    let detail = error.detail().map(|detail| format!(": {detail}"));
+    format!("{}{}", error.kind(), detail.unwrap_or_default())
+}
+
+/// In templates a policy is a map with the key of every kind, of which one has a value and the others
+/// are none: so `{% if policy.api_key %}` works, and a misspelt kind is an error.
+fn with_all_policy_keys(mut input: Json) -> Json {
+    let routes = input.get_mut("routes").and_then(Json::as_array_mut);
+    let policies = routes
+        .into_iter()
+        .flatten()
+        .filter_map(|route| route.get_mut("policies")?.as_array_mut());
+    for policy in policies.flatten().filter_map(Json::as_object_mut) {
+        for kind in Policy::KINDS {
+            policy.entry(kind).or_insert(Json::Null);
+        }
+    }
+    input
+}

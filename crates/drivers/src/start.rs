@@ -1,0 +1,337 @@
+//! Bringing a gateway up and taking it down.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use gatebench_model::Scenario;
+use gatebench_model::gateway::Action;
+
+use crate::action;
+use crate::binary::FoundBinary;
+use crate::command;
+use crate::error::DriverError;
+use crate::folder::Folder;
+use crate::input::{Wiring, input_for};
+use crate::launch::{Ended, Exit, Launcher, Supervised, last_lines};
+use crate::ready::{self, Outcome};
+use crate::render::{RenderedFile, Renderer, render};
+use crate::supervise::{Orders, signal_from_name};
+
+/// Another process may take a reserved port before the gateway does; more often than this it is no accident.
+const PORT_ATTEMPTS: usize = 5;
+
+/// A runtime that has to warm up may take long to check its configuration.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Open descriptors a gateway may have, as far as the machine's hard limit allows.
+const NOFILE: u64 = 65_536;
+
+/// On which port a gateway listens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Ports {
+    /// A free one.
+    #[default]
+    Free,
+    /// These, one after the other, until one is not taken.
+    Try(Vec<u16>),
+}
+
+/// Everything needed to start a gateway.
+#[derive(Clone, Debug)]
+pub struct GatewayStart<'a> {
+    /// What it is.
+    pub folder: &'a Folder,
+    /// Its program.
+    pub binary: &'a FoundBinary,
+    /// What it does.
+    pub scenario: &'a Scenario,
+    /// Its working folder; made where it does not exist.
+    pub work: &'a Path,
+    /// Cores it runs on, with one worker for each.
+    pub cores: &'a [usize],
+    /// Where the upstream listens.
+    pub targets: &'a [SocketAddr],
+    /// Idle upstream connections it keeps.
+    pub keepalive: u32,
+    /// Whether it logs each request.
+    pub access_log: bool,
+    /// On which port it listens.
+    pub ports: Ports,
+    /// The supervising program.
+    pub launcher: &'a Launcher,
+}
+
+/// What became of one port.
+enum Attempt {
+    Ready(Box<Running>),
+    Clash,
+}
+
+impl GatewayStart<'_> {
+    /// Renders, checks, starts, and waits until the gateway answers. On an error nothing is left running.
+    ///
+    /// # Errors
+    /// Unsupported policies, a template that does not render, a refused configuration, an end or a
+    /// hang before it is ready, ports that others hold.
+    pub fn start(&self) -> Result<Running, DriverError> {
+        self.folder.supports(self.scenario)?;
+        fs::create_dir_all(self.work)
+            .map_err(DriverError::io(format!("making {}", self.work.display())))?;
+        let work = self
+            .work
+            .canonicalize()
+            .map_err(DriverError::io(format!("opening {}", self.work.display())))?;
+        let mut tried = Vec::new();
+        while let Some(port) = self.next_port(&tried)? {
+            match self.attempt(&work, port)? {
+                Attempt::Ready(running) => return Ok(*running),
+                Attempt::Clash => tried.push(port),
+            }
+        }
+        Err(DriverError::PortTaken { ports: tried })
+    }
+
+    fn next_port(&self, tried: &[u16]) -> Result<Option<u16>, DriverError> {
+        match &self.ports {
+            Ports::Free if tried.len() < PORT_ATTEMPTS => reserve_port()
+                .map(Some)
+                .map_err(DriverError::io("looking for a free port")),
+            Ports::Free => Ok(None),
+            Ports::Try(ports) => Ok(ports.get(tried.len()).copied()),
+        }
+    }
+
+    fn attempt(&self, work: &Path, port: u16) -> Result<Attempt, DriverError> {
+        let prepared = self.prepare(work, SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+        prepared.write_files(work)?;
+        self.check(work, &prepared)?;
+        let spec = &self.folder.spec;
+        let mut process = self.spawn(work, &prepared)?;
+        let timeout = spec.ready.timeout.0;
+        let stderr = |process: &Supervised| process.stderr_tail();
+        match ready::wait_for(&mut process, prepared.addr, timeout) {
+            Outcome::Ready => Ok(Attempt::Ready(Box::new(prepared.into_running(process)))),
+            Outcome::Clash => Ok(Attempt::Clash),
+            Outcome::Ended(exit) => {
+                let gateway = spec.gateway.clone();
+                Err(DriverError::EndedAtStart {
+                    gateway,
+                    exit,
+                    stderr: stderr(&process),
+                })
+            }
+            Outcome::TimedOut(seen) => Err(DriverError::NotReady {
+                gateway: spec.gateway.clone(),
+                waited: timeout,
+                state: seen.to_string(),
+                stderr: stderr(&process),
+            }),
+        }
+    }
+
+    fn prepare(&self, work: &Path, addr: SocketAddr) -> Result<Prepared, DriverError> {
+        let input = input_for(
+            self.scenario,
+            &Wiring {
+                binary: &self.binary.path,
+                work,
+                listen: addr,
+                targets: self.targets,
+                keepalive: self.keepalive,
+                cores: self.cores,
+                access_log: self.access_log,
+            },
+        );
+        let spec = &self.folder.spec;
+        let renderer = Renderer::new(self.folder, &input)?;
+        let action = |(name, action): (&String, &Action)| {
+            let action = match action {
+                Action::Command(words) => Action::Command(renderer.words("actions", words)?),
+                Action::Signal(signal) => Action::Signal(signal.clone()),
+            };
+            Ok(action::Ready {
+                gateway: spec.gateway.clone(),
+                name: name.clone(),
+                action,
+            })
+        };
+        Ok(Prepared {
+            gateway: spec.gateway.clone(),
+            addr,
+            files: render(self.folder, &input)?,
+            check: renderer.words("check", &spec.check)?,
+            start: renderer.words("start", &spec.start)?,
+            environment: renderer.variables()?,
+            actions: spec
+                .actions
+                .iter()
+                .map(action)
+                .collect::<Result<_, DriverError>>()?,
+        })
+    }
+
+    fn check(&self, work: &Path, prepared: &Prepared) -> Result<(), DriverError> {
+        let Some((program, arguments)) = prepared.check.split_first() else {
+            return Ok(());
+        };
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .envs(&prepared.environment)
+            .current_dir(work);
+        let refused = |output: String| DriverError::Refused {
+            gateway: self.folder.spec.gateway.clone(),
+            command: command::display(&prepared.check),
+            output,
+        };
+        match command::run(&mut command, CHECK_TIMEOUT) {
+            Ok(finished) if finished.status.success() => Ok(()),
+            Ok(finished) => Err(refused(last_lines(&finished.output))),
+            Err(error) => Err(refused(error.to_string())),
+        }
+    }
+
+    fn spawn(&self, work: &Path, prepared: &Prepared) -> Result<Supervised, DriverError> {
+        let stop = &self.folder.spec.stop;
+        let orders = Orders {
+            cores: self.cores.to_vec(),
+            nofile: Some(NOFILE),
+            stop_signal: signal_from_name(&stop.signal).ok_or_else(|| DriverError::BadFolder {
+                path: self.folder.file_path(Path::new("gateway.yaml")),
+                line: None,
+                message: format!("stop.signal: there is no signal '{}'", stop.signal),
+            })?,
+            stop_timeout: stop.timeout.0,
+            command: prepared.start.iter().map(Into::into).collect(),
+        };
+        Supervised::spawn(
+            self.launcher,
+            &orders,
+            &prepared.environment,
+            work,
+            "gateway",
+        )
+        .map_err(DriverError::io(format!(
+            "starting {}",
+            command::display(&prepared.start)
+        )))
+    }
+}
+
+/// A port that was free a moment ago.
+fn reserve_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+        .local_addr()?
+        .port())
+}
+
+/// A gateway rendered for one port.
+struct Prepared {
+    gateway: String,
+    addr: SocketAddr,
+    files: Vec<RenderedFile>,
+    check: Vec<String>,
+    start: Vec<String>,
+    environment: BTreeMap<String, String>,
+    actions: Vec<action::Ready>,
+}
+
+impl Prepared {
+    fn write_files(&self, work: &Path) -> Result<(), DriverError> {
+        for file in &self.files {
+            let path = work.join(&file.path);
+            let written = path
+                .parent()
+                .map_or(Ok(()), fs::create_dir_all)
+                .and_then(|()| fs::write(&path, &file.text));
+            written.map_err(DriverError::io(format!("writing {}", path.display())))?;
+        }
+        Ok(())
+    }
+
+    fn into_running(self, process: Supervised) -> Running {
+        let commands = [self.check, self.start]
+            .into_iter()
+            .filter(|command| !command.is_empty())
+            .collect();
+        Running {
+            process,
+            gateway: self.gateway,
+            addr: self.addr,
+            commands,
+            rendered: self.files,
+            actions: self.actions,
+        }
+    }
+}
+
+/// A gateway that answers. Dropping it ends it.
+#[derive(Debug)]
+pub struct Running {
+    process: Supervised,
+    gateway: String,
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// The commands that were run: check, start.
+    pub commands: Vec<Vec<String>>,
+    /// The files that were rendered.
+    pub rendered: Vec<RenderedFile>,
+    actions: Vec<action::Ready>,
+}
+
+impl Running {
+    /// The supervisor: the gateway is everything *below* this process.
+    pub fn supervisor_pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Where its standard output goes.
+    pub fn stdout_log(&self) -> &Path {
+        &self.process.stdout
+    }
+
+    /// Where its standard error goes.
+    pub fn stderr_log(&self) -> &Path {
+        &self.process.stderr
+    }
+
+    /// The end of what it wrote to standard error.
+    pub fn stderr_tail(&self) -> String {
+        self.process.stderr_tail()
+    }
+
+    /// Whether its main process still runs.
+    pub fn is_alive(&mut self) -> bool {
+        self.process.exit().is_none()
+    }
+
+    /// How its main process ended, if it did.
+    pub fn exit_status(&mut self) -> Option<Exit> {
+        self.process.exit()
+    }
+
+    /// Does what the folder names under `actions`, for example `reload`.
+    ///
+    /// # Errors
+    /// [`DriverError::Action`] where there is no such action or it failed.
+    pub fn act(&mut self, name: &str) -> Result<(), DriverError> {
+        match self.actions.iter().find(|action| action.name == name) {
+            Some(action) => action.perform(&mut self.process),
+            None => Err(DriverError::Action {
+                gateway: self.gateway.clone(),
+                action: name.into(),
+                message: "its folder has no such action".into(),
+            }),
+        }
+    }
+
+    /// Ends it and everything it started.
+    pub fn stop(&mut self) -> Ended {
+        self.process.stop()
+    }
+}

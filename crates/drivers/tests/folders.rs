@@ -1,0 +1,108 @@
+//! The embedded folders as data: what they hold and what they render to.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use gatebench_drivers::{Catalogue, DriverError, Origin, Wiring, input_for, render};
+use serde_json::json;
+use support::{folder, scenario, script_folder};
+
+#[test]
+fn every_embedded_folder_is_whole() {
+    let names: Vec<String> = Catalogue::default()
+        .list()
+        .unwrap()
+        .into_iter()
+        .map(|folder| folder.spec.gateway)
+        .collect();
+    for name in ["haproxy", "nginx", "reference"] {
+        assert!(names.contains(&name.to_owned()), "{names:?}");
+    }
+}
+
+#[test]
+fn an_unknown_name_tells_the_known_ones() {
+    let error = Catalogue::default().resolve("ngnix").unwrap_err();
+    assert!(matches!(error, DriverError::UnknownGateway { .. }));
+    assert!(error.remedy().contains("nginx"), "{}", error.remedy());
+}
+
+#[test]
+fn an_overlay_replaces_by_name_and_adds() {
+    let overlay = tempfile::tempdir().unwrap();
+    for name in ["nginx", "mine"] {
+        script_folder(&overlay.path().join(name), "exit 0", "");
+    }
+    let catalogue = Catalogue::new(Some(overlay.path().into()));
+    assert_eq!(
+        catalogue.resolve("nginx").unwrap().origin,
+        Origin::Path(overlay.path().join("nginx"))
+    );
+    assert_eq!(
+        catalogue.resolve("haproxy").unwrap().origin,
+        Origin::Embedded
+    );
+    assert!(
+        catalogue
+            .list()
+            .unwrap()
+            .iter()
+            .any(|folder| folder.spec.gateway == "mine")
+    );
+}
+
+#[test]
+fn a_mistake_in_a_folder_has_its_line() {
+    let overlay = tempfile::tempdir().unwrap();
+    let yaml = "gateway: mine\ncontract: 1\ntitle: Mine\nstrat: [x]\n";
+    std::fs::write(overlay.path().join("gateway.yaml"), yaml).unwrap();
+    let error = Catalogue::default()
+        .resolve(overlay.path().to_str().unwrap())
+        .unwrap_err();
+    assert!(
+        matches!(&error, DriverError::Mistakes(mistakes) if mistakes.all().iter().any(|mistake| mistake.line == 4))
+    );
+}
+
+#[test]
+fn the_reference_gateway_gets_its_file() {
+    let scenario = scenario(
+        "scenario: s\ntitle: s\nupstream: go-bench\nconsumers: [{name: alice, keys: ['k\"1']}]\n\
+         routes:\n- {name: short, path: /json}\n\
+         - {name: long, path: /json/deep, strip_path: true, policies: [{api_key: {header: X-Api-Key}}, {mock: {status: 200, content_type: text/plain, body: '<&>'}}]}\n\
+         requests: [{path: /json}]\n",
+    );
+    let listen: SocketAddr = "127.0.0.1:1234".parse().unwrap();
+    let targets = ["[::1]:1".parse().unwrap()];
+    let wiring = Wiring {
+        binary: Path::new("/gatebench"),
+        work: Path::new("/w"),
+        listen,
+        targets: &targets,
+        keepalive: 64,
+        cores: &[2, 3],
+        access_log: false,
+    };
+    let files = render(&folder("reference"), &input_for(&scenario, &wiring)).unwrap();
+    assert_eq!(files[0].path, Path::new("gateway.json"));
+    let found: serde_json::Value =
+        serde_json::from_str(&files[0].text).unwrap_or_else(|_| panic!("{}", files[0].text));
+    let expected = json!({
+        "listen": ["127.0.0.1:1234"],
+        "workers": 2,
+        "access_log": false,
+        "upstreams": [{"name": "origin", "keepalive": 64, "targets": [{"address": "::1", "port": 1, "weight": 1}]}],
+        "consumers": [{"name": "alice", "keys": ["k\"1"]}],
+        "routes": [
+            {"name": "long", "path": "/json/deep", "strip_path": true, "upstream": "origin", "policies": [
+                {"api_key": {"header": "X-Api-Key"}},
+                {"mock": {"status": 200, "content_type": "text/plain", "body": "<&>"}},
+            ]},
+            {"name": "short", "path": "/json", "strip_path": false, "upstream": "origin", "policies": []},
+        ],
+    });
+    assert_eq!(found, expected);
+}

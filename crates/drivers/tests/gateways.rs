@@ -1,0 +1,219 @@
+//! The gateways of the repository, really started: each must behave alike, and leave nothing behind.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use gatebench_drivers::{Attached, Ended, Ports};
+use gatebench_model::Scenario;
+use support::{
+    ask, below, eventually, exists, folder, header, kill, listens, plain, scenario, start,
+};
+
+/// The gateways that are programs of their own.
+const REAL: [&str; 2] = ["nginx", "haproxy"];
+
+/// Keys and bodies that would be configuration if they were not quoted.
+const NASTY_KEY: &str = r##"K3y; return 200 "$host" #\'x"##;
+const NASTY_BODY: &str = "{\"a\": \"$5 \\\\ 'x'; }\"}\n# no comment\n";
+
+fn policies() -> Scenario {
+    let mut scenario = scenario(
+        "scenario: policies\ntitle: policies\nupstream: httpbin\n\
+         consumers: [{name: alice, keys: [AliceKey, other]}, {name: bob, keys: [b]}]\n\
+         routes:\n\
+         - {name: all, path: /anything}\n\
+         - {name: keyed, path: /anything/keyed, policies: [{api_key: {header: X-Api-Key}}]}\n\
+         - {name: other-header, path: /other, policies: [{api_key: {header: My-Token}}]}\n\
+         - {name: mocked, path: /mock, policies: [{api_key: {header: X-Api-Key}}, {mock: {status: 201, content_type: application/json, body: x}}]}\n\
+         - {name: stripped, path: /strip.me, strip_path: true}\n\
+         requests: [{path: /anything}]\n",
+    );
+    scenario.consumers[0].keys.push(NASTY_KEY.into());
+    for policy in scenario
+        .routes
+        .iter_mut()
+        .flat_map(|route| &mut route.policies)
+    {
+        if let gatebench_model::Policy::Mock(mock) = policy {
+            mock.body = NASTY_BODY.into();
+        }
+    }
+    scenario
+}
+
+/// What the origin was asked for.
+fn asked(body: &str) -> &str {
+    body.lines().next().unwrap()
+}
+
+#[test]
+fn policies_act_alike_in_every_gateway() {
+    for name in REAL {
+        let work = tempfile::tempdir().unwrap();
+        let mut gateway = start(&folder(name), &policies(), work.path(), Ports::Free).unwrap();
+        let key = |value| [("X-Api-Key", value)];
+        let status = |path: &str, headers: &[(&str, &str)]| ask(gateway.addr, path, headers).status;
+
+        let answer = ask(
+            gateway.addr,
+            "/anything/x?y=%20z",
+            &[("gatebench-nonce", "n1")],
+        );
+        assert_eq!(
+            (answer.status, asked(&answer.body)),
+            (200, "GET /anything/x?y=%20z HTTP/1.1"),
+            "{name}"
+        );
+        assert_eq!(
+            header(&answer.body, "gatebench-nonce"),
+            Some("n1"),
+            "{name}"
+        );
+        assert_eq!(header(&answer.body, "host"), Some("bench"), "{name}");
+        assert_eq!(
+            header(&answer.head, "gatebench-times"),
+            Some("12:34"),
+            "{name}"
+        );
+
+        assert_eq!(status("/nowhere", &[]), 404, "{name}");
+        assert_eq!(status("/anything/keyed", &[]), 401, "{name}");
+        assert_eq!(status("/anything/keyed", &key("AliceKey")), 200, "{name}");
+        assert_eq!(status("/anything/keyed", &key("other")), 200, "{name}");
+        assert_eq!(status("/anything/keyed", &key("b")), 200, "{name}");
+        assert_eq!(status("/anything/keyed", &key(NASTY_KEY)), 200, "{name}");
+        for wrong in [
+            "alicekey",
+            "AliceKe",
+            "AliceKey2",
+            "b, b",
+            "",
+            "~b",
+            "default",
+        ] {
+            assert_eq!(
+                status("/anything/keyed", &key(wrong)),
+                401,
+                "{name}: '{wrong}'"
+            );
+        }
+        assert_eq!(status("/other", &key("b")), 401, "{name}");
+        assert_eq!(status("/other", &[("My-Token", "b")]), 200, "{name}");
+
+        assert_eq!(status("/mock", &[]), 401, "{name}");
+        let mocked = ask(gateway.addr, "/mock", &key("b"));
+        assert_eq!(
+            (mocked.status, mocked.body.as_str()),
+            (201, NASTY_BODY),
+            "{name}"
+        );
+        assert_eq!(
+            header(&mocked.head, "content-type"),
+            Some("application/json"),
+            "{name}"
+        );
+
+        let stripped = |path| ask(gateway.addr, path, &[]).body;
+        assert_eq!(
+            asked(&stripped("/strip.me/a?b")),
+            "GET /a?b HTTP/1.1",
+            "{name}"
+        );
+        assert_eq!(asked(&stripped("/strip.me")), "GET / HTTP/1.1", "{name}");
+        assert_eq!(status("/stripXme", &[]), 404, "{name}");
+        assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_left_after_a_stop() {
+    for name in REAL {
+        let work = tempfile::tempdir().unwrap();
+        let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
+        let processes = below(gateway.supervisor_pid());
+        assert!(!processes.is_empty(), "{name}");
+        assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
+        assert!(!gateway.is_alive());
+        assert!(!processes.into_iter().any(exists), "{name}");
+        assert!(!listens(gateway.addr), "{name}");
+    }
+}
+
+#[test]
+fn a_dropped_gateway_is_ended() {
+    let work = tempfile::tempdir().unwrap();
+    let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
+    let processes = below(gateway.supervisor_pid());
+    drop(gateway);
+    assert!(!processes.into_iter().any(exists));
+}
+
+#[test]
+fn sigkill_of_a_gateway_is_noticed_and_its_workers_are_ended() {
+    for name in REAL {
+        let work = tempfile::tempdir().unwrap();
+        let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
+        let processes = below(gateway.supervisor_pid());
+        kill(processes[0]);
+        eventually("the end of the gateway", || !gateway.is_alive());
+        assert_eq!(gateway.exit_status().unwrap().to_string(), "signal KILL");
+        assert!(matches!(gateway.stop(), Ended::Crashed(_)));
+        assert!(!processes.into_iter().any(exists), "{name}");
+    }
+}
+
+#[test]
+fn a_reload_replaces_the_workers_and_not_the_gateway() {
+    for name in REAL {
+        let work = tempfile::tempdir().unwrap();
+        let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
+        let before = below(gateway.supervisor_pid());
+        gateway.act("reload").unwrap();
+        let supervisor = gateway.supervisor_pid();
+        eventually("new workers", || {
+            let now = below(supervisor);
+            now.len() >= before.len() && now[0] == before[0] && !now[1..].contains(&before[1])
+        });
+        eventually("an answer", || {
+            listens(gateway.addr) && ask(gateway.addr, "/x", &[]).status == 200
+        });
+        assert!(gateway.is_alive());
+        assert!(
+            gateway
+                .act("explode")
+                .unwrap_err()
+                .to_string()
+                .contains("no such action")
+        );
+        assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
+    }
+}
+
+#[test]
+fn a_running_gateway_can_be_attached() {
+    let work = tempfile::tempdir().unwrap();
+    let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
+    let pid = below(gateway.supervisor_pid())[0];
+    let attached = Attached::new(&format!("http://{}", gateway.addr), Some(pid)).unwrap();
+    assert_eq!((attached.addr, attached.pid), (gateway.addr, Some(pid)));
+    let url = format!("http://{}", gateway.addr);
+    assert!(
+        Attached::new(&url, Some(u32::MAX))
+            .unwrap_err()
+            .to_string()
+            .contains("no process")
+    );
+}
+
+#[test]
+fn what_was_done_is_told() {
+    let work = tempfile::tempdir().unwrap();
+    let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
+    assert_eq!(gateway.commands.len(), 2);
+    assert!(gateway.commands[0].contains(&"-t".to_owned()));
+    assert_eq!(gateway.rendered.len(), 1);
+    assert_eq!(gateway.rendered[0].sha256.len(), 64);
+    let written = std::fs::read_to_string(work.path().join("nginx.conf")).unwrap();
+    assert_eq!(written, gateway.rendered[0].text);
+    assert_eq!(gateway.stderr_tail(), "");
+}
