@@ -18,8 +18,8 @@ pub fn quantile(probability: f64, freedom: f64) -> f64 {
     while cdf(high, freedom) < probability && high < 1e12 {
         high *= 2.0;
     }
-    // Each step halves the interval; 100 exhaust the digits of f64.
-    for _ in 0..100 {
+    // Each step halves the interval; 60 exhaust the digits of f64.
+    for _ in 0..60 {
         let middle = low + (high - low) / 2.0;
         if cdf(middle, freedom) < probability {
             low = middle

@@ -132,23 +132,21 @@ impl Spread {
         (self.mean - half, self.mean + half)
     }
 
-    /// Whether the interval lies within the smallest effect that matters.
-    fn is_no_change(&self, blocks: usize, smallest_effect: f64) -> bool {
+    /// What that interval says: whether it lies within the smallest effect that matters, and
+    /// whether it excludes zero.
+    fn reading(&self, blocks: usize, smallest_effect: f64) -> (bool, bool) {
         let (low, high) = self.interval(blocks);
-        low >= (1.0 - smallest_effect).ln() && high <= (1.0 + smallest_effect).ln()
-    }
-
-    fn excludes_zero(&self, blocks: usize) -> bool {
-        let (low, high) = self.interval(blocks);
-        low > 0.0 || high < 0.0
+        let within = low >= (1.0 - smallest_effect).ln() && high <= (1.0 + smallest_effect).ln();
+        (within, low > 0.0 || high < 0.0)
     }
 }
 
 fn judge(spread: &Spread, blocks: usize, direction: Direction, smallest_effect: f64) -> Verdict {
-    if spread.is_no_change(blocks, smallest_effect) {
+    let (within, excludes_zero) = spread.reading(blocks, smallest_effect);
+    if within {
         return Verdict::NoChange;
     }
-    if spread.excludes_zero(blocks) {
+    if excludes_zero {
         let higher = spread.mean > 0.0;
         return if higher == (direction == Direction::HigherIsBetter) {
             Verdict::Better
@@ -164,7 +162,10 @@ fn judge(spread: &Spread, blocks: usize, direction: Direction, smallest_effect: 
 /// The fewest blocks that settle it if mean and deviation stay. Both intervals only shrink with
 /// more blocks, so the answer is found by bisection.
 fn blocks_needed(spread: &Spread, blocks: usize, smallest_effect: f64) -> Option<usize> {
-    let settled = |n| spread.is_no_change(n, smallest_effect) || spread.excludes_zero(n);
+    let settled = |n| {
+        let (within, excludes_zero) = spread.reading(n, smallest_effect);
+        within || excludes_zero
+    };
     if !settled(SUGGESTED_BLOCKS_MAX) {
         return None;
     }
@@ -253,7 +254,7 @@ mod tests {
             deviation: 0.05,
         };
         assert!(
-            spread.excludes_zero(needed) && !spread.excludes_zero(needed - 1),
+            spread.reading(needed, 0.02).1 && !spread.reading(needed - 1, 0.02).1,
             "{needed}"
         );
     }
@@ -267,6 +268,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case asks for hundreds of quantiles.
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
         #[test]
         fn swapping_the_sides_inverts_the_ratio(
             pairs in prop::collection::vec((0.1_f64..10.0, 0.1_f64..10.0), 10..30),

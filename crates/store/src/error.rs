@@ -128,9 +128,9 @@ fn io_remedy(source: &io::Error, path: &std::path::Path) -> String {
             "raise the limit on file sizes (ulimit -f), or choose another directory with --out DIR"
                 .into()
         }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "choose a directory you may write with --out DIR".into()
-        }
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::NotADirectory => "choose a directory you may write with --out DIR".into(),
         io::ErrorKind::NotFound => format!("check that {} exists", path.display()),
         _ => format!("check the disk and the permissions of {}", path.display()),
     }
