@@ -20,7 +20,11 @@ impl Pool {
         let mut memory = Vec::new();
         memory.resize_with(pieces as usize * piece_bytes, || UnsafeCell::new(0));
         let free = RefCell::new((0..pieces).rev().collect());
-        Rc::new(Self { memory: memory.into_boxed_slice(), piece_bytes, free })
+        Rc::new(Self {
+            memory: memory.into_boxed_slice(),
+            piece_bytes,
+            free,
+        })
     }
 
     /// How many bytes a piece holds.
@@ -48,8 +52,15 @@ impl Pool {
     /// # Safety
     /// The piece was taken from this pool, the kernel is done with it, and no other buffer names it.
     pub(crate) unsafe fn filled(self: &Rc<Self>, piece: u16, len: usize) -> Buffer {
-        assert!(len <= self.piece_bytes, "the kernel filled more than a piece holds");
-        Buffer { pool: Rc::clone(self), piece, len }
+        assert!(
+            len <= self.piece_bytes,
+            "the kernel filled more than a piece holds"
+        );
+        Buffer {
+            pool: Rc::clone(self),
+            piece,
+            len,
+        }
     }
 }
 
@@ -58,6 +69,22 @@ pub struct Buffer {
     pool: Rc<Pool>,
     piece: u16,
     len: usize,
+}
+
+impl From<&[u8]> for Buffer {
+    /// A buffer of its own memory, for a simulated loop.
+    fn from(bytes: &[u8]) -> Self {
+        let pool = Pool::new(1, bytes.len());
+        let piece = pool
+            .take_free()
+            .expect("the pool has one piece and nobody has taken it");
+        for (cell, byte) in pool.memory.iter().zip(bytes) {
+            // SAFETY: nobody else knows this pool yet.
+            unsafe { *cell.get() = *byte };
+        }
+        // SAFETY: the piece was taken above and filled to this length.
+        unsafe { pool.filled(piece, bytes.len()) }
+    }
 }
 
 impl Deref for Buffer {
@@ -78,6 +105,8 @@ impl Drop for Buffer {
 
 impl std::fmt::Debug for Buffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Buffer").field("len", &self.len).finish_non_exhaustive()
+        f.debug_struct("Buffer")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
     }
 }

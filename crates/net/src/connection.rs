@@ -12,6 +12,13 @@ pub struct ConnId {
     pub(crate) generation: u32,
 }
 
+impl ConnId {
+    /// A name made by hand, for a simulated loop.
+    pub const fn new(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+}
+
 /// What a user keeps per connection, found by [`ConnId`] in constant time.
 #[derive(Debug)]
 pub struct ConnMap<T> {
@@ -21,7 +28,10 @@ pub struct ConnMap<T> {
 
 impl<T> Default for ConnMap<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), len: 0 }
+        Self {
+            slots: Vec::new(),
+            len: 0,
+        }
     }
 }
 
@@ -57,7 +67,9 @@ impl<T> ConnMap<T> {
     pub fn remove(&mut self, conn: ConnId) -> Option<T> {
         self.get(conn)?;
         self.len -= 1;
-        self.slots[conn.slot as usize].take().map(|(_, value)| value)
+        self.slots[conn.slot as usize]
+            .take()
+            .map(|(_, value)| value)
     }
 
     /// How many connections have a value.
@@ -72,9 +84,18 @@ impl<T> ConnMap<T> {
 
     /// Every live connection with its value.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (ConnId, &mut T)> {
-        self.slots.iter_mut().enumerate().filter_map(|(slot, entry)| {
-            let (generation, value) = entry.as_mut()?;
-            Some((ConnId { slot: slot as u32, generation: *generation }, value))
-        })
+        self.slots
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(slot, entry)| {
+                let (generation, value) = entry.as_mut()?;
+                Some((
+                    ConnId {
+                        slot: slot as u32,
+                        generation: *generation,
+                    },
+                    value,
+                ))
+            })
     }
 }

@@ -87,7 +87,10 @@ impl Epoll {
             sending: None,
             shutdown_wanted: false,
         });
-        let entry = self.conns.get_mut(conn).expect("the connection was inserted above");
+        let entry = self
+            .conns
+            .get_mut(conn)
+            .expect("the connection was inserted above");
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         let data = EventData::new_u64(u64::from(conn.generation) << 32 | u64::from(conn.slot));
         if let Err(error) = epoll::add(&self.poller, &entry.socket, data, flags) {
@@ -103,7 +106,10 @@ impl Epoll {
             match rustix::net::accept_with(listener, flags) {
                 Ok(socket) => {
                     if let Ok(conn) = self.adopt(socket, State::Open) {
-                        events.push(Event::Accepted { listener: ListenerId(index as u32), conn });
+                        events.push(Event::Accepted {
+                            listener: ListenerId(index as u32),
+                            conn,
+                        });
                     }
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
@@ -115,7 +121,9 @@ impl Epoll {
     }
 
     fn edge(&mut self, conn: ConnId, flags: EventFlags, events: &mut Vec<Event>) {
-        let Some(entry) = self.conns.get_mut(conn) else { return };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return;
+        };
         if entry.state == State::Connecting {
             let outcome = match rustix::net::sockopt::socket_error(&entry.socket) {
                 Ok(Ok(())) if flags.contains(EventFlags::OUT) => Ok(()),
@@ -155,15 +163,22 @@ impl Epoll {
             && entry.state != State::Failed
         {
             entry.state = State::Failed;
-            events.push(Event::Failed { conn, error: error.into() });
+            events.push(Event::Failed {
+                conn,
+                error: error.into(),
+            });
         }
     }
 
     /// One receive on every connection that may have something.
     fn receive_round(&mut self, events: &mut Vec<Event>) {
         for _ in 0..self.readable.len() {
-            let Some(conn) = self.readable.pop_front() else { return };
-            let Some(entry) = self.conns.get_mut(conn) else { continue };
+            let Some(conn) = self.readable.pop_front() else {
+                return;
+            };
+            let Some(entry) = self.conns.get_mut(conn) else {
+                continue;
+            };
             entry.listed = false;
             if entry.paused || entry.finished || entry.state != State::Open {
                 continue;
@@ -178,12 +193,19 @@ impl Epoll {
     }
 
     fn receive(&mut self, conn: ConnId, piece: u16, events: &mut Vec<Event>) {
-        let Some(entry) = self.conns.get_mut(conn) else { return self.pool.give_back(piece) };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return self.pool.give_back(piece);
+        };
         let size = self.pool.piece_bytes();
         // SAFETY: the piece was just taken from the pool, so nobody else refers to its memory, and it
         // is `size` bytes long.
         let got = unsafe {
-            libc::recv(entry.socket.as_raw_fd(), self.pool.address(piece).cast(), size, 0)
+            libc::recv(
+                entry.socket.as_raw_fd(),
+                self.pool.address(piece).cast(),
+                size,
+                0,
+            )
         };
         if got > 0 {
             // SAFETY: the piece is ours and the kernel has filled `got` bytes of it.
@@ -211,8 +233,12 @@ impl Epoll {
     }
 
     fn continue_send(&mut self, conn: ConnId, events: &mut Vec<Event>) {
-        let Some(entry) = self.conns.get_mut(conn) else { return };
-        let Some((bytes, mut done)) = entry.sending.take() else { return };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return;
+        };
+        let Some((bytes, mut done)) = entry.sending.take() else {
+            return;
+        };
         while done < bytes.len() {
             match rustix::net::send(&entry.socket, &bytes[done..], SendFlags::NOSIGNAL) {
                 Ok(sent) => done += sent,
@@ -233,7 +259,10 @@ impl Epoll {
     fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
         let timeout = until_ns.map(|until| {
             let left = until.saturating_sub(clock::now_ns());
-            Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 }
+            Timespec {
+                tv_sec: (left / 1_000_000_000) as i64,
+                tv_nsec: (left % 1_000_000_000) as i64,
+            }
         });
         self.kernel_events.clear();
         let spare = rustix::buffer::spare_capacity(&mut self.kernel_events);
@@ -252,10 +281,19 @@ impl Io for Epoll {
         clock::now_ns()
     }
 
-    fn listen(&mut self, address: SocketAddr, shared: bool) -> io::Result<(ListenerId, SocketAddr)> {
+    fn listen(
+        &mut self,
+        address: SocketAddr,
+        shared: bool,
+    ) -> io::Result<(ListenerId, SocketAddr)> {
         let (socket, bound) = socket::listener(address, shared)?;
         let index = self.listeners.len() as u32;
-        epoll::add(&self.poller, &socket, EventData::new_u64(LISTENER | u64::from(index)), EventFlags::IN)?;
+        epoll::add(
+            &self.poller,
+            &socket,
+            EventData::new_u64(LISTENER | u64::from(index)),
+            EventFlags::IN,
+        )?;
         self.listeners.push(Some(socket));
         Ok((ListenerId(index), bound))
     }
@@ -335,7 +373,10 @@ impl Io for Epoll {
             if word & LISTENER != 0 {
                 self.accept_all((word & !LISTENER) as usize, events);
             } else {
-                let conn = ConnId { slot: word as u32, generation: (word >> 32) as u32 };
+                let conn = ConnId {
+                    slot: word as u32,
+                    generation: (word >> 32) as u32,
+                };
                 self.edge(conn, flags, events);
             }
         }

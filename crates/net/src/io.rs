@@ -154,7 +154,10 @@ pub struct IoConfig {
 impl Default for IoConfig {
     /// 2 MiB: a small answer of each of 256 connections in one round, without leaving a core's L2.
     fn default() -> Self {
-        Self { buffers: 256, buffer_bytes: 8 * 1024 }
+        Self {
+            buffers: 256,
+            buffer_bytes: 8 * 1024,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod socket;
 pub mod timers;
 pub mod trace;
 mod uring;
+pub mod workers;
 
 pub use buffer::Buffer;
 pub use choice::{choose, run};

@@ -14,7 +14,10 @@ pub(crate) struct Slots<T> {
 
 impl<T> Slots<T> {
     pub(crate) fn new() -> Self {
-        Self { entries: Vec::new(), free: Vec::new() }
+        Self {
+            entries: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     /// Stores an entry in a free slot.
@@ -22,17 +25,27 @@ impl<T> Slots<T> {
         if let Some(slot) = self.free.pop() {
             let entry = &mut self.entries[slot as usize];
             entry.1 = Some(value);
-            return ConnId { slot, generation: entry.0 };
+            return ConnId {
+                slot,
+                generation: entry.0,
+            };
         }
         let slot = u32::try_from(self.entries.len()).expect("fewer than 2^32 descriptors exist");
         self.entries.push((0, Some(value)));
-        ConnId { slot, generation: 0 }
+        ConnId {
+            slot,
+            generation: 0,
+        }
     }
 
     /// The entry, unless the slot has moved on to another generation.
     pub(crate) fn get_mut(&mut self, conn: ConnId) -> Option<&mut T> {
         let (generation, value) = self.entries.get_mut(conn.slot as usize)?;
-        if *generation == conn.generation { value.as_mut() } else { None }
+        if *generation == conn.generation {
+            value.as_mut()
+        } else {
+            None
+        }
     }
 
     /// Frees the slot for the next generation.
@@ -51,7 +64,16 @@ impl<T> Slots<T> {
 impl<T> Slots<T> {
     /// The names of all entries.
     pub(crate) fn names(&self) -> Vec<ConnId> {
-        let taken = self.entries.iter().enumerate().filter(|(_, (_, value))| value.is_some());
-        taken.map(|(slot, (generation, _))| ConnId { slot: slot as u32, generation: *generation }).collect()
+        let taken = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, value))| value.is_some());
+        taken
+            .map(|(slot, (generation, _))| ConnId {
+                slot: slot as u32,
+                generation: *generation,
+            })
+            .collect()
     }
 }

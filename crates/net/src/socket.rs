@@ -13,7 +13,11 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 const BACKLOG: i32 = 4096;
 
 fn tcp_socket(address: &SocketAddr) -> io::Result<OwnedFd> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let family = if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
     sockopt::set_tcp_nodelay(&socket, true)?;
@@ -48,12 +52,25 @@ pub(crate) fn connecting(peer: SocketAddr, source: Option<IpAddr>) -> io::Result
 /// Sets `IP_BIND_ADDRESS_NO_PORT` (ip(7)), which rustix does not offer.
 fn bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
     let on: libc::c_int = 1;
-    let (option, len) = (libc::IP_BIND_ADDRESS_NO_PORT, size_of_val(&on) as libc::socklen_t);
+    let (option, len) = (
+        libc::IP_BIND_ADDRESS_NO_PORT,
+        size_of_val(&on) as libc::socklen_t,
+    );
     // SAFETY: the descriptor is open, and the option is an int that lives through the call.
     let answer = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_IP, option, (&raw const on).cast(), len)
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            option,
+            (&raw const on).cast(),
+            len,
+        )
     };
-    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Makes the close that follows send RST.

@@ -15,7 +15,10 @@ pub struct Timers<K> {
 
 impl<K> Default for Timers<K> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), scheduled: 0 }
+        Self {
+            heap: BinaryHeap::new(),
+            scheduled: 0,
+        }
     }
 }
 
@@ -49,7 +52,11 @@ impl<K> Ord for Entry<K> {
 impl<K> Timers<K> {
     /// `key` will come out at `due_ns`; equal times come out in the order they were put in.
     pub fn schedule(&mut self, due_ns: u64, key: K) {
-        self.heap.push(Reverse(Entry { due_ns, order: self.scheduled, key }));
+        self.heap.push(Reverse(Entry {
+            due_ns,
+            order: self.scheduled,
+            key,
+        }));
         self.scheduled += 1;
     }
 
@@ -87,7 +94,10 @@ pub struct Deadline {
 
 impl Default for Deadline {
     fn default() -> Self {
-        Self { due_ns: u64::MAX, armed_ns: u64::MAX }
+        Self {
+            due_ns: u64::MAX,
+            armed_ns: u64::MAX,
+        }
     }
 }
 

@@ -162,7 +162,12 @@ mod tests {
         let nonce = Nonce::new(0xbeef, 7, 0x12_3456_789a);
         assert_eq!(&nonce.to_hex(), b"beef07123456789a");
         assert_eq!(Nonce::from_hex(b"BEEF07123456789a"), Some(nonce));
-        for wrong in [&b""[..], b"beef07123456789", b"beef07123456789a0", b"beef0712 456789a"] {
+        for wrong in [
+            &b""[..],
+            b"beef07123456789",
+            b"beef07123456789a0",
+            b"beef0712 456789a",
+        ] {
             assert_eq!(Nonce::from_hex(wrong), None);
         }
         assert_eq!(Nonce::from_hex(b"beef07123456789g"), None);
@@ -170,11 +175,17 @@ mod tests {
 
     #[test]
     fn times_have_a_fixed_width() {
-        let times =
-            Times { nonce: Nonce::new(1, 2, 3), received_ns: 0xdead_beef, service_ns: u64::MAX };
+        let times = Times {
+            nonce: Nonce::new(1, 2, 3),
+            received_ns: 0xdead_beef,
+            service_ns: u64::MAX,
+        };
         let mut value = [0; TIMES_BYTES];
         times.write(&mut value);
-        assert_eq!(&value, b"0001020000000003-00000000deadbeef-ffffffffffffffff");
+        assert_eq!(
+            &value,
+            b"0001020000000003-00000000deadbeef-ffffffffffffffff"
+        );
         assert_eq!(Times::parse(&value), Some(times));
     }
 

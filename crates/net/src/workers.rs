@@ -96,7 +96,9 @@ impl Workers<'_> {
             }
             let mut outcome = Ok(());
             for thread in threads {
-                let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                let ended = thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 outcome = outcome.and(ended);
             }
             outcome
@@ -187,16 +189,19 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn serve<S: Service>(
-        self,
-        backend: Option<Backend>,
-        service: &S,
-    ) -> Result<(), WorkersError> {
+    fn serve<S: Service>(self, backend: Option<Backend>, service: &S) -> Result<(), WorkersError> {
         // Whatever ends this worker, a panic too, ends the others unless they were told to stop.
         let halt = HaltOnDrop(self.halt);
         let ready = self.ready.clone();
         let outcome = self.pin().and_then(|()| {
-            run(backend, Task { worker: self, service }).map_err(WorkersError::Backend)?
+            run(
+                backend,
+                Task {
+                    worker: self,
+                    service,
+                },
+            )
+            .map_err(WorkersError::Backend)?
         });
         drop(halt);
         // Unheard when the worker had listened; else it tells that nothing will come.
@@ -206,9 +211,7 @@ impl Worker<'_> {
 
     fn pin(&self) -> Result<(), WorkersError> {
         match self.core {
-            Some(core) => {
-                pin_to_core(core).map_err(|source| WorkersError::Core { core, source })
-            }
+            Some(core) => pin_to_core(core).map_err(|source| WorkersError::Core { core, source }),
             None => Ok(()),
         }
     }
@@ -269,7 +272,8 @@ mod tests {
         fn run<I: Io>(&self, mut io: I, seat: Seat<'_>) -> io::Result<()> {
             let mut present = self.present.lock().unwrap();
             present.push(seat.index);
-            self.stop.store(present.len() == self.expected, Ordering::Relaxed);
+            self.stop
+                .store(present.len() == self.expected, Ordering::Relaxed);
             drop(present);
             while !seat.stopped() {
                 io.poll(Some(io.now_ns() + STOP_CHECK_NS), &mut Vec::new())?;
@@ -283,15 +287,27 @@ mod tests {
     }
 
     fn workers<'a>(listen: &'a [SocketAddr], stop: &'a AtomicBool) -> Workers<'a> {
-        Workers { listen, count: 3, cores: &[], backend: Some(Backend::Epoll), stop }
+        Workers {
+            listen,
+            count: 3,
+            cores: &[],
+            backend: Some(Backend::Epoll),
+            stop,
+        }
     }
 
     #[test]
     fn every_worker_listens_on_the_port_of_the_first() {
         let stop = AtomicBool::new(false);
-        let roll = Roll { present: Mutex::default(), expected: 3, stop: &stop };
+        let roll = Roll {
+            present: Mutex::default(),
+            expected: 3,
+            stop: &stop,
+        };
         let mut heard = Vec::new();
-        workers(&[localhost()], &stop).serve(&roll, |bound| heard = bound.to_vec()).unwrap();
+        workers(&[localhost()], &stop)
+            .serve(&roll, |bound| heard = bound.to_vec())
+            .unwrap();
         assert_ne!(heard[0].port(), 0);
         let mut present = roll.present.into_inner().unwrap();
         present.sort_unstable();
@@ -303,20 +319,37 @@ mod tests {
         let taken = std::net::TcpListener::bind(localhost()).unwrap();
         let address = taken.local_addr().unwrap();
         let stop = AtomicBool::new(false);
-        let roll = Roll { present: Mutex::default(), expected: 3, stop: &stop };
+        let roll = Roll {
+            present: Mutex::default(),
+            expected: 3,
+            stop: &stop,
+        };
         let error = workers(&[address], &stop)
             .serve(&roll, |_| panic!("nothing listens"))
             .unwrap_err();
         assert!(error.to_string().contains(&address.to_string()), "{error}");
-        assert!(!stop.load(Ordering::Relaxed), "the owner's flag is not ours to set");
+        assert!(
+            !stop.load(Ordering::Relaxed),
+            "the owner's flag is not ours to set"
+        );
     }
 
     #[test]
     fn a_core_that_does_not_exist_is_named() {
         let stop = AtomicBool::new(false);
-        let roll = Roll { present: Mutex::default(), expected: 1, stop: &stop };
-        let workers = Workers { cores: &[1023], ..workers(&[], &stop) };
+        let roll = Roll {
+            present: Mutex::default(),
+            expected: 1,
+            stop: &stop,
+        };
+        let workers = Workers {
+            cores: &[1023],
+            ..workers(&[], &stop)
+        };
         let error = workers.serve(&roll, |_| ()).unwrap_err();
-        assert!(matches!(error, WorkersError::Core { core: 1023, .. }), "{error}");
+        assert!(
+            matches!(error, WorkersError::Core { core: 1023, .. }),
+            "{error}"
+        );
     }
 }

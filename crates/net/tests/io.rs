@@ -13,23 +13,27 @@ const LOOPBACK: &str = "127.0.0.1:0";
 /// Runs a test body on both backends. A kernel that refuses io_uring fails here: on such a machine the
 /// tests of this file cannot prove what they are for.
 macro_rules! on_both {
-    ($name:ident, $config:expr, $body:expr) => {
+    ($name:ident, $config:expr, |mut $io:ident| $body:block) => {
         mod $name {
             use super::*;
+            fn body<I: Io>(mut $io: I) $body
             #[test]
             fn epoll() {
-                $body(Epoll::new($config).unwrap());
+                body(Epoll::new($config).unwrap());
             }
             #[test]
             fn uring() {
-                $body(Uring::new($config).unwrap());
+                body(Uring::new($config).unwrap());
             }
         }
     };
 }
 
 fn tiny() -> IoConfig {
-    IoConfig { buffers: 2, buffer_bytes: 64 }
+    IoConfig {
+        buffers: 2,
+        buffer_bytes: 64,
+    }
 }
 
 /// Polls until `wanted` answers something, for 10 s at the most.
@@ -54,7 +58,8 @@ fn until<I: Io, T>(io: &mut I, mut wanted: impl FnMut(&mut I, Event) -> Option<T
 fn accepted<I: Io>(io: &mut I) -> (ConnId, TcpStream) {
     let (_, address) = io.listen(LOOPBACK.parse().unwrap(), false).unwrap();
     let peer = TcpStream::connect(address).unwrap();
-    peer.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    peer.set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
     let conn = until(io, |_, event| match event {
         Event::Accepted { conn, .. } => Some(conn),
         _ => None,
@@ -72,31 +77,39 @@ fn connected<I: Io>(io: &mut I, listen: &str) -> (ConnId, TcpStream) {
     (conn, listener.accept().unwrap().0)
 }
 
-on_both!(bytes_received_arrive_in_order_through_few_buffers, tiny(), |mut io| {
-    let (conn, mut peer) = accepted(&mut io);
-    let sent: Vec<u8> = (0..100_000u32).map(|n| (n % 251) as u8).collect();
-    let expected = sent.clone();
-    let writer = std::thread::spawn(move || {
-        peer.write_all(&sent).unwrap();
-        peer
-    });
-    let mut got = Vec::new();
-    until(&mut io, |_, event| match event {
-        Event::Received { conn: it, bytes } => {
-            assert_eq!(it, conn);
-            got.extend_from_slice(&bytes);
-            (got.len() == 100_000).then_some(())
-        }
-        _ => None,
-    });
-    assert_eq!(got, expected);
-    drop(writer.join().unwrap());
-    until(&mut io, |_, event| matches!(event, Event::EndOfStream { .. }).then_some(()));
-});
+on_both!(
+    bytes_received_arrive_in_order_through_few_buffers,
+    tiny(),
+    |mut io| {
+        let (conn, mut peer) = accepted(&mut io);
+        let sent: Vec<u8> = (0..100_000u32).map(|n| (n % 251) as u8).collect();
+        let expected = sent.clone();
+        let writer = std::thread::spawn(move || {
+            peer.write_all(&sent).unwrap();
+            peer
+        });
+        let mut got = Vec::new();
+        until(&mut io, |_, event| match event {
+            Event::Received { conn: it, bytes } => {
+                assert_eq!(it, conn);
+                got.extend_from_slice(&bytes);
+                (got.len() == 100_000).then_some(())
+            }
+            _ => None,
+        });
+        assert_eq!(got, expected);
+        drop(writer.join().unwrap());
+        until(&mut io, |_, event| {
+            matches!(event, Event::EndOfStream { .. }).then_some(())
+        });
+    }
+);
 
 on_both!(many_connections_share_two_buffers, tiny(), |mut io| {
     let (_, address) = io.listen(LOOPBACK.parse().unwrap(), false).unwrap();
-    let mut peers: Vec<_> = (0..40).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut peers: Vec<_> = (0..40)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
     for peer in &mut peers {
         peer.write_all(b"hello").unwrap();
     }
@@ -109,114 +122,157 @@ on_both!(many_connections_share_two_buffers, tiny(), |mut io| {
     });
 });
 
-on_both!(a_send_larger_than_the_kernel_takes_goes_out_whole, IoConfig::default(), |mut io| {
-    for now in [false, true] {
-        let (conn, mut peer) = connected(&mut io, LOOPBACK);
-        let bytes: Vec<u8> = (0..8_000_000u32).map(|n| (n % 253) as u8).collect();
-        let expected = bytes.clone();
-        let reader = std::thread::spawn(move || {
-            let mut got = vec![0; expected.len()];
-            peer.read_exact(&mut got).unwrap();
-            assert!(got == expected);
-            peer
-        });
-        if now { io.send_now(conn, bytes.clone()) } else { io.send(conn, bytes.clone()) };
-        let back = until(&mut io, |_, event| match event {
-            Event::Sent { bytes, .. } => Some(bytes),
+on_both!(
+    a_send_larger_than_the_kernel_takes_goes_out_whole,
+    IoConfig::default(),
+    |mut io| {
+        for now in [false, true] {
+            let (conn, mut peer) = connected(&mut io, LOOPBACK);
+            let bytes: Vec<u8> = (0..8_000_000u32).map(|n| (n % 253) as u8).collect();
+            let expected = bytes.clone();
+            let reader = std::thread::spawn(move || {
+                let mut got = vec![0; expected.len()];
+                peer.read_exact(&mut got).unwrap();
+                assert!(got == expected);
+                peer
+            });
+            if now {
+                io.send_now(conn, bytes.clone())
+            } else {
+                io.send(conn, bytes.clone())
+            };
+            let back = until(&mut io, |_, event| match event {
+                Event::Sent { bytes, .. } => Some(bytes),
+                _ => None,
+            });
+            assert!(back == bytes, "the vector comes back unchanged");
+            io.shutdown(conn);
+            let mut peer = reader.join().unwrap();
+            // The FIN needs no further poll.
+            assert_eq!(peer.read(&mut [0; 8]).unwrap(), 0);
+        }
+    }
+);
+
+on_both!(
+    a_paused_connection_receives_nothing_until_resumed,
+    IoConfig::default(),
+    |mut io| {
+        let (conn, mut peer) = accepted(&mut io);
+        io.pause(conn);
+        let mut events = Vec::new();
+        let soon = io.now_ns() + 20_000_000;
+        io.poll(Some(soon), &mut events).unwrap();
+        peer.write_all(b"later").unwrap();
+        let soon = io.now_ns() + 50_000_000;
+        while io.now_ns() < soon {
+            io.poll(Some(soon), &mut events).unwrap();
+        }
+        assert!(
+            events
+                .iter()
+                .all(|event| !matches!(event, Event::Received { .. })),
+            "{events:?}"
+        );
+        // Pausing and resuming in one round must not lose the receive.
+        io.resume(conn);
+        io.pause(conn);
+        io.resume(conn);
+        until(&mut io, |_, event| match event {
+            Event::Received { bytes, .. } => Some(assert_eq!(&bytes[..], b"later")),
             _ => None,
         });
-        assert!(back == bytes, "the vector comes back unchanged");
-        io.shutdown(conn);
-        let mut peer = reader.join().unwrap();
-        // The FIN needs no further poll.
-        assert_eq!(peer.read(&mut [0; 8]).unwrap(), 0);
+        peer.write_all(b"again").unwrap();
+        until(&mut io, |_, event| match event {
+            Event::Received { bytes, .. } => Some(assert_eq!(&bytes[..], b"again")),
+            _ => None,
+        });
     }
-});
+);
 
-on_both!(a_paused_connection_receives_nothing_until_resumed, IoConfig::default(), |mut io| {
-    let (conn, mut peer) = accepted(&mut io);
-    io.pause(conn);
-    let mut events = Vec::new();
-    let soon = io.now_ns() + 20_000_000;
-    io.poll(Some(soon), &mut events).unwrap();
-    peer.write_all(b"later").unwrap();
-    let soon = io.now_ns() + 50_000_000;
-    while io.now_ns() < soon {
+on_both!(
+    a_refused_connection_fails_with_its_reason,
+    IoConfig::default(),
+    |mut io| {
+        let listener = TcpListener::bind(LOOPBACK).unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let conn = io.connect(address, None).unwrap();
+        let error = until(&mut io, |_, event| match event {
+            Event::Failed { error, .. } => Some(error),
+            _ => None,
+        });
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+        io.close(conn);
+    }
+);
+
+on_both!(
+    a_reset_is_a_failure_and_an_abort_is_a_reset,
+    IoConfig::default(),
+    |mut io| {
+        let (conn, mut peer) = connected(&mut io, LOOPBACK);
+        io.abort(conn);
+        let mut events = Vec::new();
+        let soon = io.now_ns() + 20_000_000;
         io.poll(Some(soon), &mut events).unwrap();
+        assert!(
+            events.is_empty(),
+            "an aborted connection has no events: {events:?}"
+        );
+        assert_eq!(
+            peer.read(&mut [0; 8]).unwrap_err().kind(),
+            std::io::ErrorKind::ConnectionReset
+        );
     }
-    assert!(events.iter().all(|event| !matches!(event, Event::Received { .. })), "{events:?}");
-    // Pausing and resuming in one round must not lose the receive.
-    io.resume(conn);
-    io.pause(conn);
-    io.resume(conn);
-    until(&mut io, |_, event| match event {
-        Event::Received { bytes, .. } => Some(assert_eq!(&bytes[..], b"later")),
-        _ => None,
-    });
-    peer.write_all(b"again").unwrap();
-    until(&mut io, |_, event| match event {
-        Event::Received { bytes, .. } => Some(assert_eq!(&bytes[..], b"again")),
-        _ => None,
-    });
-});
+);
 
-on_both!(a_refused_connection_fails_with_its_reason, IoConfig::default(), |mut io| {
-    let listener = TcpListener::bind(LOOPBACK).unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let conn = io.connect(address, None).unwrap();
-    let error = until(&mut io, |_, event| match event {
-        Event::Failed { error, .. } => Some(error),
-        _ => None,
-    });
-    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
-    io.close(conn);
-});
+on_both!(
+    a_closed_connection_is_silent_and_its_slot_is_used_again,
+    IoConfig::default(),
+    |mut io| {
+        let (first, mut peer) = connected(&mut io, LOOPBACK);
+        peer.write_all(b"too late").unwrap();
+        io.close(first);
+        let (second, mut other) = connected(&mut io, LOOPBACK);
+        assert_ne!(first, second);
+        io.send(first, b"into the void".to_vec());
+        other.write_all(b"x").unwrap();
+        until(&mut io, |_, event| {
+            assert_eq!(event.conn(), second);
+            matches!(event, Event::Received { .. }).then_some(())
+        });
+        let mut rest = Vec::new();
+        // RST where the kernel still held unread bytes, FIN where not.
+        let _ = peer.read_to_end(&mut rest);
+        assert!(rest.is_empty());
+    }
+);
 
-on_both!(a_reset_is_a_failure_and_an_abort_is_a_reset, IoConfig::default(), |mut io| {
-    let (conn, mut peer) = connected(&mut io, LOOPBACK);
-    io.abort(conn);
-    let mut events = Vec::new();
-    let soon = io.now_ns() + 20_000_000;
-    io.poll(Some(soon), &mut events).unwrap();
-    assert!(events.is_empty(), "an aborted connection has no events: {events:?}");
-    assert_eq!(peer.read(&mut [0; 8]).unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
-});
+on_both!(
+    ipv6_and_a_source_address_work,
+    IoConfig::default(),
+    |mut io| {
+        let (conn, mut peer) = connected(&mut io, "[::1]:0");
+        io.send_now(conn, b"six".to_vec());
+        let mut got = [0; 3];
+        peer.read_exact(&mut got).unwrap();
+        assert_eq!(&got, b"six");
 
-on_both!(a_closed_connection_is_silent_and_its_slot_is_used_again, IoConfig::default(), |mut io| {
-    let (first, mut peer) = connected(&mut io, LOOPBACK);
-    peer.write_all(b"too late").unwrap();
-    io.close(first);
-    let (second, mut other) = connected(&mut io, LOOPBACK);
-    assert_ne!(first, second);
-    io.send(first, b"into the void".to_vec());
-    other.write_all(b"x").unwrap();
-    until(&mut io, |_, event| {
-        assert_eq!(event.conn(), second);
-        matches!(event, Event::Received { .. }).then_some(())
-    });
-    let mut rest = Vec::new();
-    // RST where the kernel still held unread bytes, FIN where not.
-    let _ = peer.read_to_end(&mut rest);
-    assert!(rest.is_empty());
-});
-
-on_both!(ipv6_and_a_source_address_work, IoConfig::default(), |mut io| {
-    let (conn, mut peer) = connected(&mut io, "[::1]:0");
-    io.send_now(conn, b"six".to_vec());
-    let mut got = [0; 3];
-    peer.read_exact(&mut got).unwrap();
-    assert_eq!(&got, b"six");
-
-    let listener = TcpListener::bind(LOOPBACK).unwrap();
-    io.connect(listener.local_addr().unwrap(), Some("127.0.0.9".parse().unwrap())).unwrap();
-    until(&mut io, |_, event| match event {
-        Event::Connected { conn: it } if it != conn => Some(()),
-        _ => None,
-    });
-    let (_, from) = listener.accept().unwrap();
-    assert_eq!(from.ip().to_string(), "127.0.0.9");
-});
+        let listener = TcpListener::bind(LOOPBACK).unwrap();
+        io.connect(
+            listener.local_addr().unwrap(),
+            Some("127.0.0.9".parse().unwrap()),
+        )
+        .unwrap();
+        until(&mut io, |_, event| match event {
+            Event::Connected { conn: it } if it != conn => Some(()),
+            _ => None,
+        });
+        let (_, from) = listener.accept().unwrap();
+        assert_eq!(from.ip().to_string(), "127.0.0.9");
+    }
+);
 
 on_both!(a_poll_ends_at_its_time, IoConfig::default(), |mut io| {
     let mut events = Vec::new();

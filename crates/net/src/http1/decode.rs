@@ -147,11 +147,11 @@ impl Decoder {
         Ok(match step {
             Step::NeedMore => None,
             Step::Informational(status) => Some(Event::Informational(status)),
-            Step::Head(bytes) => Some(Event::Head(Head::new(bytes, &self.spans, self.facts))),
+            Step::Head(bytes) => Some(Event::Head(Head::new(bytes, &self.spans, &self.facts))),
             Step::CollectedHead => Some(Event::Head(Head::new(
                 &self.collected,
                 &self.spans,
-                self.facts,
+                &&self.facts,
             ))),
             Step::Body(bytes) => Some(Event::Body(bytes)),
             Step::End => Some(Event::End),

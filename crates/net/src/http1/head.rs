@@ -19,11 +19,11 @@ pub struct Field<'a> {
 pub struct Head<'a> {
     bytes: &'a [u8],
     spans: &'a [FieldSpan],
-    facts: HeadFacts,
+    facts: &'a HeadFacts,
 }
 
 impl<'a> Head<'a> {
-    pub(super) fn new(bytes: &'a [u8], spans: &'a [FieldSpan], facts: HeadFacts) -> Self {
+    pub(super) fn new(bytes: &'a [u8], spans: &'a [FieldSpan], facts: &'a HeadFacts) -> Self {
         Self {
             bytes,
             spans,

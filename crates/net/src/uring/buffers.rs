@@ -30,12 +30,25 @@ impl BufferRing {
         let bytes = count as usize * size_of::<BufRingEntry>();
         // SAFETY: a new private mapping at an address of the kernel's choice touches no existing memory.
         let entries = unsafe {
-            mmap_anonymous(ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
+            mmap_anonymous(
+                ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )?
         };
-        let buffers = Self { entries: entries.cast(), count, tail: 0, pool };
+        let buffers = Self {
+            entries: entries.cast(),
+            count,
+            tail: 0,
+            pool,
+        };
         // SAFETY: the mapping is page-aligned, holds `count` entries, and outlives the ring: `Uring`
         // drops its `IoUring` first.
-        unsafe { ring.submitter().register_buf_ring_with_flags(entries as u64, count, GROUP, 0)? };
+        unsafe {
+            ring.submitter()
+                .register_buf_ring_with_flags(entries as u64, count, GROUP, 0)?
+        };
         Ok(buffers)
     }
 

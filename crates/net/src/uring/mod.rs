@@ -141,8 +141,13 @@ impl Uring {
     }
 
     fn arm_accept(&mut self, listener: ListenerId) {
-        let Some(Some(socket)) = self.listeners.get(listener.0 as usize) else { return };
-        let name = ConnId { slot: listener.0, generation: 0 };
+        let Some(Some(socket)) = self.listeners.get(listener.0 as usize) else {
+            return;
+        };
+        let name = ConnId {
+            slot: listener.0,
+            generation: 0,
+        };
         let entry = opcode::AcceptMulti::new(Fd(socket.as_raw_fd()))
             .flags(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK)
             .build()
@@ -152,7 +157,9 @@ impl Uring {
     }
 
     fn arm_receive(&mut self, conn: ConnId) {
-        let Some(entry) = self.conns.get_mut(conn) else { return };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return;
+        };
         if entry.receiving || entry.paused || entry.finished || entry.failed || entry.closed {
             return;
         }
@@ -167,14 +174,22 @@ impl Uring {
     }
 
     fn submit_send(&mut self, conn: ConnId) {
-        let Some(entry) = self.conns.get_mut(conn) else { return };
-        let Some(sending) = &entry.sending else { return };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return;
+        };
+        let Some(sending) = &entry.sending else {
+            return;
+        };
         let rest = &sending.bytes[sending.done..];
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
-        let operation = opcode::Send::new(Fd(entry.socket.as_raw_fd()), rest.as_ptr(), rest.len() as u32)
-            .flags(flags)
-            .build()
-            .user_data(token(Operation::Send, conn));
+        let operation = opcode::Send::new(
+            Fd(entry.socket.as_raw_fd()),
+            rest.as_ptr(),
+            rest.len() as u32,
+        )
+        .flags(flags)
+        .build()
+        .user_data(token(Operation::Send, conn));
         entry.outstanding += 1;
         // SAFETY: the bytes are in `entry.sending`, a vector that neither moves its heap memory nor is
         // dropped before the completion (`release` waits for it).
@@ -196,7 +211,9 @@ impl Uring {
             self.outstanding -= 1;
         }
         match operation {
-            Operation::Accept => self.accepted(ListenerId(conn.slot), completion.result(), last, events),
+            Operation::Accept => {
+                self.accepted(ListenerId(conn.slot), completion.result(), last, events)
+            }
             Operation::Connect => self.connected(conn, completion.result(), events),
             Operation::Receive => self.received(conn, completion, last, events),
             Operation::Send => self.sent(conn, completion.result(), events),
@@ -218,7 +235,9 @@ impl Uring {
     }
 
     fn connected(&mut self, conn: ConnId, result: i32, events: &mut Vec<Event>) {
-        let Some(entry) = self.conns.get_mut(conn) else { return };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return;
+        };
         entry.outstanding -= 1;
         entry.peer = None;
         if entry.closed {
@@ -231,12 +250,20 @@ impl Uring {
         self.arm_receive(conn);
     }
 
-    fn received(&mut self, conn: ConnId, completion: &cqueue::Entry, last: bool, events: &mut Vec<Event>) {
+    fn received(
+        &mut self,
+        conn: ConnId,
+        completion: &cqueue::Entry,
+        last: bool,
+        events: &mut Vec<Event>,
+    ) {
         let result = completion.result();
         let piece = cqueue::buffer_select(completion.flags());
         // SAFETY: the kernel took this piece from the ring, has filled it and names it once.
         let bytes = piece.map(|piece| unsafe { self.pool.filled(piece, result.max(0) as usize) });
-        let Some(entry) = self.conns.get_mut(conn) else { return };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return;
+        };
         if last {
             entry.receiving = false;
             entry.outstanding -= 1;
@@ -266,14 +293,18 @@ impl Uring {
     }
 
     fn sent(&mut self, conn: ConnId, result: i32, events: &mut Vec<Event>) {
-        let Some(entry) = self.conns.get_mut(conn) else { return };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return;
+        };
         entry.outstanding -= 1;
         if entry.closed {
             return self.release(conn);
         }
         match result {
             0.. => {
-                let Some(sending) = &mut entry.sending else { return };
+                let Some(sending) = &mut entry.sending else {
+                    return;
+                };
                 sending.done += result as usize;
                 if sending.done < sending.bytes.len() {
                     return self.submit_send(conn);
@@ -286,25 +317,41 @@ impl Uring {
     }
 
     fn send_finished(&mut self, conn: ConnId, events: &mut Vec<Event>) {
-        let Some(entry) = self.conns.get_mut(conn) else { return };
-        let Some(sending) = entry.sending.take() else { return };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return;
+        };
+        let Some(sending) = entry.sending.take() else {
+            return;
+        };
         if entry.shutdown_wanted {
             let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Write);
         }
-        events.push(Event::Sent { conn, bytes: sending.bytes });
+        events.push(Event::Sent {
+            conn,
+            bytes: sending.bytes,
+        });
     }
 
     fn fail(&mut self, conn: ConnId, errno: i32, events: &mut Vec<Event>) {
-        let Some(entry) = self.conns.get_mut(conn) else { return };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return;
+        };
         if !entry.failed && !entry.closed {
             entry.failed = true;
-            events.push(Event::Failed { conn, error: io::Error::from_raw_os_error(errno) });
+            events.push(Event::Failed {
+                conn,
+                error: io::Error::from_raw_os_error(errno),
+            });
         }
     }
 
     /// Frees a closed connection once the kernel has let go of all its memory.
     fn release(&mut self, conn: ConnId) {
-        if self.conns.get_mut(conn).is_some_and(|entry| entry.closed && entry.outstanding == 0) {
+        if self
+            .conns
+            .get_mut(conn)
+            .is_some_and(|entry| entry.closed && entry.outstanding == 0)
+        {
             self.conns.remove(conn);
         }
     }
@@ -312,7 +359,11 @@ impl Uring {
     fn drain_ready(&mut self, events: &mut Vec<Event>) {
         let mut ready = std::mem::take(&mut self.ready);
         for event in ready.drain(..) {
-            if self.conns.get_mut(event.conn()).is_some_and(|entry| !entry.closed) {
+            if self
+                .conns
+                .get_mut(event.conn())
+                .is_some_and(|entry| !entry.closed)
+            {
                 events.push(event);
             }
         }
@@ -326,7 +377,9 @@ impl Uring {
                 0 => self.ring.submit_and_wait(0),
                 left => {
                     let time = Timespec::from(std::time::Duration::from_nanos(left));
-                    self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&time))
+                    self.ring
+                        .submitter()
+                        .submit_with_args(1, &SubmitArgs::new().timespec(&time))
                 }
             },
         };
@@ -356,7 +409,11 @@ impl Io for Uring {
         clock::now_ns()
     }
 
-    fn listen(&mut self, address: SocketAddr, shared: bool) -> io::Result<(ListenerId, SocketAddr)> {
+    fn listen(
+        &mut self,
+        address: SocketAddr,
+        shared: bool,
+    ) -> io::Result<(ListenerId, SocketAddr)> {
         let (socket, bound) = socket::listener(address, shared)?;
         let listener = ListenerId(self.listeners.len() as u32);
         self.listeners.push(Some(socket));
@@ -365,8 +422,18 @@ impl Io for Uring {
     }
 
     fn stop_listening(&mut self, listener: ListenerId) {
-        if self.listeners.get_mut(listener.0 as usize).is_some_and(|entry| entry.take().is_some()) {
-            self.cancel(ConnId { slot: listener.0, generation: 0 }, Operation::Accept);
+        if self
+            .listeners
+            .get_mut(listener.0 as usize)
+            .is_some_and(|entry| entry.take().is_some())
+        {
+            self.cancel(
+                ConnId {
+                    slot: listener.0,
+                    generation: 0,
+                },
+                Operation::Accept,
+            );
         }
     }
 
@@ -388,14 +455,18 @@ impl Io for Uring {
     }
 
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
-        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else {
+            return;
+        };
         debug_assert!(entry.sending.is_none(), "one send at a time");
         entry.sending = Some(Sending { bytes, done: 0 });
         self.submit_send(conn);
     }
 
     fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) {
-        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else {
+            return;
+        };
         debug_assert!(entry.sending.is_none(), "one send at a time");
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         // What does not go out at once, an error too, is left to the submission: one path for both.
@@ -412,14 +483,18 @@ impl Io for Uring {
     }
 
     fn pause(&mut self, conn: ConnId) {
-        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else {
+            return;
+        };
         if !std::mem::replace(&mut entry.paused, true) && entry.receiving {
             self.cancel(conn, Operation::Receive);
         }
     }
 
     fn resume(&mut self, conn: ConnId) {
-        let Some(entry) = self.conns.get_mut(conn) else { return };
+        let Some(entry) = self.conns.get_mut(conn) else {
+            return;
+        };
         if std::mem::replace(&mut entry.paused, false) {
             // Where the cancelled receive is still ending, its last completion arms the next.
             self.arm_receive(conn);
@@ -427,7 +502,9 @@ impl Io for Uring {
     }
 
     fn shutdown(&mut self, conn: ConnId) {
-        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else {
+            return;
+        };
         entry.shutdown_wanted = true;
         if entry.sending.is_none() {
             let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Write);
@@ -435,7 +512,9 @@ impl Io for Uring {
     }
 
     fn close(&mut self, conn: ConnId) {
-        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else {
+            return;
+        };
         entry.closed = true;
         if entry.outstanding == 0 {
             self.release(conn);
@@ -452,7 +531,9 @@ impl Io for Uring {
     }
 
     fn abort(&mut self, conn: ConnId) {
-        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else { return };
+        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else {
+            return;
+        };
         entry.closed = true;
         socket::reset_on_close(&entry.socket);
         if entry.outstanding == 0 {
@@ -489,7 +570,11 @@ impl Drop for Uring {
         }
         while self.outstanding > 0 {
             self.buffers.refill();
-            if self.ring.submit_and_wait(1).is_err_and(|e| e.kind() != io::ErrorKind::Interrupted) {
+            if self
+                .ring
+                .submit_and_wait(1)
+                .is_err_and(|e| e.kind() != io::ErrorKind::Interrupted)
+            {
                 // Without completions nothing is known to be free: keep the memory for ever.
                 std::mem::forget(Rc::clone(&self.pool));
                 std::mem::forget(std::mem::replace(&mut self.conns, Slots::new()));
@@ -510,7 +595,9 @@ impl From<SocketAddr> for SocketAddrStorage {
                 let raw = libc::sockaddr_in {
                     sin_family: libc::AF_INET as libc::sa_family_t,
                     sin_port: v4.port().to_be(),
-                    sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
+                    sin_addr: libc::in_addr {
+                        s_addr: u32::from_ne_bytes(v4.ip().octets()),
+                    },
                     sin_zero: [0; 8],
                 };
                 // SAFETY: `sockaddr_storage` is defined to hold and be aligned for every address type.
@@ -522,7 +609,9 @@ impl From<SocketAddr> for SocketAddrStorage {
                     sin6_family: libc::AF_INET6 as libc::sa_family_t,
                     sin6_port: v6.port().to_be(),
                     sin6_flowinfo: v6.flowinfo(),
-                    sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                    sin6_addr: libc::in6_addr {
+                        s6_addr: v6.ip().octets(),
+                    },
                     sin6_scope_id: v6.scope_id(),
                 };
                 // SAFETY: as above.
@@ -530,6 +619,9 @@ impl From<SocketAddr> for SocketAddrStorage {
                 size_of::<libc::sockaddr_in6>()
             }
         };
-        Self { storage, len: len as libc::socklen_t }
+        Self {
+            storage,
+            len: len as libc::socklen_t,
+        }
     }
 }

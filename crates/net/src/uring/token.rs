@@ -27,7 +27,13 @@ pub(super) fn parse(token: u64) -> (Operation, ConnId) {
         _ => Operation::Cancel,
     };
     let generation = (token >> 32) as u32 & crate::slots::GENERATION_MASK;
-    (operation, ConnId { slot: token as u32, generation })
+    (
+        operation,
+        ConnId {
+            slot: token as u32,
+            generation,
+        },
+    )
 }
 
 #[cfg(test)]
@@ -36,12 +42,22 @@ mod tests {
 
     #[test]
     fn every_token_is_read_back() {
-        for operation in
-            [Operation::Accept, Operation::Connect, Operation::Receive, Operation::Send, Operation::Cancel]
-        {
-            let conn = ConnId { slot: u32::MAX, generation: crate::slots::GENERATION_MASK };
+        for operation in [
+            Operation::Accept,
+            Operation::Connect,
+            Operation::Receive,
+            Operation::Send,
+            Operation::Cancel,
+        ] {
+            let conn = ConnId {
+                slot: u32::MAX,
+                generation: crate::slots::GENERATION_MASK,
+            };
             assert_eq!(parse(token(operation, conn)), (operation, conn));
-            let conn = ConnId { slot: 7, generation: 0 };
+            let conn = ConnId {
+                slot: 7,
+                generation: 0,
+            };
             assert_eq!(parse(token(operation, conn)), (operation, conn));
         }
     }

@@ -1,0 +1,88 @@
+//! The smallest program that drives the engine, and what the benchmarks run as a process of its own.
+//!
+//! `client URL CONNECTIONS SECONDS [RATE]` prints one line of JSON: what was sent, answered, and how
+//! long it took. Latency is recorded and the status is checked, as in every real load.
+
+use std::net::ToSocketAddrs;
+use std::time::Duration;
+
+use gatebench_engine::{Class, Control, Load, Metric, Target, run};
+use gatebench_model::load::{Closed, Open};
+use gatebench_model::{Check, Request, Shape};
+use gatebench_net::Backend;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [url, connections, seconds, rest @ ..] = words.as_slice() else {
+        return Err("usage: client http://HOST:PORT/PATH CONNECTIONS SECONDS [RATE]".into());
+    };
+    let load = load(url, connections.parse()?, seconds.parse()?, rest.first())?;
+    let outcome = run(&load, &Control::new(1), |_, _| {})?;
+    let counts = &outcome.counts;
+    let response = outcome.recordings.get(&(Metric::Response, Class::Success));
+    let quantile = |q| response.map(|it| it.histogram.value_at_quantile(q));
+    let line = serde_json::json!({
+        "backend": outcome.backend.as_str(),
+        "requests": counts.completed,
+        "errors": counts.errors.iter().sum::<u64>(),
+        "dropped": counts.dropped,
+        "failing_checks": counts.answers_failing_checks,
+        "window_ns": outcome.window_ns.1 - outcome.window_ns.0,
+        "worker_cpu_ns": outcome.workers.iter().map(|it| it.cpu_ns).sum::<u64>(),
+        "response_p50_ns": quantile(0.5),
+        "response_p99_ns": quantile(0.99),
+    });
+    println!("{line}");
+    Ok(())
+}
+
+fn load(
+    url: &str,
+    connections: u32,
+    seconds: f64,
+    rate: Option<&String>,
+) -> Result<Load, Box<dyn std::error::Error>> {
+    let rest = url
+        .strip_prefix("http://")
+        .ok_or("the URL begins with http://")?;
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let address = host
+        .to_socket_addrs()?
+        .next()
+        .ok_or("the host has no address")?;
+    let shape = match rate {
+        None => Shape::Closed(Closed { connections }),
+        Some(rate) => Shape::Open(Open {
+            rate_per_second: rate.parse()?,
+            ramp_to_per_second: None,
+            connections_max: connections,
+            queue_max: 100_000,
+        }),
+    };
+    let backend = match std::env::var("GATEBENCH_BACKEND").as_deref() {
+        Ok("epoll") => Some(Backend::Epoll),
+        Ok("io_uring") => Some(Backend::Uring),
+        _ => None,
+    };
+    Ok(Load {
+        target: Target {
+            address,
+            host: host.into(),
+        },
+        requests: vec![Request {
+            method: "GET".into(),
+            path: format!("/{path}"),
+            headers: Default::default(),
+            body: None,
+            checks: vec![Check::Status(200)],
+        }],
+        shape,
+        warm_up: Duration::ZERO,
+        measure: Duration::from_secs_f64(seconds),
+        drain: Duration::from_secs(1),
+        timeout: Duration::from_secs(10),
+        cores: Vec::new(),
+        backend,
+        trace_tag: None,
+    })
+}

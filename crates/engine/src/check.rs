@@ -1,0 +1,111 @@
+//! Checks on answers, compiled before the start.
+
+use gatebench_model::Check;
+use gatebench_net::http1::Head;
+use memchr::memmem::Finder;
+use serde_json::Value;
+
+/// The checks of one request.
+#[derive(Clone, Debug)]
+pub(crate) struct Checks {
+    status: Option<(usize, u16)>,
+    headers: Vec<(usize, String, Vec<u8>)>,
+    bodies: Vec<(usize, BodyCheck)>,
+}
+
+#[derive(Clone, Debug)]
+enum BodyCheck {
+    Equals(Vec<u8>),
+    Contains(Finder<'static>),
+    Json { path: String, equals: Value },
+}
+
+impl Checks {
+    /// Compiles checks; `first` is the number of the first of them, in the counts of the load.
+    pub(crate) fn compile(checks: &[Check], first: usize) -> Self {
+        let mut compiled = Self {
+            status: None,
+            headers: Vec::new(),
+            bodies: Vec::new(),
+        };
+        for (number, check) in (first..).zip(checks) {
+            match check {
+                Check::Status(status) => compiled.status = Some((number, *status)),
+                Check::Header(header) => {
+                    let value = header.equals.clone().into_bytes();
+                    compiled.headers.push((number, header.name.clone(), value));
+                }
+                Check::BodyEquals(text) => {
+                    compiled
+                        .bodies
+                        .push((number, BodyCheck::Equals(text.clone().into_bytes())));
+                }
+                Check::BodyContains(text) => {
+                    let finder = Finder::new(text.as_bytes()).into_owned();
+                    compiled.bodies.push((number, BodyCheck::Contains(finder)));
+                }
+                Check::Json(json) => {
+                    let (path, equals) = (json.path.clone(), json.equals.clone());
+                    compiled
+                        .bodies
+                        .push((number, BodyCheck::Json { path, equals }));
+                }
+            }
+        }
+        compiled
+    }
+
+    /// Whether the body has to be kept until the answer is complete.
+    pub(crate) fn need_body(&self) -> bool {
+        !self.bodies.is_empty()
+    }
+
+    /// Checks what the head says; `failed` gets the number of each check that does not hold.
+    pub(crate) fn head(&self, head: &Head<'_>, mut failed: impl FnMut(usize)) {
+        if let Some((number, status)) = self.status
+            && head.status() != status
+        {
+            failed(number);
+        }
+        for (number, name, value) in &self.headers {
+            if head.field(name) != Some(value.as_slice()) {
+                failed(*number);
+            }
+        }
+    }
+
+    /// Checks the whole body.
+    pub(crate) fn body(&self, body: &[u8], mut failed: impl FnMut(usize)) {
+        for (number, check) in &self.bodies {
+            let holds = match check {
+                BodyCheck::Equals(text) => body == text.as_slice(),
+                BodyCheck::Contains(finder) => finder.find(body).is_some(),
+                BodyCheck::Json { path, equals } => serde_json::from_slice::<Value>(body)
+                    .is_ok_and(|value| {
+                        value
+                            .pointer(path)
+                            .is_some_and(|found| json_equal(found, equals))
+                    }),
+            };
+            if !holds {
+                failed(*number);
+            }
+        }
+    }
+}
+
+/// JSON equality in which 60 and 60.0 are the same number (RFC 8259 knows one kind of number).
+fn json_equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| json_equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, a)| b.get(key).is_some_and(|b| json_equal(a, b)))
+        }
+        _ => a == b,
+    }
+}

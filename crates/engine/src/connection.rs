@@ -1,0 +1,134 @@
+//! One connection of the engine and the exchange under way on it.
+
+use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
+use gatebench_net::trace::{Nonce, TIMES_HEADER, Times};
+
+use crate::check::Checks;
+
+/// A body longer than this is not kept for its checks, which then fail: the engine's memory does not
+/// depend on what a server sends.
+const BODY_KEPT_MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Connecting,
+    Idle,
+    /// A request is under way.
+    Busy,
+}
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    /// Number of the request in the load's list.
+    pub(crate) request: usize,
+    pub(crate) intended_ns: u64,
+    pub(crate) sent_ns: u64,
+    pub(crate) nonce: Nonce,
+    pub(crate) status: u16,
+    pub(crate) times: Option<Times>,
+}
+
+pub(crate) struct Connection {
+    pub(crate) state: State,
+    pub(crate) exchange: Exchange,
+    /// Numbers of the checks that the answer under way has failed.
+    pub(crate) failed_checks: Vec<usize>,
+    /// The request's bytes while they are not with the kernel, and which request they hold.
+    pub(crate) buffer: Option<Vec<u8>>,
+    pub(crate) buffer_holds: Option<usize>,
+    decoder: Decoder,
+    body: Vec<u8>,
+}
+
+/// How far an answer has come.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Incomplete,
+    Complete,
+    /// Complete, and followed by bytes that nobody asked for.
+    Excess,
+}
+
+impl Connection {
+    pub(crate) fn new() -> Self {
+        let exchange = Exchange {
+            request: 0,
+            intended_ns: 0,
+            sent_ns: 0,
+            nonce: Nonce(0),
+            status: 0,
+            times: None,
+        };
+        Self {
+            state: State::Connecting,
+            exchange,
+            failed_checks: Vec::new(),
+            buffer: Some(Vec::new()),
+            buffer_holds: None,
+            decoder: Decoder::responses(Limits::default()),
+            body: Vec::new(),
+        }
+    }
+
+    /// Begins an exchange.
+    pub(crate) fn begin(&mut self, exchange: Exchange, is_head: bool) {
+        self.state = State::Busy;
+        self.exchange = exchange;
+        self.failed_checks.clear();
+        self.body.clear();
+        self.decoder.expect(is_head);
+    }
+
+    /// Takes bytes of the answer.
+    pub(crate) fn receive(
+        &mut self,
+        mut input: &[u8],
+        checks: &Checks,
+        traced: bool,
+    ) -> Result<Progress, ProtocolError> {
+        let failed = &mut self.failed_checks;
+        while let Some(event) = self.decoder.next(&mut input)? {
+            match event {
+                Event::Informational(_) => {}
+                Event::Head(head) => {
+                    self.exchange.status = head.status();
+                    if traced {
+                        self.exchange.times = head.field(TIMES_HEADER).and_then(Times::parse);
+                    }
+                    checks.head(&head, |number| failed.push(number));
+                }
+                Event::Body(bytes) => {
+                    if checks.need_body() && self.body.len() + bytes.len() <= BODY_KEPT_MAX_BYTES {
+                        self.body.extend_from_slice(bytes);
+                    }
+                }
+                Event::End => {
+                    checks.body(&self.body, |number| failed.push(number));
+                    return Ok(if input.is_empty() {
+                        Progress::Complete
+                    } else {
+                        Progress::Excess
+                    });
+                }
+            }
+        }
+        Ok(Progress::Incomplete)
+    }
+
+    /// The server closed its side. `Complete` where that ends the answer.
+    pub(crate) fn end_of_stream(&mut self, checks: &Checks) -> Result<Progress, ProtocolError> {
+        if !self.decoder.end_of_stream()? {
+            return Ok(Progress::Incomplete);
+        }
+        let failed = &mut self.failed_checks;
+        checks.body(&self.body, |number| failed.push(number));
+        Ok(Progress::Complete)
+    }
+
+    /// Whether another request may follow on this connection.
+    pub(crate) fn keep_alive(&self) -> bool {
+        self.decoder.keep_alive()
+    }
+}

@@ -1,0 +1,50 @@
+//! What the worker's own thread costs.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Reads the calling thread's CPU time and run-queue wait.
+pub(crate) struct ThreadCost {
+    schedstat: Option<File>,
+    last: (u64, u64),
+}
+
+impl ThreadCost {
+    pub(crate) fn new() -> io::Result<Self> {
+        // Kernels without CONFIG_SCHED_INFO have no such file; the wait is then not known and 0.
+        let schedstat = File::open("/proc/thread-self/schedstat").ok();
+        let mut cost = Self {
+            schedstat,
+            last: (0, 0),
+        };
+        cost.last = cost.read();
+        Ok(cost)
+    }
+
+    /// CPU time and run-queue wait since the last call, nanoseconds.
+    pub(crate) fn since_last(&mut self) -> (u64, u64) {
+        let now = self.read();
+        let since = (now.0 - self.last.0, now.1.saturating_sub(self.last.1));
+        self.last = now;
+        since
+    }
+
+    fn read(&self) -> (u64, u64) {
+        let cpu = clock_gettime(ClockId::ThreadCPUTime);
+        (
+            cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64,
+            self.run_queue_wait_ns().unwrap_or(0),
+        )
+    }
+
+    /// The second field of `schedstat` (proc(5)): time spent waiting on a run queue.
+    fn run_queue_wait_ns(&self) -> Option<u64> {
+        let mut text = [0; 96];
+        let len = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(&text[..len]).ok()?;
+        text.split_ascii_whitespace().nth(1)?.parse().ok()
+    }
+}

@@ -1,0 +1,26 @@
+//! The load engine: sends requests on an absolute schedule or as fast as answers come, and records
+//! what came back and when.
+//!
+//! It knows no gateway, no policy, no file and no terminal. [`run`] takes a [`Load`], renders its
+//! requests to bytes and splits its schedule before the start; then every worker owns its loop, its
+//! connections and its record. Each second a worker hands the finished record out through a queue, so a
+//! day needs no more memory than a minute.
+
+mod check;
+mod connection;
+mod cost;
+mod load;
+mod outcome;
+mod record;
+mod render;
+mod run;
+mod schedule;
+#[cfg(test)]
+mod simulated;
+mod worker;
+
+pub use load::{Load, Target};
+pub use outcome::{Outcome, WorkerFacts};
+pub use record::{Class, Counts, ErrorKind, HIGHEST_NS, Interval, Metric, Recording};
+pub use run::{Control, EngineError, Live, run};
+pub use schedule::Schedule;

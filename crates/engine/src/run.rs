@@ -1,0 +1,294 @@
+//! Runs a load: one thread per worker, and this thread collecting what they hand out.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use gatebench_model::Check;
+use gatebench_model::Shape;
+use gatebench_net::{Backend, choose, clock};
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::check::Checks;
+use crate::load::Load;
+use crate::outcome::{Outcome, WorkerFacts};
+use crate::record::{Counts, Interval};
+use crate::render::Rendered;
+use crate::schedule::Schedule;
+use crate::worker::{Ended, Work};
+
+/// How often the collecting thread looks for finished intervals.
+const COLLECT_EVERY: Duration = Duration::from_millis(20);
+/// Finished intervals a worker may be ahead of the collector by.
+const INTERVALS_AHEAD: usize = 64;
+/// From the last worker's readiness to the first arrival, so that all begin together.
+const START_AHEAD_NS: u64 = 2_000_000;
+
+/// Why a load could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// Nothing could be connected to.
+    #[error("no connection to {address} could be made: {reason}")]
+    Unreachable {
+        /// The target.
+        address: std::net::SocketAddr,
+        /// What the kernel said.
+        reason: String,
+    },
+    /// The kernel refused something the engine needs.
+    #[error("the load engine cannot work here: {0}")]
+    Environment(#[from] io::Error),
+}
+
+/// Stops a load from another thread and shows how it is going.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: AtomicBool,
+    live: Vec<Live>,
+}
+
+/// Counters of one worker, updated once per round of its loop and read by displays.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub struct Live {
+    /// Answers so far, warm-up included.
+    pub completed: AtomicU64,
+    /// Requests without an answer so far.
+    pub failed: AtomicU64,
+    /// Arrivals waiting for a connection.
+    pub queued: AtomicU64,
+}
+
+impl Control {
+    /// A control for a load of this many workers.
+    pub fn new(workers: usize) -> Self {
+        Self {
+            stop: AtomicBool::new(false),
+            live: (0..workers.max(1)).map(|_| Live::default()).collect(),
+        }
+    }
+
+    /// Ends the load early; what was measured so far is its outcome.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was stopped.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The workers' counters.
+    pub fn live(&self) -> &[Live] {
+        &self.live
+    }
+}
+
+/// Everything workers share, fixed before the start.
+pub(crate) struct Compiled<'a> {
+    pub(crate) load: &'a Load,
+    pub(crate) requests: Vec<Rendered>,
+    pub(crate) checks: Vec<Checks>,
+    pub(crate) check_count: usize,
+    pub(crate) schedule: Option<Schedule>,
+    pub(crate) workers: usize,
+    pub(crate) gate: Gate,
+    pub(crate) control: &'a Control,
+}
+
+/// Where workers wait for each other before the start.
+#[derive(Default)]
+pub(crate) struct Gate {
+    pub(crate) ready: AtomicUsize,
+    /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
+    pub(crate) start_ns: AtomicU64,
+}
+
+/// The two queues between a worker and the collector: full records out, empty ones back.
+pub(crate) struct Outlet {
+    pub(crate) full: Producer<Box<Interval>>,
+    pub(crate) empty: Consumer<Box<Interval>>,
+}
+
+struct Inlet {
+    full: Consumer<Box<Interval>>,
+    empty: Producer<Box<Interval>>,
+}
+
+/// Runs a load to its end. `sink` gets every worker's finished seconds, on the calling thread.
+///
+/// # Errors
+/// [`EngineError::Unreachable`] when at the start no connection can be made;
+/// [`EngineError::Environment`] when the kernel refuses the event loop.
+pub fn run(
+    load: &Load,
+    control: &Control,
+    mut sink: impl FnMut(usize, &Interval),
+) -> Result<Outcome, EngineError> {
+    let backend = choose(load.backend);
+    let compiled = compile(load, control);
+    thread::scope(|scope| {
+        let mut inlets = Vec::new();
+        let mut threads = Vec::new();
+        for number in 0..compiled.workers {
+            let (full, full_out) = RingBuffer::new(INTERVALS_AHEAD);
+            let (empty, empty_out) = RingBuffer::new(INTERVALS_AHEAD);
+            inlets.push(Inlet {
+                full: full_out,
+                empty,
+            });
+            let outlet = Outlet {
+                full,
+                empty: empty_out,
+            };
+            let work = Work {
+                compiled: &compiled,
+                number,
+                outlet,
+            };
+            let builder = thread::Builder::new().name(format!("engine-{number}"));
+            threads.push(builder.spawn_scoped(scope, move || work_on_core(work, backend))?);
+        }
+        let mut outcome = Outcome::empty(&compiled, backend);
+        while !threads.iter().all(|thread| thread.is_finished()) {
+            open_gate(&compiled);
+            collect(&mut inlets, &mut outcome, &mut sink);
+            thread::sleep(COLLECT_EVERY);
+        }
+        let ended: Result<Vec<Ended>, EngineError> = threads
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect();
+        collect(&mut inlets, &mut outcome, &mut sink);
+        outcome.conclude(&ended?);
+        Ok(outcome)
+    })
+}
+
+pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Compiled<'a> {
+    let traced = load.trace_tag.is_some();
+    let mut checks = Vec::new();
+    let mut check_count = 0;
+    for request in &load.requests {
+        checks.push(Checks::compile(&request.checks, check_count));
+        check_count += request.checks.len();
+    }
+    let schedule = match &load.shape {
+        Shape::Closed(_) => None,
+        Shape::Open(open) => Some(Schedule::new(
+            open,
+            nanos(load.warm_up),
+            nanos(load.measure),
+        )),
+    };
+    Compiled {
+        load,
+        requests: load
+            .requests
+            .iter()
+            .map(|r| Rendered::new(r, &load.target.host, traced))
+            .collect(),
+        checks,
+        check_count,
+        schedule,
+        workers: load.cores.len().max(1),
+        gate: Gate::default(),
+        control,
+    }
+}
+
+pub(crate) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn work_on_core(work: Work<'_>, backend: Backend) -> Result<Ended, EngineError> {
+    if let Some(core) = work.compiled.load.cores.get(work.number) {
+        let mut set = rustix::thread::CpuSet::new();
+        set.set(*core);
+        rustix::thread::sched_setaffinity(None, &set).map_err(io::Error::from)?;
+    }
+    gatebench_net::run(Some(backend), work)?
+}
+
+/// Sets the start once every worker is ready.
+fn open_gate(compiled: &Compiled<'_>) {
+    let gate = &compiled.gate;
+    if gate.start_ns.load(Ordering::Relaxed) == 0
+        && gate.ready.load(Ordering::Acquire) == compiled.workers
+    {
+        gate.start_ns
+            .store(clock::now_ns() + START_AHEAD_NS, Ordering::Release);
+    }
+}
+
+fn collect(inlets: &mut [Inlet], outcome: &mut Outcome, sink: &mut impl FnMut(usize, &Interval)) {
+    for (worker, inlet) in inlets.iter_mut().enumerate() {
+        while let Ok(mut interval) = inlet.full.pop() {
+            outcome.add(worker, &interval);
+            sink(worker, &interval);
+            interval.clear();
+            // A full queue of empty records only means that there are enough of them.
+            let _ = inlet.empty.push(interval);
+        }
+    }
+}
+
+impl Outcome {
+    fn empty(compiled: &Compiled<'_>, backend: Backend) -> Self {
+        let texts = compiled
+            .load
+            .requests
+            .iter()
+            .flat_map(|request| &request.checks)
+            .map(describe);
+        Self {
+            counts: Counts {
+                checks_failed: vec![0; compiled.check_count],
+                ..Counts::default()
+            },
+            recordings: BTreeMap::new(),
+            checks: texts.collect(),
+            start_ns: 0,
+            window_ns: (0, 0),
+            drained_ns: 0,
+            interrupted: compiled.control.stopped(),
+            backend,
+            workers: vec![WorkerFacts::default(); compiled.workers],
+        }
+    }
+
+    fn conclude(&mut self, ended: &[Ended]) {
+        let min = |pick: fn(&Ended) -> u64| ended.iter().map(pick).min().unwrap_or(0);
+        let max = |pick: fn(&Ended) -> u64| ended.iter().map(pick).max().unwrap_or(0);
+        self.start_ns = min(|it| it.start_ns);
+        self.window_ns = (min(|it| it.window_ns.0), max(|it| it.window_ns.1));
+        self.drained_ns = max(|it| it.drained_ns);
+        self.interrupted = ended.iter().any(|it| it.interrupted);
+    }
+}
+
+/// A check in words, for reports.
+fn describe(check: &Check) -> String {
+    match check {
+        Check::Status(status) => format!("status is {status}"),
+        Check::Header(header) => format!("header {} is '{}'", header.name, header.equals),
+        Check::BodyEquals(text) => format!("body is '{}'", shortened(text)),
+        Check::BodyContains(text) => format!("body contains '{}'", shortened(text)),
+        Check::Json(json) => format!("JSON at '{}' is {}", json.path, json.equals),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 40;
+    let mut shown: String = text.chars().take(SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}

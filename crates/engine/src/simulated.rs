@@ -1,0 +1,355 @@
+//! The worker over a simulated loop: time is a number, so what it records is known exactly.
+
+#![allow(clippy::unwrap_used)]
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use gatebench_model::load::{Closed, Open};
+use gatebench_model::{Check, Request, Shape};
+use gatebench_net::{Buffer, ConnId, Event, Io, IoTask, ListenerId};
+use rtrb::RingBuffer;
+
+use crate::load::{Load, Target};
+use crate::record::{Class, Counts, ErrorKind, Interval, Metric};
+use crate::run::{Control, Outlet, compile};
+use crate::worker::Work;
+
+const MS: u64 = 1_000_000;
+
+/// What the simulated server does with the request that is its `index`-th, received at `now_ns`.
+type Server = fn(index: u64, now_ns: u64) -> Reaction;
+
+enum Reaction {
+    /// Answers with these bytes after so many nanoseconds.
+    Answer(u64, &'static [u8]),
+    /// Closes after so many nanoseconds.
+    Close(u64),
+    /// Never answers.
+    Silence,
+}
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+struct Simulated {
+    now_ns: u64,
+    server: Server,
+    requests: u64,
+    conns: u32,
+    events: BinaryHeap<Reverse<(u64, u64)>>,
+    waiting: Vec<Option<Event>>,
+}
+
+impl Simulated {
+    fn new(server: Server) -> Self {
+        Self {
+            now_ns: 1,
+            server,
+            requests: 0,
+            conns: 0,
+            events: BinaryHeap::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    fn at(&mut self, at_ns: u64, event: Event) {
+        self.events
+            .push(Reverse((at_ns, self.waiting.len() as u64)));
+        self.waiting.push(Some(event));
+    }
+}
+
+impl Io for Simulated {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn listen(&mut self, _: SocketAddr, _: bool) -> io::Result<(ListenerId, SocketAddr)> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn stop_listening(&mut self, _: ListenerId) {}
+
+    fn connect(&mut self, _: SocketAddr, _: Option<IpAddr>) -> io::Result<ConnId> {
+        let conn = ConnId::new(self.conns, 0);
+        self.conns += 1;
+        self.at(self.now_ns, Event::Connected { conn });
+        Ok(conn)
+    }
+
+    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        self.at(self.now_ns, Event::Sent { conn, bytes });
+        let reaction = (self.server)(self.requests, self.now_ns);
+        self.requests += 1;
+        match reaction {
+            Reaction::Answer(after_ns, bytes) => {
+                let bytes = Buffer::from(bytes);
+                self.at(self.now_ns + after_ns, Event::Received { conn, bytes });
+            }
+            Reaction::Close(after_ns) => {
+                self.at(self.now_ns + after_ns, Event::EndOfStream { conn })
+            }
+            Reaction::Silence => {}
+        }
+    }
+
+    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) {
+        self.send(conn, bytes);
+    }
+
+    fn pause(&mut self, _: ConnId) {}
+    fn resume(&mut self, _: ConnId) {}
+    fn shutdown(&mut self, _: ConnId) {}
+    fn close(&mut self, _: ConnId) {}
+    fn abort(&mut self, _: ConnId) {}
+
+    fn poll(&mut self, until_ns: Option<u64>, events: &mut Vec<Event>) -> io::Result<()> {
+        let next = self.events.peek().map(|Reverse((at, _))| *at);
+        let until = until_ns.unwrap_or(u64::MAX).min(next.unwrap_or(u64::MAX));
+        assert_ne!(
+            until,
+            u64::MAX,
+            "the worker waits for something that never comes"
+        );
+        self.now_ns = self.now_ns.max(until);
+        while let Some(Reverse((at, number))) = self.events.peek().copied() {
+            if at > self.now_ns {
+                break;
+            }
+            self.events.pop();
+            events.extend(self.waiting[number as usize].take());
+        }
+        Ok(())
+    }
+}
+
+fn load(shape: Shape, warm_up_ms: u64, measure_ms: u64) -> Load {
+    let request = Request {
+        method: "GET".into(),
+        path: "/".into(),
+        headers: Default::default(),
+        body: None,
+        checks: vec![Check::Status(200), Check::BodyEquals("ok".into())],
+    };
+    Load {
+        target: Target {
+            address: "127.0.0.1:1".parse().unwrap(),
+            host: "test".into(),
+        },
+        requests: vec![request],
+        shape,
+        warm_up: Duration::from_millis(warm_up_ms),
+        measure: Duration::from_millis(measure_ms),
+        drain: Duration::from_millis(2_000),
+        timeout: Duration::from_millis(1_000),
+        cores: Vec::new(),
+        backend: None,
+        trace_tag: None,
+    }
+}
+
+fn open(rate_per_second: f64, connections_max: u32, queue_max: u32) -> Shape {
+    Shape::Open(Open {
+        rate_per_second,
+        ramp_to_per_second: None,
+        connections_max,
+        queue_max,
+    })
+}
+
+/// Runs one worker; the intervals it handed out, and their sum.
+fn simulate(load: &Load, server: Server) -> (Vec<Box<Interval>>, Interval) {
+    let control = Control::new(1);
+    let compiled = compile(load, &control);
+    compiled.gate.start_ns.store(10 * MS, Ordering::Relaxed);
+    let (full, mut out) = RingBuffer::new(64);
+    let (_back, empty) = RingBuffer::new(64);
+    let work = Work {
+        compiled: &compiled,
+        number: 0,
+        outlet: Outlet { full, empty },
+    };
+    work.run(Simulated::new(server)).unwrap();
+    let intervals: Vec<_> = std::iter::from_fn(|| out.pop().ok()).collect();
+    let mut sum = Interval::new(compiled.check_count);
+    for interval in &intervals {
+        sum.add(interval);
+    }
+    (intervals, sum)
+}
+
+/// Exact count, least and greatest value, and mean of one recording, in nanoseconds.
+fn exact(interval: &Interval, metric: Metric, class: Class) -> Option<(u64, u64, u64, u64)> {
+    interval
+        .recordings()
+        .find(|(m, c, _)| *m == metric && *c == class)
+        .map(|(_, _, it)| {
+            (
+                it.histogram.len(),
+                it.min_ns,
+                it.max_ns,
+                (it.sum_ns / u128::from(it.histogram.len())) as u64,
+            )
+        })
+}
+
+#[test]
+fn a_closed_load_sends_as_soon_as_it_is_answered() {
+    let shape = Shape::Closed(Closed { connections: 4 });
+    let (intervals, sum) = simulate(&load(shape, 100, 2_000), |_, _| {
+        Reaction::Answer(10 * MS, OK)
+    });
+    // 4 connections ÷ 10 ms = 400/s.
+    assert_eq!(sum.counts.completed_in_window, 800);
+    assert_eq!(
+        intervals
+            .iter()
+            .map(|it| it.counts.completed_in_window)
+            .collect::<Vec<_>>(),
+        [400, 400, 0]
+    );
+    assert_eq!(
+        intervals.iter().map(|it| it.second).collect::<Vec<_>>(),
+        [0, 1, 2]
+    );
+    let (_, min, max, mean) = exact(&sum, Metric::Response, Class::Success).unwrap();
+    assert_eq!((min, max, mean), (10 * MS, 10 * MS, 10 * MS));
+    assert_eq!(exact(&sum, Metric::Lateness, Class::Success).unwrap().2, 0);
+    assert_eq!(sum.counts.sent, sum.counts.completed);
+}
+
+#[test]
+fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
+    // 100/s on one connection. The request sent at 500 ms of the measurement is answered after 305 ms,
+    // all others after 5 ms: the 30 arrivals of the stall wait in the queue.
+    let (_, sum) = simulate(&load(open(100.0, 1, 1_000), 0, 1_000), |index, _| {
+        Reaction::Answer(if index == 50 { 305 * MS } else { 5 * MS }, OK)
+    });
+    assert_eq!(
+        (sum.counts.intended, sum.counts.sent, sum.counts.completed),
+        (100, 100, 100)
+    );
+    assert_eq!(sum.counts.queued_max, 30);
+    let (_, _, service_max, _) = exact(&sum, Metric::Service, Class::Success).unwrap();
+    let (_, min, response_max, _) = exact(&sum, Metric::Response, Class::Success).unwrap();
+    assert_eq!(
+        (min, service_max, response_max),
+        (5 * MS, 305 * MS, 305 * MS)
+    );
+    // The arrival due at 510 ms is sent at 805 ms: 295 ms late. Its answer comes 300 ms after it was due.
+    let (_, _, lateness_max, _) = exact(&sum, Metric::Lateness, Class::Success).unwrap();
+    assert_eq!(lateness_max, 295 * MS);
+    let response = sum
+        .recordings()
+        .find(|(m, ..)| *m == Metric::Response)
+        .unwrap()
+        .2;
+    // Due every 10 ms, served every 5 ms: behind by 300, 295, 290, ...: 60 of 100 see the stall.
+    let slow = response.histogram.len() - response.histogram.count_between(0, 5 * MS + MS / 10);
+    assert!((48..=61).contains(&slow), "{slow}");
+}
+
+#[test]
+fn arrivals_beyond_the_queue_are_dropped_and_counted() {
+    let (_, sum) = simulate(&load(open(100.0, 1, 3), 0, 1_000), |index, _| {
+        Reaction::Answer(if index == 0 { 501 * MS } else { MS }, OK)
+    });
+    // Of the 50 arrivals during the stall 3 wait and 47 are dropped.
+    assert_eq!(
+        (
+            sum.counts.intended,
+            sum.counts.dropped,
+            sum.counts.queued_max
+        ),
+        (100, 47, 3)
+    );
+    assert_eq!(sum.counts.sent, 53);
+    assert_eq!(sum.counts.completed, 53);
+}
+
+#[test]
+fn the_warm_up_is_not_recorded() {
+    let (_, sum) = simulate(&load(open(1_000.0, 8, 10), 500, 1_000), |_, now| {
+        // Slow until the warm-up ends, 510 ms after the clock's zero.
+        Reaction::Answer(if now < 505 * MS { 3 * MS } else { MS }, OK)
+    });
+    assert_eq!((sum.counts.intended, sum.counts.completed), (1_000, 1_000));
+    assert_eq!(
+        exact(&sum, Metric::Response, Class::Success).unwrap(),
+        (1_000, MS, MS, MS)
+    );
+}
+
+#[test]
+fn silence_counts_as_a_timeout_at_its_elapsed_time() {
+    let (_, sum) = simulate(
+        &load(open(10.0, 64, 10), 0, 1_000),
+        |index, _| match index {
+            3 => Reaction::Silence,
+            _ => Reaction::Answer(MS, OK),
+        },
+    );
+    assert_eq!(sum.counts.completed, 9);
+    assert_eq!(sum.counts.errors[ErrorKind::Timeout as usize], 1);
+    let (count, min, max, _) = exact(&sum, Metric::Response, Class::Failed).unwrap();
+    assert_eq!(count, 1);
+    assert!(
+        min == max && (1_000 * MS..1_100 * MS).contains(&max),
+        "{max}"
+    );
+}
+
+#[test]
+fn a_connection_closed_in_mid_answer_is_an_error_and_is_made_anew() {
+    let (_, sum) = simulate(
+        &load(open(100.0, 2, 100), 0, 1_000),
+        |index, _| match index {
+            10 | 20 => Reaction::Close(2 * MS),
+            _ => Reaction::Answer(MS, OK),
+        },
+    );
+    assert_eq!(sum.counts.errors[ErrorKind::ClosedEarly as usize], 2);
+    assert_eq!((sum.counts.completed, sum.counts.dropped), (98, 0));
+    assert_eq!(sum.counts.connections_opened, 4);
+}
+
+#[test]
+fn failed_checks_are_counted_by_check_and_by_answer() {
+    let (_, sum) = simulate(&load(open(100.0, 4, 100), 0, 1_000), |index, _| {
+        match index % 4 {
+            0 => Reaction::Answer(MS, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"),
+            1 => Reaction::Answer(MS, b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"),
+            _ => Reaction::Answer(MS, OK),
+        }
+    });
+    let Counts {
+        checks_failed,
+        answers_failing_checks,
+        by_class,
+        ..
+    } = &sum.counts;
+    assert_eq!(checks_failed, &[25, 50]);
+    assert_eq!(*answers_failing_checks, 50);
+    assert_eq!(by_class, &[75, 0, 0, 25, 0]);
+}
+
+#[test]
+fn bytes_beyond_the_answer_are_a_protocol_error() {
+    let (_, sum) = simulate(
+        &load(open(10.0, 4, 100), 0, 1_000),
+        |index, _| match index {
+            5 => Reaction::Answer(
+                MS,
+                b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n",
+            ),
+            6 => Reaction::Answer(MS, b"SSH-2.0-OpenSSH_9\r\n"),
+            _ => Reaction::Answer(MS, OK),
+        },
+    );
+    assert_eq!(sum.counts.errors[ErrorKind::Protocol as usize], 2);
+    assert_eq!(sum.counts.completed, 8);
+}
