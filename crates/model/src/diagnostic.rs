@@ -3,8 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, ThemeCharacters, ThemeStyles};
+use miette::{
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, ThemeCharacters, ThemeStyles,
+};
 use serde::Serialize;
+
+use crate::Culprit;
 
 /// A mistake before its line is known: the parser's own currency.
 #[derive(Clone, Debug)]
@@ -16,8 +20,16 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { span, message: message.into(), help: help.into() }
+    pub(crate) fn new(
+        span: Range<usize>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self {
+            span,
+            message: message.into(),
+            help: help.into(),
+        }
     }
 }
 
@@ -61,7 +73,11 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     /// One line, as compilers write it for editors: `FILE:LINE:COLUMN: MESSAGE; HELP`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}; {}", self.file, self.line, self.column, self.message, self.help)
+        write!(
+            f,
+            "{}:{}:{}: {}; {}",
+            self.file, self.line, self.column, self.message, self.help
+        )
     }
 }
 
@@ -85,8 +101,18 @@ pub struct Diagnostics {
 impl Diagnostics {
     pub(crate) fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
-        let all = problems.into_iter().map(|problem| Diagnostic::locate(file, text, problem)).collect();
-        Self { file: file.into(), text: text.into(), all }
+        // A value used again through an alias has its mistakes once.
+        problems
+            .dedup_by(|later, former| later.span == former.span && later.message == former.message);
+        let all = problems
+            .into_iter()
+            .map(|problem| Diagnostic::locate(file, text, problem))
+            .collect();
+        Self {
+            file: file.into(),
+            text: text.into(),
+            all,
+        }
     }
 
     /// The mistakes, in the order of their lines.
@@ -94,28 +120,54 @@ impl Diagnostics {
         &self.all
     }
 
+    /// The file, and the line of the first mistake.
+    pub fn culprit(&self) -> Culprit {
+        Culprit::File {
+            path: self.file.as_str().into(),
+            line: self.all.first().map(|first| first.line),
+        }
+    }
+
     /// All mistakes with their lines, carets and remedies, wrapped at `width` columns.
     pub fn render(&self, color: bool, width: usize) -> String {
-        let styles = if color { ThemeStyles::ansi() } else { ThemeStyles::none() };
-        let characters = ThemeCharacters { underline: '^', ..ThemeCharacters::unicode() };
+        let styles = if color {
+            ThemeStyles::ansi()
+        } else {
+            ThemeStyles::none()
+        };
+        let characters = ThemeCharacters {
+            underline: '^',
+            uarrow: '^',
+            ..ThemeCharacters::unicode()
+        };
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme { characters, styles })
             .with_width(width)
             .with_links(false);
         let mut out = String::new();
         for diagnostic in &self.all {
+            if !out.is_empty() {
+                out.push('\n');
+            }
             let source = NamedSource::new(&self.file, self.text.clone());
             // Writing to a string fails only if a formatter says so; the one-line form is then still true.
-            if handler.render_report(&mut out, &Snippet { diagnostic, source }).is_err() {
+            if handler
+                .render_report(&mut out, &Snippet { diagnostic, source })
+                .is_err()
+            {
                 out.push_str(&format!("{diagnostic}\n"));
             }
         }
-        out + &format!("{self}\n")
+        out + &format!("\n{self}\n")
     }
 }
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mistakes = if self.all.len() == 1 { "mistake" } else { "mistakes" };
+        let mistakes = if self.all.len() == 1 {
+            "mistake"
+        } else {
+            "mistakes"
+        };
         write!(f, "{}: {} {mistakes}", self.file, self.all.len())
     }
 }
@@ -148,6 +200,8 @@ impl miette::Diagnostic for Snippet<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let Diagnostic { offset, length, .. } = *self.diagnostic;
-        Some(Box::new(std::iter::once(LabeledSpan::new(None, offset, length))))
+        Some(Box::new(std::iter::once(LabeledSpan::new(
+            None, offset, length,
+        ))))
     }
 }

@@ -109,7 +109,9 @@ pub struct Ready {
 
 impl Default for Ready {
     fn default() -> Self {
-        Self { timeout: ready_timeout() }
+        Self {
+            timeout: ready_timeout(),
+        }
     }
 }
 
@@ -132,7 +134,10 @@ pub struct Stop {
 
 impl Default for Stop {
     fn default() -> Self {
-        Self { signal: term(), timeout: stop_timeout() }
+        Self {
+            signal: term(),
+            timeout: stop_timeout(),
+        }
     }
 }
 

@@ -1,21 +1,34 @@
 //! The vocabulary of gatebench: scenarios, policies, load profiles, gateway folders, suites and the
 //! plan they expand to. Pure data; parsing and validation report every mistake at once.
 
+mod conform;
 pub mod culprit;
+pub mod diagnostic;
 pub mod gateway;
 pub mod load;
+mod node;
+pub mod parse;
+pub mod placement;
 pub mod plan;
+mod rules;
 pub mod scenario;
 pub mod schema;
 pub mod span;
+mod suggest;
 pub mod suite;
 mod words;
+mod yaml;
 
 pub use culprit::Culprit;
+pub use diagnostic::{Diagnostic, Diagnostics};
 pub use gateway::{GatewayFolder, GatewayInput};
 pub use load::{LoadProfile, Phase, Shape};
-pub use plan::{Placement, Plan, Trial, Variant};
-pub use scenario::{Body, Check, ParityCase, Policy, Request, Route, Scenario, UpstreamKind};
+pub use parse::{Document, ReadError, parse, read};
+pub use placement::Placement;
+pub use plan::{Plan, Trial, Variant};
+pub use scenario::{
+    Body, Check, Consumer, ParityCase, Policy, Request, Route, Scenario, UpstreamKind,
+};
 pub use schema::{FileKind, schema};
 pub use span::Span;
 pub use suite::Suite;

@@ -84,7 +84,9 @@ impl Node {
     /// Where a caret goes that means the whole value: a mapping is pointed at by its first key.
     pub(crate) fn head(&self) -> Range<usize> {
         match &self.data {
-            Data::Map(entries) => entries.first().map_or(self.span.clone(), |first| first.key_span.clone()),
+            Data::Map(entries) => entries
+                .first()
+                .map_or(self.span.clone(), |first| first.key_span.clone()),
             Data::List(items) => items.first().map_or(self.span.clone(), Node::head),
             _ => self.span.clone(),
         }
@@ -99,9 +101,12 @@ impl Node {
             Data::Float(float) => (*float).into(),
             Data::Text(text) => text.as_str().into(),
             Data::List(items) => items.iter().map(Node::to_json).collect(),
-            Data::Map(entries) => {
-                Value::Object(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect())
-            }
+            Data::Map(entries) => Value::Object(
+                entries
+                    .iter()
+                    .map(|entry| (entry.key.clone(), entry.value.to_json()))
+                    .collect(),
+            ),
         }
     }
 }

@@ -1,9 +1,17 @@
 //! The plan: every trial in order, decided before anything starts.
 
+use std::time::Duration;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{LoadProfile, Scenario};
+use crate::{LoadProfile, Placement, Scenario, Suite};
+
+/// What a trial takes besides its phases, for the time left: start and readiness of upstream and
+/// gateway, parity twice, drains and stop. An estimate; the run corrects it as trials end.
+pub const TRIAL_OVERHEAD: Duration = Duration::from_millis(1_000);
 
 /// Everything a run will do. Serialised into the manifest; `--dry-run` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,15 +83,253 @@ pub struct Trial {
     pub variant: String,
 }
 
-/// Which cores each component is pinned to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Placement {
-    /// Cores of the gateway under test.
-    pub gateway: Vec<usize>,
-    /// Cores of the load engine, one worker each.
-    pub engine: Vec<usize>,
-    /// Cores of the upstream, one worker each.
-    pub upstream: Vec<usize>,
-    /// What the placement means for the reader, for example that engine and upstream share a core.
-    pub note: String,
+impl Plan {
+    /// Every scenario with every variant once per block, shuffled within the block.
+    ///
+    /// The floor comes first among the variants where the suite asks for it; a scenario in which the
+    /// gateway answers by itself has no floor. The order is a Fisher-Yates shuffle drawn from one
+    /// xoshiro256++ seeded with `seed`, block after block, so that a plan with more blocks begins
+    /// with the same trials.
+    pub fn expand(
+        suite: &Suite,
+        scenarios: Vec<Scenario>,
+        load: LoadProfile,
+        mut variants: Vec<Variant>,
+        seed: u64,
+        blocks: u32,
+        placement: Placement,
+    ) -> Self {
+        if suite.floor && !variants.contains(&Variant::Floor) {
+            variants.insert(0, Variant::Floor);
+        }
+        let trials = interleave(&scenarios, &variants, seed, blocks);
+        Self {
+            suite: suite.suite.clone(),
+            title: suite.title.clone(),
+            seed,
+            blocks,
+            scenarios,
+            load,
+            variants,
+            placement,
+            trials,
+        }
+    }
+
+    /// Seconds that one trial is expected to take. All trials go through the same load.
+    pub fn trial_seconds(&self) -> f64 {
+        self.trial_duration().as_secs_f64()
+    }
+
+    /// How long the run is expected to take.
+    pub fn expected_duration(&self) -> Duration {
+        self.trial_duration()
+            .saturating_mul(u32::try_from(self.trials.len()).unwrap_or(u32::MAX))
+    }
+
+    fn trial_duration(&self) -> Duration {
+        let phases = self
+            .load
+            .phases
+            .iter()
+            .map(|phase| phase.warm_up.0.saturating_add(phase.measure.0));
+        phases.fold(TRIAL_OVERHEAD, Duration::saturating_add)
+    }
+
+    /// The scenario of a name.
+    pub fn scenario(&self, name: &str) -> Option<&Scenario> {
+        self.scenarios
+            .iter()
+            .find(|scenario| scenario.scenario == name)
+    }
+
+    /// The variant of a label.
+    pub fn variant(&self, label: &str) -> Option<&Variant> {
+        self.variants
+            .iter()
+            .find(|variant| variant.label() == label)
+    }
+}
+
+fn interleave(scenarios: &[Scenario], variants: &[Variant], seed: u64, blocks: u32) -> Vec<Trial> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let cells: Vec<(&Scenario, &Variant)> = scenarios
+        .iter()
+        .flat_map(|scenario| variants.iter().map(move |variant| (scenario, variant)))
+        .filter(|(scenario, variant)| **variant != Variant::Floor || scenario.has_floor())
+        .collect();
+    let mut trials = Vec::new();
+    for block in 1..=blocks {
+        let mut order = cells.clone();
+        shuffle(&mut order, &mut random);
+        trials.extend(order.into_iter().zip(trials.len() as u32 + 1..).map(
+            |((scenario, variant), number)| Trial {
+                number,
+                block,
+                scenario: scenario.scenario.clone(),
+                variant: variant.label().into(),
+            },
+        ));
+    }
+    trials
+}
+
+/// Fisher-Yates: each order is equally likely.
+fn shuffle<T>(items: &mut [T], random: &mut Xoshiro256PlusPlus) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, below(last as u64 + 1, random) as usize);
+    }
+}
+
+/// A number from 0 to `bound` - 1, each equally likely: numbers of the incomplete last round of 2^64
+/// are drawn again, since a plain remainder prefers small ones.
+fn below(bound: u64, random: &mut Xoshiro256PlusPlus) -> u64 {
+    let limit = u64::MAX - u64::MAX % bound;
+    loop {
+        let drawn = random.next_u64();
+        if drawn < limit {
+            return drawn % bound;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::parse;
+
+    fn plan(seed: u64, blocks: u32, floor: bool) -> Plan {
+        let scenario = |name: &str, policies: &str| {
+            let text = format!(
+                "{{scenario: {name}, title: t, upstream: ping, routes: [{{name: r, path: /ping, policies: [{policies}]}}], \
+                 requests: [{{path: /ping}}]}}"
+            );
+            parse::<Scenario>("s.yaml", &text).unwrap()
+        };
+        let mock = scenario(
+            "mocked",
+            "{mock: {status: 200, content_type: text/plain, body: x}}",
+        );
+        let suite = Suite {
+            suite: "s".into(),
+            title: "t".into(),
+            gateways: vec!["a".into()],
+            scenarios: vec![],
+            load: "l".into(),
+            blocks,
+            floor,
+        };
+        let load = "{profile: l, title: t, phases: [\
+                    {name: a, closed: {connections: 1}, warm_up: 1s, measure: 3s}, \
+                    {name: b, open: {rate_per_second: 10}, warm_up: 500ms, measure: 3s}]}";
+        let gateway = |name: &str| Variant::Gateway {
+            name: name.into(),
+            folder: name.into(),
+        };
+        let placement = Placement::automatic(&[0, 1]);
+        let scenarios = vec![scenario("plain", ""), mock];
+        let load = parse("l.yaml", load).unwrap();
+        Plan::expand(
+            &suite,
+            scenarios,
+            load,
+            vec![gateway("a"), gateway("b")],
+            seed,
+            blocks,
+            placement,
+        )
+    }
+
+    #[test]
+    fn each_block_has_each_cell_once() {
+        let plan = plan(7, 4, true);
+        assert_eq!(plan.variants[0], Variant::Floor);
+        for block in 1..=4 {
+            let trials: Vec<_> = plan
+                .trials
+                .iter()
+                .filter(|trial| trial.block == block)
+                .collect();
+            let cells: HashSet<_> = trials
+                .iter()
+                .map(|t| (t.scenario.as_str(), t.variant.as_str()))
+                .collect();
+            assert_eq!(
+                trials.len(),
+                5,
+                "2 scenarios, 2 gateways, and the floor of the plain one"
+            );
+            assert_eq!(cells.len(), 5);
+            assert!(cells.contains(&("plain", "floor")) && !cells.contains(&("mocked", "floor")));
+        }
+        assert!(
+            plan.trials
+                .iter()
+                .zip(1..)
+                .all(|(trial, number)| trial.number == number)
+        );
+    }
+
+    #[test]
+    fn the_order_is_the_seeds_alone_and_more_blocks_begin_the_same() {
+        assert_eq!(plan(7, 4, true).trials, plan(7, 4, true).trials);
+        assert_ne!(plan(7, 4, true).trials, plan(8, 4, true).trials);
+        assert_eq!(plan(7, 9, true).trials[..20], plan(7, 4, true).trials[..]);
+        let plan = plan(7, 2, true);
+        let order = |block| {
+            plan.trials
+                .iter()
+                .filter(move |t| t.block == block)
+                .map(|t| (&t.scenario, &t.variant))
+        };
+        assert!(!order(1).eq(order(2)), "blocks differ from each other");
+    }
+
+    #[test]
+    fn without_a_floor_there_is_none() {
+        assert!(
+            plan(7, 3, false)
+                .trials
+                .iter()
+                .all(|trial| trial.variant != "floor")
+        );
+    }
+
+    #[test]
+    fn time_is_the_phases_and_the_overhead() {
+        let plan = plan(7, 2, true);
+        assert_eq!(plan.trial_seconds(), 8.5);
+        assert_eq!(plan.expected_duration(), Duration::from_secs(85));
+    }
+
+    #[test]
+    fn every_order_is_equally_likely() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut counts = std::collections::HashMap::new();
+        for _ in 0..24_000 {
+            let mut items = [0, 1, 2, 3];
+            shuffle(&mut items, &mut random);
+            *counts.entry(items).or_insert(0_i32) += 1;
+        }
+        assert_eq!(counts.len(), 24);
+        // Five standard deviations of a count with mean 1000.
+        assert!(
+            counts.values().all(|count| (count - 1000).abs() < 155),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn the_plan_survives_json() {
+        let plan = plan(7, 2, true);
+        let json = serde_json::to_value(&plan).unwrap();
+        assert!(jsonschema::is_valid(
+            &crate::schema(crate::FileKind::Plan),
+            &json
+        ));
+        assert_eq!(serde_json::from_value::<Plan>(json).unwrap(), plan);
+    }
 }

@@ -1,7 +1,8 @@
 //! A scenario: an upstream, the routes and policies in front of it, the requests that are sent and
 //! what must come back.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,41 @@ pub struct Scenario {
     /// Proof, before and after the load, that the policies act: good requests and bad ones.
     #[serde(default)]
     pub parity: Vec<ParityCase>,
+}
+
+impl Scenario {
+    /// The words of the policies that any route uses.
+    pub fn policies(&self) -> BTreeSet<&'static str> {
+        self.routes
+            .iter()
+            .flat_map(|route| &route.policies)
+            .map(Policy::kind)
+            .collect()
+    }
+
+    /// The route that a path (with or without a query) takes: the longest prefix wins.
+    pub fn route_of(&self, path: &str) -> Option<&Route> {
+        self.routes
+            .iter()
+            .filter(|route| path_matches(&route.path, path))
+            .max_by_key(|route| route.path.len())
+    }
+
+    /// Whether the load can be sent straight to the upstream: not where a gateway answers by itself.
+    pub fn has_floor(&self) -> bool {
+        self.requests.iter().all(|request| {
+            self.route_of(&request.path)
+                .is_some_and(|route| !route.answers())
+        })
+    }
+}
+
+/// Whether a path begins with the prefix of a route, byte by byte, as nginx's `location` and HAProxy's
+/// `path_beg` have it.
+pub(crate) fn path_matches(prefix: &str, path: &str) -> bool {
+    path.split_once('?')
+        .map_or(path, |(path, _)| path)
+        .starts_with(prefix)
 }
 
 /// An embedded upstream.
@@ -72,6 +108,29 @@ pub struct Route {
     pub policies: Vec<Policy>,
 }
 
+impl Route {
+    /// The path that the upstream sees for a path that takes this route.
+    pub fn upstream_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let rest = if self.strip_path {
+            path.strip_prefix(&self.path).unwrap_or(path)
+        } else {
+            path
+        };
+        if rest.starts_with('/') {
+            Cow::Borrowed(rest)
+        } else {
+            Cow::Owned(format!("/{rest}"))
+        }
+    }
+
+    /// Whether the gateway answers by itself, so that nothing reaches the upstream.
+    pub fn answers(&self) -> bool {
+        self.policies
+            .iter()
+            .any(|policy| matches!(policy, Policy::Mock(_)))
+    }
+}
+
 /// A policy of a route.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -83,6 +142,9 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// The words of all policies.
+    pub const KINDS: [&str; 2] = ["api_key", "mock"];
+
     /// The word used in files and in the list of what a gateway supports.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -217,4 +279,63 @@ pub struct ParityCase {
     pub request: Request,
     /// Whether the request must reach the upstream; read from the upstream's ledger, not believed.
     pub reaches_upstream: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::parse;
+
+    const TEXT: &str = "
+scenario: s
+title: t
+upstream: go-bench
+routes:
+  - {name: all, path: /, strip_path: true}
+  - {name: size, path: /size, policies: [api_key: {header: X-Api-Key}]}
+  - {name: hello, path: /size/hello, policies: [mock: {status: 200, content_type: text/plain, body: x}]}
+consumers: [{name: a, keys: [k]}]
+requests: [{path: /size/350B}]
+";
+
+    #[test]
+    fn the_longest_prefix_wins_and_the_query_does_not_count() {
+        let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
+        let name = |path| scenario.route_of(path).map(|route| route.name.as_str());
+        assert_eq!(name("/size/350B"), Some("size"));
+        assert_eq!(name("/size/hello?x"), Some("hello"));
+        assert_eq!(name("/?q=/size"), Some("all"));
+        assert_eq!(name("elsewhere"), None);
+    }
+
+    #[test]
+    fn a_stripped_path_still_begins_with_a_slash() {
+        let mut route = parse::<Scenario>("s.yaml", TEXT).unwrap().routes.remove(1);
+        assert_eq!(route.upstream_path("/size/350B"), "/size/350B");
+        route.strip_path = true;
+        assert_eq!(route.upstream_path("/size/350B"), "/350B");
+        assert_eq!(route.upstream_path("/size"), "/");
+        assert_eq!(route.upstream_path("/size?x=1"), "/?x=1");
+    }
+
+    #[test]
+    fn the_policies_are_those_of_the_schema_and_of_the_routes() {
+        let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
+        assert_eq!(scenario.policies(), BTreeSet::from(Policy::KINDS));
+        let schema = crate::schema(crate::FileKind::Scenario);
+        let branches = schema["$defs"]["Policy"]["oneOf"].as_array().unwrap();
+        let words = branches
+            .iter()
+            .map(|branch| branch["required"][0].as_str().unwrap());
+        assert!(words.eq(Policy::KINDS));
+    }
+
+    #[test]
+    fn a_load_that_the_gateway_answers_has_no_floor() {
+        let mut scenario: Scenario = parse("s.yaml", TEXT).unwrap();
+        assert!(scenario.has_floor());
+        scenario.requests[0].path = "/size/hello".into();
+        assert!(!scenario.has_floor());
+    }
 }

@@ -46,11 +46,16 @@ impl FromStr for Span {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let remedy = || format!("'{text}' is not a duration: write a number and a unit, as in 250ms, 10s, 5m or 24h");
+        let remedy = || {
+            format!(
+                "'{text}' is not a duration: write a number and a unit, as in 250ms, 10s, 5m or 24h"
+            )
+        };
         let (unit, nanos) = UNITS
             .iter()
             .find(|(unit, _)| {
-                text.strip_suffix(unit).is_some_and(|head| head.ends_with(|c: char| c.is_ascii_digit()))
+                text.strip_suffix(unit)
+                    .is_some_and(|head| head.ends_with(|c: char| c.is_ascii_digit()))
             })
             .ok_or_else(remedy)?;
         let number: f64 = text.trim_end_matches(unit).parse().map_err(|_| remedy())?;
@@ -69,9 +74,13 @@ impl fmt::Display for Span {
         let (unit, size) = UNITS
             .iter()
             .rev()
-            .find(|(_, size)| nanos >= *size && nanos % size == 0)
+            .find(|(_, size)| nanos >= *size && nanos.is_multiple_of(*size))
             .unwrap_or(&UNITS[0]);
-        if nanos == 0 { f.write_str("0s") } else { write!(f, "{}{unit}", nanos as f64 / *size as f64) }
+        if nanos == 0 {
+            f.write_str("0s")
+        } else {
+            write!(f, "{}{unit}", nanos as f64 / *size as f64)
+        }
     }
 }
 
@@ -83,7 +92,9 @@ impl Serialize for Span {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -100,5 +111,33 @@ impl JsonSchema for Span {
             "format": Self::FORMAT,
             "description": "A duration: 250ms, 10s, 5m, 24h"
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        let nanos = |text: &str| text.parse::<Span>().map(Span::as_nanos);
+        assert_eq!(nanos("250ms"), Ok(250_000_000));
+        assert_eq!(nanos("1.5s"), Ok(1_500_000_000));
+        assert_eq!(nanos("24h"), Ok(86_400_000_000_000));
+        assert_eq!(nanos("0s"), Ok(0));
+        for wrong in ["", "5", "s", "-1s", "5 s", "5min", "nans", "infs", "9000h"] {
+            assert!(nanos(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(micros in 0..31_000_000_000_000_u64) {
+            let span = Span(Duration::from_micros(micros));
+            prop_assert_eq!(span.to_string().parse(), Ok(span));
+        }
     }
 }

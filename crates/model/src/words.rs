@@ -51,5 +51,5 @@ pub(crate) fn json_pointer(_: &mut SchemaGenerator) -> Schema {
 
 /// A signal that asks a process to stop.
 pub(crate) fn signal(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "HUP", "KILL"]})
+    json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "USR2", "HUP", "WINCH", "KILL"]})
 }

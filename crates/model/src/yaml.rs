@@ -22,14 +22,20 @@ const TEXT_BYTES_MAX: usize = 4 << 20;
 /// reported beside it; after others there is none.
 pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Problem>) {
     if text.len() > TEXT_BYTES_MAX {
-        let problem = Problem::new(0..0, "the file is larger than 4 MiB", "give the path of a smaller file");
+        let problem = Problem::new(
+            0..0,
+            "the file is larger than 4 MiB",
+            "give the path of a smaller file",
+        );
         return (None, vec![problem]);
     }
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut builder = Builder::new(body, text.len() - body.len());
     for event in Parser::new_from_str(body) {
         let taken = match event {
-            Ok((event, span)) => builder.take(event, builder.bytes(span.start)..builder.bytes(span.end)),
+            Ok((event, span)) => {
+                builder.take(event, builder.bytes(span.start)..builder.bytes(span.end))
+            }
             Err(error) => Err(syntax_problem(builder.bytes(*error.marker()), error.info())),
         };
         if let Err(problem) = taken {
@@ -77,7 +83,12 @@ struct Builder<'a> {
 impl<'a> Builder<'a> {
     fn new(text: &'a str, base: usize) -> Self {
         let ends = std::iter::once(text.len());
-        let offsets = text.char_indices().map(|(at, _)| at).chain(ends).map(|at| at + base).collect();
+        let offsets = text
+            .char_indices()
+            .map(|(at, _)| at)
+            .chain(ends)
+            .map(|at| at + base)
+            .collect();
         Self {
             text,
             base,
@@ -92,16 +103,25 @@ impl<'a> Builder<'a> {
 
     /// The parser counts characters; everything after it counts bytes of the file.
     fn bytes(&self, marker: Marker) -> usize {
-        self.offsets.get(marker.index()).copied().unwrap_or(self.base + self.text.len())
+        self.offsets
+            .get(marker.index())
+            .copied()
+            .unwrap_or(self.base + self.text.len())
     }
 
     fn take(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), Problem> {
         match event {
-            Event::DocumentStart(_) if self.root.is_some() => {
-                Err(Problem::new(span, "a second document begins here", "keep one document in a file"))
+            Event::DocumentStart(_) if self.root.is_some() => Err(Problem::new(
+                span,
+                "a second document begins here",
+                "keep one document in a file",
+            )),
+            Event::SequenceStart(anchor, tag) => {
+                self.begin(Data::List(Vec::new()), anchor, tag, span)
             }
-            Event::SequenceStart(anchor, tag) => self.begin(Data::List(Vec::new()), anchor, tag, span),
-            Event::MappingStart(anchor, tag) => self.begin(Data::Map(Vec::new()), anchor, tag, span),
+            Event::MappingStart(anchor, tag) => {
+                self.begin(Data::Map(Vec::new()), anchor, tag, span)
+            }
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
             Event::Scalar(text, style, anchor, tag) => self.scalar(text, style, anchor, tag, span),
             Event::Alias(anchor) => self.alias(anchor, span),
@@ -118,27 +138,56 @@ impl<'a> Builder<'a> {
     ) -> Result<(), Problem> {
         refuse_tag(tag.as_deref(), &span)?;
         if self.awaits_key() {
-            return Err(Problem::new(span, "a key is a list or a mapping", "write a plain word as the key"));
+            return Err(Problem::new(
+                span,
+                "a key is a list or a mapping",
+                "write a plain word as the key",
+            ));
         }
         if self.open.len() == DEPTH_MAX {
             let message = format!("this is nested more than {DEPTH_MAX} deep");
-            return Err(Problem::new(span, message, "no file of gatebench needs that: check the brackets"));
+            return Err(Problem::new(
+                span,
+                message,
+                "no file of gatebench needs that: check the brackets",
+            ));
         }
-        self.open.push(Open { start: span.start, anchor, data, key: None });
+        self.open.push(Open {
+            start: span.start,
+            anchor,
+            data,
+            key: None,
+        });
         Ok(())
     }
 
     fn end(&mut self, span: Range<usize>) -> Result<(), Problem> {
-        let Some(open) = self.open.pop() else { return Ok(()) };
+        let Some(open) = self.open.pop() else {
+            return Ok(());
+        };
         let last_end = match &open.data {
             Data::List(items) => items.last().map(|item| item.span.end),
             Data::Map(entries) => entries.last().map(|entry| entry.value.span.end),
             _ => None,
         };
         // A block's end event comes at the next token, far below it; only brackets have an end.
-        let bracket = self.text.as_bytes().get(open.start - self.base).is_some_and(|byte| b"[{".contains(byte));
-        let end = if bracket { span.end } else { last_end.unwrap_or(open.start) };
-        self.put(Node { span: open.start..end.max(open.start), data: open.data }, open.anchor);
+        let bracket = self
+            .text
+            .as_bytes()
+            .get(open.start - self.base)
+            .is_some_and(|byte| b"[{".contains(byte));
+        let end = if bracket {
+            span.end
+        } else {
+            last_end.unwrap_or(open.start)
+        };
+        self.put(
+            Node {
+                span: open.start..end.max(open.start),
+                data: open.data,
+            },
+            open.anchor,
+        );
         Ok(())
     }
 
@@ -154,19 +203,29 @@ impl<'a> Builder<'a> {
             self.key(text.into_owned(), span);
             return Ok(());
         }
+        refuse_tag(tag.as_deref(), &span)?;
         let data = match Scalar::parse_from_cow_and_metadata(text, style, tag.as_ref()) {
             Some(Scalar::Null) => Data::Null,
             Some(Scalar::Boolean(flag)) => Data::Bool(flag),
             Some(Scalar::Integer(integer)) => Data::Integer(integer),
-            Some(Scalar::FloatingPoint(float)) if float.is_finite() => Data::Float(float.into_inner()),
+            Some(Scalar::FloatingPoint(float)) if float.is_finite() => {
+                Data::Float(float.into_inner())
+            }
             Some(Scalar::FloatingPoint(_)) => {
-                return Err(Problem::new(span, "this number is not finite", "write a finite number"));
+                return Err(Problem::new(
+                    span,
+                    "this number is not finite",
+                    "write a finite number",
+                ));
             }
-            Some(Scalar::String(text)) => {
-                refuse_tag(tag.as_deref(), &span)?;
-                Data::Text(text.into_owned())
+            Some(Scalar::String(text)) => Data::Text(text.into_owned()),
+            None => {
+                return Err(Problem::new(
+                    span,
+                    "the value does not fit its tag",
+                    "remove the tag",
+                ));
             }
-            None => return Err(Problem::new(span, "the value does not fit its tag", "remove the tag")),
         };
         self.put(Node { span, data }, anchor);
         Ok(())
@@ -174,31 +233,53 @@ impl<'a> Builder<'a> {
 
     fn alias(&mut self, anchor: usize, span: Range<usize>) -> Result<(), Problem> {
         if self.awaits_key() {
-            return Err(Problem::new(span, "a key is an alias", "write the key itself"));
+            return Err(Problem::new(
+                span,
+                "a key is an alias",
+                "write the key itself",
+            ));
         }
         let Some(node) = self.anchors.get(&anchor).cloned() else {
-            return Err(Problem::new(span, "this alias stands inside its own anchor", "write the value out"));
+            return Err(Problem::new(
+                span,
+                "this alias stands inside its own anchor",
+                "write the value out",
+            ));
         };
         self.alias_nodes += size(&node);
         if self.alias_nodes > ALIAS_NODES_MAX {
             let message = format!("aliases add more than {ALIAS_NODES_MAX} values");
             return Err(Problem::new(span, message, "write the values out"));
         }
-        self.put(Node { span, data: node.data }, 0);
+        self.put(
+            Node {
+                span,
+                data: node.data,
+            },
+            0,
+        );
         Ok(())
     }
 
     fn awaits_key(&self) -> bool {
-        self.open.last().is_some_and(|open| matches!(open.data, Data::Map(_)) && open.key.is_none())
+        self.open
+            .last()
+            .is_some_and(|open| matches!(open.data, Data::Map(_)) && open.key.is_none())
     }
 
     fn key(&mut self, key: String, span: Range<usize>) {
-        let Some(open) = self.open.last_mut() else { return };
+        let Some(open) = self.open.last_mut() else {
+            return;
+        };
         if let Data::Map(entries) = &open.data
             && entries.iter().any(|entry| entry.key == key)
         {
             let help = "keep one of the two, or put both values under one key";
-            self.problems.push(Problem::new(span.clone(), format!("the key `{key}` is given twice"), help));
+            self.problems.push(Problem::new(
+                span.clone(),
+                format!("the key `{key}` is given twice"),
+                help,
+            ));
         }
         open.key = Some((key, span));
     }
@@ -210,12 +291,23 @@ impl<'a> Builder<'a> {
         }
         match self.open.last_mut() {
             None => self.root = Some(node),
-            Some(Open { data: Data::List(items), .. }) => items.push(node),
-            Some(Open { data: Data::Map(entries), key, .. }) => {
+            Some(Open {
+                data: Data::List(items),
+                ..
+            }) => items.push(node),
+            Some(Open {
+                data: Data::Map(entries),
+                key,
+                ..
+            }) => {
                 if let Some((key, key_span)) = key.take() {
                     // After a key given twice the first value stands.
                     if !entries.iter().any(|entry| entry.key == key) {
-                        entries.push(Entry { key, key_span, value: node });
+                        entries.push(Entry {
+                            key,
+                            key_span,
+                            value: node,
+                        });
                     }
                 }
             }
@@ -227,14 +319,20 @@ impl<'a> Builder<'a> {
 /// Tags of the core schema (`!!str`) say how to read a scalar; others mean nothing here.
 fn refuse_tag(tag: Option<&Tag>, span: &Range<usize>) -> Result<(), Problem> {
     match tag {
-        Some(tag) if !tag.is_yaml_core_schema() => {
-            Err(Problem::new(span.clone(), format!("the tag `{tag}` has no meaning here"), "remove the tag"))
-        }
+        Some(tag) if !tag.is_yaml_core_schema() => Err(Problem::new(
+            span.clone(),
+            format!("the tag `{tag}` has no meaning here"),
+            "remove the tag",
+        )),
         _ => Ok(()),
     }
 }
 
 fn size(node: &Node) -> usize {
     1 + node.items().iter().map(size).sum::<usize>()
-        + node.entries().iter().map(|entry| size(&entry.value)).sum::<usize>()
+        + node
+            .entries()
+            .iter()
+            .map(|entry| size(&entry.value))
+            .sum::<usize>()
 }

@@ -1,0 +1,207 @@
+//! Keys: unknown ones, missing ones, and the choice of one among several.
+
+use serde_json::{Map, Value};
+
+use super::{Place, Walker, about, description, quoted};
+use crate::node::{Data, Entry, Node};
+use crate::suggest::{listed, nearest};
+
+/// The keys that a mapping may and must have.
+struct Keys<'s> {
+    /// Keys of its own.
+    own: Vec<(&'s str, &'s Value)>,
+    /// Keys of which exactly one must be there: what serde calls an externally tagged enum.
+    choice: Vec<(&'s str, &'s Value, &'s str)>,
+    /// Those of `own` that must be there.
+    required: Vec<&'s str>,
+    /// The schema of any other key, where other keys are allowed.
+    other: Option<&'s Value>,
+    /// Whether other keys are refused.
+    closed: bool,
+}
+
+impl<'s> Keys<'s> {
+    fn new(schema: &'s Value) -> Self {
+        let required = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let branches = schema
+            .get("oneOf")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        Self {
+            own: properties(schema)
+                .into_iter()
+                .flatten()
+                .map(|(key, value)| (key.as_str(), value))
+                .collect(),
+            choice: branches
+                .filter_map(|branch| {
+                    let (key, value) = properties(branch)?.iter().next()?;
+                    Some((key.as_str(), value, description(branch)))
+                })
+                .collect(),
+            required: required.filter_map(Value::as_str).collect(),
+            closed: is_closed(schema),
+            other: schema
+                .get("additionalProperties")
+                .filter(|other| other.is_object()),
+        }
+    }
+
+    fn schema_of(&self, key: &str) -> Option<&'s Value> {
+        let own = self
+            .own
+            .iter()
+            .find(|(own, _)| *own == key)
+            .map(|(_, schema)| *schema);
+        own.or_else(|| {
+            self.choice
+                .iter()
+                .find(|(tag, ..)| *tag == key)
+                .map(|(_, schema, _)| *schema)
+        })
+    }
+
+    fn known(&self) -> impl Iterator<Item = &'s str> {
+        self.own.iter().map(|(key, _)| *key).chain(self.tags())
+    }
+
+    fn tags(&self) -> impl Iterator<Item = &'s str> {
+        self.choice.iter().map(|(tag, ..)| *tag)
+    }
+}
+
+/// A choice of tagged settings closes its branches one by one.
+fn is_closed(schema: &Value) -> bool {
+    let refuses = |schema: &Value| {
+        ["additionalProperties", "unevaluatedProperties"]
+            .iter()
+            .any(|word| schema.get(word) == Some(&Value::Bool(false)))
+    };
+    let branches = schema.get("oneOf").and_then(Value::as_array);
+    refuses(schema) || branches.is_some_and(|branches| branches.iter().all(refuses))
+}
+
+fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties").and_then(Value::as_object)
+}
+
+impl<'s> Walker<'s> {
+    pub(super) fn mapping(&mut self, node: &mut Node, schema: &'s Value, place: &Place<'s>) {
+        let keys = Keys::new(schema);
+        let Data::Map(entries) = &mut node.data else {
+            return;
+        };
+        let unknown = if keys.closed {
+            self.unknown_keys(entries, &keys, place)
+        } else {
+            0
+        };
+        self.missing_keys(entries, &keys, place);
+        self.choice(entries, &keys, place, unknown);
+        for entry in entries {
+            let Some(value_schema) = keys.schema_of(&entry.key).or(keys.other) else {
+                continue;
+            };
+            let own = description(value_schema);
+            let text = if own.is_empty() {
+                description(self.resolve(value_schema))
+            } else {
+                own
+            };
+            let head = entry.key_span.clone();
+            let value_place = Place {
+                name: quoted(&entry.key),
+                head,
+                description: text,
+            };
+            self.check(&mut entry.value, value_schema, &value_place);
+        }
+    }
+
+    /// Reports keys that do not exist, and takes those that are a slip for the key that was meant.
+    /// Returns how many stay unknown.
+    fn unknown_keys(&mut self, entries: &mut [Entry], keys: &Keys<'s>, place: &Place<'s>) -> usize {
+        let mut left = 0;
+        for index in 0..entries.len() {
+            let key = entries[index].key.clone();
+            if keys.schema_of(&key).is_some() {
+                continue;
+            }
+            let absent = keys
+                .known()
+                .filter(|known| entries.iter().all(|entry| entry.key != *known));
+            let message = format!("{} has no key `{key}`", place.name);
+            let span = entries[index].key_span.clone();
+            match nearest(&key, absent) {
+                Some(near) => {
+                    entries[index].key = near.into();
+                    self.report(span, message, format!("did you mean `{near}`?"));
+                }
+                None => {
+                    left += 1;
+                    let help = match keys.known().next() {
+                        Some(_) => format!(
+                            "remove it; the keys here are {}",
+                            listed(keys.known(), "and")
+                        ),
+                        None => "remove it".into(),
+                    };
+                    self.report(span, message, help);
+                }
+            }
+        }
+        left
+    }
+
+    fn missing_keys(&mut self, entries: &[Entry], keys: &Keys<'s>, place: &Place<'s>) {
+        for key in &keys.required {
+            if entries.iter().all(|entry| entry.key != *key) {
+                let own = keys.schema_of(key);
+                let text = own.map(description).filter(|text| !text.is_empty());
+                let text = text
+                    .or_else(|| own.map(|schema| description(self.resolve(schema))))
+                    .unwrap_or("");
+                let message = format!("{} has no `{key}`", place.name);
+                self.report(
+                    place.head.clone(),
+                    message,
+                    format!("add `{key}:`{}", about(text)),
+                );
+            }
+        }
+    }
+
+    /// Exactly one key of a choice must be there.
+    fn choice(&mut self, entries: &[Entry], keys: &Keys<'s>, place: &Place<'s>, unknown: usize) {
+        let given: Vec<&Entry> = entries
+            .iter()
+            .filter(|entry| keys.tags().any(|tag| tag == entry.key))
+            .collect();
+        match given.as_slice() {
+            // Where only the choice is possible, an unknown key is a wrong choice, and was reported.
+            [] if keys.choice.is_empty() || (keys.own.is_empty() && unknown > 0) => {}
+            [] => {
+                let each = keys
+                    .choice
+                    .iter()
+                    .map(|(tag, _, text)| format!("`{tag}:`{}", about(text)));
+                let help = format!("add one: {}", each.collect::<Vec<_>>().join(", "));
+                let message = format!("{} needs {}", place.name, listed(keys.tags(), "or"));
+                self.report(place.head.clone(), message, help);
+            }
+            [_] => {}
+            [first, others @ ..] => {
+                for other in others {
+                    let message = format!("`{}` and `{}` exclude each other", first.key, other.key);
+                    let help = "keep one of them; in a list, begin another item with `- `";
+                    self.report(other.key_span.clone(), message, help.into());
+                }
+            }
+        }
+    }
+}

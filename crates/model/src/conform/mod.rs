@@ -1,0 +1,174 @@
+//! Holds a [`Node`] against a JSON Schema generated from our types, and says every mistake in words.
+//!
+//! It understands the keywords that our schemas use (a test lists them), and knows more about them than
+//! a general validator can say: which keys there are, which branch of a choice was meant, what to
+//! write instead. A key that is a slip of a known one is taken for it after it was reported, so that
+//! one slip makes one mistake and what stands under it is looked at too.
+
+mod mapping;
+mod scalar;
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::diagnostic::Problem;
+use crate::node::{Data, Node};
+
+/// Every mistake in `root`, whose slips in keys are put right on the way.
+pub(crate) fn conform(
+    root: &mut Node,
+    schema: &Value,
+    file_title: &str,
+    text: &str,
+) -> Vec<Problem> {
+    let mut walker = Walker {
+        root: schema,
+        text,
+        problems: Vec::new(),
+    };
+    let place = Place {
+        name: format!("the {file_title}"),
+        head: root.head(),
+        description: "",
+    };
+    walker.check(root, schema, &place);
+    walker.problems
+}
+
+/// What a value is called in a sentence, and where a caret goes when something in it is missing.
+struct Place<'s> {
+    name: String,
+    head: Range<usize>,
+    /// What the schema says about it.
+    description: &'s str,
+}
+
+struct Walker<'s> {
+    root: &'s Value,
+    text: &'s str,
+    problems: Vec<Problem>,
+}
+
+impl<'s> Walker<'s> {
+    fn report(&mut self, span: Range<usize>, message: String, help: String) {
+        self.problems.push(Problem {
+            span,
+            message,
+            help,
+        });
+    }
+
+    /// The characters of a value, as they are written.
+    fn written(&self, node: &Node) -> &'s str {
+        self.text
+            .get(node.span.clone())
+            .unwrap_or("")
+            .lines()
+            .next()
+            .unwrap_or("")
+            .trim_end()
+    }
+
+    /// Follows a reference to a definition of the same schema.
+    fn resolve(&self, schema: &'s Value) -> &'s Value {
+        let reference = schema
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|path| path.strip_prefix('#'));
+        reference
+            .and_then(|pointer| self.root.pointer(pointer))
+            .unwrap_or(schema)
+    }
+
+    fn check(&mut self, node: &mut Node, schema: &'s Value, place: &Place<'s>) {
+        let schema = self.resolve(schema);
+        if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
+            return self.optional(node, choices, place);
+        }
+        if let Some(words) = words(schema) {
+            return self.word(node, &words, place);
+        }
+        if self.has_type(node, schema, place) {
+            match &mut node.data {
+                Data::Text(text) => self.text_form(text, &node.span, schema, place),
+                Data::Integer(_) | Data::Float(_) => self.range(node, schema, place),
+                Data::List(items) => self.items(items, schema, place),
+                Data::Map(_) => self.mapping(node, schema, place),
+                Data::Null | Data::Bool(_) => {}
+            }
+        }
+    }
+
+    /// `anyOf` with null is how an optional value of a named type is written.
+    fn optional(&mut self, node: &mut Node, choices: &'s [Value], place: &Place<'s>) {
+        let is_null = |choice: &&Value| choice.get("type").and_then(Value::as_str) == Some("null");
+        match choices.iter().find(|choice| !is_null(choice)) {
+            Some(choice) if !matches!(node.data, Data::Null) => self.check(node, choice, place),
+            _ => {}
+        }
+    }
+
+    fn items(&mut self, items: &mut [Node], schema: &'s Value, place: &Place<'s>) {
+        let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
+        if (items.len() as u64) < least {
+            let message = format!("{} is an empty list", place.name);
+            self.report(
+                place.head.clone(),
+                message,
+                format!("add at least {least}{}", about(place.description)),
+            );
+        }
+        let Some(item_schema) = schema.get("items") else {
+            return;
+        };
+        for (index, item) in items.iter_mut().enumerate() {
+            let name = format!("item {} of {}", index + 1, place.name);
+            let item_place = Place {
+                name,
+                head: item.head(),
+                description: description(self.resolve(item_schema)),
+            };
+            self.check(item, item_schema, &item_place);
+        }
+    }
+}
+
+/// The words that a value may be, if it is one of a set of words.
+fn words(schema: &Value) -> Option<Vec<&str>> {
+    if let Some(words) = schema.get("enum").and_then(Value::as_array) {
+        return words.iter().map(Value::as_str).collect();
+    }
+    let branches = schema.get("oneOf")?.as_array()?;
+    branches
+        .iter()
+        .map(|branch| branch.get("const")?.as_str())
+        .collect()
+}
+
+/// The first line of what a schema says about itself.
+fn description(schema: &Value) -> &str {
+    schema
+        .get("description")
+        .and_then(Value::as_str)
+        .and_then(|text| text.lines().next())
+        .unwrap_or("")
+}
+
+/// A description as the end of a remedy.
+fn about(description: &str) -> String {
+    let sentence = description.trim_end_matches('.');
+    if sentence.is_empty() {
+        String::new()
+    } else {
+        format!(" ({sentence})")
+    }
+}
+
+/// The key that a value stands under, in a sentence.
+fn quoted(key: &str) -> String {
+    format!("`{key}`")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+#![allow(clippy::unwrap_used)]
+use serde_json::Value;
+
+use crate::{FileKind, schema};
+
+/// What [`super`] understands, and what only describes.
+const UNDERSTOOD: [&str; 14] = [
+    "$ref",
+    "anyOf",
+    "oneOf",
+    "enum",
+    "const",
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "pattern",
+    "minimum",
+    "maximum",
+];
+const DESCRIPTIVE: [&str; 7] = [
+    "$schema",
+    "$defs",
+    "title",
+    "description",
+    "default",
+    "format",
+    "patternErrorMessage",
+];
+/// Understood together with `oneOf`: keys beyond those of the mapping and its choice are unknown anyway.
+const IMPLIED: [&str; 1] = ["unevaluatedProperties"];
+
+fn check_keywords(schema: &Value) {
+    let Some(object) = schema.as_object() else {
+        return;
+    };
+    for (keyword, value) in object {
+        let word = keyword.as_str();
+        assert!(
+            UNDERSTOOD.contains(&word) || DESCRIPTIVE.contains(&word) || IMPLIED.contains(&word),
+            "the walker does not know `{word}`"
+        );
+        match (word, value) {
+            ("properties" | "$defs", Value::Object(children)) => {
+                children.values().for_each(check_keywords)
+            }
+            ("anyOf" | "oneOf", Value::Array(branches)) => branches.iter().for_each(check_keywords),
+            ("items" | "additionalProperties", _) => check_keywords(value),
+            ("pattern", _) => drop(regex_lite::Regex::new(value.as_str().unwrap()).unwrap()),
+            _ => {}
+        }
+    }
+    if let Some(Value::Array(branches)) = object.get("anyOf") {
+        assert_eq!(
+            branches.len(),
+            2,
+            "anyOf is understood as an optional value only"
+        );
+        assert!(branches.iter().any(|branch| branch["type"] == "null"));
+    }
+    if let Some(Value::Array(branches)) = object.get("oneOf") {
+        let words = branches.iter().all(|branch| branch.get("const").is_some());
+        let tagged = branches.iter().all(|branch| {
+            branch["properties"]
+                .as_object()
+                .is_some_and(|p| p.len() == 1)
+        });
+        assert!(
+            words || tagged,
+            "oneOf is understood as words or as tagged settings only"
+        );
+    }
+}
+
+#[test]
+fn the_walker_knows_every_keyword_of_the_schemas_of_files() {
+    for kind in [
+        FileKind::Scenario,
+        FileKind::Load,
+        FileKind::Suite,
+        FileKind::Gateway,
+    ] {
+        check_keywords(&schema(kind));
+    }
+}

@@ -1,0 +1,149 @@
+//! Rules of gateway folders.
+
+use std::path::{Component, Path};
+
+use super::{not_zero, unique};
+use crate::Policy;
+use crate::diagnostic::Problem;
+use crate::gateway::CONTRACT_VERSION;
+use crate::node::{Data, Node};
+use crate::suggest::{listed, nearest};
+
+pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
+    if let Some(name) = root.get("gateway")
+        && name.text() == Some("floor")
+    {
+        let message = "`floor` is the name of the load without a gateway";
+        problems.push(Problem::new(
+            name.span.clone(),
+            message,
+            "choose another name",
+        ));
+    }
+    contract(root, problems);
+    version_pattern(root, problems);
+    files(root, problems);
+    policies(root, problems);
+    templates(root, problems);
+    for (key, help) in [
+        ("ready", "give it some time, as in 10s"),
+        ("stop", "give it some time, as in 3s"),
+    ] {
+        if let Some(section) = root.get(key) {
+            not_zero(section, "timeout", help, problems);
+        }
+    }
+}
+
+fn contract(root: &Node, problems: &mut Vec<Problem>) {
+    let Some(node) = root.get("contract") else {
+        return;
+    };
+    if let Data::Integer(version) = node.data
+        && version != i64::from(CONTRACT_VERSION)
+    {
+        let message = format!("this program renders contract {CONTRACT_VERSION}, not {version}");
+        let help = format!(
+            "write `contract: {CONTRACT_VERSION}` and use what `gatebench schema gateway-input` lists"
+        );
+        problems.push(Problem::new(node.span.clone(), message, help));
+    }
+}
+
+fn version_pattern(root: &Node, problems: &mut Vec<Problem>) {
+    let Some(node) = root
+        .get("binary")
+        .and_then(|binary| binary.get("version_pattern"))
+    else {
+        return;
+    };
+    let Some(pattern) = node.text() else { return };
+    let help = "put the version in a group, as in 'nginx/([0-9.]+)'";
+    match regex_lite::Regex::new(pattern) {
+        Ok(regex) if regex.captures_len() < 2 => {
+            problems.push(Problem::new(
+                node.span.clone(),
+                "the pattern has no group for the version",
+                help,
+            ));
+        }
+        Ok(_) => {}
+        Err(error) => {
+            let message = format!("this is not a regular expression: {error}");
+            problems.push(Problem::new(node.span.clone(), message, help));
+        }
+    }
+}
+
+/// Templates come from the folder, and what they become stays in the trial's working folder.
+fn files(root: &Node, problems: &mut Vec<Problem>) {
+    let files = root.list("files");
+    unique(
+        files.iter().filter_map(|file| file.get("to")),
+        "files",
+        "give each file a name of its own",
+        problems,
+    );
+    for (key, folder) in [
+        ("template", "the gateway's folder"),
+        ("to", "the trial's working folder"),
+    ] {
+        for node in files.iter().filter_map(|file| file.get(key)) {
+            let Some(path) = node.text() else { continue };
+            let inside = Path::new(path)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)));
+            if path.is_empty() || !inside {
+                let message = format!("`{path}` does not stay in {folder}");
+                let help = "write a relative path without `..`, as in nginx.conf";
+                problems.push(Problem::new(node.span.clone(), message, help));
+            }
+        }
+    }
+}
+
+fn policies(root: &Node, problems: &mut Vec<Problem>) {
+    for entry in root.get("policies").map_or(&[][..], Node::entries) {
+        if Policy::KINDS.contains(&entry.key.as_str()) {
+            continue;
+        }
+        let mut help = format!("the policies are {}", listed(Policy::KINDS, "and"));
+        if let Some(near) = nearest(&entry.key, Policy::KINDS) {
+            help = format!("did you mean `{near}`? {help}");
+        }
+        problems.push(Problem::new(
+            entry.key_span.clone(),
+            format!("there is no policy `{}`", entry.key),
+            help,
+        ));
+    }
+}
+
+/// Commands and environment are templates: their syntax is checked before anything starts.
+fn templates(root: &Node, problems: &mut Vec<Problem>) {
+    let environment = minijinja::Environment::new();
+    let actions = root.get("actions").map_or(&[][..], Node::entries);
+    let commands = actions
+        .iter()
+        .filter_map(|action| action.value.get("command"));
+    let lists = ["check", "start"]
+        .into_iter()
+        .filter_map(|key| root.get(key))
+        .chain(commands);
+    let values = root
+        .get("environment")
+        .map_or(&[][..], Node::entries)
+        .iter()
+        .map(|entry| &entry.value);
+    for node in lists.flat_map(Node::items).chain(values) {
+        let Some(text) = node.text() else { continue };
+        if let Err(error) = environment.template_from_str(text) {
+            let message = format!(
+                "this is not a template: {}",
+                error.detail().unwrap_or("its syntax is wrong")
+            );
+            let help = "write `{{ name }}` for a value, as in {{ work }}/nginx.conf; the values are in `gatebench schema gateway-input`";
+            problems.push(Problem::new(node.span.clone(), message, help));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What HTTP/1.1 allows in header fields (RFC 9110 section 5, RFC 9112 section 2.2).
+
+use std::collections::HashSet;
+
+use crate::diagnostic::Problem;
+use crate::node::{Entry, Node};
+
+/// Fields that gatebench makes itself for every request, or that would change how it is framed.
+const RESERVED: [&str; 6] = [
+    "host",
+    "content-length",
+    "connection",
+    "transfer-encoding",
+    "te",
+    "upgrade",
+];
+
+/// RFC 9110 section 5.6.2.
+fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+/// Visible ASCII, blanks and tabs inside, none around (RFC 9110 section 5.5 without the obsolete bytes).
+fn is_field_value(text: &str) -> bool {
+    text.trim() == text && text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
+}
+
+/// Headers of a request that is sent.
+pub(super) fn request_headers(request: &Node, problems: &mut Vec<Problem>) {
+    let mut seen = HashSet::new();
+    for Entry {
+        key,
+        key_span,
+        value,
+    } in request.get("headers").map_or(&[][..], Node::entries)
+    {
+        let folded = key.to_ascii_lowercase();
+        if !is_token(key) {
+            let message = format!("`{key}` is not a header name");
+            let help = "write letters, digits and hyphens only, as in X-Api-Key";
+            problems.push(Problem::new(key_span.clone(), message, help));
+        } else if RESERVED.contains(&folded.as_str()) {
+            let message = format!("`{key}` cannot be given by hand");
+            problems.push(Problem::new(
+                key_span.clone(),
+                message,
+                "remove it: gatebench frames each request itself",
+            ));
+        } else if !seen.insert(folded) {
+            let message = format!("the header `{key}` is given twice, in other letters");
+            problems.push(Problem::new(
+                key_span.clone(),
+                message,
+                "keep one: header names have no case",
+            ));
+        }
+        field_value(value, problems);
+    }
+}
+
+/// The name of a header that a policy or a check reads.
+pub(super) fn policy_header(node: &Node, problems: &mut Vec<Problem>) {
+    let Some(name) = node.text() else { return };
+    if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+        let message = format!("the header `{name}` cannot carry a key");
+        problems.push(Problem::new(
+            node.span.clone(),
+            message,
+            "name another header, as X-Api-Key",
+        ));
+    }
+}
+
+/// A value of a header, or something that becomes one.
+pub(super) fn field_value(node: &Node, problems: &mut Vec<Problem>) {
+    let Some(text) = node.text() else { return };
+    if !is_field_value(text) {
+        let message = "this cannot be the value of a header";
+        let help = "use visible ASCII characters, on one line, with no blank at either end";
+        problems.push(Problem::new(node.span.clone(), message, help));
+    }
+}

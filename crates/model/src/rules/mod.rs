@@ -1,0 +1,61 @@
+//! Rules that a schema cannot say. They look at the tree, not at the types, so that a file with a
+//! mistake elsewhere still gets all of them; what has the wrong form was reported and is passed over.
+
+mod gateway;
+mod http;
+mod load;
+mod scenario;
+mod suite;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::diagnostic::Problem;
+use crate::node::Node;
+use crate::{FileKind, Span};
+
+/// The mistakes of a file beyond its schema.
+pub(crate) fn check(kind: FileKind, root: &Node) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    match kind {
+        FileKind::Scenario => scenario::check(root, &mut problems),
+        FileKind::Load => load::check(root, &mut problems),
+        FileKind::Suite => suite::check(root, &mut problems),
+        FileKind::Gateway => gateway::check(root, &mut problems),
+        FileKind::GatewayInput | FileKind::Plan => {}
+    }
+    problems
+}
+
+/// Reports texts that occur again; `what` names them in the plural.
+fn unique<'n>(
+    nodes: impl IntoIterator<Item = &'n Node>,
+    what: &str,
+    help: &str,
+    problems: &mut Vec<Problem>,
+) {
+    let mut seen: HashMap<&str, Range<usize>> = HashMap::new();
+    for node in nodes {
+        let Some(text) = node.text() else { continue };
+        if seen.insert(text, node.span.clone()).is_some() {
+            problems.push(Problem::new(
+                node.span.clone(),
+                format!("two {what} are `{text}`"),
+                help,
+            ));
+        }
+    }
+}
+
+/// Reports a duration of zero.
+fn not_zero(parent: &Node, key: &str, help: &str, problems: &mut Vec<Problem>) {
+    let Some(node) = parent.get(key) else { return };
+    let span = node.text().and_then(|text| text.parse::<Span>().ok());
+    if span.is_some_and(|span| span.as_nanos() == 0) {
+        problems.push(Problem::new(
+            node.span.clone(),
+            format!("`{key}` is zero"),
+            help,
+        ));
+    }
+}

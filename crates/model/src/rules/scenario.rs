@@ -1,0 +1,216 @@
+//! Rules of scenarios.
+
+use super::{http, unique};
+use crate::diagnostic::Problem;
+use crate::node::{Data, Entry, Node};
+use crate::scenario::path_matches;
+
+pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
+    names(root, problems);
+    routes(root, problems);
+    consumers(root, problems);
+    somebody_has_a_key(root, problems);
+    for request in root.list("requests") {
+        self::request(request, problems);
+        reaches_a_route(root, request, problems);
+    }
+    for case in root.list("parity") {
+        let Some(request) = case.get("request") else {
+            continue;
+        };
+        self::request(request, problems);
+        parity(root, case, request, problems);
+    }
+}
+
+fn names(root: &Node, problems: &mut Vec<Problem>) {
+    for (list, what, help) in [
+        ("routes", "routes", "give each route a name of its own"),
+        (
+            "consumers",
+            "consumers",
+            "give each consumer a name of its own",
+        ),
+        (
+            "parity",
+            "parity cases",
+            "say in each name what only this case proves",
+        ),
+    ] {
+        unique(
+            root.list(list).iter().filter_map(|item| item.get("name")),
+            what,
+            help,
+            problems,
+        );
+    }
+    let paths = root
+        .list("routes")
+        .iter()
+        .filter_map(|route| route.get("path"));
+    unique(
+        paths,
+        "paths of routes",
+        "give each route a path of its own",
+        problems,
+    );
+}
+
+fn routes(root: &Node, problems: &mut Vec<Problem>) {
+    for route in root.list("routes") {
+        if let Some(path) = route.get("path")
+            && path.text().is_some_and(|text| text.contains('?'))
+        {
+            let help = "end the prefix before the `?`";
+            problems.push(Problem::new(
+                path.span.clone(),
+                "a route cannot have a query",
+                help,
+            ));
+        }
+        let mut mocked = false;
+        for entry in route.list("policies").iter().flat_map(Node::entries) {
+            if mocked {
+                let message = format!("`{}` comes after `mock` and never acts", entry.key);
+                problems.push(Problem::new(
+                    entry.key_span.clone(),
+                    message,
+                    "put it before `mock`, or remove it",
+                ));
+            }
+            mocked |= entry.key == "mock";
+            policy(entry, problems);
+        }
+    }
+}
+
+fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
+    match entry.key.as_str() {
+        "api_key" => {
+            if let Some(header) = entry.value.get("header") {
+                http::policy_header(header, problems);
+            }
+        }
+        "mock" => {
+            if let Some(content_type) = entry.value.get("content_type") {
+                http::field_value(content_type, problems);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// An API key that nobody has lets nobody in; said once, at the first of them.
+fn somebody_has_a_key(root: &Node, problems: &mut Vec<Problem>) {
+    let routes = root.list("routes").iter();
+    let mut policies = routes.flat_map(|route| route.list("policies"));
+    let Some(policy) = policies.find_map(|policy| policy.entry("api_key")) else {
+        return;
+    };
+    // Keys of the wrong form were reported, and count.
+    let has_keys = |consumer: &Node| {
+        let keys = consumer.get("keys");
+        keys.is_some_and(|keys| !matches!(&keys.data, Data::List(items) if items.is_empty()))
+    };
+    if !root.list("consumers").iter().any(has_keys) {
+        let message = "`api_key` lets nobody in: no consumer has a key";
+        let help = "add under `consumers` a `name` and its `keys`";
+        problems.push(Problem::new(policy.key_span.clone(), message, help));
+    }
+}
+
+fn consumers(root: &Node, problems: &mut Vec<Problem>) {
+    let keys = || {
+        root.list("consumers")
+            .iter()
+            .flat_map(|consumer| consumer.list("keys"))
+    };
+    unique(
+        keys(),
+        "keys",
+        "give each consumer keys of its own",
+        problems,
+    );
+    for key in keys() {
+        http::field_value(key, problems);
+        if key.text() == Some("") {
+            problems.push(Problem::new(
+                key.span.clone(),
+                "a key is empty",
+                "write a key, or remove it",
+            ));
+        }
+    }
+}
+
+fn request(request: &Node, problems: &mut Vec<Problem>) {
+    http::request_headers(request, problems);
+    for check in request.list("checks") {
+        if let Some(value) = check.get("header").and_then(|header| header.get("equals")) {
+            http::field_value(value, problems);
+        }
+    }
+}
+
+/// The route that a request takes: the longest prefix wins. `Err` where routes or path have the wrong
+/// form, so that nothing can be said.
+fn route_of<'n>(root: &'n Node, request: &Node) -> Result<Option<&'n Node>, ()> {
+    let path = request.get("path").and_then(Node::text).ok_or(())?;
+    let mut best: Option<(&str, &Node)> = None;
+    for route in root.list("routes") {
+        let prefix = route
+            .get("path")
+            .and_then(Node::text)
+            .filter(|prefix| prefix.starts_with('/'))
+            .ok_or(())?;
+        if path_matches(prefix, path)
+            && best.is_none_or(|(longest, _)| prefix.len() > longest.len())
+        {
+            best = Some((prefix, route));
+        }
+    }
+    let known = path.starts_with('/') && !root.list("routes").is_empty();
+    if known {
+        Ok(best.map(|(_, route)| route))
+    } else {
+        Err(())
+    }
+}
+
+fn reaches_a_route(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
+    if let Ok(None) = route_of(root, request)
+        && let Some(path) = request.get("path")
+    {
+        let prefixes = root
+            .list("routes")
+            .iter()
+            .filter_map(|route| route.get("path")?.text());
+        let help = format!(
+            "begin it with the path of a route: {}",
+            crate::suggest::listed(prefixes, "or")
+        );
+        let message = format!("no route matches `{}`", path.text().unwrap_or_default());
+        problems.push(Problem::new(path.span.clone(), message, help));
+    }
+}
+
+/// A case that reaches the upstream needs a way there.
+fn parity(root: &Node, case: &Node, request: &Node, problems: &mut Vec<Problem>) {
+    let Some(reaches) = case.entry("reaches_upstream") else {
+        return;
+    };
+    if !matches!(reaches.value.data, Data::Bool(true)) {
+        return;
+    }
+    reaches_a_route(root, request, problems);
+    if let Ok(Some(route)) = route_of(root, request)
+        && route
+            .list("policies")
+            .iter()
+            .any(|policy| policy.get("mock").is_some())
+    {
+        let help = "write `reaches_upstream: false`, or remove `mock` from the route";
+        let message = "this cannot reach the upstream: the route's `mock` answers it";
+        problems.push(Problem::new(reaches.value.span.clone(), message, help));
+    }
+}

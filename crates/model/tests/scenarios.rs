@@ -1,0 +1,85 @@
+//! The files that come with gatebench are right, and agree with the published schemas.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gatebench_model::{Document, LoadProfile, Scenario, Suite, read, schema};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// Every YAML file of a folder, read as one kind, and checked by an independent validator too.
+fn all<T: Document + serde::Serialize>(folder: &Path) -> Vec<(String, T)> {
+    let validator = jsonschema::validator_for(&schema(T::KIND)).unwrap();
+    let paths = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "yaml")
+        })
+        .map(|path| {
+            let document: T = read(&path).unwrap_or_else(|error| match error {
+                gatebench_model::ReadError::Mistakes(mistakes) => {
+                    panic!("{}", mistakes.render(false, 100))
+                }
+                error => panic!("{error}"),
+            });
+            let json = serde_json::to_value(&document).unwrap();
+            if let Err(error) = validator.validate(&json) {
+                panic!("{} does not fit its schema: {error}", path.display());
+            }
+            (
+                path.file_stem().unwrap().to_str().unwrap().to_owned(),
+                document,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn every_file_is_right_and_named_after_itself() {
+    let scenarios = all::<Scenario>(&folder());
+    let loads = all::<LoadProfile>(&folder().join("loads"));
+    let suites = all::<Suite>(&folder().join("suites"));
+    assert!(scenarios.len() >= 4 && !loads.is_empty() && !suites.is_empty());
+    for (stem, scenario) in &scenarios {
+        assert_eq!(*stem, scenario.scenario);
+        assert!(!scenario.parity.is_empty(), "{stem} proves nothing");
+        assert!(
+            scenario
+                .requests
+                .iter()
+                .all(|request| !request.checks.is_empty()),
+            "{stem} checks nothing"
+        );
+    }
+    let names: BTreeSet<_> = scenarios.iter().map(|(stem, _)| stem.as_str()).collect();
+    for (stem, suite) in &suites {
+        assert_eq!(*stem, suite.suite);
+        assert!(
+            suite
+                .scenarios
+                .iter()
+                .all(|name| names.contains(name.as_str())),
+            "{stem}"
+        );
+        assert!(
+            loads
+                .iter()
+                .any(|(name, load)| *name == suite.load && *name == load.profile),
+            "{stem}"
+        );
+    }
+}
+
+#[test]
+fn echo_posts_345_bytes() {
+    let echo: Scenario = read(&folder().join("echo.yaml")).unwrap();
+    assert_eq!(echo.requests[0].body.as_ref().unwrap().bytes().len(), 345);
+}
