@@ -4,6 +4,8 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,16 +37,19 @@ pub fn plain() -> Scenario {
     )
 }
 
-/// An origin that answers with what it was asked, until the test ends.
-pub fn origin() -> SocketAddr {
+/// An origin that answers with what it was asked, until the test ends; and how many connections it has accepted.
+pub fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&accepted);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
+            counter.fetch_add(1, Ordering::Relaxed);
             thread::spawn(move || serve(stream));
         }
     });
-    address
+    (address, accepted)
 }
 
 fn serve(stream: TcpStream) {
@@ -114,8 +119,19 @@ pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer 
     }
 }
 
-/// Starts a gateway of the catalogue, or of a path, with a scenario.
+/// Starts a gateway with a scenario, before an origin of its own.
 pub fn start(
+    folder: &Folder,
+    scenario: &Scenario,
+    work: &Path,
+    ports: Ports,
+) -> Result<Running, DriverError> {
+    start_before(origin().0, folder, scenario, work, ports)
+}
+
+/// Starts a gateway before an origin.
+pub fn start_before(
+    origin: SocketAddr,
     folder: &Folder,
     scenario: &Scenario,
     work: &Path,
@@ -123,14 +139,13 @@ pub fn start(
 ) -> Result<Running, DriverError> {
     let launcher = launcher();
     let binary = folder.find_binary(&launcher)?;
-    let targets = [origin()];
     GatewayStart {
         folder,
         binary: &binary,
         scenario,
         work,
         cores: &[0],
-        targets: &targets,
+        targets: &[origin],
         keepalive: UPSTREAM_KEEPALIVE,
         access_log: false,
         ports,

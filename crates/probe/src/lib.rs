@@ -1,0 +1,20 @@
+//! What the machine and each component did meanwhile: CPU time, memory, descriptors, context
+//! switches of process trees; steal time and throttling of the machine; and what the machine is.
+//!
+//! Everything is read from `/proc` and `/sys`. Counters only ever grow, also when processes or threads
+//! of a tree end, so that the difference of two samples is what happened between them.
+
+mod cgroup;
+mod clock;
+mod environment;
+mod ledger;
+mod machine;
+mod proc;
+mod sampler;
+mod thread;
+
+pub use clock::monotonic_ns;
+pub use environment::{CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts};
+pub use machine::{CoreTimes, MachineSample, foreign_cpu_ns};
+pub use sampler::{Sample, Sampler, Scope};
+pub use thread::{Component, ProbeSample, ProbeSeries, ProbeThread};

@@ -1,0 +1,127 @@
+//! What a process tree has used so far.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::monotonic_ns;
+use crate::ledger::Ledger;
+use crate::proc::{self, ProcessKey, ThreadAccount};
+
+/// Which processes belong to a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The process alone: for a process whose children are other components.
+    Process,
+    /// Everything below the process, without itself: for what a supervisor supervises.
+    Below,
+    /// The process and everything below it.
+    Tree,
+}
+
+/// A component at one moment. Times, switches and ends are counted since the component was first
+/// sampled or its processes started, and never decrease; the rest is what there is now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// When, on `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// CPU time, user and system, of all threads. Of a process that ended, what it had at the last sample.
+    pub cpu_ns: u64,
+    /// Time its threads were runnable and waited for a core.
+    pub run_queue_wait_ns: u64,
+    /// Context switches because a thread waited for something.
+    pub switches_voluntary: u64,
+    /// Context switches because a thread had to make room.
+    pub switches_involuntary: u64,
+    /// Anonymous resident memory.
+    pub rss_anon_bytes: u64,
+    /// Open descriptors, of those processes whose descriptors may be seen.
+    pub descriptors: u64,
+    /// Processes.
+    pub processes: u32,
+    /// Threads.
+    pub threads: u32,
+    /// Processes that ended since the first sample: crashes, or workers that were replaced.
+    pub processes_ended: u32,
+}
+
+/// Samples one component again and again.
+#[derive(Debug)]
+pub struct Sampler {
+    root: u32,
+    scope: Scope,
+    cpu: Ledger<ProcessKey, u64>,
+    threads: Ledger<(ProcessKey, u32), ThreadAccount>,
+}
+
+impl Sampler {
+    /// A sampler of the process tree at `root`.
+    pub fn new(root: u32, scope: Scope) -> Self {
+        Self {
+            root,
+            scope,
+            cpu: Ledger::default(),
+            threads: Ledger::default(),
+        }
+    }
+
+    /// What the component has used so far, and what it holds now.
+    pub fn sample(&mut self) -> Sample {
+        let mut sample = Sample {
+            at_ns: monotonic_ns(),
+            ..Sample::default()
+        };
+        let mut cpu = BTreeMap::new();
+        let mut accounts = BTreeMap::new();
+        for key in self.processes() {
+            let Some(cpu_ns) = proc::cpu_ns(key.pid) else {
+                continue;
+            };
+            cpu.insert(key, cpu_ns);
+            let threads = proc::threads(key.pid);
+            let account =
+                |thread: u32| Some(((key, thread), proc::thread_account(key.pid, thread)?));
+            accounts.extend(threads.into_iter().filter_map(account));
+            sample.rss_anon_bytes += proc::rss_anon_bytes(key.pid).unwrap_or(0);
+            sample.descriptors += proc::descriptors(key.pid).unwrap_or(0);
+        }
+        sample.processes = count(cpu.len());
+        sample.threads = count(accounts.len());
+        sample.cpu_ns = self.cpu.update(cpu);
+        sample.processes_ended = self.cpu.gone_count();
+        let account = self.threads.update(accounts);
+        sample.run_queue_wait_ns = account.run_queue_wait_ns;
+        sample.switches_voluntary = account.switches_voluntary;
+        sample.switches_involuntary = account.switches_involuntary;
+        sample
+    }
+
+    /// Proportional set size of the component; none where it may not be seen. The kernel walks all
+    /// pages for it, which disturbs the tail of latencies: before and after a load only.
+    pub fn pss_bytes(&self) -> Option<u64> {
+        self.processes()
+            .into_iter()
+            .map(|key| proc::pss_bytes(key.pid))
+            .sum()
+    }
+
+    fn processes(&self) -> Vec<ProcessKey> {
+        let mut pids = match self.scope {
+            Scope::Process | Scope::Tree => vec![self.root],
+            Scope::Below => proc::children(self.root),
+        };
+        if self.scope != Scope::Process {
+            let mut next = 0;
+            while let Some(&pid) = pids.get(next) {
+                pids.extend(proc::children(pid));
+                next += 1;
+            }
+        }
+        pids.into_iter().filter_map(proc::key).collect()
+    }
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
