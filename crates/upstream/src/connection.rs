@@ -73,8 +73,15 @@ struct Exchange {
     stream: Option<Stream>,
     /// Answers queued whose times are still to be filled in.
     stamps: Vec<Stamp>,
-    /// Requests other than control's were read.
-    is_counted: bool,
+    /// Who sent the first request.
+    speaker: Option<Speaker>,
+}
+
+/// Whose connection it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Speaker {
+    Client,
+    Control,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +133,10 @@ enum Source {
 
 impl Connection {
     pub(crate) fn new(id: ConnId) -> Self {
-        let limits = Limits { body_bytes: BODY_BYTES_MAX, ..Limits::default() };
+        let limits = Limits {
+            body_bytes: BODY_BYTES_MAX,
+            ..Limits::default()
+        };
         Self {
             id,
             decoder: Decoder::requests(limits),
@@ -140,7 +150,7 @@ impl Connection {
 
     /// Whether the ledger counts this connection: not when only control spoke on it.
     pub(crate) fn is_counted(&self) -> bool {
-        self.exchange.is_counted
+        self.exchange.speaker != Some(Speaker::Control)
     }
 
     /// Bytes have come.
@@ -297,7 +307,7 @@ impl Exchange {
             composed: Vec::new(),
             stream: None,
             stamps: Vec::new(),
-            is_counted: true,
+            speaker: None,
         }
     }
 
@@ -313,18 +323,35 @@ impl Exchange {
         self.scratch.clear();
         self.request_body.clear();
         let asked = Asked::new(head);
-        let control = control::answer(asked.method, asked.path, env.ledger, &mut self.scratch);
+        self.request.is_control = control::is_reserved(asked.path);
+        self.identify(env);
         let request = &mut self.request;
-        request.is_control = control.is_some();
-        request.answer = control.unwrap_or_else(|| {
+        request.answer = if request.is_control {
+            control::answer(asked.method, asked.path, env.ledger, &mut self.scratch)
+        } else {
             apps::answer(env.kind, &asked, &mut self.scratch, &mut env.random)
-        });
+        };
         request.nonce = head.field(NONCE_HEADER).and_then(Nonce::from_hex);
         request.is_head = asked.method == "HEAD";
         request.is_http10 = head.version_minor() == 0;
         request.keep_alive = head.keep_alive();
         if head.expects_continue() {
-            self.outbox.queue().extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            self.outbox
+                .queue()
+                .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+    }
+
+    /// By its first request a connection turns out to be control's; it was counted when it came and
+    /// is taken out again.
+    fn identify<I>(&mut self, env: &mut Env<'_, I>) {
+        if self.speaker.is_some() {
+            return;
+        }
+        self.speaker = Some(Speaker::Client);
+        if self.request.is_control {
+            self.speaker = Some(Speaker::Control);
+            env.counters.accepted.take_back(1);
         }
     }
 
@@ -338,13 +365,7 @@ impl Exchange {
     fn note<I>(&mut self, env: &mut Env<'_, I>) -> u64 {
         let request = &mut self.request;
         request.received_ns = env.now_ns;
-        if request.is_control {
-            // The connection was counted when it came; it is taken out once.
-            if self.is_counted {
-                self.is_counted = false;
-                env.counters.accepted.take_back(1);
-            }
-        } else {
+        if !request.is_control {
             env.ledger.note(env.counters, request.nonce);
             env.counters.bytes_in.add(request.wire_bytes);
         }
@@ -354,7 +375,13 @@ impl Exchange {
 
     /// Queues the answer, or as much of it as may wait.
     fn answer<I>(&mut self, env: &mut Env<'_, I>) {
-        let Request { answer, is_head, keep_alive, is_http10, .. } = self.request;
+        let Request {
+            answer,
+            is_head,
+            keep_alive,
+            is_http10,
+            ..
+        } = self.request;
         let source = self.compose(env);
         let length = self.length_of(&source);
         let connection = match (keep_alive, is_http10) {
@@ -365,7 +392,11 @@ impl Exchange {
         let echoes = answer.body == Body::Echo;
         let head = HeadOptions {
             status: answer.status,
-            content_type: if echoes { &self.scratch } else { answer.content_type.as_bytes() },
+            content_type: if echoes {
+                &self.scratch
+            } else {
+                answer.content_type.as_bytes()
+            },
             length,
             allow: answer.allow,
             times: self.request.nonce.is_some(),
@@ -377,17 +408,27 @@ impl Exchange {
         let has_body = !is_head && !matches!(answer.status, 204 | 304);
         if !self.request.is_control {
             let body_bytes = if has_body { length } else { 0 };
-            env.counters.bytes_out.add((out.len() - before) as u64 + body_bytes);
+            env.counters
+                .bytes_out
+                .add((out.len() - before) as u64 + body_bytes);
         }
         if let (Some(at), Some(nonce)) = (times_at, self.request.nonce) {
-            self.stamps.push(Stamp { at, nonce, received_ns: self.request.received_ns });
+            self.stamps.push(Stamp {
+                at,
+                nonce,
+                received_ns: self.request.received_ns,
+            });
         }
         if has_body {
             match source {
                 Whole::Static(bytes) => out.extend_from_slice(bytes),
                 Whole::Scratch => out.extend_from_slice(&self.scratch),
                 Whole::Long(source, _) => {
-                    self.stream = Some(Stream { source, at: 0, end: length });
+                    self.stream = Some(Stream {
+                        source,
+                        at: 0,
+                        end: length,
+                    });
                     self.fill();
                 }
             }
@@ -404,7 +445,8 @@ impl Exchange {
             Body::Scratch => Whole::Scratch,
             Body::Time { valid } => {
                 self.scratch.clear();
-                self.scratch.extend_from_slice(env.time_bodies.at(env.now_ns, valid));
+                self.scratch
+                    .extend_from_slice(env.time_bodies.at(env.now_ns, valid));
                 Whole::Scratch
             }
             Body::Text(bytes) => Whole::Long(Source::Text, bytes),
@@ -412,12 +454,7 @@ impl Exchange {
             Body::Echo => Whole::Long(Source::RequestBody, self.request_body.len() as u64),
             Body::Anything(parts) => {
                 self.composed.clear();
-                apps::write_anything(
-                    &mut self.composed,
-                    parts,
-                    &self.scratch,
-                    &self.request_body,
-                );
+                apps::write_anything(&mut self.composed, parts, &self.scratch, &self.request_body);
                 Whole::Long(Source::Composed, self.composed.len() as u64)
             }
         }

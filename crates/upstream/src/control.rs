@@ -12,17 +12,14 @@ pub const RESET_PATH: &str = "/.gatebench/ledger/reset";
 /// Everything below belongs to control.
 const RESERVED: &str = "/.gatebench/";
 
-/// Answers a request to the control path; `None` when the path is no such.
-pub(crate) fn answer(
-    method: &str,
-    path: &str,
-    ledger: &Ledger,
-    scratch: &mut Vec<u8>,
-) -> Option<Answer> {
-    if !path.starts_with(RESERVED) {
-        return None;
-    }
-    Some(match (path, method) {
+/// Whether a path belongs to control.
+pub(crate) fn is_reserved(path: &str) -> bool {
+    path.starts_with(RESERVED)
+}
+
+/// Answers a request to a reserved path.
+pub(crate) fn answer(method: &str, path: &str, ledger: &Ledger, scratch: &mut Vec<u8>) -> Answer {
+    match (path, method) {
         (LEDGER_PATH, "GET") => told(ledger, scratch),
         (LEDGER_PATH, _) => Answer::not_allowed("GET"),
         (RESET_PATH, "POST") => {
@@ -32,7 +29,7 @@ pub(crate) fn answer(
         }
         (RESET_PATH, _) => Answer::not_allowed("POST"),
         _ => Answer::not_found(),
-    })
+    }
 }
 
 fn told(ledger: &Ledger, scratch: &mut Vec<u8>) -> Answer {

@@ -9,7 +9,10 @@ pub(crate) struct Count(AtomicU64);
 impl Count {
     /// Adds; only ever called by the thread that owns the worker.
     pub(crate) fn add(&self, amount: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+        self.0.store(
+            self.0.load(Ordering::Relaxed).wrapping_add(amount),
+            Ordering::Relaxed,
+        );
     }
 
     /// Undoes an addition; as [`Count::add`].

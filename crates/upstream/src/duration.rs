@@ -10,8 +10,9 @@ pub(crate) fn parse_duration_ns(text: &str) -> Option<u64> {
         let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
         let number: f64 = rest[..number_end].parse().ok()?;
         rest = &rest[number_end..];
-        let unit_end =
-            rest.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(rest.len());
+        let unit_end = rest
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(rest.len());
         let unit_ns = match &rest[..unit_end] {
             "ns" => 1.0,
             "us" | "µs" | "%C2%B5s" => 1e3,
@@ -29,7 +30,9 @@ pub(crate) fn parse_duration_ns(text: &str) -> Option<u64> {
 
 /// Reads a size in bytes: a whole number with B, K or KB (1,024), M or MB (1,048,576), or no unit.
 pub(crate) fn parse_size_bytes(text: &str) -> Option<u64> {
-    let digits_end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let digits_end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     let factor = match &text[digits_end..] {
         "" | "B" => 1,
         "K" | "KB" => 1 << 10,

@@ -1,7 +1,7 @@
 //! The ledger: what reached this upstream, added up over its workers.
 
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use gatebench_net::trace::Nonce;
 use serde::{Deserialize, Serialize};
@@ -133,7 +133,11 @@ impl Ledger {
             sums.bytes_out += counters.bytes_out.get();
             sums.protocol_errors += counters.protocol_errors.get();
             let thread_id = counters.thread_id.load(Ordering::Relaxed);
-            sums.workers.push(WorkerCpu { worker, thread_id, cpu_ns: thread_cpu_ns(thread_id) });
+            sums.workers.push(WorkerCpu {
+                worker,
+                thread_id,
+                cpu_ns: thread_cpu_ns(thread_id),
+            });
         }
         sums
     }
@@ -142,7 +146,12 @@ impl Ledger {
 /// The first figure of the thread's `schedstat`: nanoseconds on a CPU.
 fn thread_cpu_ns(thread_id: i32) -> Option<u64> {
     let path = format!("/proc/self/task/{thread_id}/schedstat");
-    std::fs::read_to_string(path).ok()?.split_ascii_whitespace().next()?.parse().ok()
+    std::fs::read_to_string(path)
+        .ok()?
+        .split_ascii_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -165,7 +174,14 @@ mod tests {
         assert_eq!(before.connections_open, 4);
         ledger.reset();
         let after = ledger.snapshot();
-        assert_eq!((after.requests, after.connections_accepted, after.connections_open), (0, 0, 4));
+        assert_eq!(
+            (
+                after.requests,
+                after.connections_accepted,
+                after.connections_open
+            ),
+            (0, 0, 4)
+        );
         ledger.note(ledger.of_worker(0), Some(Nonce::new(1, 0, 5)));
         assert_eq!(ledger.snapshot().unique, 1);
     }

@@ -29,8 +29,8 @@ mod window;
 mod worker;
 
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use gatebench_net::Backend;
 use gatebench_net::workers::{Workers, WorkersError};
@@ -55,12 +55,18 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind with the name a user types.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("ping", Self::Ping), ("go-bench", Self::GoBench), ("httpbin", Self::Httpbin)];
+    pub const NAMES: [(&'static str, Self); 3] = [
+        ("ping", Self::Ping),
+        ("go-bench", Self::GoBench),
+        ("httpbin", Self::Httpbin),
+    ];
 
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+        Self::NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, kind)| *kind)
     }
 
     /// The name a user types.

@@ -16,7 +16,9 @@ pub(crate) static TEXT: LazyLock<Box<[u8]>> = LazyLock::new(|| {
 /// Bytes that do not compress, the same in every run.
 pub(crate) static NOISE: LazyLock<Box<[u8]>> = LazyLock::new(|| {
     let mut random = Random::new(0);
-    (0..BLOCK_BYTES / 8).flat_map(|_| random.next().to_le_bytes()).collect()
+    (0..BLOCK_BYTES / 8)
+        .flat_map(|_| random.next().to_le_bytes())
+        .collect()
 });
 
 #[cfg(test)]

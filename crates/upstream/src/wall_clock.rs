@@ -19,15 +19,24 @@ pub(crate) struct TimeBodies {
 impl Default for TimeBodies {
     fn default() -> Self {
         let empty = || Vec::with_capacity(VALID_BYTES);
-        Self { valid: empty(), invalid: empty(), made_ns: None }
+        Self {
+            valid: empty(),
+            invalid: empty(),
+            made_ns: None,
+        }
     }
 }
 
 impl TimeBodies {
     /// The body for a request at `now_ns` (monotonic); without its closing quote when not `valid`.
     pub(crate) fn at(&mut self, now_ns: u64, valid: bool) -> &[u8] {
-        if self.made_ns.is_none_or(|made_ns| now_ns.saturating_sub(made_ns) >= REFRESH_NS) {
-            let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        if self
+            .made_ns
+            .is_none_or(|made_ns| now_ns.saturating_sub(made_ns) >= REFRESH_NS)
+        {
+            let since_epoch = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
             self.make(since_epoch.as_secs(), since_epoch.subsec_nanos(), now_ns);
         }
         if valid { &self.valid } else { &self.invalid }
@@ -47,7 +56,8 @@ impl TimeBodies {
             uptime_ms % 1000,
         );
         self.invalid.clear();
-        self.invalid.extend_from_slice(&self.valid[..self.valid.len() - 2]);
+        self.invalid
+            .extend_from_slice(&self.valid[..self.valid.len() - 2]);
         self.invalid.push(b'}');
     }
 }
@@ -62,7 +72,11 @@ fn civil_from_days(days: u64) -> (u64, u64, u64) {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 

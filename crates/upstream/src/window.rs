@@ -51,9 +51,10 @@ impl Windows {
     pub(crate) fn see(&self, nonce: Nonce) -> Sighting {
         let stream = u32::from(nonce.tag()) << 8 | u32::from(nonce.worker());
         match self.window_of(stream + 1) {
-            Some(window) => {
-                window.see(nonce.sequence(), self.generation.load(Ordering::Relaxed) & 0xffff)
-            }
+            Some(window) => window.see(
+                nonce.sequence(),
+                self.generation.load(Ordering::Relaxed) & 0xffff,
+            ),
             None => Sighting::Untracked,
         }
     }
@@ -92,7 +93,9 @@ struct Window {
 
 impl Default for Window {
     fn default() -> Self {
-        Self { chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect() }
+        Self {
+            chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
+        }
     }
 }
 
@@ -103,14 +106,14 @@ impl Window {
             .get_or_init(|| (0..WORDS_PER_CHUNK).map(|_| AtomicU64::new(0)).collect());
         let word = &chunk[index % WORDS_PER_CHUNK];
         let bit = 1 << (sequence % SEQUENCES_PER_WORD);
-        let owner = generation << 16 | sequence / WINDOW_SEQUENCES;
+        let owner = (generation << 16) | (sequence / WINDOW_SEQUENCES);
         let mut found = word.load(Ordering::Relaxed);
         loop {
             let next = match found >> 32 {
                 same if same == owner && found & bit != 0 => return Sighting::Repeated,
                 same if same == owner => found | bit,
                 other if other >> 16 == generation && other > owner => return Sighting::TooOld,
-                _ => owner << 32 | bit,
+                _ => (owner << 32) | bit,
             };
             match word.compare_exchange_weak(found, next, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Sighting::First,
@@ -141,11 +144,23 @@ mod tests {
         let windows = Windows::default();
         let early = Nonce::new(1, 0, 5);
         assert_eq!(windows.see(early), Sighting::First);
-        assert_eq!(windows.see(Nonce::new(1, 0, 5 + WINDOW_SEQUENCES)), Sighting::First);
+        assert_eq!(
+            windows.see(Nonce::new(1, 0, 5 + WINDOW_SEQUENCES)),
+            Sighting::First
+        );
         assert_eq!(windows.see(early), Sighting::TooOld);
-        assert_eq!(windows.see(Nonce::new(1, 0, 5 + WINDOW_SEQUENCES)), Sighting::Repeated);
-        assert_eq!(windows.see(Nonce::new(1, 0, Nonce::SEQUENCE_END - 1)), Sighting::First);
-        assert_eq!(windows.see(Nonce::new(1, 0, Nonce::SEQUENCE_END - 1)), Sighting::Repeated);
+        assert_eq!(
+            windows.see(Nonce::new(1, 0, 5 + WINDOW_SEQUENCES)),
+            Sighting::Repeated
+        );
+        assert_eq!(
+            windows.see(Nonce::new(1, 0, Nonce::SEQUENCE_END - 1)),
+            Sighting::First
+        );
+        assert_eq!(
+            windows.see(Nonce::new(1, 0, Nonce::SEQUENCE_END - 1)),
+            Sighting::Repeated
+        );
     }
 
     #[test]

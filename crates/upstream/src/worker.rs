@@ -21,7 +21,10 @@ pub(crate) struct Origin {
 
 impl Origin {
     pub(crate) fn new(kind: Kind, workers: usize) -> Self {
-        Self { kind, ledger: Ledger::new(workers) }
+        Self {
+            kind,
+            ledger: Ledger::new(workers),
+        }
     }
 }
 
@@ -44,7 +47,10 @@ impl Service for Origin {
         env.now_ns = env.io.now_ns();
         while !seat.stopped() {
             let check_ns = env.now_ns + STOP_CHECK_NS;
-            let until_ns = env.timers.next_ns().map_or(check_ns, |due_ns| due_ns.min(check_ns));
+            let until_ns = env
+                .timers
+                .next_ns()
+                .map_or(check_ns, |due_ns| due_ns.min(check_ns));
             env.io.poll(Some(until_ns), &mut events)?;
             env.now_ns = env.io.now_ns();
             for event in events.drain(..) {
@@ -67,9 +73,7 @@ fn handle<I: Io>(env: &mut Env<'_, I>, conns: &mut ConnMap<Connection>, event: E
             conns.insert(conn, Connection::new(conn));
             Some(Fate::Keep)
         }
-        Event::Received { bytes, .. } => {
-            conns.get_mut(id).map(|conn| conn.received(env, &bytes))
-        }
+        Event::Received { bytes, .. } => conns.get_mut(id).map(|conn| conn.received(env, &bytes)),
         Event::EndOfStream { .. } => conns.get_mut(id).map(|conn| conn.end_of_stream(env)),
         Event::Sent { bytes, .. } => conns.get_mut(id).map(|conn| conn.sent(env, bytes)),
         Event::Failed { .. } => Some(Fate::Close),

@@ -28,20 +28,35 @@ pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
     scratch.extend_from_slice(b",\"method\":");
     json::write_string(scratch, asked.method);
     scratch.extend_from_slice(b",\"origin\":");
-    json::write_bytes(scratch, asked.head.field("X-Forwarded-For").unwrap_or_default());
+    json::write_bytes(
+        scratch,
+        asked.head.field("X-Forwarded-For").unwrap_or_default(),
+    );
     scratch.extend_from_slice(b",\"url\":");
     write_url(scratch, asked);
     scratch.push(b'}');
-    let is_form = asked
-        .text("Content-Type")
-        .is_some_and(|value| value.trim_start().starts_with("application/x-www-form-urlencoded"));
-    Answer::ok(JSON, Body::Anything(AnythingParts { args_end, headers_end, is_form }))
+    let is_form = asked.text("Content-Type").is_some_and(|value| {
+        value
+            .trim_start()
+            .starts_with("application/x-www-form-urlencoded")
+    });
+    Answer::ok(
+        JSON,
+        Body::Anything(AnythingParts {
+            args_end,
+            headers_end,
+            is_form,
+        }),
+    )
 }
 
 fn write_url(scratch: &mut Vec<u8>, asked: &Asked<'_>) {
     let host = String::from_utf8_lossy(asked.head.field("Host").unwrap_or_default());
     let mark = if asked.query.is_empty() { "" } else { "?" };
-    json::write_string(scratch, &["http://", &host, asked.path, mark, asked.query].concat());
+    json::write_string(
+        scratch,
+        &["http://", &host, asked.path, mark, asked.query].concat(),
+    );
 }
 
 /// Writes the fields as an object: names in title case, values of repeated names joined by commas.
@@ -58,8 +73,11 @@ pub(super) fn write_fields(out: &mut Vec<u8>, head: &Head<'_>) {
         write_title_case(out, field.name);
         out.push(b':');
         if head.fields().skip(at + 1).any(|later| same(later.name)) {
-            let values: Vec<_> =
-                head.fields().filter(|one| same(one.name)).map(|one| one.value).collect();
+            let values: Vec<_> = head
+                .fields()
+                .filter(|one| same(one.name))
+                .map(|one| one.value)
+                .collect();
             json::write_bytes(out, &values.join(&b","[..]));
         } else {
             json::write_bytes(out, field.value);
@@ -73,7 +91,11 @@ fn write_title_case(out: &mut Vec<u8>, name: &str) {
     out.push(b'"');
     let mut starts_word = true;
     for byte in name.bytes() {
-        out.push(if starts_word { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() });
+        out.push(if starts_word {
+            byte.to_ascii_uppercase()
+        } else {
+            byte.to_ascii_lowercase()
+        });
         starts_word = byte == b'-';
     }
     out.push(b'"');
@@ -95,7 +117,10 @@ pub(crate) fn write_anything(
         Ok(text) => json::write_string(out, text),
         Err(_) => {
             let encoded = STANDARD.encode(request_body);
-            json::write_string(out, &["data:application/octet-stream;base64,", &encoded].concat());
+            json::write_string(
+                out,
+                &["data:application/octet-stream;base64,", &encoded].concat(),
+            );
         }
     }
     out.extend_from_slice(b",\"files\":{},\"form\":");
@@ -118,7 +143,11 @@ mod tests {
 
     fn told(body: &[u8], is_form: bool) -> serde_json::Value {
         let scratch = br#"{"a":"1"}{"Host":"h"},"method":"POST"}"#;
-        let parts = AnythingParts { args_end: 9, headers_end: 21, is_form };
+        let parts = AnythingParts {
+            args_end: 9,
+            headers_end: 21,
+            is_form,
+        };
         let mut out = Vec::new();
         write_anything(&mut out, parts, scratch, body);
         serde_json::from_slice(&out).unwrap()
@@ -133,13 +162,19 @@ mod tests {
         assert_eq!(answer["headers"]["Host"], "h");
         assert_eq!(answer["method"], "POST");
         let members: Vec<_> = answer.as_object().unwrap().keys().cloned().collect();
-        assert_eq!(members, ["args", "data", "files", "form", "headers", "json", "method"]);
+        assert_eq!(
+            members,
+            ["args", "data", "files", "form", "headers", "json", "method"]
+        );
     }
 
     #[test]
     fn forms_text_and_bytes_are_told_apart() {
         let form = told(b"x=1&y=2", true);
-        assert_eq!((&form["form"]["y"], &form["data"]), (&"2".into(), &"".into()));
+        assert_eq!(
+            (&form["form"]["y"], &form["data"]),
+            (&"2".into(), &"".into())
+        );
         assert_eq!(told(b"plain", false)["json"], serde_json::Value::Null);
         let bytes = told(b"\xff\x00", false);
         assert_eq!(bytes["data"], "data:application/octet-stream;base64,/wA=");

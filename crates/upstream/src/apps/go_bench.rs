@@ -20,7 +20,9 @@ const NO_DURATION: &str = "upstream: not a duration; write 250us, 100ms or 1.5s\
 pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Answer {
     let mut answer = route(asked, scratch);
     if let Some(delay) = asked.text("X-Delay") {
-        let percent = asked.text("X-Delay-Percent").map_or(Some(100), |text| text.parse().ok());
+        let percent = asked
+            .text("X-Delay-Percent")
+            .map_or(Some(100), |text| text.parse().ok());
         match (parse_duration_ns(delay), percent) {
             (Some(delay_ns), Some(percent)) if percent <= 100 => {
                 if random.percent(percent) {

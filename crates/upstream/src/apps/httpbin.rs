@@ -38,7 +38,10 @@ pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Rand
 
 fn with_status(status: &str) -> Answer {
     match status.parse() {
-        Ok(status @ 200..=599) => Answer { status, ..Answer::ok(TEXT, Body::Static(b"")) },
+        Ok(status @ 200..=599) => Answer {
+            status,
+            ..Answer::ok(TEXT, Body::Static(b""))
+        },
         _ => Answer::error(400, "upstream: not a final status from 200 to 599\n"),
     }
 }
@@ -47,7 +50,10 @@ fn delay(seconds: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
     match seconds.parse::<f64>() {
         Ok(seconds) if seconds >= 0.0 => {
             let delay_ns = (seconds.min(DELAY_SECONDS_MAX) * 1e9) as u64;
-            Answer { delay_ns, ..anything::prepare(asked, scratch) }
+            Answer {
+                delay_ns,
+                ..anything::prepare(asked, scratch)
+            }
         }
         _ => Answer::error(400, "upstream: not a number of seconds\n"),
     }

@@ -24,7 +24,12 @@ impl<'a> Asked<'a> {
     pub(crate) fn new(head: &'a Head<'a>) -> Self {
         let target = origin_form(head.target());
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        Self { method: head.method(), path, query, head }
+        Self {
+            method: head.method(),
+            path,
+            query,
+            head,
+        }
     }
 
     fn reads(&self) -> bool {
@@ -33,7 +38,11 @@ impl<'a> Asked<'a> {
 
     /// The answer of `make` for GET and HEAD, else 405.
     fn get(&self, make: impl FnOnce() -> Answer) -> Answer {
-        if self.reads() { make() } else { Answer::not_allowed("GET, HEAD") }
+        if self.reads() {
+            make()
+        } else {
+            Answer::not_allowed("GET, HEAD")
+        }
     }
 
     /// A field's value where it is UTF-8.
@@ -44,7 +53,9 @@ impl<'a> Asked<'a> {
 
 /// Takes scheme and authority off an absolute-form target (RFC 9112 3.2.2).
 fn origin_form(target: &str) -> &str {
-    let Some(rest) = target.strip_prefix("http://") else { return target };
+    let Some(rest) = target.strip_prefix("http://") else {
+        return target;
+    };
     rest.find('/').map_or("/", |at| &rest[at..])
 }
 
@@ -77,9 +88,10 @@ fn sized(bytes: Option<u64>, content_type: &'static str, body: fn(u64) -> Body) 
 /// 200 `text/plain` after a while, or the refusal of what is no duration.
 fn delayed(delay_ns: Option<u64>, refusal: &'static str) -> Answer {
     match delay_ns {
-        Some(delay_ns) => {
-            Answer { delay_ns, ..Answer::ok(TEXT, Body::Static(b"delayed\n")) }
-        }
+        Some(delay_ns) => Answer {
+            delay_ns,
+            ..Answer::ok(TEXT, Body::Static(b"delayed\n"))
+        },
         None => Answer::error(400, refusal),
     }
 }

@@ -1,0 +1,65 @@
+//! Which target gets the next request: smooth weighted round robin, as nginx does it. Targets take
+//! turns in proportion to their weights, without runs.
+
+/// The turns of one upstream's targets, for one worker.
+#[derive(Clone, Debug)]
+pub(crate) struct Balance {
+    shares: Vec<Share>,
+    total: i64,
+}
+
+#[derive(Clone, Debug)]
+struct Share {
+    weight: i64,
+    credit: i64,
+}
+
+impl Balance {
+    pub(crate) fn new(weights: impl IntoIterator<Item = u32>) -> Self {
+        let shares: Vec<_> = weights
+            .into_iter()
+            .map(|weight| Share {
+                weight: i64::from(weight),
+                credit: 0,
+            })
+            .collect();
+        let total = shares.iter().map(|share| share.weight).sum();
+        Self { shares, total }
+    }
+
+    /// The index of the target whose turn it is.
+    pub(crate) fn next(&mut self) -> usize {
+        if self.shares.len() == 1 {
+            return 0;
+        }
+        let mut chosen = 0;
+        for at in 0..self.shares.len() {
+            self.shares[at].credit += self.shares[at].weight;
+            if self.shares[at].credit > self.shares[chosen].credit {
+                chosen = at;
+            }
+        }
+        self.shares[chosen].credit -= self.total;
+        chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_follow_the_weights_without_runs() {
+        let mut balance = Balance::new([5, 1, 1]);
+        let turns: Vec<_> = (0..14).map(|_| balance.next()).collect();
+        assert_eq!(turns, [0, 0, 1, 0, 2, 0, 0, 0, 0, 1, 0, 2, 0, 0]);
+    }
+
+    #[test]
+    fn a_weight_of_nothing_gets_nothing() {
+        let mut balance = Balance::new([0, 3, 0, 1]);
+        let turns: Vec<_> = (0..8).map(|_| balance.next()).collect();
+        assert_eq!(turns, [1, 1, 3, 1, 1, 1, 3, 1]);
+        assert_eq!(Balance::new([7]).next(), 0);
+    }
+}

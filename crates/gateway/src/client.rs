@@ -1,0 +1,359 @@
+//! One client's connection: the requests it reads and the state of the one at hand.
+
+use gatebench_net::http1::{Decoder, Event, Limits};
+use gatebench_net::timers::Deadline;
+use gatebench_net::{ConnId, ConnMap, Io, Outbox};
+
+use crate::exchange::{Core, PENDING_BYTES_MAX};
+use crate::forward::Relay;
+use crate::hold::{Delays, Hold};
+use crate::local::{Local, Toward, write_local};
+use crate::log::LogEntry;
+use crate::origin::Origin;
+
+/// How long a connection lives on after its last answer, for the client to read it: closing at once
+/// could destroy it on the way (RFC 9112 9.6).
+const LINGER_NS: u64 = 1_000_000_000;
+
+/// Whether a connection lives on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Keep,
+    Close,
+    /// Close so that the client sees that something was cut off.
+    Abort,
+}
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) decoder: Decoder,
+    /// Received and not read yet.
+    backlog: Vec<u8>,
+    pub(crate) exchange: Exchange,
+}
+
+/// A connection but for its decoder, whose events are borrowed while this changes.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) id: ConnId,
+    pub(crate) outbox: Outbox,
+    pub(crate) phase: Phase,
+    pub(crate) toward: Toward,
+    pub(crate) expects_continue: bool,
+    /// The request's last byte has been read.
+    pub(crate) is_request_done: bool,
+    /// The answer's head has been written.
+    pub(crate) has_answer: bool,
+    pub(crate) request_relay: Relay,
+    pub(crate) answer_relay: Relay,
+    pub(crate) origin: Option<ConnId>,
+    pub(crate) route: Option<usize>,
+    pub(crate) status: u16,
+    pub(crate) delays: Delays,
+    pub(crate) hold: Hold,
+    pub(crate) log: LogEntry,
+    is_paused: bool,
+    /// The client has sent FIN.
+    is_finished: bool,
+    is_in_head: bool,
+    deadline: Deadline,
+}
+
+/// Where the connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Between requests, or inside a head.
+    Idle,
+    /// The gateway will answer by itself when the request is whole.
+    Local(Choice),
+    /// An upstream serves the request.
+    Relaying,
+    /// The answer is complete and the request is not: its rest is read and passed over.
+    Draining,
+    /// The last answer is queued.
+    Closing,
+    /// The last answer is sent, FIN too.
+    Lingering,
+}
+
+/// Which answer of the gateway's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Error(u16),
+    /// The mock of that stage of that route.
+    Mock(usize, usize),
+}
+
+impl Client {
+    pub(crate) fn new<I: Io>(id: ConnId, core: &mut Core<'_, I>) -> Self {
+        let mut client = Self {
+            decoder: Decoder::requests(Limits::default()),
+            backlog: Vec::new(),
+            exchange: Exchange::new(id),
+        };
+        client.rearm(core);
+        client
+    }
+
+    /// Bytes have come.
+    pub(crate) fn received<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<'_, I>,
+        bytes: &[u8],
+    ) -> Fate {
+        if matches!(self.exchange.phase, Phase::Closing | Phase::Lingering) {
+            return Fate::Keep;
+        }
+        if !self.backlog.is_empty() || !self.exchange.may_read(origins) {
+            self.backlog.extend_from_slice(bytes);
+            self.exchange.pause(core);
+            return Fate::Keep;
+        }
+        self.read(origins, core, bytes);
+        self.settle(origins, core)
+    }
+
+    /// Whether bytes of the client are left unread, here or in the kernel.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.exchange.is_paused || !self.backlog.is_empty()
+    }
+
+    /// The client will send no more: between requests that is the end, within one it has gone.
+    pub(crate) fn end_of_stream<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<'_, I>,
+    ) -> Fate {
+        self.exchange.is_finished = true;
+        match self.exchange.phase {
+            Phase::Idle | Phase::Closing => self.settle(origins, core),
+            _ => Fate::Close,
+        }
+    }
+
+    /// Goes on with what waits, as far as it may.
+    pub(crate) fn advance<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<'_, I>,
+    ) -> Fate {
+        while !self.backlog.is_empty() && self.exchange.may_read(origins) {
+            let backlog = std::mem::take(&mut self.backlog);
+            self.read(origins, core, &backlog);
+        }
+        self.settle(origins, core)
+    }
+
+    /// A deadline of this connection came out of the queue.
+    pub(crate) fn due<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<'_, I>,
+    ) -> Fate {
+        let exchange = &mut self.exchange;
+        if !exchange
+            .deadline
+            .expired(core.now_ns, exchange.id, &mut core.timers)
+        {
+            return Fate::Keep;
+        }
+        let owes_bytes = exchange.outbox.pending_bytes() > 0;
+        match exchange.phase {
+            Phase::Lingering => return Fate::Close,
+            Phase::Idle if exchange.is_in_head && !owes_bytes => exchange.refuse(core, 408),
+            Phase::Idle if !owes_bytes => exchange.phase = Phase::Closing,
+            Phase::Local(_) => exchange.refuse(core, 408),
+            Phase::Relaying if !exchange.is_request_done && !exchange.has_answer => {
+                core.cancel(origins, exchange.origin.take());
+                exchange.refuse(core, 408);
+            }
+            _ => return Fate::Abort,
+        }
+        self.settle(origins, core)
+    }
+
+    /// Reads requests; what may not be read yet goes to the backlog.
+    fn read<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<'_, I>, bytes: &[u8]) {
+        let mut input = bytes;
+        while self.exchange.may_read(origins) {
+            match self.decoder.next(&mut input) {
+                Ok(Some(Event::Head(head))) => self.exchange.begin(&head, origins, core),
+                Ok(Some(Event::Body(piece))) => self.exchange.pass_body(piece, origins),
+                Ok(Some(Event::End)) => self.exchange.end_request(origins, core),
+                // Only responses are informational.
+                Ok(Some(Event::Informational(_))) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    core.cancel(origins, self.exchange.origin.take());
+                    return self.exchange.refuse(core, error.response_status());
+                }
+            }
+        }
+        if self.exchange.phase != Phase::Closing {
+            self.backlog.extend_from_slice(input);
+        }
+        if let Some(origin) = self.exchange.origin.and_then(|id| origins.get_mut(id)) {
+            origin.flush(&mut core.io);
+        }
+    }
+
+    /// Sends what is queued and decides how it goes on.
+    fn settle<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<'_, I>) -> Fate {
+        let exchange = &mut self.exchange;
+        exchange.flush(&mut core.io);
+        if exchange.is_paused && self.backlog.is_empty() && exchange.may_read(origins) {
+            exchange.is_paused = false;
+            core.io.resume(exchange.id);
+        }
+        if exchange.outbox.pending_bytes() == 0 {
+            match exchange.phase {
+                Phase::Closing if exchange.is_finished => return Fate::Close,
+                Phase::Closing => self.linger(core),
+                Phase::Idle if exchange.is_finished && self.backlog.is_empty() => {
+                    return Fate::Close;
+                }
+                _ => {}
+            }
+        }
+        self.rearm(core);
+        Fate::Keep
+    }
+
+    /// Sends FIN and waits for the client's; what still comes is passed over.
+    fn linger<I: Io>(&mut self, core: &mut Core<'_, I>) {
+        let exchange = &mut self.exchange;
+        exchange.phase = Phase::Lingering;
+        core.io.shutdown(exchange.id);
+        self.backlog = Vec::new();
+        if exchange.is_paused {
+            exchange.is_paused = false;
+            core.io.resume(exchange.id);
+        }
+        exchange
+            .deadline
+            .set(core.now_ns + LINGER_NS, exchange.id, &mut core.timers);
+    }
+
+    /// Sets the deadline for what the client owes, if it owes anything.
+    fn rearm<I: Io>(&mut self, core: &mut Core<'_, I>) {
+        let exchange = &mut self.exchange;
+        let limits = core.site.limits;
+        let owes_body = !exchange.is_request_done && !exchange.is_paused;
+        let was_in_head = exchange.is_in_head;
+        exchange.is_in_head = exchange.phase == Phase::Idle && !self.decoder.is_idle();
+        let wait_ns = match exchange.phase {
+            Phase::Lingering => return,
+            // One deadline for the whole head, however slowly it comes.
+            Phase::Idle if exchange.is_in_head && was_in_head => return,
+            Phase::Idle if exchange.is_in_head => limits.request_head_ns,
+            Phase::Idle => limits.client_idle_ns,
+            _ if owes_body || exchange.outbox.pending_bytes() > 0 => limits.client_idle_ns,
+            _ => return exchange.deadline.clear(),
+        };
+        exchange
+            .deadline
+            .set(core.now_ns + wait_ns, exchange.id, &mut core.timers);
+    }
+}
+
+impl Exchange {
+    fn new(id: ConnId) -> Self {
+        Self {
+            id,
+            outbox: Outbox::default(),
+            phase: Phase::Idle,
+            toward: Toward {
+                is_head: false,
+                is_http10: false,
+                keep_alive: true,
+            },
+            expects_continue: false,
+            is_request_done: false,
+            has_answer: false,
+            request_relay: Relay::Plain,
+            answer_relay: Relay::Plain,
+            origin: None,
+            route: None,
+            status: 0,
+            delays: Delays::default(),
+            hold: Hold::default(),
+            log: LogEntry::default(),
+            is_paused: false,
+            is_finished: false,
+            is_in_head: false,
+            deadline: Deadline::default(),
+        }
+    }
+
+    /// Whether a further byte of the client may be read now.
+    fn may_read(&self, origins: &ConnMap<Origin>) -> bool {
+        let has_room = self.outbox.pending_bytes() <= PENDING_BYTES_MAX;
+        match self.phase {
+            Phase::Idle | Phase::Local(_) | Phase::Draining => has_room,
+            Phase::Relaying => {
+                let origin = self.origin.and_then(|id| origins.get(id));
+                !self.is_request_done
+                    && origin.is_some_and(|one| one.outbox.pending_bytes() <= PENDING_BYTES_MAX)
+            }
+            Phase::Closing | Phase::Lingering => false,
+        }
+    }
+
+    fn pause<I: Io>(&mut self, core: &mut Core<'_, I>) {
+        if !self.is_paused {
+            self.is_paused = true;
+            core.io.pause(self.id);
+        }
+    }
+
+    /// Sends what is queued, unless it is held.
+    pub(crate) fn flush<I: Io>(&mut self, io: &mut I) {
+        if !self.hold.is_held() {
+            self.outbox.flush(io, self.id, false);
+        }
+    }
+
+    /// Queues an answer of the gateway's own.
+    pub(crate) fn answer<I: Io>(&mut self, core: &mut Core<'_, I>, local: Local<'_>) {
+        write_local(self.outbox.queue(), local, self.toward);
+        self.has_answer = true;
+        self.status = local.status;
+        self.complete(core);
+    }
+
+    /// Queues an error, after which nothing of this client can be read.
+    pub(crate) fn refuse<I: Io>(&mut self, core: &mut Core<'_, I>, status: u16) {
+        if self.has_answer && self.phase != Phase::Idle {
+            // Half an answer is on its way: nothing can be said any more.
+            self.phase = Phase::Closing;
+            return;
+        }
+        if self.phase == Phase::Idle {
+            self.route = None;
+            self.is_request_done = false;
+            self.log.begin("-", "-", core.now_ns);
+        }
+        self.toward.keep_alive = false;
+        self.answer(core, Local::error(status));
+    }
+
+    /// The answer is queued whole.
+    pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<'_, I>) {
+        core.totals.answers += 1;
+        if core.log.is_on() {
+            let route = self
+                .route
+                .map_or("-", |route| core.site.routes[route].name.as_str());
+            core.log.line(&self.log, route, self.status, core.now_ns);
+        }
+        self.origin = None;
+        // A client that still waits to be told to send its body will never send it.
+        let can_go_on = self.is_request_done || !self.expects_continue;
+        self.phase = match (self.toward.keep_alive && can_go_on, self.is_request_done) {
+            (false, _) => Phase::Closing,
+            (true, true) => Phase::Idle,
+            (true, false) => Phase::Draining,
+        };
+    }
+}

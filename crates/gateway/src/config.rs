@@ -1,0 +1,255 @@
+//! The configuration as it stands in a JSON file.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What the gateway does. Unknown members are mistakes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GatewayConfig {
+    /// Addresses as `127.0.0.1:8080` or `[::1]:8080`; port 0 picks a free one.
+    pub listen: Vec<String>,
+    /// Worker threads, each with its own connections to the upstreams.
+    #[serde(default = "one_worker")]
+    pub workers: u32,
+    /// Writes a line per request to standard output.
+    #[serde(default)]
+    pub access_log: bool,
+    /// Origins.
+    #[serde(default)]
+    pub upstreams: Vec<Upstream>,
+    /// Who may call.
+    #[serde(default)]
+    pub consumers: Vec<Consumer>,
+    /// Which path goes where; the longest prefix wins.
+    pub routes: Vec<Route>,
+    /// How long the gateway waits for whom.
+    #[serde(default)]
+    pub timeouts: Timeouts,
+}
+
+/// An origin: one or more addresses that answer alike.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Upstream {
+    /// Unique name.
+    pub name: String,
+    /// Idle connections kept open to each target, by each worker. 0 opens one for every request.
+    pub keepalive: u32,
+    /// Its addresses.
+    pub targets: Vec<Target>,
+}
+
+/// One address of an upstream.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// An IP address, or a name that is looked up once at start.
+    pub address: String,
+    /// TCP port, from 1.
+    pub port: u16,
+    /// Its share of the requests, relative to the other targets.
+    #[serde(default = "equal_weight")]
+    pub weight: u32,
+}
+
+/// Someone who may call.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Consumer {
+    /// Unique name.
+    pub name: String,
+    /// Keys accepted by `api_key`, each of one consumer only.
+    #[serde(default)]
+    pub keys: Vec<String>,
+}
+
+/// A path prefix and what happens to its requests.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Route {
+    /// Unique name.
+    pub name: String,
+    /// The prefix, from `/` on. It ends where a segment ends: `/json` is not a prefix of `/jsonx`.
+    pub path: String,
+    /// Whether the prefix is taken off before the request goes on.
+    #[serde(default)]
+    pub strip_path: bool,
+    /// The upstream's name.
+    pub upstream: String,
+    /// What stands between, in this order.
+    #[serde(default)]
+    pub policies: Vec<Policy>,
+    /// Holds requests and answers back, to prove that added latency is measured right.
+    #[serde(default)]
+    pub test_delay: Option<TestDelay>,
+}
+
+/// One thing done to the requests of a route.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Policy {
+    /// The request must carry the key of a consumer, else it is answered with 401.
+    ApiKey(ApiKey),
+    /// The gateway answers by itself.
+    Mock(Mock),
+}
+
+/// Settings of `api_key`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApiKey {
+    /// The field that carries the key.
+    pub header: String,
+}
+
+/// Settings of `mock`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mock {
+    /// Status, 200 to 599.
+    pub status: u16,
+    /// Content-Type.
+    pub content_type: String,
+    /// The body.
+    pub body: String,
+}
+
+/// Known delays, by timers whose last part is spent spinning: exact to a few microseconds, at the
+/// price of CPU time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TestDelay {
+    /// From reading a request's head to handing it to the upstream's connection, in nanoseconds.
+    #[serde(default)]
+    pub request_ns: u64,
+    /// From reading an answer's head to handing it to the client's connection, in nanoseconds.
+    #[serde(default)]
+    pub response_ns: u64,
+    /// Every so-manieth request is delayed by other amounts.
+    #[serde(default)]
+    pub bimodal: Option<Bimodal>,
+}
+
+/// The other amounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bimodal {
+    /// 10 means one request in ten of each worker.
+    pub every: u32,
+    /// As in the common case, in nanoseconds.
+    pub request_ns: u64,
+    /// As in the common case, in nanoseconds.
+    pub response_ns: u64,
+}
+
+/// How long the gateway waits, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timeouts {
+    /// For a connection to an upstream; then 504.
+    pub connect_ms: u32,
+    /// Between two signs of life of an upstream that owes an answer; then 504.
+    pub upstream_ms: u32,
+    /// For a client's next request, for more of its body (then 408), and for it to take an answer.
+    pub client_idle_ms: u32,
+    /// From the first byte of a request's head to its last; then 408.
+    pub request_head_ms: u32,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect_ms: 2000,
+            upstream_ms: 30_000,
+            client_idle_ms: 75_000,
+            request_head_ms: 10_000,
+        }
+    }
+}
+
+fn one_worker() -> u32 {
+    1
+}
+
+fn equal_weight() -> u32 {
+    1
+}
+
+/// Everything wrong with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigErrors(pub Vec<ConfigError>);
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Where, as a JSON Pointer (RFC 6901); empty for the whole document.
+    pub at: String,
+    /// What is wrong and what to write instead.
+    pub message: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(at: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            at: at.into(),
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = if self.at.is_empty() { "/" } else { &self.at };
+        write!(f, "{at}: {}", self.message)
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the gateway's configuration is wrong in {} place(s):",
+            self.0.len()
+        )?;
+        for error in &self.0 {
+            write!(f, "\n  {error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
+impl GatewayConfig {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// All mistakes at once, each with its place: first those of form (types, missing and unknown
+    /// members), and where the form is right those of meaning.
+    pub fn from_json(text: &str) -> Result<Self, ConfigErrors> {
+        let one = |message: String| ConfigErrors(vec![ConfigError::new("", message)]);
+        let value: serde_json::Value = serde_json::from_str(text)
+            .map_err(|error| one(format!("this is not JSON: {error}")))?;
+        let schema = Self::json_schema();
+        let validator = jsonschema::validator_for(&schema)
+            .map_err(|error| one(format!("gatebench's own schema is broken: {error}")))?;
+        let mistakes: Vec<_> = validator
+            .iter_errors(&value)
+            .map(|error| ConfigError::new(error.instance_path().to_string(), error.to_string()))
+            .collect();
+        if !mistakes.is_empty() {
+            return Err(ConfigErrors(mistakes));
+        }
+        let config: Self = serde_json::from_value(value).map_err(|error| one(error.to_string()))?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// The JSON Schema of the file.
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(Self).to_value()
+    }
+}

@@ -1,0 +1,281 @@
+//! Heads passed on: what a proxy copies, leaves out and adds. One pass over the fields, no memory of
+//! its own.
+
+use gatebench_net::http1::{
+    BodyLength, Framing, Head, hop, write_request_head, write_response_head,
+};
+
+use crate::local::Toward;
+
+/// Where a request goes.
+pub(crate) struct Destination<'a> {
+    /// Path and query as the upstream shall see them, perhaps without the slash they begin with.
+    pub(crate) rest: &'a str,
+    /// The client's target named an authority: it replaces Host (RFC 9112 3.2.2).
+    pub(crate) authority: Option<&'a str>,
+    /// For a request without Host.
+    pub(crate) fallback_authority: &'a str,
+    /// Tell the upstream that no further request follows.
+    pub(crate) is_last: bool,
+}
+
+/// Writes a request's head for the upstream; answers how its body is to be written.
+pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination<'_>) -> Relay {
+    let (length, relay) = match head.framing() {
+        Framing::None | Framing::UntilClose => (BodyLength::None, Relay::Plain),
+        Framing::Length(length) => (BodyLength::Length(length), Relay::Plain),
+        Framing::Chunked => (BodyLength::Chunked, Relay::Chunked),
+    };
+    let host = match to.authority {
+        Some(authority) => Some(authority),
+        None if head.version_minor() == 0 && head.field("Host").is_none() => {
+            Some(to.fallback_authority)
+        }
+        None => None,
+    };
+    let added = [
+        host.map(|host| ("Host", host.as_bytes())),
+        to.is_last.then_some(("Connection", &b"close"[..])),
+    ];
+    let kept = passed_on(head)
+        .filter(|(name, _)| to.authority.is_none() || !name.eq_ignore_ascii_case("host"));
+    let fields = added.into_iter().flatten().chain(kept);
+    if to.rest.starts_with('/') {
+        write_request_head(out, head.method(), to.rest, fields, length);
+    } else {
+        // Stripping took the slash too: `/prefix?q` becomes `/?q`.
+        write_request_head(out, head.method(), &["/", to.rest].concat(), fields, length);
+    }
+    relay
+}
+
+/// How the body of a message is written on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relay {
+    /// As it comes: its length is known, or it ends with the connection.
+    Plain,
+    /// In chunks.
+    Chunked,
+}
+
+/// Writes an answer's head for the client; answers how its body is to be written, and whether the
+/// client's connection must be closed to end it.
+pub(crate) fn write_response(out: &mut Vec<u8>, head: &Head<'_>, toward: Toward) -> (Relay, bool) {
+    let (length, relay, until_close) = match head.framing() {
+        Framing::None => (announced_length(head), Relay::Plain, false),
+        Framing::Length(length) => (BodyLength::Length(length), Relay::Plain, false),
+        Framing::Chunked | Framing::UntilClose if toward.is_http10 => {
+            (BodyLength::None, Relay::Plain, true)
+        }
+        Framing::Chunked | Framing::UntilClose => (BodyLength::Chunked, Relay::Chunked, false),
+    };
+    let toward = Toward {
+        keep_alive: toward.keep_alive && !until_close,
+        ..toward
+    };
+    let fields = passed_on(head).chain(toward.connection());
+    write_response_head(out, head.status(), fields, length);
+    (relay, until_close)
+}
+
+/// An answer without a body may still say how long it would be (HEAD, 304).
+fn announced_length(head: &Head<'_>) -> BodyLength {
+    let announced = head
+        .field("Content-Length")
+        .and_then(|value| std::str::from_utf8(value).ok()?.trim().parse().ok());
+    match announced {
+        Some(length) if head.status() != 204 => BodyLength::Length(length),
+        _ => BodyLength::None,
+    }
+}
+
+/// The fields that go on, in wire order.
+fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a str, &'a [u8])> + use<'a> {
+    let options = hop::connection_options(head);
+    // Almost always Connection names nothing but itself; then no field needs to be looked up in it.
+    let names_fields = options.clone().any(|value| {
+        !value.eq_ignore_ascii_case(b"keep-alive") && !value.eq_ignore_ascii_case(b"close")
+    });
+    head.fields()
+        .map(|field| (field.name, field.value))
+        .filter(move |(name, _)| {
+            let stays = match name.len() {
+                2 | 7 | 10 | 16 | 17 => hop::is_hop_by_hop(name, []),
+                14 => name.eq_ignore_ascii_case("content-length"),
+                _ => false,
+            };
+            !stays && !(names_fields && hop::is_hop_by_hop(name, options.clone()))
+        })
+}
+
+/// A target taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target<'a> {
+    /// Of the absolute form (RFC 9112 3.2.2).
+    pub(crate) authority: Option<&'a str>,
+    /// What routes are chosen by.
+    pub(crate) path: &'a str,
+    /// Path and query, the path as it was written: perhaps nothing, in the absolute form.
+    pub(crate) rest: &'a str,
+}
+
+impl<'a> Target<'a> {
+    pub(crate) fn new(target: &'a str) -> Self {
+        let (authority, rest) = match target.strip_prefix("http://") {
+            Some(after) => {
+                let end = after.find(['/', '?']).unwrap_or(after.len());
+                (Some(&after[..end]), &after[end..])
+            }
+            None => (None, target),
+        };
+        let path = &rest[..rest.find('?').unwrap_or(rest.len())];
+        let path = if authority.is_some() && path.is_empty() {
+            "/"
+        } else {
+            path
+        };
+        Self {
+            authority,
+            path,
+            rest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_net::http1::{Decoder, Event, Limits};
+
+    use super::*;
+
+    fn with_head<T>(mut decoder: Decoder, bytes: &str, check: impl FnOnce(&Head<'_>) -> T) -> T {
+        let mut input = bytes.as_bytes();
+        match decoder.next(&mut input).unwrap() {
+            Some(Event::Head(head)) => check(&head),
+            other => panic!("no head but {other:?}"),
+        }
+    }
+
+    fn forwarded(request: &str, is_last: bool) -> String {
+        with_head(Decoder::requests(Limits::default()), request, |head| {
+            let Target {
+                authority, rest, ..
+            } = Target::new(head.target());
+            let to = Destination {
+                rest,
+                authority,
+                fallback_authority: "1.2.3.4:5",
+                is_last,
+            };
+            let mut out = Vec::new();
+            write_request(&mut out, head, &to);
+            String::from_utf8(out).unwrap()
+        })
+    }
+
+    #[test]
+    fn hop_by_hop_fields_stay_behind() {
+        let request = "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\nKeep-Alive: 1\r\nTE: trailers\r\nTrailer: T\r\nUpgrade: u\r\nProxy-Connection: p\r\nX-Kept:  2 \r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(
+            forwarded(request, false),
+            "GET /a HTTP/1.1\r\nHost: h\r\nX-Kept: 2\r\nContent-Length: 0\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn framing_and_expectation_go_on() {
+        let request = "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n";
+        assert_eq!(
+            forwarded(request, true),
+            "POST /a HTTP/1.1\r\nConnection: close\r\nHost: h\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn there_is_always_a_host() {
+        assert!(forwarded("GET /a HTTP/1.0\r\n\r\n", false).contains("\r\nHost: 1.2.3.4:5\r\n"));
+        let absolute = forwarded("GET http://there:8/a HTTP/1.1\r\nHost: here\r\n\r\n", false);
+        assert_eq!(absolute, "GET /a HTTP/1.1\r\nHost: there:8\r\n\r\n");
+    }
+
+    #[test]
+    fn targets_come_apart() {
+        let parts = |target| {
+            let Target {
+                authority,
+                path,
+                rest,
+            } = Target::new(target);
+            (authority, path, rest)
+        };
+        assert_eq!(parts("/a/b?c?d"), (None, "/a/b", "/a/b?c?d"));
+        assert_eq!(parts("http://h:1/a?b"), (Some("h:1"), "/a", "/a?b"));
+        assert_eq!(parts("http://h"), (Some("h"), "/", ""));
+        assert_eq!(parts("http://h?q"), (Some("h"), "/", "?q"));
+        assert_eq!(parts("*"), (None, "*", "*"));
+    }
+
+    fn answered(answer: &str, toward: Toward, to_head: bool) -> (String, Relay, bool) {
+        let mut decoder = Decoder::responses(Limits::default());
+        decoder.expect(to_head);
+        with_head(decoder, answer, |head| {
+            let mut out = Vec::new();
+            let (relay, until_close) = write_response(&mut out, head, toward);
+            (String::from_utf8(out).unwrap(), relay, until_close)
+        })
+    }
+
+    const NEW: Toward = Toward {
+        is_head: false,
+        is_http10: false,
+        keep_alive: true,
+    };
+    const OLD: Toward = Toward {
+        is_http10: true,
+        ..NEW
+    };
+
+    #[test]
+    fn answers_keep_their_framing_where_the_client_knows_it() {
+        let chunked =
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nA: b\r\n\r\n";
+        let (head, relay, until_close) = answered(chunked, NEW, false);
+        assert_eq!(
+            head,
+            "HTTP/1.1 200 OK\r\nA: b\r\nTransfer-Encoding: chunked\r\n\r\n"
+        );
+        assert_eq!((relay, until_close), (Relay::Chunked, false));
+        let (head, relay, until_close) = answered(chunked, OLD, false);
+        assert_eq!(head, "HTTP/1.1 200 OK\r\nA: b\r\nConnection: close\r\n\r\n");
+        assert_eq!((relay, until_close), (Relay::Plain, true));
+        let endless = answered("HTTP/1.0 200 OK\r\nA: b\r\n\r\n", NEW, false);
+        assert_eq!((endless.1, endless.2), (Relay::Chunked, false));
+        let counted = answered("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", OLD, false);
+        assert_eq!(
+            counted.0,
+            "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 7\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn answers_without_a_body_keep_the_length_they_announce() {
+        let to_head = answered("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", NEW, true);
+        assert_eq!(to_head.0, "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
+        let unmodified = answered(
+            "HTTP/1.1 304 X\r\nETag: e\r\nContent-Length: 7\r\n\r\n",
+            NEW,
+            false,
+        );
+        assert_eq!(
+            unmodified.0,
+            "HTTP/1.1 304 Not Modified\r\nETag: e\r\nContent-Length: 7\r\n\r\n"
+        );
+        let empty = answered(
+            "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n",
+            NEW,
+            false,
+        );
+        assert_eq!(empty.0, "HTTP/1.1 204 No Content\r\n\r\n");
+    }
+}

@@ -1,0 +1,77 @@
+//! The access log: a line per request to standard output, in pieces of at least half a second or
+//! half the buffer. A reader that does not read stops the worker; that is what a log costs.
+
+use std::io::Write;
+
+const BUFFER_BYTES: usize = 64 * 1024;
+const FLUSH_NS: u64 = 500_000_000;
+
+/// The log of one worker; nothing at all when it is off.
+#[derive(Debug)]
+pub(crate) struct AccessLog {
+    buffer: Option<Vec<u8>>,
+    flushed_ns: u64,
+}
+
+/// What is noted of a request until its line is written.
+#[derive(Debug, Default)]
+pub(crate) struct LogEntry {
+    request_line: Vec<u8>,
+    begun_ns: u64,
+}
+
+impl LogEntry {
+    pub(crate) fn begin(&mut self, method: &str, target: &str, now_ns: u64) {
+        self.request_line.clear();
+        self.request_line.extend_from_slice(method.as_bytes());
+        self.request_line.push(b' ');
+        self.request_line.extend_from_slice(target.as_bytes());
+        self.begun_ns = now_ns;
+    }
+}
+
+impl AccessLog {
+    pub(crate) fn new(is_on: bool) -> Self {
+        let buffer = is_on.then(|| Vec::with_capacity(BUFFER_BYTES));
+        Self {
+            buffer,
+            flushed_ns: 0,
+        }
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.buffer.is_some()
+    }
+
+    /// Writes `route status duration_us "request line"`.
+    pub(crate) fn line(&mut self, entry: &LogEntry, route: &str, status: u16, now_ns: u64) {
+        let Some(buffer) = &mut self.buffer else {
+            return;
+        };
+        let duration_us = now_ns.saturating_sub(entry.begun_ns) / 1000;
+        // Writing to a vector cannot fail.
+        let _ = write!(buffer, "{route} {status} {duration_us} \"");
+        buffer.extend_from_slice(&entry.request_line);
+        buffer.extend_from_slice(b"\"\n");
+        if buffer.len() > BUFFER_BYTES / 2 {
+            self.flush(now_ns);
+        }
+    }
+
+    /// Called once a round.
+    pub(crate) fn tick(&mut self, now_ns: u64) {
+        if self.is_on() && now_ns.saturating_sub(self.flushed_ns) > FLUSH_NS {
+            self.flush(now_ns);
+        }
+    }
+
+    pub(crate) fn flush(&mut self, now_ns: u64) {
+        self.flushed_ns = now_ns;
+        if let Some(buffer) = &mut self.buffer {
+            // A log that nobody takes is no reason to stop serving.
+            let _ = std::io::stdout().lock().write_all(buffer);
+            let _ = std::io::stdout().lock().flush();
+            buffer.clear();
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Connections to targets that wait for their next request. The one used last is used next: it is
+//! the least likely to be closed by the other side, and surplus ones grow old.
+
+use gatebench_net::ConnId;
+
+/// The idle connections of one worker, by target.
+#[derive(Debug)]
+pub(crate) struct Pools(Vec<Vec<ConnId>>);
+
+impl Pools {
+    pub(crate) fn new(targets: usize) -> Self {
+        Self(vec![Vec::new(); targets])
+    }
+
+    pub(crate) fn take(&mut self, target: usize) -> Option<ConnId> {
+        self.0[target].pop()
+    }
+
+    /// Keeps a connection; answers false when there are enough.
+    pub(crate) fn put(&mut self, target: usize, conn: ConnId, keepalive: usize) -> bool {
+        let has_room = self.0[target].len() < keepalive;
+        if has_room {
+            self.0[target].push(conn);
+        }
+        has_room
+    }
+
+    /// Takes out a connection that has been closed.
+    pub(crate) fn forget(&mut self, target: usize, conn: ConnId) {
+        self.0[target].retain(|idle| *idle != conn);
+    }
+}
