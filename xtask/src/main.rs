@@ -1,5 +1,7 @@
 //! `cargo xtask WORD`.
 
+mod bench;
+
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,8 +13,9 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
+        ["bench", ref rest @ ..] => bench::run(rest, root()),
         [] | ["help" | "--help" | "-h"] => {
-            println!("{HELP}");
+            println!("{HELP}\n\n{}", bench::HELP);
             ExitCode::SUCCESS
         }
         _ => {

@@ -1,0 +1,138 @@
+//! A server on a core of its own, ended with its guard.
+
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Binaries, SERVER_CORE};
+
+/// A running server.
+pub struct Server {
+    child: Child,
+    pub address: SocketAddr,
+    /// A folder of its own, removed with it.
+    folder: Option<PathBuf>,
+}
+
+impl Server {
+    /// `gatebench upstream ping`.
+    pub fn ping(binaries: &Binaries) -> Result<Self, String> {
+        let mut child = Command::new("taskset")
+            .args(["-c", SERVER_CORE])
+            .arg(&binaries.gatebench)
+            .args(["upstream", "ping", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("the upstream cannot be started: {error}"))?;
+        let mut line = String::new();
+        if let Some(out) = child.stdout.take() {
+            let _ = BufReader::new(out).read_line(&mut line);
+        }
+        let parsed: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
+        let address = parsed["listening"].as_str().and_then(|it| it.parse().ok());
+        match address {
+            Some(address) => Ok(Self {
+                child,
+                address,
+                folder: None,
+            }),
+            None => {
+                let _ = child.kill();
+                Err(format!(
+                    "the upstream did not say where it listens, but '{line}'"
+                ))
+            }
+        }
+    }
+
+    /// nginx with one worker that answers `ok` by itself.
+    pub fn nginx() -> Result<Self, String> {
+        let address = free_address()?;
+        let folder = std::env::temp_dir().join(format!("gatebench-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let config = folder.join("nginx.conf");
+        let at = folder.display();
+        let text = format!(
+            "daemon off; worker_processes 1; pid {at}/pid; error_log stderr;\n\
+             events {{ worker_connections 16384; }}\n\
+             http {{ access_log off; keepalive_requests 1000000000; keepalive_timeout 600s;\n\
+             client_body_temp_path {at}/body; proxy_temp_path {at}/proxy; fastcgi_temp_path {at}/fastcgi;\n\
+             uwsgi_temp_path {at}/uwsgi; scgi_temp_path {at}/scgi;\n\
+             server {{ listen {address} backlog=4096; location / {{ return 200 \"ok\"; }} }} }}\n"
+        );
+        std::fs::write(&config, text).map_err(|error| error.to_string())?;
+        let child = Command::new("taskset")
+            .args(["-c", SERVER_CORE, "nginx", "-e", "stderr", "-c"])
+            .arg(&config)
+            .spawn()
+            .map_err(|error| {
+                format!("nginx cannot be started (apt-get install nginx-light): {error}")
+            })?;
+        let server = Self {
+            child,
+            address,
+            folder: Some(folder),
+        };
+        let limit = Instant::now() + Duration::from_secs(10);
+        while TcpStream::connect(address).is_err() {
+            if Instant::now() > limit {
+                return Err("nginx does not listen after 10 s".into());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(server)
+    }
+
+    /// CPU time of the server's processes so far, microseconds.
+    pub fn cpu_us(&self) -> f64 {
+        family(self.child.id())
+            .into_iter()
+            .map(process_cpu_us)
+            .sum()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // nginx's worker ends when its master is asked to stop, not when it is killed.
+        let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
+        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
+        let _ = self.child.wait();
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+fn free_address() -> Result<SocketAddr, String> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
+    listener.local_addr().map_err(|error| error.to_string())
+}
+
+/// A process and its children (`/proc/PID/task/TID/children`, proc(5)).
+fn family(pid: u32) -> Vec<u32> {
+    let mut all = vec![pid];
+    let children =
+        std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    for child in children
+        .split_ascii_whitespace()
+        .filter_map(|word| word.parse().ok())
+    {
+        all.extend(family(child));
+    }
+    all
+}
+
+/// CPU time of all threads of a process from the scheduler's own account, microseconds.
+fn process_cpu_us(pid: u32) -> f64 {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return 0.0;
+    };
+    let of_task = |task: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_ascii_whitespace().next()?.parse::<f64>().ok()
+    };
+    tasks.flatten().filter_map(of_task).sum::<f64>() / 1e3
+}
