@@ -151,7 +151,7 @@ impl Decoder {
             Step::CollectedHead => Some(Event::Head(Head::new(
                 &self.collected,
                 &self.spans,
-                &&self.facts,
+                &self.facts,
             ))),
             Step::Body(bytes) => Some(Event::Body(bytes)),
             Step::End => Some(Event::End),

@@ -73,17 +73,21 @@ impl FieldFacts {
     }
 
     fn note_content_length(&mut self, value: &[u8]) -> Result<(), ProtocolError> {
+        if let Some(length) = decimal(value) {
+            return self.set_content_length(length);
+        }
         for element in elements(value) {
             let length = decimal(element).ok_or(ProtocolError::ContentLength)?;
-            if self
-                .content_length
-                .replace(length)
-                .is_some_and(|earlier| earlier != length)
-            {
-                return Err(ProtocolError::ContentLengthsDiffer);
-            }
+            self.set_content_length(length)?;
         }
         Ok(())
+    }
+
+    fn set_content_length(&mut self, length: u64) -> Result<(), ProtocolError> {
+        match self.content_length.replace(length) {
+            Some(earlier) if earlier != length => Err(ProtocolError::ContentLengthsDiffer),
+            _ => Ok(()),
+        }
     }
 
     fn note_transfer_encoding(&mut self, value: &[u8]) -> Result<(), ProtocolError> {
@@ -103,6 +107,11 @@ impl FieldFacts {
     }
 
     fn note_connection(&mut self, value: &[u8]) {
+        // Nearly always the one word, which then need not be searched for commas.
+        if value.eq_ignore_ascii_case(b"keep-alive") {
+            self.keep_alive = true;
+            return;
+        }
         for option in elements(value) {
             self.close |= option.eq_ignore_ascii_case(b"close");
             self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
