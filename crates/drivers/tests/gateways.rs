@@ -123,7 +123,9 @@ fn policies_act_alike_in_every_gateway() {
             "{name}"
         );
         assert_eq!(asked(&stripped("/strip.me")), "GET / HTTP/1.1", "{name}");
-        assert_eq!(status("/stripXme", &[]), 404, "{name}");
+        for beside in ["/stripXme", "/strip.mex", "/anythingx", "/", "/mock.html"] {
+            assert_eq!(status(beside, &[]), 404, "{name}: {beside}");
+        }
         assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
     }
 }
@@ -133,8 +135,15 @@ fn connections_to_the_origin_are_kept_and_shared() {
     for name in REAL {
         let work = tempfile::tempdir().unwrap();
         let (origin, accepted) = origin();
-        let gateway =
-            start_before(origin, &folder(name), &plain(), work.path(), Ports::Free).unwrap();
+        let gateway = start_before(
+            origin,
+            &folder(name),
+            &plain(),
+            work.path(),
+            Ports::Free,
+            false,
+        )
+        .unwrap();
         for _ in 0..20 {
             assert_eq!(ask(gateway.addr, "/x", &[]).status, 200);
         }
@@ -142,6 +151,53 @@ fn connections_to_the_origin_are_kept_and_shared() {
             accepted.load(Ordering::Relaxed) <= 2,
             "{name}: {accepted:?}"
         );
+    }
+}
+
+#[test]
+fn without_a_key_nobody_may_call() {
+    let mut keyless = policies();
+    keyless
+        .consumers
+        .iter_mut()
+        .for_each(|consumer| consumer.keys.clear());
+    for name in REAL {
+        let work = tempfile::tempdir().unwrap();
+        let gateway = start(&folder(name), &keyless, work.path(), Ports::Free).unwrap();
+        for headers in [
+            &[][..],
+            &[("X-Api-Key", "")],
+            &[("X-Api-Key", " ")],
+            &[("X-Api-Key", "b")],
+        ] {
+            assert_eq!(
+                ask(gateway.addr, "/anything/keyed", headers).status,
+                401,
+                "{name} {headers:?}"
+            );
+        }
+        assert_eq!(ask(gateway.addr, "/anything", &[]).status, 200, "{name}");
+    }
+}
+
+#[test]
+fn requests_are_logged_where_that_is_asked_for() {
+    for (name, log) in [("nginx", "access.log"), ("haproxy", "gateway.stdout.log")] {
+        let work = tempfile::tempdir().unwrap();
+        let gateway = start_before(
+            origin().0,
+            &folder(name),
+            &plain(),
+            work.path(),
+            Ports::Free,
+            true,
+        )
+        .unwrap();
+        assert_eq!(ask(gateway.addr, "/seen", &[]).status, 200);
+        let log = work.path().join(log);
+        eventually("a line of the log", || {
+            std::fs::read_to_string(&log).unwrap().contains("/seen")
+        });
     }
 }
 

@@ -126,7 +126,7 @@ pub fn start(
     work: &Path,
     ports: Ports,
 ) -> Result<Running, DriverError> {
-    start_before(origin().0, folder, scenario, work, ports)
+    start_before(origin().0, folder, scenario, work, ports, false)
 }
 
 /// Starts a gateway before an origin.
@@ -136,6 +136,7 @@ pub fn start_before(
     scenario: &Scenario,
     work: &Path,
     ports: Ports,
+    access_log: bool,
 ) -> Result<Running, DriverError> {
     let launcher = launcher();
     let binary = folder.find_binary(&launcher)?;
@@ -147,7 +148,7 @@ pub fn start_before(
         cores: &[0],
         targets: &[origin],
         keepalive: UPSTREAM_KEEPALIVE,
-        access_log: false,
+        access_log,
         ports,
         launcher: &launcher,
     }
