@@ -1,0 +1,174 @@
+//! Axes: from values to pixels, and where the ticks stand.
+
+/// A map from values to pixels, linear or logarithmic.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
+    logarithmic: bool,
+    domain: (f64, f64),
+    pixels: (f64, f64),
+}
+
+impl Axis {
+    /// A linear axis from zero to a round number at or above `max`.
+    pub fn from_zero(max: f64, pixels: (f64, f64)) -> Self {
+        let step = round_step(max, 4.0);
+        let top = (max / step).ceil() * step;
+        Self::linear((0.0, top.max(step)), pixels)
+    }
+
+    /// A linear axis over exactly this domain.
+    pub fn linear(domain: (f64, f64), pixels: (f64, f64)) -> Self {
+        Self {
+            logarithmic: false,
+            domain,
+            pixels,
+        }
+    }
+
+    /// A logarithmic axis that covers the values, out to the next of 1, 2, 5 on both sides.
+    /// Values that are not positive are left out.
+    pub fn covering_log(values: impl IntoIterator<Item = f64>, pixels: (f64, f64)) -> Self {
+        let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
+        let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        let (low, high) = if high > 0.0 { (low, high) } else { (1.0, 10.0) };
+        let (low, mut top) = (step_down(low), step_up(high));
+        if top <= low {
+            top = low * 10.0;
+        }
+        Self {
+            logarithmic: true,
+            domain: (low, top),
+            pixels,
+        }
+    }
+
+    /// The pixel of a value; values outside the domain are held at its ends.
+    pub fn at(&self, value: f64) -> f64 {
+        let (low, high) = (self.project(self.domain.0), self.project(self.domain.1));
+        let span = high - low;
+        let share = if span == 0.0 {
+            0.0
+        } else {
+            (self.project(value) - low) / span
+        };
+        self.pixels.0 + share.clamp(0.0, 1.0) * (self.pixels.1 - self.pixels.0)
+    }
+
+    /// The values where ticks stand: round steps, or 1-2-5 per decade (decades alone where there
+    /// would be more than eight).
+    pub fn ticks(&self) -> Vec<f64> {
+        if self.logarithmic {
+            return self.log_ticks();
+        }
+        let (low, high) = self.domain;
+        let step = round_step(high - low, 4.0);
+        let first = (low / step).ceil() as i64;
+        let last = (high / step + 1e-9).floor() as i64;
+        (first..=last).map(|index| index as f64 * step).collect()
+    }
+
+    /// Both ends of the domain.
+    pub fn domain(&self) -> (f64, f64) {
+        self.domain
+    }
+
+    fn log_ticks(&self) -> Vec<f64> {
+        let (low, high) = self.domain;
+        let decades = low.log10().floor() as i32..=high.log10().ceil() as i32;
+        let within = |value: &f64| *value >= low * 0.999 && *value <= high * 1.001;
+        let steps: &[f64] = &[1.0, 2.0, 5.0];
+        let mut ticks: Vec<f64> = decades
+            .flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)))
+            .filter(within)
+            .collect();
+        if ticks.len() > 8 {
+            ticks.retain(|tick| (tick.log10() - tick.log10().round()).abs() < 1e-9);
+        }
+        ticks
+    }
+
+    fn project(&self, value: f64) -> f64 {
+        if self.logarithmic {
+            value.max(f64::MIN_POSITIVE).log10()
+        } else {
+            value
+        }
+    }
+}
+
+/// Where a percentile stands on the axis of nines: `log10(1 / (1 - p))`, so that 90, 99 and
+/// 99.9 % are one step apart. `share` is in 0 … 1; from 1 on it is infinite.
+pub fn nines(share: f64) -> f64 {
+    -(1.0 - share).log10()
+}
+
+/// A step of 1, 2 or 5 times a power of ten that divides `span` into about `count` parts.
+fn round_step(span: f64, count: f64) -> f64 {
+    if !(span.is_finite() && span > 0.0) {
+        return 1.0;
+    }
+    let rough = span / count;
+    let decade = 10f64.powi(rough.log10().floor() as i32);
+    let factor = match rough / decade {
+        share if share < 1.5 => 1.0,
+        share if share < 3.5 => 2.0,
+        share if share < 7.5 => 5.0,
+        _ => 10.0,
+    };
+    factor * decade
+}
+
+fn step_down(value: f64) -> f64 {
+    let decade = 10f64.powi(value.log10().floor() as i32);
+    let factor = [5.0, 2.0, 1.0].into_iter().find(|f| f * decade <= value);
+    factor.unwrap_or(1.0) * decade
+}
+
+fn step_up(value: f64) -> f64 {
+    let decade = 10f64.powi(value.log10().floor() as i32);
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * decade >= value);
+    factor.unwrap_or(10.0) * decade
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_of_a_linear_axis_are_round() {
+        let axis = Axis::from_zero(41_200.0, (0.0, 100.0));
+        assert_eq!(axis.ticks(), [0.0, 10e3, 20e3, 30e3, 40e3, 50e3]);
+        assert_eq!(axis.at(25e3), 50.0);
+        assert_eq!(axis.at(1e9), 100.0);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_ends_on_round_values() {
+        let axis = Axis::covering_log([31.0, 640.0, 0.0, f64::NAN], (100.0, 0.0));
+        assert_eq!(axis.domain(), (20.0, 1000.0));
+        assert_eq!(axis.ticks(), [20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
+        assert_eq!(axis.at(20.0), 100.0);
+        assert_eq!(axis.at(1000.0), 0.0);
+    }
+
+    #[test]
+    fn wide_logarithmic_axes_show_decades_only() {
+        let axis = Axis::covering_log([1.0, 1e6], (0.0, 1.0));
+        assert_eq!(axis.ticks().len(), 7);
+    }
+
+    #[test]
+    fn nothing_to_show_is_still_an_axis() {
+        assert_eq!(Axis::from_zero(0.0, (0.0, 1.0)).domain(), (0.0, 1.0));
+        assert_eq!(Axis::covering_log([], (0.0, 1.0)).domain(), (1.0, 10.0));
+        assert!(Axis::covering_log([10.0], (0.0, 1.0)).at(10.0).is_finite());
+    }
+
+    #[test]
+    fn nines_are_one_step_apart() {
+        assert!((nines(0.9) - 1.0).abs() < 1e-9);
+        assert!((nines(0.999) - 3.0).abs() < 1e-9);
+    }
+}

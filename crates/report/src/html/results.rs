@@ -1,0 +1,155 @@
+//! A scenario on the page: its table and its plots.
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{ScenarioFindings, Sentence, Validity};
+use serde::Serialize;
+
+use super::figures::{DotFigure, Percentiles, TimelineRow};
+use super::figures::{dot_figures, percentiles, timelines};
+use super::view::{Pair, SentenceView, pair, sentence};
+use crate::palette::Palette;
+use crate::problems::word;
+use crate::table::{Cell, Row, Table};
+
+/// One scenario.
+#[derive(Serialize)]
+pub struct ScenarioView {
+    anchor: String,
+    name: String,
+    title: String,
+    loads: Vec<Pair>,
+    /// What the findings at the head of the page leave out.
+    sentences: Vec<SentenceView>,
+    table: TableView,
+    dots: Vec<DotFigure>,
+    percentiles: Vec<Percentiles>,
+    timelines: Vec<TimelineRow>,
+}
+
+#[derive(Serialize)]
+struct TableView {
+    groups: Vec<GroupView>,
+    rows: Vec<RowView>,
+    columns: usize,
+    has_limits: bool,
+}
+
+#[derive(Serialize)]
+struct GroupView {
+    phase: String,
+    label: String,
+    columns: Vec<ColumnView>,
+}
+
+#[derive(Serialize)]
+struct ColumnView {
+    head: String,
+    unit: &'static str,
+}
+
+#[derive(Serialize)]
+struct RowView {
+    variant: String,
+    class: String,
+    /// Shown where the row is not valid.
+    validity: Option<&'static str>,
+    absence: Option<String>,
+    /// The cells of each phase.
+    groups: Vec<Vec<CellView>>,
+}
+
+#[derive(Serialize)]
+struct CellView {
+    mark: String,
+    range: String,
+    class: &'static str,
+}
+
+impl ScenarioView {
+    /// Lays out the scenario that stands at `index`.
+    pub fn of(
+        index: usize,
+        scenario: &ScenarioFindings,
+        findings: &Findings,
+        palette: &Palette,
+    ) -> Self {
+        let anchor = format!("s{index}");
+        let told = |sentence: &&Sentence| !findings.headlines.contains(sentence);
+        Self {
+            name: scenario.name.clone(),
+            title: scenario.title.clone(),
+            loads: scenario
+                .phases
+                .iter()
+                .map(|phase| pair(phase.name.as_str(), phase.label.as_str()))
+                .collect(),
+            sentences: scenario
+                .sentences
+                .iter()
+                .filter(told)
+                .map(sentence)
+                .collect(),
+            table: table_view(&Table::of(scenario), palette),
+            dots: dot_figures(&anchor, scenario, palette),
+            percentiles: percentiles(&anchor, scenario, palette),
+            timelines: timelines(&anchor, scenario, &findings.trials, palette),
+            anchor,
+        }
+    }
+}
+
+fn table_view(table: &Table, palette: &Palette) -> TableView {
+    let groups: Vec<GroupView> = table
+        .groups
+        .iter()
+        .map(|group| GroupView {
+            phase: group.phase.clone(),
+            label: group.label.clone(),
+            columns: group
+                .columns
+                .iter()
+                .map(|column| ColumnView {
+                    head: column.head.join(" ").trim().into(),
+                    unit: column.scale.unit,
+                })
+                .collect(),
+        })
+        .collect();
+    TableView {
+        columns: groups.iter().map(|group| group.columns.len()).sum(),
+        groups,
+        rows: table
+            .rows
+            .iter()
+            .map(|row| row_view(row, palette))
+            .collect(),
+        has_limits: table.has_limits(),
+    }
+}
+
+fn row_view(row: &Row, palette: &Palette) -> RowView {
+    let not_valid = row.validity.filter(|validity| *validity != Validity::Valid);
+    RowView {
+        variant: row.variant.clone(),
+        class: palette.class(&row.variant),
+        validity: not_valid.map(word),
+        absence: row.absence.clone(),
+        groups: row
+            .cells
+            .iter()
+            .map(|cells| cells.iter().map(cell_view).collect())
+            .collect(),
+    }
+}
+
+fn cell_view(cell: &Cell) -> CellView {
+    CellView {
+        mark: cell.mark(),
+        range: cell.range().into(),
+        class: match cell {
+            Cell::Empty => "absent",
+            Cell::Invalid => "invalid",
+            Cell::Value { .. } => "median",
+        },
+    }
+}

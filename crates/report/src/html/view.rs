@@ -1,0 +1,167 @@
+//! What the page's template is given: words and drawings, nothing left to format.
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{RunFacts, Sentence, Status, Tone};
+use serde::Serialize;
+
+use super::evidence::Evidence;
+use super::results::ScenarioView;
+use crate::palette::Palette;
+use crate::problems::{problems, word};
+use crate::{facts, number};
+
+/// The whole page.
+#[derive(Serialize)]
+pub struct Page {
+    title: String,
+    suite: String,
+    gatebench: String,
+    /// Shown beside the title where the run is not finished.
+    status: Option<&'static str>,
+    facts: Vec<Pair>,
+    headline: Option<SentenceView>,
+    sentences: Vec<SentenceView>,
+    notes: Vec<String>,
+    failures: Vec<FailureView>,
+    problems: Vec<ProblemView>,
+    scenarios: Vec<ScenarioView>,
+    evidence: Evidence,
+}
+
+/// A name and a value.
+#[derive(Serialize)]
+pub struct Pair {
+    /// The name.
+    pub name: String,
+    /// The value.
+    pub value: String,
+}
+
+/// A sentence.
+#[derive(Serialize)]
+pub struct SentenceView {
+    text: String,
+    tone: &'static str,
+}
+
+#[derive(Serialize)]
+struct FailureView {
+    place: String,
+    culprit: String,
+    reason: String,
+    remedy: String,
+}
+
+#[derive(Serialize)]
+struct ProblemView {
+    validity: &'static str,
+    sightings: Vec<SightingView>,
+    remedy: String,
+}
+
+#[derive(Serialize)]
+struct SightingView {
+    class: String,
+    variant: String,
+    scenario: String,
+    message: String,
+}
+
+impl Page {
+    /// Lays out the findings.
+    pub fn of(findings: &Findings) -> Self {
+        let palette = Palette::of(findings);
+        let run = &findings.run;
+        let mut sentences = findings.headlines.iter().map(sentence);
+        let scenario = |(index, of)| ScenarioView::of(index, of, findings, &palette);
+        Self {
+            title: run.title.clone(),
+            suite: run.suite.clone(),
+            gatebench: run.gatebench.clone(),
+            status: (run.status != Status::Finished).then(|| facts::status(run.status)),
+            facts: run_facts(run),
+            headline: sentences.next(),
+            sentences: sentences.collect(),
+            notes: findings.notes.clone(),
+            failures: failures(findings),
+            problems: problem_views(findings, &palette),
+            scenarios: findings
+                .scenarios
+                .iter()
+                .enumerate()
+                .map(scenario)
+                .collect(),
+            evidence: Evidence::of(findings, &palette),
+        }
+    }
+}
+
+/// A pair of strings.
+pub fn pair(name: impl Into<String>, value: impl Into<String>) -> Pair {
+    Pair {
+        name: name.into(),
+        value: value.into(),
+    }
+}
+
+/// A sentence with the class of its tone.
+pub fn sentence(sentence: &Sentence) -> SentenceView {
+    SentenceView {
+        text: sentence.text.clone(),
+        tone: match sentence.tone {
+            Tone::Plain => "plain",
+            Tone::Caution => "caution",
+            Tone::Alarm => "alarm",
+        },
+    }
+}
+
+fn run_facts(run: &RunFacts) -> Vec<Pair> {
+    vec![
+        pair("Started", number::instant(&run.created)),
+        pair("Replication", facts::blocks(run)),
+        pair("Trials", facts::trials(run)),
+        pair("Seed", run.seed.to_string()),
+        pair("Engine", run.engine_backend.as_str()),
+        pair("Cores", facts::placement(&run.placement)),
+    ]
+}
+
+fn failures(findings: &Findings) -> Vec<FailureView> {
+    let view = |failure: &gatebench_analysis::findings::Failure| {
+        let mut place = format!(
+            "{} in {}, block {}",
+            failure.variant, failure.scenario, failure.block
+        );
+        if let Some(phase) = &failure.phase {
+            place.push_str(&format!(", phase {phase}"));
+        }
+        FailureView {
+            place,
+            culprit: failure.culprit.clone(),
+            reason: failure.reason.clone(),
+            remedy: failure.remedy.clone(),
+        }
+    };
+    findings.failures.iter().map(view).collect()
+}
+
+fn problem_views(findings: &Findings, palette: &Palette) -> Vec<ProblemView> {
+    problems(findings)
+        .into_iter()
+        .map(|problem| ProblemView {
+            validity: word(problem.validity),
+            sightings: problem
+                .sightings
+                .iter()
+                .map(|sighting| SightingView {
+                    class: palette.class(sighting.variant),
+                    variant: sighting.variant.into(),
+                    scenario: sighting.scenario.into(),
+                    message: sighting.message.into(),
+                })
+                .collect(),
+            remedy: problem.remedy.into(),
+        })
+        .collect()
+}

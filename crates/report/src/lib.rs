@@ -1,0 +1,20 @@
+//! Findings as a terminal, Markdown, CSV, JSON or HTML report. Each is a pure function of the
+//! findings, so that a report can be rebuilt byte for byte; nothing is computed here but where
+//! things stand on the page.
+
+mod axis;
+pub mod csv;
+mod facts;
+pub mod html;
+pub mod json;
+pub mod markdown;
+mod number;
+mod palette;
+mod plots;
+mod problems;
+mod svg;
+mod table;
+pub mod terminal;
+mod text;
+
+pub use terminal::TerminalOptions;

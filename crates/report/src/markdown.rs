@@ -1,0 +1,179 @@
+//! The report in Markdown, for a pull request: findings, one table per scenario, what limits them.
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{Failure, ScenarioFindings};
+
+use crate::problems::{Problem, problems, word};
+use crate::table::{Cell, Column, Group, Row, Table};
+use crate::{facts, text};
+
+/// Writes the report.
+pub fn render(findings: &Findings) -> String {
+    let mut out = String::new();
+    let run = &findings.run;
+    out.push_str(&format!("## {}\n\n", escape(&run.title)));
+    out.push_str(&list(findings.headlines.iter().map(|s| s.text.as_str())));
+    for scenario in &findings.scenarios {
+        out.push_str(&scenario_section(scenario));
+    }
+    out.push_str(&failures(&findings.failures));
+    out.push_str(&validity(&problems(findings)));
+    if !findings.notes.is_empty() {
+        out.push_str("### Notes\n\n");
+        out.push_str(&list(findings.notes.iter().map(String::as_str)));
+    }
+    out.push_str(&format!(
+        "<sub>gatebench {} · {} · {} · {} · seed {} · {} · {}</sub>\n",
+        escape(&run.gatebench),
+        run.created,
+        facts::blocks(run),
+        facts::trials(run),
+        run.seed,
+        escape(&run.engine_backend),
+        facts::placement(&run.placement),
+    ));
+    out
+}
+
+fn scenario_section(scenario: &ScenarioFindings) -> String {
+    let table = Table::of(scenario);
+    let mut out = format!(
+        "### {}\n\n{}\n\n",
+        escape(&scenario.name),
+        escape(&scenario.title)
+    );
+    let loads: Vec<String> = scenario
+        .phases
+        .iter()
+        .map(|phase| format!("**{}**: {}", escape(&phase.name), escape(&phase.label)))
+        .collect();
+    out.push_str(&format!(
+        "{}. Median and range of the blocks.\n\n",
+        loads.join("; ")
+    ));
+    out.push_str(&head(&table));
+    for row in &table.rows {
+        out.push_str(&table_row(row, &table));
+    }
+    if table.has_limits() {
+        out.push_str("\n\\* limited: see *Validity*.\n");
+    }
+    out.push('\n');
+    out
+}
+
+fn head(table: &Table) -> String {
+    let cell = |group: &Group, column: &Column| {
+        let name = [column.head[0], column.head[1]].join(" ");
+        format!(
+            " {} ({}), {} |",
+            name.trim(),
+            escape(&group.phase),
+            column.scale.unit
+        )
+    };
+    let mut names = String::from("| variant |");
+    let mut rule = String::from("|:--|");
+    for group in &table.groups {
+        for column in &group.columns {
+            names.push_str(&cell(group, column));
+            rule.push_str("--:|");
+        }
+    }
+    format!("{names}\n{rule}\n")
+}
+
+fn table_row(row: &Row, table: &Table) -> String {
+    let mut line = format!("| **{}** |", escape(&row.variant));
+    if let Some(absence) = &row.absence {
+        let rest = table
+            .groups
+            .iter()
+            .map(|group| group.columns.len())
+            .sum::<usize>();
+        line.push_str(&format!(" *{}* |", escape(absence)));
+        line.push_str(&" |".repeat(rest.saturating_sub(1)));
+        return line + "\n";
+    }
+    for cell in row.cells.iter().flatten() {
+        line.push_str(&format!(" {} |", cell_text(cell)));
+    }
+    line + "\n"
+}
+
+fn cell_text(cell: &Cell) -> String {
+    let mark = cell.mark().replace('*', "\\*");
+    match cell.range() {
+        "" => mark,
+        range => format!("{mark} ({range})"),
+    }
+}
+
+fn failures(failures: &[Failure]) -> String {
+    if failures.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("### Failures\n\n");
+    for failure in failures {
+        out.push_str(&format!(
+            "- **{}**, {}, block {}: {}: {} *{}*\n",
+            escape(&failure.variant),
+            escape(&failure.scenario),
+            failure.block,
+            escape(&failure.culprit),
+            escape(&failure.reason),
+            escape(&failure.remedy),
+        ));
+    }
+    out + "\n"
+}
+
+fn validity(problems: &[Problem<'_>]) -> String {
+    if problems.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("### Validity\n\n");
+    for problem in problems {
+        out.push_str(&format!(
+            "- **{}**: {}\n",
+            word(problem.validity),
+            escape(problem.remedy)
+        ));
+        for sighting in &problem.sightings {
+            let place = format!(
+                "{}, {}",
+                escape(sighting.variant),
+                escape(sighting.scenario)
+            );
+            out.push_str(&format!("  - {place}: {}\n", escape(sighting.message)));
+        }
+    }
+    out + "\n"
+}
+
+fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
+    let lines: String = items.map(|item| format!("- {}\n", escape(item))).collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        lines + "\n"
+    }
+}
+
+/// Text that stands for itself in Markdown and in a cell of a table.
+fn escape(plain: &str) -> String {
+    let mut out = String::new();
+    for character in text::clean(plain).chars() {
+        match character {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => {
+                out.push('\\');
+                out.push(character);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,206 @@
+//! Numbers as people read them: three figures, and one unit for everything in a column or on an
+//! axis, so that its values can be compared by eye.
+
+use gatebench_analysis::findings::{Timestamp, Unit};
+use gatebench_analysis::words::grouped;
+
+/// How the values of a column are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// A value is divided by this before it is written.
+    pub divisor: f64,
+    /// Follows the number directly: the `k` of `41.2k`.
+    pub letter: &'static str,
+    /// The unit, for the head of the column; empty for a plain count.
+    pub unit: &'static str,
+    /// The scale is for values from here on.
+    from: f64,
+}
+
+const TIMES: &[Scale] = &[
+    scale(1.0, 0.0, "", "ns"),
+    scale(1e3, 1e3, "", "µs"),
+    scale(1e6, 1e6, "", "ms"),
+    scale(1e9, 1e9, "", "s"),
+];
+const CPU_TIMES: &[Scale] = &[scale(1e3, 0.0, "", "µs")];
+const RATES: &[Scale] = &[
+    scale(1.0, 0.0, "", "/s"),
+    scale(1e3, 1e4, "k", "/s"),
+    scale(1e6, 1e6, "M", "/s"),
+];
+const SIZES: &[Scale] = &[
+    scale(1.0, 0.0, "", "B"),
+    scale(1_024.0, 1_024.0, "", "KiB"),
+    scale(1_048_576.0, 1_048_576.0, "", "MiB"),
+    scale(1_073_741_824.0, 1_073_741_824.0, "", "GiB"),
+];
+const CORES: &[Scale] = &[scale(1.0, 0.0, "", "cores")];
+const RATIOS: &[Scale] = &[scale(1.0, 0.0, "×", "")];
+const COUNTS: &[Scale] = &[scale(1.0, 0.0, "", "")];
+
+const fn scale(divisor: f64, from: f64, letter: &'static str, unit: &'static str) -> Scale {
+    Scale {
+        divisor,
+        letter,
+        unit,
+        from,
+    }
+}
+
+fn ladder(unit: Unit) -> &'static [Scale] {
+    match unit {
+        Unit::Nanoseconds => TIMES,
+        Unit::CpuNanosecondsPerRequest => CPU_TIMES,
+        Unit::RequestsPerSecond => RATES,
+        Unit::Bytes => SIZES,
+        Unit::Cores => CORES,
+        Unit::Ratio => RATIOS,
+        Unit::Count => COUNTS,
+    }
+}
+
+impl Scale {
+    /// The scale in which one value reads best.
+    pub fn of(value: f64, unit: Unit) -> Self {
+        let steps = ladder(unit);
+        // 999.6 µs is written 1.00 ms, not 1,000 µs: the scale is chosen after rounding.
+        let size = round_to_three(value).abs();
+        let fits = |step: &&Self| size >= step.from;
+        *steps.iter().rev().find(fits).unwrap_or(&steps[0])
+    }
+
+    /// One scale for many values: the largest one's, stepped down until the smallest that is not
+    /// zero is at least a tenth.
+    pub fn of_all(values: impl IntoIterator<Item = f64>, unit: Unit) -> Self {
+        let sizes: Vec<f64> = values
+            .into_iter()
+            .map(f64::abs)
+            .filter(|size| size.is_finite() && *size > 0.0)
+            .collect();
+        let largest = sizes.iter().copied().fold(0.0, f64::max);
+        let smallest = sizes.iter().copied().fold(largest, f64::min);
+        let limit = Self::of(largest, unit).divisor;
+        let steps = ladder(unit);
+        let keeps_figures = |step: &&Self| step.divisor <= limit && smallest / step.divisor >= 0.1;
+        *steps.iter().rev().find(keeps_figures).unwrap_or(&steps[0])
+    }
+
+    /// The number without its unit: `41.2k`, `0.950`.
+    pub fn number(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "–".into();
+        }
+        format!("{}{}", three_figures(value / self.divisor), self.letter)
+    }
+
+    /// The number with its unit: `41.2k/s`, `0.950 ms`.
+    pub fn full(self, value: f64) -> String {
+        self.with_unit(self.number(value))
+    }
+
+    /// A round value, as ticks have it, without the zeros that three figures would add: `50k/s`.
+    pub fn tick(self, value: f64) -> String {
+        if value == 0.0 {
+            return "0".into();
+        }
+        let number = format!("{}", round_to_three(value / self.divisor));
+        let number = if value / self.divisor >= 1e4 {
+            grouped(value / self.divisor)
+        } else {
+            number
+        };
+        self.with_unit(format!("{number}{}", self.letter))
+    }
+
+    fn with_unit(self, number: String) -> String {
+        match self.unit {
+            "" => number,
+            unit if unit.starts_with('/') => format!("{number}{unit}"),
+            unit => format!("{number} {unit}"),
+        }
+    }
+}
+
+/// The value in its own best scale.
+pub fn quantity(value: f64, unit: Unit) -> String {
+    Scale::of(value, unit).full(value)
+}
+
+/// A duration with unit, as [`quantity`].
+pub fn duration(nanoseconds: u64) -> String {
+    quantity(nanoseconds as f64, Unit::Nanoseconds)
+}
+
+/// A moment in UTC to the second: `2026-11-21 10:07:42 UTC`.
+pub fn instant(moment: &Timestamp) -> String {
+    // RFC 3339 as jiff writes it: date, T, time, perhaps a fraction, Z.
+    let text = moment.to_string();
+    let seconds = text.split(['.', 'Z']).next().unwrap_or(&text);
+    format!("{} UTC", seconds.replace('T', " "))
+}
+
+/// Three significant digits, never fewer than the whole part has.
+fn three_figures(value: f64) -> String {
+    let decimals = match round_to_three(value).abs() {
+        size if size >= 100.0 || size == 0.0 => return grouped(value),
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+fn round_to_three(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let places = 2 - value.abs().log10().floor() as i32;
+    // Dividing by a power of ten is exact more often than multiplying by its inverse.
+    if places >= 0 {
+        let power = 10_f64.powi(places);
+        (value * power).round() / power
+    } else {
+        let power = 10_f64.powi(-places);
+        (value / power).round() * power
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_figures_everywhere() {
+        assert_eq!(quantity(41_234.0, Unit::RequestsPerSecond), "41.2k/s");
+        assert_eq!(quantity(5_000.0, Unit::RequestsPerSecond), "5,000/s");
+        assert_eq!(quantity(24_100.0, Unit::Nanoseconds), "24.1 µs");
+        assert_eq!(quantity(999_960.0, Unit::Nanoseconds), "1.00 ms");
+        assert_eq!(
+            quantity(19_840.0, Unit::CpuNanosecondsPerRequest),
+            "19.8 µs"
+        );
+        assert_eq!(quantity(3_565_158.0, Unit::Bytes), "3.40 MiB");
+        assert_eq!(quantity(0.412, Unit::Ratio), "0.412×");
+        assert_eq!(quantity(0.0, Unit::Count), "0");
+        assert_eq!(quantity(f64::NAN, Unit::Cores), "– cores");
+    }
+
+    #[test]
+    fn a_column_has_one_scale() {
+        let scale = Scale::of_all([950_000.0, 2_400_000.0], Unit::Nanoseconds);
+        assert_eq!(scale.full(950_000.0), "0.950 ms");
+        let scale = Scale::of_all([48_000.0, 2_400_000.0], Unit::Nanoseconds);
+        assert_eq!(scale.number(48_000.0), "48.0");
+        assert_eq!(scale.full(2_400_000.0), "2,400 µs");
+        assert_eq!(Scale::of_all([], Unit::Nanoseconds).unit, "ns");
+    }
+
+    #[test]
+    fn ticks_carry_no_needless_zeros() {
+        let scale = Scale::of(50_000.0, Unit::RequestsPerSecond);
+        assert_eq!(scale.tick(50_000.0), "50k/s");
+        assert_eq!(scale.tick(0.0), "0");
+        assert_eq!(Scale::of(0.3, Unit::Cores).tick(0.1 + 0.2), "0.3 cores");
+    }
+}

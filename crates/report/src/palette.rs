@@ -1,0 +1,38 @@
+//! One colour per variant, the same everywhere in a report. The colours themselves are custom
+//! properties of the page's style sheet, chosen to stay apart for colour-blind readers and to keep
+//! the contrast of text on both backgrounds.
+
+use gatebench_analysis::Findings;
+
+/// Gateways beyond this many share colours; their names always stand beside them.
+const COLOURS: usize = 7;
+
+/// The class of each variant.
+#[derive(Clone, Debug)]
+pub struct Palette {
+    variants: Vec<String>,
+}
+
+impl Palette {
+    /// Gives out colours in the order in which the variants are reported; the floor is grey.
+    pub fn of(findings: &Findings) -> Self {
+        let mut variants: Vec<String> = Vec::new();
+        for row in findings.scenarios.iter().flat_map(|s| &s.rows) {
+            if row.variant != FLOOR && !variants.contains(&row.variant) {
+                variants.push(row.variant.clone());
+            }
+        }
+        Self { variants }
+    }
+
+    /// The class that sets the variant's colour.
+    pub fn class(&self, variant: &str) -> String {
+        match self.variants.iter().position(|known| known == variant) {
+            Some(index) => format!("v{}", index % COLOURS + 1),
+            None => "v0".into(),
+        }
+    }
+}
+
+/// The label of the direct path from engine to upstream.
+pub const FLOOR: &str = "floor";

@@ -1,0 +1,231 @@
+//! The table of results, laid out once for the terminal, Markdown and HTML: which columns there
+//! are, in which unit, and what stands in each cell.
+
+use gatebench_analysis::findings::{
+    Metric, MetricFindings, PhaseKind, PhaseLine, RowStatus, ScenarioFindings, Validity, VariantRow,
+};
+
+use crate::number::Scale;
+
+/// The results of one scenario.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Columns that belong to one phase, from left to right.
+    pub groups: Vec<Group>,
+    /// One row per variant.
+    pub rows: Vec<Row>,
+}
+
+/// The columns of one phase.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Name of the phase.
+    pub phase: String,
+    /// The load in words.
+    pub label: String,
+    /// The columns, never none.
+    pub columns: Vec<Column>,
+}
+
+/// A metric in a phase.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Head: what it is, and where needed which of several.
+    pub head: [&'static str; 2],
+    /// How its values are written.
+    pub scale: Scale,
+    metric: Metric,
+}
+
+/// A variant.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Label.
+    pub variant: String,
+    /// Validity of its trials.
+    pub validity: Option<Validity>,
+    /// Stands in place of the cells where nothing was measured.
+    pub absence: Option<String>,
+    /// The cells of each group, as many as it has columns.
+    pub cells: Vec<Vec<Cell>>,
+}
+
+/// What stands in a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// Nothing of the kind exists for the variant, as gateway CPU for the floor.
+    Empty,
+    /// It was measured in no block that may be used.
+    Invalid,
+    /// Median and range of the blocks.
+    Value {
+        /// The median.
+        median: String,
+        /// The range, `39.8–41.6k`; empty where there is but one block.
+        range: String,
+        /// Whether the limit that the row's reasons name applies.
+        limited: bool,
+    },
+}
+
+impl Cell {
+    /// The median, or what stands for it; a limited one is marked with an asterisk.
+    pub fn mark(&self) -> String {
+        match self {
+            Self::Empty => "–".into(),
+            Self::Invalid => "invalid".into(),
+            Self::Value {
+                median, limited, ..
+            } => format!("{median}{}", if *limited { "*" } else { "" }),
+        }
+    }
+
+    /// The range of the blocks; empty where there is none.
+    pub fn range(&self) -> &str {
+        match self {
+            Self::Value { range, .. } => range,
+            Self::Empty | Self::Invalid => "",
+        }
+    }
+}
+
+impl Column {
+    /// The second line of the head: which of several, and the unit.
+    pub fn subhead(&self) -> String {
+        [self.head[1], self.scale.unit].join(" ").trim().into()
+    }
+}
+
+impl Table {
+    /// Lays out the results of a scenario. Columns in which no variant has a value are left out.
+    pub fn of(scenario: &ScenarioFindings) -> Self {
+        let has_open = scenario.phases.iter().any(is_open);
+        let groups: Vec<Group> = scenario
+            .phases
+            .iter()
+            .filter_map(|phase| group(scenario, phase, has_open))
+            .collect();
+        let row = |row: &VariantRow| Row {
+            variant: row.variant.clone(),
+            validity: row.validity,
+            absence: absence(&row.status),
+            cells: groups.iter().map(|group| cells(row, group)).collect(),
+        };
+        let rows = scenario.rows.iter().map(row).collect();
+        Self { groups, rows }
+    }
+
+    /// Whether any cell is limited, so that the mark needs an explanation.
+    pub fn has_limits(&self) -> bool {
+        let limited = |cell: &Cell| matches!(cell, Cell::Value { limited: true, .. });
+        self.rows
+            .iter()
+            .any(|row| row.cells.iter().flatten().any(limited))
+    }
+}
+
+/// A metric of a variant in a named phase.
+pub fn metric_in<'a>(
+    row: &'a VariantRow,
+    phase: &str,
+    metric: Metric,
+) -> Option<&'a MetricFindings> {
+    row.metrics
+        .iter()
+        .find(|found| found.metric == metric && found.phase == phase)
+}
+
+fn is_open(phase: &PhaseLine) -> bool {
+    phase.kind == PhaseKind::Open
+}
+
+/// What a phase is there to show. Latency of a closed load follows from its throughput, so it is
+/// shown only where no open load measured it.
+fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str; 2])] {
+    const THROUGHPUT: (Metric, [&str; 2]) = (Metric::Throughput, ["throughput", ""]);
+    const CPU: (Metric, [&str; 2]) = (Metric::GatewayCpuPerRequest, ["CPU/request", ""]);
+    const P50: (Metric, [&str; 2]) = (Metric::ResponseP50, ["response", "p50"]);
+    const P99: (Metric, [&str; 2]) = (Metric::ResponseP99, ["response", "p99"]);
+    const ADDED_P50: (Metric, [&str; 2]) = (Metric::AddedP50, ["added", "p50"]);
+    const ADDED_P99: (Metric, [&str; 2]) = (Metric::AddedP99, ["added", "p99"]);
+    match (kind, has_open) {
+        (PhaseKind::Closed, true) => &[THROUGHPUT, CPU],
+        (PhaseKind::Closed, false) => &[THROUGHPUT, CPU, P50, P99],
+        (PhaseKind::Open, _) => &[CPU, P50, P99, ADDED_P50, ADDED_P99],
+    }
+}
+
+fn group(scenario: &ScenarioFindings, phase: &PhaseLine, has_open: bool) -> Option<Group> {
+    let columns: Vec<Column> = metrics(phase.kind, has_open)
+        .iter()
+        .filter_map(|(metric, head)| column(scenario, phase, *metric, *head))
+        .collect();
+    (!columns.is_empty()).then(|| Group {
+        phase: phase.name.clone(),
+        label: phase.label.clone(),
+        columns,
+    })
+}
+
+fn column(
+    scenario: &ScenarioFindings,
+    phase: &PhaseLine,
+    metric: Metric,
+    head: [&'static str; 2],
+) -> Option<Column> {
+    let found: Vec<&MetricFindings> = scenario
+        .rows
+        .iter()
+        .filter_map(|row| metric_in(row, &phase.name, metric))
+        .collect();
+    let unit = found.first()?.unit;
+    let values = found
+        .iter()
+        .filter_map(|found| found.estimate.as_ref())
+        .map(|estimate| estimate.median);
+    Some(Column {
+        head,
+        scale: Scale::of_all(values, unit),
+        metric,
+    })
+}
+
+fn cells(row: &VariantRow, group: &Group) -> Vec<Cell> {
+    group
+        .columns
+        .iter()
+        .map(|column| cell(metric_in(row, &group.phase, column.metric), column.scale))
+        .collect()
+}
+
+fn cell(found: Option<&MetricFindings>, scale: Scale) -> Cell {
+    let Some(found) = found else {
+        return Cell::Empty;
+    };
+    let Some(estimate) = &found.estimate else {
+        return Cell::Invalid;
+    };
+    let range = if estimate.blocks > 1 {
+        let (low, high) = (scale.number(estimate.min), scale.number(estimate.max));
+        let low = low.strip_suffix(scale.letter).unwrap_or(&low);
+        format!("{low}–{high}")
+    } else {
+        String::new()
+    };
+    Cell::Value {
+        median: scale.number(estimate.median),
+        range,
+        limited: found.validity == Validity::Limited,
+    }
+}
+
+fn absence(status: &RowStatus) -> Option<String> {
+    match status {
+        RowStatus::Measured => None,
+        RowStatus::NotSupported { policies } => {
+            Some(format!("not supported: {}", policies.join(", ")))
+        }
+        RowStatus::Failed => Some("failed".into()),
+        RowStatus::Missing => Some("not measured".into()),
+    }
+}

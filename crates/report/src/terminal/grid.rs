@@ -1,0 +1,232 @@
+//! The table of results in a fixed number of columns. Each cell takes two lines, the median and
+//! below it the range; what does not fit beside each other is set one below the other.
+
+use super::style::{Paint, Style};
+use crate::table::{Cell, Column, Row, Table};
+use crate::text;
+
+const NAME_COLUMNS_MAX: usize = 18;
+const NAME_COLUMNS_MIN: usize = 9;
+const GAP: usize = 2;
+const GROUP_GAP: usize = 3;
+
+/// A column with its place in the table and its width in characters.
+#[derive(Clone, Copy)]
+struct Slot<'a> {
+    group: usize,
+    index: usize,
+    column: &'a Column,
+    width: usize,
+    /// Whether a median has a mark behind it, for which the other lines leave room.
+    marked: bool,
+}
+
+impl Slot<'_> {
+    /// The text on the right of the slot, with `gap` before it; marks hang out.
+    fn place(&self, content: &str, gap: usize) -> String {
+        let hang = if self.marked && !content.ends_with('*') {
+            " "
+        } else {
+            ""
+        };
+        text::pad_start(&format!("{content}{hang}"), gap + self.width)
+    }
+}
+
+/// The lines of the table.
+pub fn lines(table: &Table, columns: usize, paint: Paint) -> Vec<String> {
+    let longest = table
+        .rows
+        .iter()
+        .map(|row| text::width(&text::clean(&row.variant)));
+    let name_width = longest
+        .max()
+        .unwrap_or(0)
+        .clamp(NAME_COLUMNS_MIN, NAME_COLUMNS_MAX);
+    let mut lines = Vec::new();
+    for slots in parts(table, columns - name_width) {
+        let part = Part {
+            table,
+            slots,
+            name_width,
+            columns,
+            paint,
+        };
+        lines.extend(part.lines());
+    }
+    if table.has_limits() {
+        let words = "* limited by more than the gateway: see Validity below";
+        lines.push(paint.with(Style::Soft, words));
+    }
+    lines
+}
+
+/// Slots that fit beside each other: all, else one part per group, else as many as fit.
+fn parts(table: &Table, room: usize) -> Vec<Vec<Slot<'_>>> {
+    let all = slots(table);
+    if all.is_empty() {
+        return vec![all];
+    }
+    if total_width(&all) <= room {
+        return vec![all];
+    }
+    let mut parts: Vec<Vec<Slot<'_>>> = Vec::new();
+    for slot in all {
+        match parts.last_mut() {
+            Some(part) if fits(part, slot, room) => part.push(slot),
+            _ => parts.push(vec![slot]),
+        }
+    }
+    parts
+}
+
+fn fits(part: &[Slot<'_>], slot: Slot<'_>, room: usize) -> bool {
+    let same_group = part.last().is_some_and(|last| last.group == slot.group);
+    same_group && total_width(part) + GAP + slot.width <= room
+}
+
+fn slots(table: &Table) -> Vec<Slot<'_>> {
+    let mut slots = Vec::new();
+    for (group, columns) in table.groups.iter().map(|group| &group.columns).enumerate() {
+        for (index, column) in columns.iter().enumerate() {
+            let cells = || table.rows.iter().map(|row| &row.cells[group][index]);
+            let marked = cells().any(|cell| cell.mark().ends_with('*'));
+            let heads = [text::width(column.head[0]), text::width(&column.subhead())];
+            let contents = cells().flat_map(|cell| {
+                let mark = cell.mark();
+                [
+                    text::width(mark.trim_end_matches('*')),
+                    text::width(cell.range()),
+                ]
+            });
+            slots.push(Slot {
+                group,
+                index,
+                column,
+                width: heads.into_iter().chain(contents).max().unwrap_or(0) + usize::from(marked),
+                marked,
+            });
+        }
+    }
+    slots
+}
+
+/// Columns that the slots take, with the gap before each.
+fn total_width(slots: &[Slot<'_>]) -> usize {
+    let mut last_group = None;
+    let mut total = 0;
+    for slot in slots {
+        total += gap(last_group, slot.group) + slot.width;
+        last_group = Some(slot.group);
+    }
+    total
+}
+
+fn gap(last_group: Option<usize>, group: usize) -> usize {
+    if last_group == Some(group) {
+        GAP
+    } else {
+        GROUP_GAP
+    }
+}
+
+/// Slots beside each other, with the names on the left.
+struct Part<'a> {
+    table: &'a Table,
+    slots: Vec<Slot<'a>>,
+    name_width: usize,
+    columns: usize,
+    paint: Paint,
+}
+
+impl Part<'_> {
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.loads()];
+        lines.push(self.line("", Style::Soft, |slot| slot.column.head[0].into()));
+        lines.push(self.line("", Style::Soft, |slot| slot.column.subhead()));
+        let rule = "─".repeat(self.name_width + total_width(&self.slots));
+        lines.push(self.paint.with(Style::Soft, &rule));
+        for row in &self.table.rows {
+            self.row(row, &mut lines);
+        }
+        lines.push(self.paint.with(Style::Soft, &rule));
+        lines
+    }
+
+    /// The load of each group, over its columns.
+    fn loads(&self) -> String {
+        let mut line = " ".repeat(self.name_width);
+        let mut last_group = None;
+        for slot in &self.slots {
+            if last_group != Some(slot.group) {
+                let group: Vec<Slot<'_>> = self.of_group(slot.group);
+                let width = total_width(&group) - GROUP_GAP;
+                let label = text::clean(&self.table.groups[slot.group].label);
+                let label = text::truncate(&label, width);
+                let rest = width.saturating_sub(text::width(&label) + 1);
+                let rule = if rest > 0 {
+                    format!("{} ", "─".repeat(rest))
+                } else {
+                    " ".repeat(width - text::width(&label))
+                };
+                line.push_str(&" ".repeat(GROUP_GAP));
+                line.push_str(&rule);
+                line.push_str(&label);
+            }
+            last_group = Some(slot.group);
+        }
+        self.paint.with(Style::Soft, line.trim_end())
+    }
+
+    fn of_group(&self, group: usize) -> Vec<Slot<'_>> {
+        let same = |slot: &&Slot<'_>| slot.group == group;
+        self.slots.iter().filter(same).copied().collect()
+    }
+
+    fn row(&self, row: &Row, lines: &mut Vec<String>) {
+        let name = text::truncate(&text::clean(&row.variant), self.name_width);
+        let padded = text::pad_end(&name, self.name_width);
+        if let Some(absence) = &row.absence {
+            let room = self.columns - self.name_width - GROUP_GAP;
+            let words = text::truncate(&text::clean(absence), room);
+            let name = self.paint.with(Style::Strong, &padded);
+            let words = self.paint.with(Style::Fair, &words);
+            lines.push(format!("{name}{}{words}", " ".repeat(GROUP_GAP)));
+            return;
+        }
+        lines.push(self.medians(row, &padded));
+        let cells = || row.cells.iter().flatten();
+        if cells().any(|cell| !cell.range().is_empty()) {
+            let range = |slot: &Slot<'_>| row.cells[slot.group][slot.index].range().into();
+            lines.push(self.line("", Style::Soft, range));
+        }
+    }
+
+    fn medians(&self, row: &Row, name: &str) -> String {
+        let mut line = self.paint.with(Style::Strong, name);
+        let mut last_group = None;
+        for slot in &self.slots {
+            let cell = &row.cells[slot.group][slot.index];
+            let style = match cell {
+                Cell::Empty => Style::Soft,
+                Cell::Invalid => Style::Bad,
+                Cell::Value { limited: true, .. } => Style::Fair,
+                Cell::Value { .. } => Style::Plain,
+            };
+            let padded = slot.place(&cell.mark(), gap(last_group, slot.group));
+            line.push_str(&self.paint.with(style, &padded));
+            last_group = Some(slot.group);
+        }
+        line
+    }
+
+    fn line(&self, name: &str, style: Style, of: impl Fn(&Slot<'_>) -> String) -> String {
+        let mut line = text::pad_end(name, self.name_width);
+        let mut last_group = None;
+        for slot in &self.slots {
+            line.push_str(&slot.place(&of(slot), gap(last_group, slot.group)));
+            last_group = Some(slot.group);
+        }
+        self.paint.with(style, line.trim_end())
+    }
+}

@@ -1,0 +1,191 @@
+//! The report on a terminal: a table per scenario, then the findings in sentences, then what limits
+//! them. Never wider than asked, and readable without colours.
+
+mod grid;
+mod style;
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{Failure, Status, Tone, Validity};
+
+use self::style::{Paint, Style};
+use crate::problems::{Problem, problems, word};
+use crate::table::Table;
+use crate::{facts, text};
+
+/// No line is wider, however wide the terminal is.
+pub const COLUMNS_MAX: usize = 100;
+
+/// Below this a table is no table; narrower terminals wrap by themselves.
+const COLUMNS_MIN: usize = 60;
+
+/// Sightings of one problem that are listed; the page has them all.
+const SIGHTINGS_MAX: usize = 4;
+
+/// How to write for a terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct TerminalOptions {
+    /// Whether to use colours.
+    pub colour: bool,
+    /// Columns of the terminal; 60 to 100 are used.
+    pub columns: usize,
+}
+
+impl Default for TerminalOptions {
+    fn default() -> Self {
+        Self {
+            colour: false,
+            columns: COLUMNS_MAX,
+        }
+    }
+}
+
+/// Writes the report, with a line break at the end.
+pub fn render(findings: &Findings, options: TerminalOptions) -> String {
+    let mut page = Page {
+        lines: Vec::new(),
+        columns: options.columns.clamp(COLUMNS_MIN, COLUMNS_MAX),
+        paint: Paint::new(options.colour),
+    };
+    page.masthead(findings);
+    for scenario in &findings.scenarios {
+        page.blank();
+        let words = format!("{} · {}", scenario.name, scenario.title);
+        page.heading(&words);
+        let table = Table::of(scenario);
+        page.lines
+            .extend(grid::lines(&table, page.columns, page.paint));
+    }
+    page.sentences(findings);
+    page.failures(&findings.failures);
+    page.problems(&problems(findings));
+    page.notes(&findings.notes);
+    page.lines.join("\n") + "\n"
+}
+
+/// The lines so far, and how they are written.
+struct Page {
+    lines: Vec<String>,
+    columns: usize,
+    paint: Paint,
+}
+
+impl Page {
+    fn blank(&mut self) {
+        self.lines.push(String::new());
+    }
+
+    fn heading(&mut self, words: &str) {
+        let words = text::truncate(&text::clean(words), self.columns);
+        self.lines.push(self.paint.with(Style::Strong, &words));
+    }
+
+    /// A wrapped text behind a lead, which is painted.
+    fn item(&mut self, lead: &str, style: Style, words: &str) {
+        for (index, line) in text::wrap(words, lead, self.columns)
+            .into_iter()
+            .enumerate()
+        {
+            let line = match line.strip_prefix(lead) {
+                Some(rest) if index == 0 => format!("{}{rest}", self.paint.with(style, lead)),
+                _ => line,
+            };
+            self.lines.push(line.trim_end().into());
+        }
+    }
+
+    fn masthead(&mut self, findings: &Findings) {
+        let run = &findings.run;
+        self.heading(&format!("gatebench · {}", run.title));
+        let status = match run.status {
+            Status::Finished => String::new(),
+            status => format!("{} · ", facts::status(status)),
+        };
+        let words = format!(
+            "{status}{} · {} · seed {} · {} · {}",
+            facts::blocks(run),
+            facts::trials(run),
+            run.seed,
+            run.engine_backend,
+            facts::placement(&run.placement),
+        );
+        for line in text::wrap(&words, "", self.columns) {
+            self.lines.push(self.paint.with(Style::Soft, &line));
+        }
+    }
+
+    fn sentences(&mut self, findings: &Findings) {
+        if findings.headlines.is_empty() {
+            return;
+        }
+        self.blank();
+        self.heading("Findings");
+        for sentence in &findings.headlines {
+            let (lead, style) = match sentence.tone {
+                Tone::Plain => ("  • ", Style::Soft),
+                Tone::Caution => ("  ! ", Style::Fair),
+                Tone::Alarm => ("  ✗ ", Style::Bad),
+            };
+            self.item(lead, style, &sentence.text);
+        }
+    }
+
+    fn failures(&mut self, failures: &[Failure]) {
+        if failures.is_empty() {
+            return;
+        }
+        self.blank();
+        self.heading("Failed trials");
+        for failure in failures {
+            let place = format!(
+                "{}, {}, block {}: {}",
+                failure.variant, failure.scenario, failure.block, failure.culprit
+            );
+            self.item("  ✗ ", Style::Bad, &place);
+            // The reason may quote a gateway's own output, line by line.
+            for line in failure.reason.lines() {
+                self.item("    ", Style::Plain, line);
+            }
+            self.item("    → ", Style::Good, &failure.remedy);
+        }
+    }
+
+    fn problems(&mut self, problems: &[Problem<'_>]) {
+        if problems.is_empty() {
+            return;
+        }
+        self.blank();
+        self.heading("Validity");
+        for problem in problems {
+            let style = match problem.validity {
+                Validity::Valid => Style::Good,
+                Validity::Limited => Style::Fair,
+                Validity::Invalid => Style::Bad,
+            };
+            let lead = text::pad_end(&format!("  {}", word(problem.validity)), 11);
+            let indent = " ".repeat(11);
+            for (index, sighting) in problem.sightings.iter().take(SIGHTINGS_MAX).enumerate() {
+                let words = format!(
+                    "{}, {}: {}",
+                    sighting.variant, sighting.scenario, sighting.message
+                );
+                self.item(if index == 0 { &lead } else { &indent }, style, &words);
+            }
+            let more = problem.sightings.len().saturating_sub(SIGHTINGS_MAX);
+            if more > 0 {
+                self.item(&indent, style, &format!("and {more} more like this"));
+            }
+            self.item(&format!("{indent}→ "), Style::Good, problem.remedy);
+        }
+    }
+
+    fn notes(&mut self, notes: &[String]) {
+        if notes.is_empty() {
+            return;
+        }
+        self.blank();
+        self.heading("Notes");
+        for note in notes {
+            self.item("  · ", Style::Soft, note);
+        }
+    }
+}

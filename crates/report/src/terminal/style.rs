@@ -1,0 +1,47 @@
+//! Emphasis by ANSI sequences, or none at all.
+
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Ordinary text.
+    Plain,
+    /// Headings and names.
+    Strong,
+    /// What supports the rest: ranges, rules.
+    Soft,
+    /// What to do.
+    Good,
+    /// Limited.
+    Fair,
+    /// Invalid or failed.
+    Bad,
+}
+
+/// Paints or does not.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint {
+    colour: bool,
+}
+
+impl Paint {
+    /// With colours or without.
+    pub fn new(colour: bool) -> Self {
+        Self { colour }
+    }
+
+    /// The text, painted. Widths must be measured before.
+    pub fn with(self, style: Style, text: &str) -> String {
+        let code = match style {
+            Style::Plain => "",
+            Style::Strong => "1",
+            Style::Soft => "2",
+            Style::Good => "32",
+            Style::Fair => "33",
+            Style::Bad => "31",
+        };
+        if !self.colour || code.is_empty() || text.trim().is_empty() {
+            return text.into();
+        }
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+}

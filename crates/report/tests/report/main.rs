@@ -1,0 +1,7 @@
+//! Every output over one set of findings, and over hostile ones.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod fixture;
+mod hostile;
+mod page;
+mod plain;

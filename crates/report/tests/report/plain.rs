@@ -1,0 +1,79 @@
+//! Terminal, Markdown, CSV and JSON against golden files. `GATEBENCH_BLESS=1` rewrites them.
+
+use std::path::PathBuf;
+
+use gatebench_report::{TerminalOptions, csv, json, markdown, terminal};
+
+use crate::fixture;
+
+fn golden(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("GATEBENCH_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_else(|error| {
+        panic!("{}: {error}; bless with GATEBENCH_BLESS=1", path.display())
+    });
+    assert!(
+        expected == text,
+        "{name} differs; read it, then bless it with GATEBENCH_BLESS=1:\n{text}"
+    );
+}
+
+#[test]
+fn the_terminal_shows_medians_ranges_sentences_and_limits() {
+    let text = terminal::render(&fixture::findings(), TerminalOptions::default());
+    golden("terminal.txt", &text);
+}
+
+#[test]
+fn a_terminal_of_80_columns_sets_the_phases_below_each_other() {
+    let options = TerminalOptions {
+        colour: false,
+        columns: 80,
+    };
+    golden(
+        "terminal-80.txt",
+        &terminal::render(&fixture::findings(), options),
+    );
+}
+
+#[test]
+fn colours_change_nothing_but_colours() {
+    let plain = terminal::render(&fixture::findings(), TerminalOptions::default());
+    let options = TerminalOptions {
+        colour: true,
+        ..TerminalOptions::default()
+    };
+    let coloured = terminal::render(&fixture::findings(), options);
+    assert!(!plain.contains('\u{1b}'));
+    assert!(coloured.contains("\u{1b}[1m"));
+    let mut bare = coloured;
+    for code in ["0", "1", "2", "31", "32", "33"] {
+        bare = bare.replace(&format!("\u{1b}[{code}m"), "");
+    }
+    assert_eq!(bare, plain);
+}
+
+#[test]
+fn markdown_is_ready_for_a_pull_request() {
+    golden("report.md", &markdown::render(&fixture::findings()));
+}
+
+#[test]
+fn csv_has_a_row_per_block() {
+    golden("summary.csv", &csv::render(&fixture::findings()));
+}
+
+#[test]
+fn json_carries_the_findings_and_a_schema() {
+    let text = json::render(&fixture::findings());
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["schema"], json::SCHEMA);
+    assert_eq!(value["scenarios"][0]["rows"][2]["variant"], "nginx");
+    assert!(text.starts_with("{\n  \"schema\": 1,\n  \"run\""));
+    assert_eq!(text, json::render(&fixture::findings()));
+}
