@@ -59,12 +59,12 @@ impl Scenario {
     }
 }
 
-/// Whether a path begins with the prefix of a route, byte by byte, as nginx's `location` and HAProxy's
-/// `path_beg` have it.
+/// Whether a path lies under the prefix of a route, which ends where a segment ends: `/json` holds
+/// `/json` and `/json/valid`, not `/jsonx`.
 pub(crate) fn path_matches(prefix: &str, path: &str) -> bool {
-    path.split_once('?')
-        .map_or(path, |(path, _)| path)
-        .starts_with(prefix)
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    path.strip_prefix(prefix)
+        .is_some_and(|rest| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
 }
 
 /// An embedded upstream.
@@ -97,7 +97,7 @@ pub struct Route {
     /// The route's name, unique in the scenario.
     #[schemars(schema_with = "crate::words::name")]
     pub name: String,
-    /// Path prefix, beginning with `/`.
+    /// Path prefix, beginning with `/` and ending where a segment of the path ends.
     #[schemars(schema_with = "crate::words::path")]
     pub path: String,
     /// Whether the prefix is removed before the upstream sees the path.
@@ -306,6 +306,7 @@ requests: [{path: /size/350B}]
         assert_eq!(name("/size/350B"), Some("size"));
         assert_eq!(name("/size/hello?x"), Some("hello"));
         assert_eq!(name("/?q=/size"), Some("all"));
+        assert_eq!(name("/sizes"), Some("all"));
         assert_eq!(name("elsewhere"), None);
     }
 

@@ -11,14 +11,14 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     consumers(root, problems);
     somebody_has_a_key(root, problems);
     for request in root.list("requests") {
-        self::request(request, problems);
+        self::request(root, request, problems);
         reaches_a_route(root, request, problems);
     }
     for case in root.list("parity") {
         let Some(request) = case.get("request") else {
             continue;
         };
-        self::request(request, problems);
+        self::request(root, request, problems);
         parity(root, case, request, problems);
     }
 }
@@ -143,8 +143,9 @@ fn consumers(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-fn request(request: &Node, problems: &mut Vec<Problem>) {
+fn request(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     http::request_headers(request, problems);
+    splits_a_segment(root, request, problems);
     for check in request.list("checks") {
         if let Some(value) = check.get("header").and_then(|header| header.get("equals")) {
             http::field_value(value, problems);
@@ -152,8 +153,30 @@ fn request(request: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The route that a request takes: the longest prefix wins. `Err` where routes or path have the wrong
-/// form, so that nothing can be said.
+/// Whether a path leaves a prefix in the middle of a segment.
+fn splits(prefix: &str, path: &str) -> bool {
+    prefix.starts_with('/') && path.starts_with(prefix) && !path_matches(prefix, path)
+}
+
+/// Gateways differ in whether `/jsonx` lies under `/json`, so no scenario may ask.
+fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
+    let Some((node, path)) = request
+        .get("path")
+        .and_then(|node| Some((node, node.text()?)))
+    else {
+        return;
+    };
+    let routes = root.list("routes").iter();
+    let mut prefixes = routes.filter_map(|route| route.get("path")?.text());
+    if let Some(prefix) = prefixes.find(|prefix| splits(prefix, path)) {
+        let message = format!("gateways differ in whether `{path}` is under the route `{prefix}`");
+        let help = format!("write `{prefix}/...`, or a path that does not begin with `{prefix}`");
+        problems.push(Problem::new(node.span.clone(), message, help));
+    }
+}
+
+/// The route that a request takes: the longest prefix wins. `Err` where routes or path have a mistake
+/// of their own, so that nothing can be said.
 fn route_of<'n>(root: &'n Node, request: &Node) -> Result<Option<&'n Node>, ()> {
     let path = request.get("path").and_then(Node::text).ok_or(())?;
     let mut best: Option<(&str, &Node)> = None;
@@ -161,7 +184,7 @@ fn route_of<'n>(root: &'n Node, request: &Node) -> Result<Option<&'n Node>, ()> 
         let prefix = route
             .get("path")
             .and_then(Node::text)
-            .filter(|prefix| prefix.starts_with('/'))
+            .filter(|prefix| prefix.starts_with('/') && !splits(prefix, path))
             .ok_or(())?;
         if path_matches(prefix, path)
             && best.is_none_or(|(longest, _)| prefix.len() > longest.len())
