@@ -39,6 +39,7 @@ pub struct Folder {
     /// Where it came from.
     pub origin: Origin,
     root: PathBuf,
+    spec_text: String,
     templates: BTreeMap<String, String>,
 }
 
@@ -60,12 +61,14 @@ impl Folder {
         read: impl Fn(&str) -> Result<String, DriverError>,
     ) -> Result<Self, DriverError> {
         let name = root.join(SPEC_FILE).display().to_string();
-        let spec: GatewayFolder = gatebench_model::parse(&name, &read(SPEC_FILE)?)
+        let spec_text = read(SPEC_FILE)?;
+        let spec: GatewayFolder = gatebench_model::parse(&name, &spec_text)
             .map_err(|mistakes| DriverError::Mistakes(Box::new(mistakes)))?;
         let mut folder = Self {
             spec,
             origin,
             root,
+            spec_text,
             templates: BTreeMap::new(),
         };
         for file in folder.spec.files.clone() {
@@ -112,6 +115,13 @@ impl Folder {
             &self.spec.install,
             launcher,
         )
+    }
+
+    /// Every file of the folder that a run depends on, with its text.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let templates = self.templates.iter();
+        std::iter::once((SPEC_FILE, self.spec_text.as_str()))
+            .chain(templates.map(|(file, text)| (file.as_str(), text.as_str())))
     }
 
     /// The text of a template.

@@ -6,7 +6,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gatebench_model::Scenario;
 use gatebench_model::gateway::Action;
@@ -111,11 +111,12 @@ impl GatewayStart<'_> {
         prepared.write_files(work)?;
         self.check(work, &prepared)?;
         let spec = &self.folder.spec;
+        let started = Instant::now();
         let mut process = self.spawn(work, &prepared)?;
         let timeout = spec.ready.timeout.0;
         let stderr = |process: &Supervised| process.stderr_tail();
         match ready::wait_for(&mut process, prepared.addr, timeout) {
-            Outcome::Ready => Ok(Attempt::Ready(Box::new(prepared.into_running(process)))),
+            Outcome::Ready => Ok(Attempt::Ready(Box::new(prepared.into_running(process, started.elapsed())))),
             Outcome::Clash => Ok(Attempt::Clash),
             Outcome::Ended(exit) => {
                 let gateway = spec.gateway.clone();
@@ -254,7 +255,7 @@ impl Prepared {
         Ok(())
     }
 
-    fn into_running(self, process: Supervised) -> Running {
+    fn into_running(self, process: Supervised, ready_after: Duration) -> Running {
         let commands = [self.check, self.start]
             .into_iter()
             .filter(|command| !command.is_empty())
@@ -263,6 +264,7 @@ impl Prepared {
             process,
             gateway: self.gateway,
             addr: self.addr,
+            ready_after,
             commands,
             rendered: self.files,
             actions: self.actions,
@@ -277,6 +279,8 @@ pub struct Running {
     gateway: String,
     /// Where it listens.
     pub addr: SocketAddr,
+    /// From its start, without the check before it, until it answered.
+    pub ready_after: Duration,
     /// The commands that were run: check, start.
     pub commands: Vec<Vec<String>>,
     /// The files that were rendered.

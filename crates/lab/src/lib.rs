@@ -1,0 +1,32 @@
+//! The conductor: from the words of a user to a plan, and from a plan to a run directory.
+//!
+//! [`prepare`] resolves scenarios, loads and gateways before anything starts; [`run`] goes through the
+//! plan trial by trial. Nothing here prints: what happens is told to an [`Observer`] as typed values.
+//!
+//! # One trial
+//! ```text
+//! upstream up → gateway rendered, started, ready → parity → probe on
+//!   → per phase: engine warms up, measures, drains → probe off
+//! → parity again → gateway down → upstream down → the trial is on disk
+//! ```
+//! Everything that is started is held by a guard, so that it ends in reverse order also on an error,
+//! on Ctrl-C and on a panic; a supervisor between gatebench and each process ends it where gatebench
+//! itself is killed.
+
+mod cores;
+mod error;
+mod identity;
+mod interrupt;
+mod library;
+mod prepare;
+mod progress;
+mod run;
+mod warning;
+
+pub use error::LabError;
+pub use interrupt::{Interrupt, Urgency};
+pub use library::{Library, Listed, Source};
+pub use prepare::{Attach, Pace, Prepared, PreparedGateway, Selection, prepare, prepare_resume};
+pub use progress::{Observer, PhaseSummary, Progress, Step};
+pub use run::{RunRequest, RunSummary, run};
+pub use warning::Warning;

@@ -1,0 +1,121 @@
+//! What a run tells while it goes on.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gatebench_model::{Plan, Trial};
+use gatebench_store::Outcome;
+
+use crate::run::RunSummary;
+use crate::warning::Warning;
+
+/// Hears what happens. Called from several threads, never while a measurement waits for it.
+pub trait Observer: Sync {
+    /// Something happened.
+    fn observe(&self, progress: Progress);
+}
+
+impl<F: Fn(Progress) + Sync> Observer for F {
+    fn observe(&self, progress: Progress) {
+        self(progress);
+    }
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// The run directory is there; the first trial comes next.
+    RunStarted {
+        /// The run directory.
+        dir: PathBuf,
+        /// What will be done.
+        plan: Box<Plan>,
+        /// Trials still to be run: fewer than the plan's where a run is resumed.
+        remaining: u32,
+        /// How long they are expected to take.
+        left: Duration,
+    },
+    /// A trial begins.
+    TrialStarted {
+        /// Which.
+        trial: Trial,
+        /// Trials of the plan.
+        of: u32,
+        /// How long this and all further ones are expected to take.
+        left: Duration,
+    },
+    /// The trial has come to this step.
+    StepStarted(Step),
+    /// A load begins.
+    PhaseStarted {
+        /// Name of the phase.
+        name: String,
+        /// Its warm-up.
+        warm_up: Duration,
+        /// Its measurement.
+        measure: Duration,
+    },
+    /// How the load is going, about four times a second.
+    Live {
+        /// Since the load began, warm-up included.
+        elapsed: Duration,
+        /// Answers per second since the last such message.
+        completed_per_second: f64,
+        /// Answers so far.
+        completed: u64,
+        /// Requests without an answer so far.
+        failed: u64,
+        /// Arrivals that wait for a connection.
+        queued: u64,
+        /// Median response time of the last whole second.
+        response_p50_ns: Option<u64>,
+    },
+    /// A load has ended.
+    PhaseFinished(PhaseSummary),
+    /// A trial is on disk.
+    TrialFinished {
+        /// Which.
+        trial: Trial,
+        /// How it ended.
+        outcome: Outcome,
+        /// Its loads.
+        phases: Vec<PhaseSummary>,
+        /// How long all further ones are expected to take.
+        left: Duration,
+    },
+    /// Something the reader must know.
+    Warning(Warning),
+    /// The run is over.
+    RunFinished(RunSummary),
+}
+
+/// Where a trial is between its loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The upstream is being started.
+    UpstreamUp,
+    /// The gateway is being rendered, checked and started.
+    GatewayUp,
+    /// Parity is proven before the load.
+    ParityBefore,
+    /// Parity is proven again.
+    ParityAfter,
+    /// Gateway and upstream are being ended.
+    Down,
+}
+
+/// A load in four numbers, for displays; findings come from the run directory alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseSummary {
+    /// Name of the phase.
+    pub name: String,
+    /// Answers per second of the measurement.
+    pub completed_per_second: f64,
+    /// Requests without an answer, answers that failed a check, and arrivals that were dropped.
+    pub failed: u64,
+    /// Median response time.
+    pub response_p50_ns: Option<u64>,
+    /// CPU time of the gateway per request; none for the floor and where it cannot be read.
+    pub gateway_cpu_ns_per_request: Option<f64>,
+}

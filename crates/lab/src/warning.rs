@@ -1,0 +1,73 @@
+//! What does not stop a run and the reader must know. Each ends with what to do.
+
+use std::fmt;
+
+/// A warning. Its text says what is so, and after a semicolon what to do.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// A gateway of the suite is not there and is left out.
+    GatewayMissing {
+        /// Its name.
+        gateway: String,
+        /// What is wrong.
+        reason: String,
+        /// How it is installed.
+        remedy: String,
+    },
+    /// Something else uses a core that the run is pinned to.
+    CoreBusy {
+        /// The core.
+        core: usize,
+        /// Its busy share before the run, 0 to 1.
+        busy: f64,
+    },
+    /// A resumed run's gateway is not what it was.
+    GatewayChanged {
+        /// Its label.
+        gateway: String,
+        /// What has changed, as in `version 1.26.0 instead of 1.24.0`.
+        what: String,
+    },
+    /// The trial goes on, but something beside it went wrong.
+    Trial {
+        /// Number of the trial.
+        number: u32,
+        /// What is so and what to do.
+        text: String,
+    },
+    /// A finished trial could not be written.
+    TrialLost {
+        /// Number of the trial.
+        number: u32,
+        /// What the system said.
+        reason: String,
+        /// What to do.
+        remedy: String,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GatewayMissing { gateway, reason, remedy } => {
+                write!(f, "gateway {gateway} is left out: {reason}; {remedy}")
+            }
+            Self::CoreBusy { core, busy } => {
+                let percent = busy * 100.0;
+                write!(
+                    f,
+                    "core {core} is {percent:.0} % busy before the run; end what uses it, or expect wide ranges"
+                )
+            }
+            Self::GatewayChanged { gateway, what } => write!(
+                f,
+                "gateway {gateway} has changed since the run began: {what}; begin a new run to compare like with like"
+            ),
+            Self::Trial { number, text } => write!(f, "trial {number}: {text}"),
+            Self::TrialLost { number, reason, remedy } => {
+                write!(f, "trial {number} could not be kept: {reason}; {remedy}")
+            }
+        }
+    }
+}
