@@ -1,9 +1,21 @@
 //! Axes: from values to pixels, and where the ticks stand.
 
+/// About how many steps a linear axis has, so that their labels stay apart on a narrow plot.
+const STEPS: f64 = 3.0;
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// With this step between two ticks.
+    Linear {
+        step: f64,
+    },
+    Logarithmic,
+}
+
 /// A map from values to pixels, linear or logarithmic.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
-    logarithmic: bool,
+    kind: Kind,
     domain: (f64, f64),
     pixels: (f64, f64),
 }
@@ -11,15 +23,21 @@ pub struct Axis {
 impl Axis {
     /// A linear axis from zero to a round number at or above `max`.
     pub fn from_zero(max: f64, pixels: (f64, f64)) -> Self {
-        let step = round_step(max, 4.0);
+        let step = round_step(max, STEPS);
         let top = (max / step).ceil() * step;
-        Self::linear((0.0, top.max(step)), pixels)
+        Self {
+            kind: Kind::Linear { step },
+            domain: (0.0, top.max(step)),
+            pixels,
+        }
     }
 
     /// A linear axis over exactly this domain.
     pub fn linear(domain: (f64, f64), pixels: (f64, f64)) -> Self {
         Self {
-            logarithmic: false,
+            kind: Kind::Linear {
+                step: round_step(domain.1 - domain.0, STEPS),
+            },
             domain,
             pixels,
         }
@@ -38,7 +56,7 @@ impl Axis {
             top = low * 10.0;
         }
         Self {
-            logarithmic: true,
+            kind: Kind::Logarithmic,
             domain: (low, top),
             pixels,
         }
@@ -59,11 +77,10 @@ impl Axis {
     /// The values where ticks stand: round steps, or 1-2-5 per decade (decades alone where there
     /// would be more than eight).
     pub fn ticks(&self) -> Vec<f64> {
-        if self.logarithmic {
+        let Kind::Linear { step } = self.kind else {
             return self.log_ticks();
-        }
+        };
         let (low, high) = self.domain;
-        let step = round_step(high - low, 4.0);
         let first = (low / step).ceil() as i64;
         let last = (high / step + 1e-9).floor() as i64;
         (first..=last).map(|index| index as f64 * step).collect()
@@ -90,10 +107,9 @@ impl Axis {
     }
 
     fn project(&self, value: f64) -> f64 {
-        if self.logarithmic {
-            value.max(f64::MIN_POSITIVE).log10()
-        } else {
-            value
+        match self.kind {
+            Kind::Linear { .. } => value,
+            Kind::Logarithmic => value.max(f64::MIN_POSITIVE).log10(),
         }
     }
 }
@@ -113,8 +129,8 @@ fn round_step(span: f64, count: f64) -> f64 {
     let decade = 10f64.powi(rough.log10().floor() as i32);
     let factor = match rough / decade {
         share if share < 1.5 => 1.0,
-        share if share < 3.5 => 2.0,
-        share if share < 7.5 => 5.0,
+        share if share < 3.0 => 2.0,
+        share if share < 7.0 => 5.0,
         _ => 10.0,
     };
     factor * decade

@@ -104,11 +104,11 @@ impl Scale {
         if value == 0.0 {
             return "0".into();
         }
-        let number = format!("{}", round_to_three(value / self.divisor));
-        let number = if value / self.divisor >= 1e4 {
-            grouped(value / self.divisor)
+        let short = round_to_three(value / self.divisor);
+        let number = if short >= 1e3 {
+            grouped(short)
         } else {
-            number
+            short.to_string()
         };
         self.with_unit(format!("{number}{}", self.letter))
     }
@@ -201,6 +201,8 @@ mod tests {
         let scale = Scale::of(50_000.0, Unit::RequestsPerSecond);
         assert_eq!(scale.tick(50_000.0), "50k/s");
         assert_eq!(scale.tick(0.0), "0");
+        let scale = Scale::of(6_000.0, Unit::RequestsPerSecond);
+        assert_eq!(scale.tick(6_000.0), "6,000/s");
         assert_eq!(Scale::of(0.3, Unit::Cores).tick(0.1 + 0.2), "0.3 cores");
     }
 }

@@ -113,7 +113,7 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
 }
 
 /// Characters that reorder what follows them (Unicode bidirectional formatting).
-fn is_direction(character: char) -> bool {
+pub fn is_direction(character: char) -> bool {
     matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

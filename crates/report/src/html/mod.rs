@@ -13,6 +13,7 @@ use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, context};
 
 use crate::svg::is_forbidden;
+use crate::text::is_direction;
 
 const TEMPLATES: [(&str, &str); 3] = [
     ("page.html", include_str!("../../templates/page.html")),
@@ -44,13 +45,16 @@ pub fn render(findings: &Findings) -> String {
         .get_template("page.html")
         .and_then(|template| template.render(context! { style => STYLE, page }))
         .expect("the templates name only what the view has, whatever the findings");
-    without_forbidden(text)
+    without_hostile(text)
 }
 
-/// Replaces the characters that XML forbids: a gateway's log may hold any byte.
-fn without_forbidden(text: String) -> String {
-    if !text.contains(is_forbidden) {
-        return text;
+/// Replaces what a gateway's log may hold and a page may not: characters that XML forbids, and those
+/// that would turn the reading direction of everything after them.
+fn without_hostile(text: String) -> String {
+    let hostile = |character| is_forbidden(character) || is_direction(character);
+    if text.contains(hostile) {
+        text.replace(hostile, "\u{fffd}")
+    } else {
+        text
     }
-    text.replace(is_forbidden, "\u{fffd}")
 }

@@ -119,8 +119,10 @@ pub fn sentence(sentence: &Sentence) -> SentenceView {
 fn run_facts(run: &RunFacts) -> Vec<Pair> {
     vec![
         pair("Started", number::instant(&run.created)),
-        pair("Replication", facts::blocks(run)),
-        pair("Trials", facts::trials(run)),
+        pair(
+            "Done",
+            format!("{}, {}", facts::blocks(run), facts::trials(run)),
+        ),
         pair("Seed", run.seed.to_string()),
         pair("Engine", run.engine_backend.as_str()),
         pair("Cores", facts::placement(&run.placement)),

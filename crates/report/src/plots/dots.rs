@@ -16,12 +16,12 @@ pub struct DotRow<'a> {
     pub found: &'a MetricFindings,
 }
 
-const WIDTH: f64 = 500.0;
-const LEFT: f64 = 116.0;
-const RIGHT: f64 = 76.0;
-const ROW: f64 = 32.0;
+const WIDTH: f64 = 400.0;
+const LEFT: f64 = 94.0;
+const RIGHT: f64 = 68.0;
+const ROW: f64 = 27.0;
 const AXIS: f64 = 24.0;
-const LABEL_COLUMNS: usize = 17;
+const LABEL_COLUMNS: usize = 14;
 
 /// Draws the rows; none where there is nothing to draw.
 pub fn plot(id: &str, title: &str, rows: &[DotRow<'_>], palette: &Palette) -> Option<String> {
@@ -83,7 +83,7 @@ fn draw_row(
     svg.begin_group(&palette.class(row.variant));
     let name = text::truncate(&text::clean(row.variant), LABEL_COLUMNS);
     let baseline = middle + 4.0;
-    svg.text("strong", (LEFT - 12.0, baseline), Anchor::End, &name);
+    svg.text("strong", (0.0, baseline), Anchor::Start, &name);
     if let Some(estimate) = &row.found.estimate {
         let to = (axis.at(estimate.median), middle);
         svg.line("span", (axis.at(0.0), middle), to);
@@ -93,7 +93,7 @@ fn draw_row(
         let class = if invalid { "dot hollow" } else { "dot" };
         let note = if invalid { ", invalid" } else { "" };
         let tip = format!("block {}: {}{note}", block.block, scale.full(block.value));
-        svg.dot(class, (axis.at(block.value), middle), 4.5, &tip);
+        svg.dot(class, (axis.at(block.value), middle), 4.0, &tip);
     }
     let Some(estimate) = &row.found.estimate else {
         let at = (WIDTH - RIGHT + 12.0, baseline);
@@ -102,7 +102,7 @@ fn draw_row(
         return;
     };
     let x = axis.at(estimate.median);
-    svg.line("tick", (x, middle - 9.0), (x, middle + 9.0));
+    svg.line("tick", (x, middle - 7.5), (x, middle + 7.5));
     let limited = row.found.validity == Validity::Limited;
     let mark = if limited { "*" } else { "" };
     let value = format!("{}{mark}", scale.full(estimate.median));

@@ -18,10 +18,10 @@ pub struct Panel {
     pub samples: u64,
 }
 
-const WIDTH: f64 = 360.0;
-const HEIGHT: f64 = 250.0;
+const WIDTH: f64 = 330.0;
+const HEIGHT: f64 = 240.0;
 const LEFT: f64 = 46.0;
-const RIGHT: f64 = 74.0;
+const RIGHT: f64 = 68.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 30.0;
 const LABEL_GAP: f64 = 13.0;

@@ -1,54 +1,73 @@
-//! One trial second by second: answers per second above, the 99th percentile below, the phases
-//! side by side.
+//! One trial second by second: for each phase the answers per second above and the 99th percentile
+//! below. Phases differ by orders of magnitude, so each has its own axes, which all trials of the
+//! scenario share.
 
-use gatebench_analysis::findings::{TimelineSecond, TrialFindings, Unit};
+use gatebench_analysis::findings::{TimelinePhase, TimelineSecond, TrialFindings, Unit};
 
 use crate::axis::Axis;
 use crate::number::Scale;
 use crate::svg::{Anchor, Svg};
 
-const WIDTH: f64 = 250.0;
-const LEFT: f64 = 44.0;
-const TOP: f64 = 15.0;
-const STRIP: f64 = 44.0;
-const BETWEEN: f64 = 12.0;
-const PHASE_GAP: f64 = 6.0;
-const HEIGHT: f64 = TOP + 2.0 * STRIP + BETWEEN + 4.0;
+const PHASE_WIDTH: f64 = 165.0;
+const LABELS: f64 = 46.0;
+const TOP: f64 = 16.0;
+const STRIP: f64 = 46.0;
+const LOWER: f64 = TOP + STRIP + 14.0;
+const HEIGHT: f64 = LOWER + STRIP + 5.0;
 
-/// The axes that all trials of a scenario share.
+/// The axes of every phase of a scenario, in the order of the phases.
 pub struct Axes {
+    phases: Vec<PhaseAxes>,
+}
+
+struct PhaseAxes {
+    phase: String,
     rate: Axis,
     latency: Axis,
-    seconds: usize,
-    phases: usize,
+    time: Axis,
 }
 
 impl Axes {
     /// Axes that hold all these trials; none where no second was recorded.
     pub fn over(trials: &[&TrialFindings]) -> Option<Self> {
-        let seconds = || trials.iter().flat_map(|trial| all_seconds(trial));
-        let largest = seconds().map(|second| second.completed).max()?;
-        let latencies = seconds()
-            .filter_map(|second| second.response_p99_ns)
-            .map(|latency| latency as f64);
-        let lower = TOP + STRIP + BETWEEN;
-        let longest = |of: fn(&TrialFindings) -> usize| trials.iter().map(|t| of(t)).max();
-        Some(Self {
-            rate: Axis::from_zero(largest as f64, (TOP + STRIP, TOP)),
-            latency: Axis::covering_log(latencies, (lower + STRIP, lower)),
-            seconds: longest(|trial| all_seconds(trial).count()).unwrap_or(1),
-            phases: longest(|trial| trial.timeline.len()).unwrap_or(1),
-        })
-    }
-
-    fn second_width(&self) -> f64 {
-        let gaps = PHASE_GAP * self.phases.saturating_sub(1) as f64;
-        (WIDTH - LEFT - gaps) / self.seconds.max(1) as f64
+        let mut names: Vec<&str> = Vec::new();
+        for phase in trials.iter().flat_map(|trial| &trial.timeline) {
+            if !names.contains(&phase.phase.as_str()) {
+                names.push(&phase.phase);
+            }
+        }
+        let phases: Vec<PhaseAxes> = names
+            .into_iter()
+            .enumerate()
+            .filter_map(|(index, name)| PhaseAxes::over(index, name, trials))
+            .collect();
+        (!phases.is_empty()).then_some(Self { phases })
     }
 }
 
-fn all_seconds(trial: &TrialFindings) -> impl Iterator<Item = &TimelineSecond> {
-    trial.timeline.iter().flat_map(|phase| &phase.seconds)
+impl PhaseAxes {
+    fn over(index: usize, name: &str, trials: &[&TrialFindings]) -> Option<Self> {
+        let seconds = || {
+            trials
+                .iter()
+                .flat_map(|trial| &trial.timeline)
+                .filter(|phase| phase.phase == name)
+                .flat_map(|phase| &phase.seconds)
+        };
+        let most = seconds().map(|second| second.completed).max()?;
+        let last = seconds().map(|second| second.second).max()?;
+        let latencies = seconds()
+            .filter_map(|second| second.response_p99_ns)
+            .map(|latency| latency as f64);
+        let left = PHASE_WIDTH * index as f64 + LABELS;
+        let right = PHASE_WIDTH * (index + 1) as f64;
+        Some(Self {
+            phase: name.into(),
+            rate: Axis::from_zero(most as f64, (TOP + STRIP, TOP)),
+            latency: Axis::covering_log(latencies, (LOWER + STRIP, LOWER)),
+            time: Axis::linear((0.0, f64::from(last).max(1.0)), (left, right - 1.0)),
+        })
+    }
 }
 
 /// Draws a trial; `class` sets its colour.
@@ -59,61 +78,66 @@ pub fn plot(id: &str, trial: &TrialFindings, axes: &Axes, class: &str) -> String
     );
     let description = "Answers per second and, below, the 99th percentile of the response time, \
                        second by second.";
-    let mut svg = Svg::new(id, (WIDTH, HEIGHT), &title, description);
-    draw_scale(&mut svg, axes);
+    let size = (PHASE_WIDTH * axes.phases.len() as f64, HEIGHT);
+    let mut svg = Svg::new(id, size, &title, description);
     svg.begin_group(class);
-    let mut left = LEFT;
-    for phase in &trial.timeline {
-        let width = axes.second_width() * phase.seconds.len() as f64;
-        draw_phase(&mut svg, &phase.phase, &phase.seconds, axes, (left, width));
-        left += width + PHASE_GAP;
+    for axes in &axes.phases {
+        draw_frame(&mut svg, axes);
+        let own = |phase: &&TimelinePhase| phase.phase == axes.phase;
+        if let Some(phase) = trial.timeline.iter().find(own) {
+            draw_rate(&mut svg, &phase.seconds, axes);
+            draw_latency(&mut svg, &phase.seconds, axes);
+        }
     }
     svg.end_group();
     svg.finish()
 }
 
-fn draw_scale(svg: &mut Svg, axes: &Axes) {
-    let (none, most) = axes.rate.domain();
-    let scale = Scale::of(most, Unit::RequestsPerSecond);
-    for value in [none, most] {
-        let at = (LEFT - 5.0, axes.rate.at(value) + 4.0);
-        svg.text("", at, Anchor::End, &scale.tick(value));
+fn draw_frame(svg: &mut Svg, axes: &PhaseAxes) {
+    let (first, last) = axes.time.domain();
+    let (left, right) = (axes.time.at(first), axes.time.at(last));
+    svg.text("", (left, TOP - 6.0), Anchor::Start, &axes.phase);
+    for top in [TOP, LOWER] {
+        svg.rect("shade", (left, top), (right - left, STRIP), 2.0);
     }
-    let (low, high) = axes.latency.domain();
-    for value in [low, high] {
-        let label = Scale::of(value, Unit::Nanoseconds).tick(value);
-        let at = (LEFT - 5.0, axes.latency.at(value) + 4.0);
-        svg.text("", at, Anchor::End, &label);
+    for (axis, unit) in [
+        (axes.rate, Unit::RequestsPerSecond),
+        (axes.latency, Unit::Nanoseconds),
+    ] {
+        let (low, high) = axis.domain();
+        // A rate begins at zero and has one scale; a latency may span several.
+        let low_scale = Scale::of(if low == 0.0 { high } else { low }, unit);
+        let ends = [(low, low_scale, 0.0), (high, Scale::of(high, unit), 8.0)];
+        for (value, scale, drop) in ends {
+            let at = (left - 6.0, axis.at(value) + drop);
+            svg.text("", at, Anchor::End, &scale.tick(value));
+        }
     }
 }
 
-fn draw_phase(
-    svg: &mut Svg,
-    name: &str,
-    seconds: &[TimelineSecond],
-    axes: &Axes,
-    (left, width): (f64, f64),
-) {
-    let lower = TOP + STRIP + BETWEEN;
-    for top in [TOP, lower] {
-        svg.rect("shade", (left, top), (width, STRIP), 0.0);
-    }
-    svg.text("", (left, TOP - 5.0), Anchor::Start, name);
-    let centre = |index: usize| left + axes.second_width() * (index as f64 + 0.5);
-    let rates: Vec<(f64, f64)> = seconds
+fn draw_rate(svg: &mut Svg, seconds: &[TimelineSecond], axes: &PhaseAxes) {
+    let points: Vec<(f64, f64)> = seconds
         .iter()
-        .enumerate()
-        .map(|(index, second)| (centre(index), axes.rate.at(second.completed as f64)))
+        .map(|second| {
+            let x = axes.time.at(f64::from(second.second));
+            (x, axes.rate.at(second.completed as f64))
+        })
         .collect();
-    svg.area("fill", &rates, TOP + STRIP);
-    svg.polyline("curve thin", &rates);
-    // A second without answers has no percentile: the line is broken there, not drawn across.
-    let mut run: Vec<(f64, f64)> = Vec::new();
-    for (index, second) in seconds.iter().enumerate() {
+    svg.area("fill", &points, TOP + STRIP);
+    svg.polyline("curve thin", &points);
+}
+
+/// A second without answers has no percentile: the line is broken there, not drawn across.
+fn draw_latency(svg: &mut Svg, seconds: &[TimelineSecond], axes: &PhaseAxes) {
+    let mut unbroken: Vec<(f64, f64)> = Vec::new();
+    for second in seconds {
         match second.response_p99_ns {
-            Some(latency) => run.push((centre(index), axes.latency.at(latency as f64))),
-            None => svg.polyline("curve thin", &std::mem::take(&mut run)),
+            Some(latency) => {
+                let x = axes.time.at(f64::from(second.second));
+                unbroken.push((x, axes.latency.at(latency as f64)));
+            }
+            None => svg.polyline("curve thin", &std::mem::take(&mut unbroken)),
         }
     }
-    svg.polyline("curve thin", &run);
+    svg.polyline("curve thin", &unbroken);
 }

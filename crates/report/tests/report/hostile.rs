@@ -94,8 +94,9 @@ fn no_line_on_the_terminal_is_too_wide() {
 fn the_page_stays_well_formed() {
     let text = html::render(&findings());
     page::check(&text);
+    std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/hostile.html"), &text).unwrap();
     assert!(!text.contains("<script"));
-    assert!(!text.contains('\u{1}'));
+    assert!(!text.contains(['\u{1}', '\u{202e}']));
 }
 
 #[test]
