@@ -5,6 +5,21 @@ use gatebench_net::http1::Head;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
+/// The checks that one answer fails, in words, as [`crate::Outcome::checks`] has them: for answers
+/// outside a load.
+pub fn failed_checks(checks: &[Check], head: &Head<'_>, body: &[u8]) -> Vec<String> {
+    let compiled = Checks::compile(checks, 0);
+    let mut failed = Vec::new();
+    compiled.head(head, |number| failed.push(number));
+    compiled.body(body, |number| failed.push(number));
+    failed.sort_unstable();
+    failed
+        .into_iter()
+        .filter_map(|number| checks.get(number))
+        .map(describe)
+        .collect()
+}
+
 /// The checks of one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Checks {
@@ -108,4 +123,24 @@ fn json_equal(a: &Value, b: &Value) -> bool {
         }
         _ => a == b,
     }
+}
+
+/// A check in words, for reports.
+pub(crate) fn describe(check: &Check) -> String {
+    match check {
+        Check::Status(status) => format!("status is {status}"),
+        Check::Header(header) => format!("header {} is '{}'", header.name, header.equals),
+        Check::BodyEquals(text) => format!("body is '{}'", shortened(text)),
+        Check::BodyContains(text) => format!("body contains '{}'", shortened(text)),
+        Check::Json(json) => format!("JSON at '{}' is {}", json.path, json.equals),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 40;
+    let mut shown: String = text.chars().take(SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
 }

@@ -19,6 +19,7 @@ mod schedule;
 mod simulated;
 mod worker;
 
+pub use check::failed_checks;
 pub use load::{Load, Target};
 pub use outcome::{Outcome, WorkerFacts};
 pub use record::{Class, Counts, ErrorKind, HIGHEST_NS, Interval, Metric, Recording};

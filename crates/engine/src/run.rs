@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use gatebench_model::Check;
 use gatebench_model::Shape;
 use gatebench_net::{Backend, choose, clock};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use crate::check::Checks;
+use crate::check::{Checks, describe};
 use crate::load::Load;
 use crate::outcome::{Outcome, WorkerFacts};
 use crate::record::{Counts, Interval};
@@ -46,6 +45,8 @@ pub enum EngineError {
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
+    /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
+    start_ns: AtomicU64,
     live: Vec<Live>,
 }
 
@@ -66,6 +67,7 @@ impl Control {
     pub fn new(workers: usize) -> Self {
         Self {
             stop: AtomicBool::new(false),
+            start_ns: AtomicU64::new(0),
             live: (0..workers.max(1)).map(|_| Live::default()).collect(),
         }
     }
@@ -78,6 +80,13 @@ impl Control {
     /// Whether it was stopped.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// When the first request is due, on `CLOCK_MONOTONIC` in nanoseconds, once all connections are
+    /// up: the measurement begins after the warm-up from then, and whoever samples what the load costs
+    /// can do so at its edges.
+    pub fn start_ns(&self) -> Option<u64> {
+        Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }
 
     /// The workers' counters.
@@ -222,8 +231,9 @@ fn open_gate(compiled: &Compiled<'_>) {
     if gate.start_ns.load(Ordering::Relaxed) == 0
         && gate.ready.load(Ordering::Acquire) == compiled.workers
     {
-        gate.start_ns
-            .store(clock::now_ns() + START_AHEAD_NS, Ordering::Release);
+        let start_ns = clock::now_ns() + START_AHEAD_NS;
+        gate.start_ns.store(start_ns, Ordering::Release);
+        compiled.control.start_ns.store(start_ns, Ordering::Release);
     }
 }
 
@@ -271,24 +281,4 @@ impl Outcome {
         self.drained_ns = max(|it| it.drained_ns);
         self.interrupted = ended.iter().any(|it| it.interrupted);
     }
-}
-
-/// A check in words, for reports.
-fn describe(check: &Check) -> String {
-    match check {
-        Check::Status(status) => format!("status is {status}"),
-        Check::Header(header) => format!("header {} is '{}'", header.name, header.equals),
-        Check::BodyEquals(text) => format!("body is '{}'", shortened(text)),
-        Check::BodyContains(text) => format!("body contains '{}'", shortened(text)),
-        Check::Json(json) => format!("JSON at '{}' is {}", json.path, json.equals),
-    }
-}
-
-fn shortened(text: &str) -> String {
-    const SHOWN: usize = 40;
-    let mut shown: String = text.chars().take(SHOWN).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
 }
