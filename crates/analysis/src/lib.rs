@@ -1,7 +1,56 @@
 //! From a run directory to findings: estimates, validity, sentences. A pure function of the run; it
 //! has no clock and needs no network, so the same directory gives the same findings for ever.
 
+mod cautions;
+mod collect;
+mod configuration;
+mod context;
+mod curves;
+mod digest;
+mod environment;
 pub mod findings;
+mod gates;
+mod metrics;
+mod notes;
+mod parity;
+mod ranking;
+mod rows;
+mod run_facts;
+mod sentences;
+mod timeline;
+mod trials;
 pub mod words;
 
+use gatebench_store::{Run, StoreError};
+
 pub use findings::Findings;
+pub use gates::thresholds;
+
+use crate::collect::Collected;
+use crate::context::Context;
+
+/// Works out what a run says. The run may be unfinished: what is missing is listed.
+///
+/// # Errors
+/// [`StoreError`] naming the file, where histograms, series or rendered files cannot be read.
+pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
+    let context = Context::of(run);
+    let collected = Collected::from_trials(&context)?;
+    let missing = trials::missing(&context);
+    let failures = trials::failures(&context);
+    let parity = parity::of_run(&context);
+    let scenarios = rows::of_run(&context, &collected);
+    let headlines = sentences::headlines(&context, &scenarios, &parity);
+    Ok(Findings {
+        run: run_facts::of(&context),
+        headlines,
+        notes: notes::of(&context, &missing),
+        scenarios,
+        trials: collected.trials,
+        missing,
+        failures,
+        parity,
+        configurations: configuration::of_run(&context)?,
+        environment: environment::facts(&run.manifest().environment),
+    })
+}

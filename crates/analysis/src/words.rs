@@ -1,6 +1,10 @@
 //! Numbers as people read them. Used in sentences here and by every report, so that a number looks
 //! the same wherever it stands.
 
+use std::collections::BTreeMap;
+
+use gatebench_stats::Estimate;
+
 use crate::findings::{Metric, Unit};
 
 /// Writes a value of a unit with three significant digits: `41.2k requests/s`, `38 µs`, `12.3 MiB`.
@@ -137,5 +141,147 @@ fn shell_word(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// `39.8k–42.0k over 3 blocks`; of one block only `1 block`.
+pub(crate) fn range(estimate: &Estimate, unit: Unit) -> String {
+    let blocks = counted(estimate.blocks as u64, "block");
+    if estimate.blocks < 2 {
+        return blocks;
+    }
+    let (low, low_suffix) = split_quantity(estimate.min, unit);
+    let (high, high_suffix) = split_quantity(estimate.max, unit);
+    if low_suffix == high_suffix {
+        format!("{low}–{high} over {blocks}")
+    } else {
+        format!("{low} {low_suffix}–{high} {high_suffix} over {blocks}")
+    }
+}
+
+/// `1 block`, `3 blocks`, `2 processes`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let ending = match (count, noun.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {noun}{ending}", grouped(count as f64))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// `12 × timeout, 3 × reset`, the most frequent first.
+pub(crate) fn listed_counts(counts: &BTreeMap<String, u64>) -> String {
+    let mut seen: Vec<_> = counts.iter().filter(|(_, count)| **count > 0).collect();
+    seen.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let items = seen
+        .into_iter()
+        .map(|(what, count)| format!("{} × {what}", grouped(*count as f64)));
+    items.collect::<Vec<_>>().join(", ")
+}
+
+/// A share in per cent, with as many decimals as it takes not to read 0.
+pub(crate) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    let decimals = match value.abs() {
+        size if size >= 10.0 || size == 0.0 => 0,
+        size if size >= 0.1 => 1,
+        _ => 3,
+    };
+    format!("{value:.decimals$} %")
+}
+
+/// A number with fixed decimals.
+pub(crate) fn decimals(value: f64, decimals: usize) -> String {
+    format!("{value:.decimals$}")
+}
+
+/// The first letter in upper case.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|first| first.to_uppercase().to_string())
+        .unwrap_or_default();
+    first + letters.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn quantities_have_three_digits_and_a_unit() {
+        for (value, unit, text) in [
+            (41_234.0, Unit::RequestsPerSecond, "41.2k requests/s"),
+            (5_000.0, Unit::RequestsPerSecond, "5,000 requests/s"),
+            (812.4, Unit::RequestsPerSecond, "812 requests/s"),
+            (1_250_000.0, Unit::RequestsPerSecond, "1.25M requests/s"),
+            (38_040.0, Unit::Nanoseconds, "38.0 µs"),
+            (999_960.0, Unit::Nanoseconds, "1.00 ms"),
+            (-1_500.0, Unit::Nanoseconds, "-1.50 µs"),
+            (0.0, Unit::Nanoseconds, "0 ns"),
+            (
+                24_123.0,
+                Unit::CpuNanosecondsPerRequest,
+                "24.1 µs CPU/request",
+            ),
+            (12_897_485.0, Unit::Bytes, "12.3 MiB"),
+            (0.9731, Unit::Cores, "0.973 cores"),
+            (0.3449, Unit::Ratio, "0.345×"),
+            (1_234.0, Unit::Count, "1,234"),
+        ] {
+            assert_eq!(quantity(value, unit), text);
+        }
+    }
+
+    #[test]
+    fn nouns_lists_and_shares() {
+        assert_eq!(counted(1, "block"), "1 block");
+        assert_eq!(counted(1_200, "process"), "1,200 processes");
+        assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        let counts = BTreeMap::from([
+            ("reset".into(), 3),
+            ("timeout".into(), 12),
+            ("tls".into(), 0),
+        ]);
+        assert_eq!(listed_counts(&counts), "12 × timeout, 3 × reset");
+        assert_eq!(percent(0.973), "97 %");
+        assert_eq!(percent(0.0123), "1.2 %");
+        assert_eq!(percent(0.000_012), "0.001 %");
+    }
+
+    #[test]
+    fn a_command_can_be_pasted_into_a_shell() {
+        let words = ["gatebench", "run", "--out", "my run", "it's"].map(String::from);
+        assert_eq!(
+            shell_line(&words),
+            r"gatebench run --out 'my run' 'it'\''s'"
+        );
+    }
+
+    #[test]
+    fn a_range_names_its_blocks() {
+        let three = Estimate::of_blocks(&[39_800.0, 41_200.0, 42_000.0]).unwrap();
+        assert_eq!(
+            range(&three, Unit::RequestsPerSecond),
+            "39.8k–42.0k over 3 blocks"
+        );
+        let wide = Estimate::of_blocks(&[900.0, 1_500.0]).unwrap();
+        assert_eq!(
+            range(&wide, Unit::Nanoseconds),
+            "900 ns–1.50 µs over 2 blocks"
+        );
+        let one = Estimate::of_blocks(&[1.0]).unwrap();
+        assert_eq!(range(&one, Unit::Count), "1 block");
     }
 }

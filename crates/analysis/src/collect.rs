@@ -1,0 +1,238 @@
+//! One pass over the trials: judge each, take its numbers, add its histograms to the curves.
+
+use std::collections::BTreeMap;
+
+use gatebench_store::{Outcome, PhaseRecord, Run, SeriesRow, StoreError, StoredTrial};
+
+use crate::context::{Context, kind};
+use crate::curves::Curves;
+use crate::digest::Digest;
+use crate::findings::{Aspect, BlockValue, Metric, PhaseKind, Reason, TrialFindings, Validity};
+use crate::gates::{View, judge_phase, judge_trial, worst};
+use crate::metrics::{aspect, of_phase};
+use crate::{timeline, trials};
+
+/// Scenario and variant.
+pub(crate) type Cell = (String, String);
+
+/// The numbers of all trials, block by block.
+#[derive(Default)]
+pub(crate) struct Collected {
+    pub(crate) trials: Vec<TrialFindings>,
+    pub(crate) values: BTreeMap<Cell, Vec<PhaseValues>>,
+    pub(crate) reasons: BTreeMap<Cell, Vec<Reason>>,
+    pub(crate) curves: Curves,
+}
+
+/// The values of one phase of a cell.
+pub(crate) struct PhaseValues {
+    pub(crate) phase: String,
+    pub(crate) kind: PhaseKind,
+    pub(crate) metrics: BTreeMap<Metric, Vec<BlockValue>>,
+}
+
+impl Collected {
+    pub(crate) fn from_trials(context: &Context) -> Result<Self, StoreError> {
+        let mut collected = Self::default();
+        for trial in context.trials() {
+            collected.add_trial(context, trial)?;
+        }
+        for phases in collected.values.values_mut() {
+            for values in phases
+                .iter_mut()
+                .flat_map(|phase| phase.metrics.values_mut())
+            {
+                values.sort_by_key(|value| (value.block, value.trial));
+            }
+        }
+        collected.relate_to_floor(context.run);
+        Ok(collected)
+    }
+
+    fn add_trial(&mut self, context: &Context, trial: &StoredTrial) -> Result<(), StoreError> {
+        let record = &trial.record;
+        let series = trial.series()?;
+        let mut reasons = judge_trial(context, record);
+        if record.outcome == Outcome::Completed {
+            let digest = Digest::of(trial)?;
+            for phase in &record.phases {
+                let view = View {
+                    context,
+                    record,
+                    phase,
+                    digest: &digest,
+                    series: &series,
+                };
+                reasons.extend(judge_phase(&view));
+            }
+            for phase in &record.phases {
+                self.add_phase(trial, phase, &digest, &reasons);
+            }
+            let cell = (record.trial.scenario.clone(), record.trial.variant.clone());
+            self.reasons
+                .entry(cell)
+                .or_default()
+                .extend(reasons.iter().cloned());
+        }
+        self.trials.push(findings(trial, reasons, &series));
+        Ok(())
+    }
+
+    fn add_phase(
+        &mut self,
+        stored: &StoredTrial,
+        phase: &PhaseRecord,
+        digest: &Digest,
+        reasons: &[Reason],
+    ) {
+        let trial = &stored.record.trial;
+        let concerning: Vec<_> = concerning(reasons, &phase.name).collect();
+        let validity = |aspect| worst(concerning.iter().copied(), Some(aspect));
+        let cell = (trial.scenario.clone(), trial.variant.clone());
+        let values = self.phase_values(cell, phase);
+        for (metric, value) in of_phase(&stored.record, phase, digest) {
+            let validity = aspect(metric).map_or(Validity::Valid, validity);
+            let (block, trial) = (trial.block, trial.number);
+            let value = BlockValue {
+                block,
+                trial,
+                value,
+                validity,
+            };
+            values.metrics.entry(metric).or_default().push(value);
+        }
+        let validity = validity(Aspect::Latency);
+        if validity != Validity::Invalid {
+            self.curves.add(trial, phase, digest, validity);
+        }
+    }
+
+    fn phase_values(&mut self, cell: Cell, phase: &PhaseRecord) -> &mut PhaseValues {
+        let phases = self.values.entry(cell).or_default();
+        let index = phases
+            .iter()
+            .position(|known| known.phase == phase.name)
+            .unwrap_or_else(|| {
+                let metrics = BTreeMap::new();
+                phases.push(PhaseValues {
+                    phase: phase.name.clone(),
+                    kind: kind(phase),
+                    metrics,
+                });
+                phases.len() - 1
+            });
+        &mut phases[index]
+    }
+
+    /// Sets every gateway beside the floor of the same block.
+    fn relate_to_floor(&mut self, run: &Run) {
+        use gatebench_model::Variant;
+
+        let variants = &run.manifest().plan.variants;
+        let Some(floor) = variants.iter().find(|variant| **variant == Variant::Floor) else {
+            return;
+        };
+        let floors: BTreeMap<(String, String, Metric), Vec<BlockValue>> = self
+            .values
+            .iter()
+            .filter(|((_, variant), _)| variant == floor.label())
+            .flat_map(|((scenario, _), phases)| phases.iter().map(move |phase| (scenario, phase)))
+            .flat_map(|(scenario, phase)| {
+                phase.metrics.iter().map(move |(metric, values)| {
+                    (
+                        (scenario.clone(), phase.phase.clone(), *metric),
+                        values.clone(),
+                    )
+                })
+            })
+            .collect();
+        for ((scenario, variant), phases) in &mut self.values {
+            if variant == floor.label() {
+                continue;
+            }
+            for phase in phases {
+                for (metric, of, relate) in relations(phase.kind) {
+                    let key = (scenario.clone(), phase.phase.clone(), *of);
+                    let (Some(base), Some(own)) = (floors.get(&key), phase.metrics.get(of)) else {
+                        continue;
+                    };
+                    let related = paired(own, base, *relate);
+                    if !related.is_empty() {
+                        phase.metrics.insert(*metric, related);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a value is made of: itself and the floor's.
+type Relate = fn(f64, f64) -> f64;
+
+/// Metrics that are a gateway's value set beside the floor's.
+fn relations(kind: PhaseKind) -> &'static [(Metric, Metric, Relate)] {
+    match kind {
+        PhaseKind::Closed => &[(
+            Metric::ThroughputOfFloor,
+            Metric::Throughput,
+            |own, floor| own / floor,
+        )],
+        PhaseKind::Open => &[
+            (
+                Metric::ResponseP50OverFloor,
+                Metric::ResponseP50,
+                |own, floor| own - floor,
+            ),
+            (
+                Metric::ResponseP99OverFloor,
+                Metric::ResponseP99,
+                |own, floor| own - floor,
+            ),
+        ],
+    }
+}
+
+/// Values of the same block; as valid as the worse of the two.
+fn paired(own: &[BlockValue], floor: &[BlockValue], relate: Relate) -> Vec<BlockValue> {
+    let partner = |block| {
+        floor
+            .iter()
+            .find(|value| value.block == block && value.value > 0.0)
+    };
+    own.iter()
+        .filter_map(|value| {
+            let base = partner(value.block)?;
+            let validity = value.validity.max(base.validity);
+            Some(BlockValue {
+                value: relate(value.value, base.value),
+                validity,
+                ..value.clone()
+            })
+        })
+        .collect()
+}
+
+/// Reasons of a phase and of the whole trial.
+fn concerning<'a>(reasons: &'a [Reason], phase: &'a str) -> impl Iterator<Item = &'a Reason> {
+    reasons
+        .iter()
+        .filter(move |reason| reason.phase.as_deref().is_none_or(|name| name == phase))
+}
+
+fn findings(trial: &StoredTrial, reasons: Vec<Reason>, series: &[SeriesRow]) -> TrialFindings {
+    let record = &trial.record;
+    TrialFindings {
+        number: record.trial.number,
+        block: record.trial.block,
+        scenario: record.trial.scenario.clone(),
+        variant: record.trial.variant.clone(),
+        folder: format!("trials/{}", trial.name()),
+        started: record.started,
+        duration_ns: trials::duration_ns(record),
+        outcome: trials::outcome_words(&record.outcome).to_owned(),
+        validity: worst(&reasons, None),
+        reasons,
+        warnings: record.warnings.clone(),
+        timeline: timeline::of(record, series),
+    }
+}

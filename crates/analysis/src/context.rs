@@ -1,0 +1,156 @@
+//! What a judgement needs besides the trial itself: the plan, and the floor of the same run.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::{Plan, Policy, Scenario, Shape, Variant};
+use gatebench_stats::median;
+use gatebench_store::{Outcome, PhaseRecord, Run, StoredTrial, TrialRecord};
+
+use crate::findings::PhaseKind;
+
+/// A run, with the facts that span its trials.
+pub(crate) struct Context<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) plan: &'a Plan,
+    /// Throughput of the floor's closed phases by scenario, then block.
+    floor: BTreeMap<&'a str, BTreeMap<u32, f64>>,
+    /// Median bytes of an answer by scenario, variant and phase.
+    answer_bytes: BTreeMap<(&'a str, &'a str, &'a str), f64>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn of(run: &'a Run) -> Self {
+        let plan = &run.manifest().plan;
+        let mut context = Self {
+            run,
+            plan,
+            floor: BTreeMap::new(),
+            answer_bytes: BTreeMap::new(),
+        };
+        let mut sizes: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+        for record in context.completed() {
+            let trial = &record.trial;
+            for phase in &record.phases {
+                if context.is_floor(record) && kind(phase) == PhaseKind::Closed {
+                    let blocks = context.floor.entry(&trial.scenario).or_default();
+                    blocks
+                        .entry(trial.block)
+                        .or_insert_with(|| throughput_per_second(phase));
+                }
+                if let Some(size) = bytes_per_answer(phase) {
+                    let key = (
+                        trial.scenario.as_str(),
+                        trial.variant.as_str(),
+                        phase.name.as_str(),
+                    );
+                    sizes.entry(key).or_default().push(size);
+                }
+            }
+        }
+        context.answer_bytes = sizes
+            .into_iter()
+            .filter_map(|(key, all)| Some((key, median(&all)?)))
+            .collect();
+        context
+    }
+
+    /// Trials on disk.
+    pub(crate) fn trials(&self) -> &'a [StoredTrial] {
+        self.run.trials()
+    }
+
+    /// Records of completed trials.
+    pub(crate) fn completed(&self) -> impl Iterator<Item = &'a TrialRecord> + use<'a> {
+        self.run
+            .trials()
+            .iter()
+            .map(|trial| &trial.record)
+            .filter(|record| record.outcome == Outcome::Completed)
+    }
+
+    /// Whether the trial went straight to the upstream.
+    pub(crate) fn is_floor(&self, record: &TrialRecord) -> bool {
+        self.variant(&record.trial.variant) == Some(&Variant::Floor)
+    }
+
+    /// The variant of a label.
+    pub(crate) fn variant(&self, label: &str) -> Option<&'a Variant> {
+        self.plan
+            .variants
+            .iter()
+            .find(|variant| variant.label() == label)
+    }
+
+    /// The scenario of a name.
+    pub(crate) fn scenario(&self, name: &str) -> Option<&'a Scenario> {
+        self.plan
+            .scenarios
+            .iter()
+            .find(|scenario| scenario.scenario == name)
+    }
+
+    /// Whether the gateway is meant to answer some requests by itself.
+    pub(crate) fn is_mocked(&self, scenario: &str) -> bool {
+        let policies = self
+            .scenario(scenario)
+            .into_iter()
+            .flat_map(|scenario| &scenario.routes);
+        policies
+            .flat_map(|route| &route.policies)
+            .any(|policy| matches!(policy, Policy::Mock(_)))
+    }
+
+    /// What the upstream delivered without a gateway in the same block, or else in the run's median
+    /// block; none without a floor.
+    pub(crate) fn floor_per_second(&self, scenario: &str, block: u32) -> Option<f64> {
+        let blocks = self.floor.get(scenario)?;
+        blocks
+            .get(&block)
+            .copied()
+            .or_else(|| median(&blocks.values().copied().collect::<Vec<_>>()))
+    }
+
+    /// Median bytes of an answer over the run's trials of the same kind.
+    pub(crate) fn answer_bytes(&self, record: &TrialRecord, phase: &PhaseRecord) -> Option<f64> {
+        let trial = &record.trial;
+        self.answer_bytes
+            .get(&(&trial.scenario, &trial.variant, &phase.name))
+            .copied()
+    }
+
+    /// Whether engine and upstream have a core in common.
+    pub(crate) fn engine_shares_core(&self) -> bool {
+        let placement = &self.plan.placement;
+        placement
+            .engine
+            .iter()
+            .any(|core| placement.upstream.contains(core))
+    }
+}
+
+/// Closed or open.
+pub(crate) fn kind(phase: &PhaseRecord) -> PhaseKind {
+    kind_of_shape(&phase.shape)
+}
+
+/// Closed or open.
+pub(crate) fn kind_of_shape(shape: &Shape) -> PhaseKind {
+    match shape {
+        Shape::Closed(_) => PhaseKind::Closed,
+        Shape::Open(_) => PhaseKind::Open,
+    }
+}
+
+/// Answers per second of the measurement; 0 for a measurement without length.
+pub(crate) fn throughput_per_second(phase: &PhaseRecord) -> f64 {
+    if phase.measure_ns == 0 {
+        return 0.0;
+    }
+    phase.counts.completed_in_window as f64 / (phase.measure_ns as f64 / 1e9)
+}
+
+/// Bytes received per completed request; none where nothing was completed.
+pub(crate) fn bytes_per_answer(phase: &PhaseRecord) -> Option<f64> {
+    let counts = &phase.counts;
+    (counts.completed > 0).then(|| counts.bytes_received as f64 / counts.completed as f64)
+}

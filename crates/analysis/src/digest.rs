@@ -1,0 +1,98 @@
+//! The histograms of one trial, added up over status classes.
+
+use std::collections::BTreeMap;
+
+use gatebench_stats::{highest_trustworthy_percentile, is_trustworthy};
+use gatebench_store::{Histogram, StoreError, StoredTrial};
+
+use crate::findings::CurveMetric;
+
+/// Class of requests without an answer. They have no latency; the gates count them.
+const FAILED: &str = "failed";
+
+/// The histograms of a trial by phase and metric, over all answered requests.
+#[derive(Default)]
+pub(crate) struct Digest {
+    histograms: BTreeMap<(String, CurveMetric), Histogram<u64>>,
+}
+
+impl Digest {
+    pub(crate) fn of(trial: &StoredTrial) -> Result<Self, StoreError> {
+        let mut digest = Self::default();
+        for (tag, histogram) in trial.histograms()? {
+            let mut parts = tag.split('.');
+            let (phase, metric, class) = (parts.next(), parts.next(), parts.next());
+            let (Some(phase), Some(metric)) = (phase, metric.and_then(curve_metric)) else {
+                continue;
+            };
+            if class == Some(FAILED) {
+                continue;
+            }
+            let key = (phase.to_owned(), metric);
+            add(digest.histograms.entry(key), histogram, trial)?;
+        }
+        Ok(digest)
+    }
+
+    /// The histogram of a metric in a phase; none where nothing was recorded.
+    pub(crate) fn get(&self, phase: &str, metric: CurveMetric) -> Option<&Histogram<u64>> {
+        self.histograms
+            .get(&(phase.to_owned(), metric))
+            .filter(|histogram| !histogram.is_empty())
+    }
+}
+
+/// Adds `histogram` to what is there. Ranges may differ, so the sum grows as needed.
+fn add(
+    entry: std::collections::btree_map::Entry<'_, (String, CurveMetric), Histogram<u64>>,
+    histogram: Histogram<u64>,
+    trial: &StoredTrial,
+) -> Result<(), StoreError> {
+    use std::collections::btree_map::Entry;
+
+    match entry {
+        Entry::Vacant(free) => {
+            free.insert(histogram);
+            Ok(())
+        }
+        Entry::Occupied(mut sum) => sum.get_mut().add(histogram).map_err(|error| {
+            let path = trial.folder().join("histograms.hlog");
+            StoreError::Corrupt {
+                path,
+                reason: error.to_string(),
+            }
+        }),
+    }
+}
+
+/// The metrics that findings are made of; request and response halves stay in the log.
+fn curve_metric(word: &str) -> Option<CurveMetric> {
+    match word {
+        "added" => Some(CurveMetric::Added),
+        "response" => Some(CurveMetric::Response),
+        "service" => Some(CurveMetric::Service),
+        "lateness" => Some(CurveMetric::Lateness),
+        _ => None,
+    }
+}
+
+/// The word of a metric in tags and sums.
+pub(crate) fn metric_word(metric: CurveMetric) -> &'static str {
+    match metric {
+        CurveMetric::Added => "added",
+        CurveMetric::Response => "response",
+        CurveMetric::Service => "service",
+        CurveMetric::Lateness => "lateness",
+    }
+}
+
+/// A percentile in nanoseconds, where enough samples lie beyond it.
+pub(crate) fn trusted_percentile(histogram: &Histogram<u64>, percentile: f64) -> Option<f64> {
+    is_trustworthy(percentile, histogram.len())
+        .then(|| histogram.value_at_quantile(percentile / 100.0) as f64)
+}
+
+/// The highest percentile of a histogram that may be printed.
+pub(crate) fn highest_percentile(histogram: &Histogram<u64>) -> Option<f64> {
+    highest_trustworthy_percentile(histogram.len())
+}

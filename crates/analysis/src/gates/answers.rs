@@ -1,0 +1,101 @@
+//! Gates over what came back.
+
+use super::thresholds::ERROR_SHARE_MAX;
+use super::{EVERYTHING, View, says};
+use crate::findings::{Aspect, Gate, Reason, Validity};
+use crate::words::{counted, listed_counts, percent};
+
+/// An answer that is wrong took another path through the gateway: nothing measured of it stands.
+pub(super) fn checks_failed(view: &View) -> Option<Reason> {
+    let failed = &view.phase.counts.checks_failed;
+    let total: u64 = failed.values().sum();
+    (total > 0).then_some(())?;
+    let message = format!(
+        "{} failed the checks: {}.",
+        counted(total, "answer"),
+        listed_counts(failed)
+    );
+    let remedy =
+        "Compare the answer with the scenario's checks; the gateway's log says what it did.";
+    Some(view.reason(
+        Gate::ChecksFailed,
+        Validity::Invalid,
+        &EVERYTHING,
+        says(message, remedy),
+    ))
+}
+
+/// Requests without an answer have no latency, so the others look better than the load was.
+pub(super) fn errors(view: &View) -> Option<Reason> {
+    let counts = &view.phase.counts;
+    let total: u64 = counts.errors.values().sum();
+    (total > 0).then_some(())?;
+    let share = total as f64 / counts.sent.max(total) as f64;
+    let message = format!(
+        "{} got no answer ({} of those sent): {}.",
+        counted(total, "request"),
+        percent(share),
+        listed_counts(&counts.errors)
+    );
+    let remedy = "Read the gateway's log, and look at the timeline for when it happened.";
+    let (validity, spoils): (_, &[Aspect]) = if share > ERROR_SHARE_MAX {
+        (Validity::Invalid, &EVERYTHING)
+    } else {
+        (Validity::Limited, &[Aspect::Throughput, Aspect::Latency])
+    };
+    Some(view.reason(Gate::RequestErrors, validity, spoils, says(message, remedy)))
+}
+
+/// A gateway that answers from a cache is not doing the work that is measured.
+pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
+    let trace = &view.phase.trace;
+    let missing = trace.never_reached_upstream + trace.foreign;
+    if missing == 0 || view.context.is_mocked(&view.record.trial.scenario) {
+        return None;
+    }
+    let message = format!(
+        "{} never reached the upstream.",
+        counted(missing, "answered request")
+    );
+    let remedy = "Turn off the gateway's cache, or measure it in a scenario that is about caching.";
+    let gate = Gate::NeverReachedUpstream;
+    Some(view.reason(gate, Validity::Invalid, &EVERYTHING, says(message, remedy)))
+}
+
+/// Without the upstream's times there is no added latency of a request.
+pub(super) fn header_stripped(view: &View) -> Option<Reason> {
+    let stripped = view.phase.trace.header_stripped;
+    (stripped > 0).then_some(())?;
+    let message = format!(
+        "{} came without the upstream's times, so nothing added can be told of them; the difference \
+         from the floor's quantiles takes its place.",
+        counted(stripped, "answer")
+    );
+    let remedy = "Let the gateway pass the upstream's timing header through.";
+    let spoils = [Aspect::Latency];
+    Some(view.reason(
+        Gate::HeaderStripped,
+        Validity::Limited,
+        &spoils,
+        says(message, remedy),
+    ))
+}
+
+/// A retry makes one request cost two, and hides a failure.
+pub(super) fn retries(view: &View) -> Option<Reason> {
+    let repeated = view
+        .phase
+        .trace
+        .repeated_at_upstream
+        .max(view.phase.ledger.repeated);
+    (repeated > 0).then_some(())?;
+    let message = format!("The gateway retried {}.", counted(repeated, "request"));
+    let remedy = "Turn off retries in the gateway, or look for the upstream connections it loses.";
+    let spoils = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
+    Some(view.reason(
+        Gate::Retries,
+        Validity::Limited,
+        &spoils,
+        says(message, remedy),
+    ))
+}

@@ -1,0 +1,161 @@
+//! Gates over numbers that must agree with each other.
+
+use gatebench_model::Shape;
+use gatebench_stats::concurrency;
+use gatebench_store::ExactSum;
+
+use super::thresholds::{ANSWER_BYTES_ERROR_MAX, LITTLE_RANGE, MEAN_ERROR_MAX};
+use super::{EVERYTHING, View, says};
+use crate::context::{bytes_per_answer, throughput_per_second};
+use crate::digest::metric_word;
+use crate::findings::{Aspect, CurveMetric, Gate, Reason, Validity};
+use crate::words::{counted, decimals, grouped};
+
+const DEFECT: &str = "Report this with the run directory: the instrument contradicts itself.";
+
+const METRICS: [CurveMetric; 4] = [
+    CurveMetric::Added,
+    CurveMetric::Response,
+    CurveMetric::Service,
+    CurveMetric::Lateness,
+];
+
+/// The exact sums of a metric over all answered classes; none where the phase has none.
+fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
+    let word = metric_word(metric);
+    let answered = view.phase.sums.iter().filter(|(key, sum)| {
+        let class = key
+            .strip_prefix(word)
+            .and_then(|rest| rest.strip_prefix('.'));
+        class.is_some_and(|class| class != "failed") && sum.count > 0
+    });
+    answered.map(|(_, sum)| *sum).reduce(|a, b| ExactSum {
+        count: a.count + b.count,
+        sum_ns: a.sum_ns.saturating_add(b.sum_ns),
+        min_ns: a.min_ns.min(b.min_ns),
+        max_ns: a.max_ns.max(b.max_ns),
+        clamped: a.clamped + b.clamped,
+    })
+}
+
+/// A value at the histogram's edge is a lower bound.
+pub(super) fn clamped(view: &View) -> Option<Reason> {
+    let clamped: u64 = view.phase.sums.values().map(|sum| sum.clamped).sum();
+    (clamped > 0).then_some(())?;
+    let message = format!(
+        "{} lay beyond the histogram's range and count at its edge.",
+        counted(clamped, "value")
+    );
+    let remedy = "Read the highest percentiles as lower bounds.";
+    let spoils = [Aspect::Latency];
+    Some(view.reason(
+        Gate::Clamped,
+        Validity::Limited,
+        &spoils,
+        says(message, remedy),
+    ))
+}
+
+/// Each histogram must hold as many values as were summed, with the same mean, and its percentiles
+/// must lie in order between the exact extremes.
+pub(super) fn percentiles_and_sums(view: &View) -> Option<Reason> {
+    let problem = METRICS
+        .iter()
+        .find_map(|metric| disagreement(view, *metric))?;
+    let says = says(problem, DEFECT);
+    Some(view.reason(
+        Gate::Inconsistent,
+        Validity::Invalid,
+        &[Aspect::Latency],
+        says,
+    ))
+}
+
+fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
+    let word = metric_word(metric);
+    let exact = exact(view, metric)?;
+    let Some(histogram) = view.digest.get(&view.phase.name, metric) else {
+        return Some(format!(
+            "{} were summed and none is in a histogram of {word}.",
+            exact.count
+        ));
+    };
+    if histogram.len() != exact.count {
+        let counted = grouped(histogram.len() as f64);
+        let summed = grouped(exact.count as f64);
+        return Some(format!(
+            "The histogram of {word} holds {counted} values, its sum {summed}."
+        ));
+    }
+    if exact.clamped > 0 {
+        return None;
+    }
+    let mean = exact.sum_ns as f64 / exact.count as f64;
+    if (histogram.mean() - mean).abs() > MEAN_ERROR_MAX * mean.max(1.0) + 1.0 {
+        let (found, mean) = (decimals(histogram.mean(), 0), decimals(mean, 0));
+        return Some(format!(
+            "The histogram of {word} has mean {found} ns, the exact mean is {mean} ns."
+        ));
+    }
+    let ordered = [0.5, 0.9, 0.99, 0.999].map(|q| histogram.value_at_quantile(q));
+    let in_order = ordered.is_sorted() && ordered[0] >= histogram.lowest_equivalent(exact.min_ns);
+    let below_max = ordered[3] <= histogram.highest_equivalent(exact.max_ns);
+    (!in_order || !below_max).then(|| format!("The percentiles of {word} are out of order."))
+}
+
+/// Throughput, mean and connections of a closed load are one equation. Requests without an answer
+/// keep a connection busy without a response time, so it is not asked of a phase that has some.
+pub(super) fn littles_law(view: &View) -> Option<Reason> {
+    let Shape::Closed(closed) = &view.phase.shape else {
+        return None;
+    };
+    if view.phase.counts.errors.values().any(|count| *count > 0) {
+        return None;
+    }
+    let response = exact(view, CurveMetric::Response)?;
+    let mean_ns = response.sum_ns as f64 / response.count as f64;
+    let found = concurrency(throughput_per_second(view.phase), mean_ns);
+    let share = found / f64::from(closed.connections);
+    let (low, high) = LITTLE_RANGE;
+    (!(low..=high).contains(&share)).then_some(())?;
+    let message = format!(
+        "Throughput × mean response time gives {} requests in flight over {} connections (Little's law).",
+        decimals(found, 1),
+        closed.connections
+    );
+    let spoils = [Aspect::Throughput, Aspect::Latency];
+    Some(view.reason(
+        Gate::Inconsistent,
+        Validity::Limited,
+        &spoils,
+        says(message, DEFECT),
+    ))
+}
+
+/// Classes must add up to the completed requests, and answers must be as long as in other blocks.
+pub(super) fn counts_and_bytes(view: &View) -> Option<Reason> {
+    let counts = &view.phase.counts;
+    let classes: u64 = counts.by_class.values().sum();
+    if !counts.by_class.is_empty() && classes != counts.completed {
+        let (completed, classes) = (grouped(counts.completed as f64), grouped(classes as f64));
+        let message = format!("{completed} requests completed, {classes} have a status class.");
+        let says = says(message, DEFECT);
+        return Some(view.reason(Gate::Inconsistent, Validity::Invalid, &EVERYTHING, says));
+    }
+    let usual = view.context.answer_bytes(view.record, view.phase)?;
+    let bytes = bytes_per_answer(view.phase)?;
+    ((bytes - usual).abs() > ANSWER_BYTES_ERROR_MAX * usual).then_some(())?;
+    let message = format!(
+        "Answers had {} bytes on average, {} in the run's median block.",
+        decimals(bytes, 1),
+        decimals(usual, 1)
+    );
+    let remedy =
+        "Look for answers that differ: errors with the right status, headers that come and go.";
+    Some(view.reason(
+        Gate::Inconsistent,
+        Validity::Limited,
+        &EVERYTHING,
+        says(message, remedy),
+    ))
+}

@@ -1,0 +1,50 @@
+//! Gates over the gateway's processes.
+
+use super::thresholds::GATEWAY_BUSY_MIN;
+use super::{EVERYTHING, View, says};
+use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
+use crate::metrics::cores_busy;
+use crate::words::{counted, decimals, percent};
+
+/// The unit of replication is a process; another one in its place is another trial.
+pub(super) fn restarted(view: &View) -> Option<Reason> {
+    let ended = view.phase.usage.get("gateway")?.processes_ended;
+    (ended > 0).then_some(())?;
+    let count = counted(u64::from(ended), "process");
+    let message = format!("{count} of the gateway ended during the measurement.");
+    let remedy = "Read the gateway's log for the crash or the limit that recycles its workers.";
+    let gate = Gate::GatewayRestarted;
+    Some(view.reason(gate, Validity::Invalid, &EVERYTHING, says(message, remedy)))
+}
+
+/// Capacity is what the gateway does when it has nothing left.
+pub(super) fn not_saturated(view: &View) -> Option<Reason> {
+    if view.kind() != PhaseKind::Closed || view.is_floor() {
+        return None;
+    }
+    let busy = cores_busy(view.phase, "gateway")?;
+    let workers = view
+        .record
+        .gateway
+        .as_ref()
+        .map_or(0, |gateway| gateway.workers) as usize;
+    let cores = view.context.plan.placement.gateway.len();
+    let available = if workers > 0 {
+        workers.min(cores)
+    } else {
+        cores
+    }
+    .max(1) as f64;
+    (busy < GATEWAY_BUSY_MIN * available).then_some(())?;
+    let message = format!(
+        "The gateway kept {} of {available} cores busy ({}): this is not its capacity; its CPU per \
+         request still stands.",
+        decimals(busy, 2),
+        percent(busy / available)
+    );
+    let remedy =
+        "Give engine and upstream more cores, or the gateway fewer; more connections may help.";
+    let spoils = [Aspect::Throughput];
+    let gate = Gate::GatewayNotSaturated;
+    Some(view.reason(gate, Validity::Limited, &spoils, says(message, remedy)))
+}

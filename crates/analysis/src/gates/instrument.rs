@@ -1,0 +1,111 @@
+//! Gates over engine and upstream: when they are the bottleneck, the result is about them.
+
+use super::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX, FLOOR_SHARE_MAX};
+use super::{View, says};
+use crate::context::throughput_per_second;
+use crate::findings::{Aspect, Gate, PhaseKind, Reason, Unit, Validity};
+use crate::metrics::cores_busy;
+use crate::words::{percent, quantity};
+
+/// What an instrument at its limit spoils in a phase of this kind. CPU per request stands.
+fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
+    match kind {
+        PhaseKind::Closed => [Aspect::Throughput],
+        PhaseKind::Open => [Aspect::Latency],
+    }
+}
+
+/// Where engine and upstream share a core, the share of the engine is what the upstream leaves.
+pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
+    if view.seeks_own_limit() {
+        return None;
+    }
+    let placement = &view.context.plan.placement;
+    let engine = engine_cores_busy(view)?;
+    let (busy, cores, who) = if view.context.engine_shares_core() {
+        let upstream = cores_busy(view.phase, "upstream").unwrap_or(0.0);
+        let alone = placement
+            .upstream
+            .iter()
+            .filter(|core| !placement.engine.contains(core));
+        (
+            engine + upstream,
+            placement.engine.len() + alone.count(),
+            "Engine and upstream",
+        )
+    } else {
+        (engine, placement.engine.len(), "The engine")
+    };
+    let share = busy / cores.max(1) as f64;
+    (share >= ENGINE_BUSY_MAX).then_some(())?;
+    let message = format!(
+        "{who} kept their share of the machine {} busy; CPU per request still stands.",
+        percent(share)
+    );
+    let remedy = "Give the engine more cores, or run it on another machine.";
+    let spoils = spoiled(view.kind());
+    Some(view.reason(
+        Gate::EngineSaturated,
+        Validity::Limited,
+        &spoils,
+        says(message, remedy),
+    ))
+}
+
+/// The probe's figure, or else the engine's own.
+fn engine_cores_busy(view: &View) -> Option<f64> {
+    let own = &view.phase.engine;
+    let measure_ns = view.phase.measure_ns;
+    cores_busy(view.phase, "engine").or_else(|| {
+        (own.cpu_ns > 0 && measure_ns > 0).then(|| own.cpu_ns as f64 / measure_ns as f64)
+    })
+}
+
+/// Time in the run queue is time in which answers lay unread.
+pub(super) fn engine_waited(view: &View) -> Option<Reason> {
+    let engine = &view.phase.engine;
+    if view.seeks_own_limit() || view.phase.measure_ns == 0 {
+        return None;
+    }
+    let available_ns = view.phase.measure_ns as f64 * f64::from(engine.workers.max(1));
+    let share = engine.run_queue_wait_ns as f64 / available_ns;
+    (share > ENGINE_WAIT_MAX).then_some(())?;
+    let message = format!(
+        "The engine waited {} of the time for its core.",
+        percent(share)
+    );
+    let remedy = "Give the engine a core of its own, or lower the rate.";
+    let spoils = spoiled(view.kind());
+    Some(view.reason(
+        Gate::EngineWaited,
+        Validity::Limited,
+        &spoils,
+        says(message, remedy),
+    ))
+}
+
+/// The floor is the most that can be seen through any gateway.
+pub(super) fn upstream_near_floor(view: &View) -> Option<Reason> {
+    if view.seeks_own_limit() {
+        return None;
+    }
+    let trial = &view.record.trial;
+    let floor = view
+        .context
+        .floor_per_second(&trial.scenario, trial.block)?;
+    let throughput = throughput_per_second(view.phase);
+    (floor > 0.0 && throughput > FLOOR_SHARE_MAX * floor).then_some(())?;
+    let message = format!(
+        "{} are {} of what engine and upstream reach without a gateway.",
+        quantity(throughput, Unit::RequestsPerSecond),
+        percent(throughput / floor)
+    );
+    let remedy = "Give engine and upstream more cores, or the gateway fewer.";
+    let spoils = spoiled(view.kind());
+    Some(view.reason(
+        Gate::UpstreamNearFloor,
+        Validity::Limited,
+        &spoils,
+        says(message, remedy),
+    ))
+}

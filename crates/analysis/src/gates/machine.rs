@@ -1,0 +1,63 @@
+//! Gates over what the machine did meanwhile.
+
+use super::thresholds::{FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
+use super::{EVERYTHING, View, says};
+use crate::findings::{Aspect, Gate, Reason, Unit, Validity};
+use crate::words::{percent, quantity};
+
+/// A CPU limit stops everything for the rest of its period: the tail is the limit's.
+pub(super) fn throttled(view: &View) -> Option<Reason> {
+    let throttled_ns = view.phase.machine.throttled_ns;
+    (throttled_ns > 0).then_some(())?;
+    let message = format!(
+        "A CPU limit stopped the run's processes for {}.",
+        quantity(throttled_ns as f64, Unit::Nanoseconds)
+    );
+    let remedy =
+        "Raise or remove the CPU limit (cgroup cpu.max, docker --cpus) of this environment.";
+    Some(view.reason(
+        Gate::Throttled,
+        Validity::Invalid,
+        &EVERYTHING,
+        says(message, remedy),
+    ))
+}
+
+/// CPU time per request does not count stolen time; rates and latencies do.
+pub(super) fn steal(view: &View) -> Option<Reason> {
+    let machine = &view.phase.machine;
+    let available_ns = machine.window_ns as f64 * f64::from(machine.cores);
+    let share = machine.steal_ns as f64 / available_ns;
+    (available_ns > 0.0 && share > STEAL_SHARE_MAX).then_some(())?;
+    let message = format!(
+        "The hypervisor took {} of the pinned cores' time.",
+        percent(share)
+    );
+    let remedy = "Use a machine of its own, or repeat when the host is quieter.";
+    let spoils = [Aspect::Throughput, Aspect::Latency];
+    Some(view.reason(
+        Gate::Steal,
+        Validity::Limited,
+        &spoils,
+        says(message, remedy),
+    ))
+}
+
+/// A neighbour on the core costs turns and cache.
+pub(super) fn foreign_process(view: &View) -> Option<Reason> {
+    let machine = &view.phase.machine;
+    let share = machine.foreign_cpu_ns as f64 / machine.window_ns as f64;
+    (machine.window_ns > 0 && share > FOREIGN_SHARE_MAX).then_some(())?;
+    let message = format!(
+        "Other processes used {} of a core on the pinned cores.",
+        percent(share)
+    );
+    let remedy = "Stop other programs (top shows them), or leave them other cores.";
+    let spoils = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
+    Some(view.reason(
+        Gate::ForeignProcess,
+        Validity::Limited,
+        &spoils,
+        says(message, remedy),
+    ))
+}

@@ -1,0 +1,119 @@
+//! The validity gates: what makes a number limited or invalid, why, and what to do about it.
+
+mod answers;
+mod consistency;
+mod gateway;
+mod instrument;
+mod machine;
+mod schedule;
+mod steady;
+pub mod thresholds;
+mod trial;
+
+use gatebench_store::{PhaseRecord, SeriesRow, TrialRecord};
+
+use crate::context::{Context, kind};
+use crate::digest::Digest;
+use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
+
+/// What a gate looks at.
+pub(crate) struct View<'a> {
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) record: &'a TrialRecord,
+    pub(crate) phase: &'a PhaseRecord,
+    pub(crate) digest: &'a Digest,
+    /// Rows of the whole trial.
+    pub(crate) series: &'a [SeriesRow],
+}
+
+impl View<'_> {
+    fn is_floor(&self) -> bool {
+        self.context.is_floor(self.record)
+    }
+
+    fn kind(&self) -> PhaseKind {
+        kind(self.phase)
+    }
+
+    /// Whether the load is meant to find the limit of engine and upstream.
+    fn seeks_own_limit(&self) -> bool {
+        self.is_floor() && self.kind() == PhaseKind::Closed
+    }
+
+    fn reason(&self, gate: Gate, validity: Validity, spoils: &[Aspect], says: Says) -> Reason {
+        let phase = Some(self.phase.name.clone());
+        let Says { message, remedy } = says;
+        Reason {
+            gate,
+            validity,
+            spoils: spoils.to_vec(),
+            phase,
+            message,
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// The words of a reason.
+struct Says {
+    message: String,
+    remedy: &'static str,
+}
+
+fn says(message: String, remedy: &'static str) -> Says {
+    Says { message, remedy }
+}
+
+/// Every aspect, for what spoils all.
+const EVERYTHING: [Aspect; 4] = [
+    Aspect::Throughput,
+    Aspect::Latency,
+    Aspect::CpuPerRequest,
+    Aspect::Memory,
+];
+
+type PhaseGate = fn(&View) -> Option<Reason>;
+
+const PHASE_GATES: [PhaseGate; 21] = [
+    answers::checks_failed,
+    answers::errors,
+    answers::never_reached_upstream,
+    answers::header_stripped,
+    answers::retries,
+    gateway::restarted,
+    gateway::not_saturated,
+    schedule::dropped,
+    schedule::rate_not_achieved,
+    schedule::late,
+    instrument::engine_saturated,
+    instrument::engine_waited,
+    instrument::upstream_near_floor,
+    machine::throttled,
+    machine::steal,
+    machine::foreign_process,
+    steady::not_steady,
+    consistency::clamped,
+    consistency::percentiles_and_sums,
+    consistency::littles_law,
+    consistency::counts_and_bytes,
+];
+
+/// Judges one phase of a completed trial.
+pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
+    PHASE_GATES.iter().filter_map(|gate| gate(view)).collect()
+}
+
+pub(crate) use trial::judge_trial;
+
+/// The worst validity among reasons that spoil `aspect`, or among all where none is given.
+pub(crate) fn worst<'a>(
+    reasons: impl IntoIterator<Item = &'a Reason>,
+    aspect: Option<Aspect>,
+) -> Validity {
+    reasons
+        .into_iter()
+        .filter(|reason| aspect.is_none_or(|aspect| reason.spoils.contains(&aspect)))
+        .map(|reason| reason.validity)
+        .max()
+        .unwrap_or(Validity::Valid)
+}

@@ -1,0 +1,73 @@
+//! Gates over what an open load meant to send.
+
+use super::thresholds::{ACHIEVED_MIN, LATENESS_P99_NS_MAX};
+use super::{View, says};
+use crate::digest::trusted_percentile;
+use crate::findings::{Aspect, CurveMetric, Gate, PhaseKind, Reason, Unit, Validity};
+use crate::words::{counted, grouped, percent, quantity};
+
+/// A request that is never sent has no latency, and it would have had the longest.
+pub(super) fn dropped(view: &View) -> Option<Reason> {
+    let dropped = view.phase.counts.dropped;
+    (dropped > 0).then_some(())?;
+    let message = format!(
+        "{} found no free connection and no place in the queue, and were dropped.",
+        counted(dropped, "arrival")
+    );
+    let remedy = "Lower the rate below the knee, or allow more connections.";
+    let spoils = [Aspect::Latency, Aspect::Throughput];
+    Some(view.reason(
+        Gate::ArrivalsDropped,
+        Validity::Invalid,
+        &spoils,
+        says(message, remedy),
+    ))
+}
+
+/// A latency at a rate stands only where the rate was reached.
+pub(super) fn rate_not_achieved(view: &View) -> Option<Reason> {
+    let counts = &view.phase.counts;
+    if view.kind() != PhaseKind::Open || counts.intended == 0 {
+        return None;
+    }
+    let reached = counts.sent.min(counts.completed_in_window);
+    let share = reached as f64 / counts.intended as f64;
+    (share < ACHIEVED_MIN).then_some(())?;
+    let message = format!(
+        "Of {} intended requests {} were sent and {} completed in time: {} of the rate.",
+        grouped(counts.intended as f64),
+        grouped(counts.sent as f64),
+        grouped(counts.completed_in_window as f64),
+        percent(share)
+    );
+    let remedy = "Lower the rate below the knee.";
+    let spoils = [Aspect::Latency, Aspect::Throughput];
+    Some(view.reason(
+        Gate::RateNotAchieved,
+        Validity::Invalid,
+        &spoils,
+        says(message, remedy),
+    ))
+}
+
+/// Lateness is inside the response time, so nothing is hidden; but it is not the gateway's alone.
+pub(super) fn late(view: &View) -> Option<Reason> {
+    if view.kind() != PhaseKind::Open {
+        return None;
+    }
+    let histogram = view.digest.get(&view.phase.name, CurveMetric::Lateness)?;
+    let lateness = trusted_percentile(histogram, 99.0)?;
+    (lateness > LATENESS_P99_NS_MAX).then_some(())?;
+    let message = format!(
+        "One request in 100 left more than {} late; response times include that.",
+        quantity(lateness, Unit::Nanoseconds)
+    );
+    let remedy = "Lower the rate, allow more connections, or give the engine a core of its own.";
+    let spoils = [Aspect::Latency];
+    Some(view.reason(
+        Gate::EngineLate,
+        Validity::Limited,
+        &spoils,
+        says(message, remedy),
+    ))
+}

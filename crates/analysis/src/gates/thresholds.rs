@@ -1,0 +1,56 @@
+//! The bounds of the validity gates, each with its reason.
+
+/// Share of its cores that the engine (with the upstream, where they share) may keep busy. Above it,
+/// waiting for the core grows with 1 ÷ (1 − busy), here sevenfold, and belongs to the engine.
+pub const ENGINE_BUSY_MAX: f64 = 0.85;
+
+/// Share of the time that the engine's threads may be runnable without a core. A fifth of the time
+/// is no longer lost in the noise of a percentile.
+pub const ENGINE_WAIT_MAX: f64 = 0.20;
+
+/// Lateness that 99 in 100 sends of an open load must keep. The response time includes it; a
+/// millisecond is more than what gateways add at rates below their knee.
+pub const LATENESS_P99_NS_MAX: f64 = 1e6;
+
+/// Share of the floor's throughput at which a result begins to describe the upstream rather than
+/// the gateway.
+pub const FLOOR_SHARE_MAX: f64 = 0.70;
+
+/// Share of the intended requests that an open load must send and complete.
+pub const ACHIEVED_MIN: f64 = 0.99;
+
+/// Share of requests that may get no answer before a phase is invalid. At one in a thousand, the
+/// 99.9th percentile is already one of them.
+pub const ERROR_SHARE_MAX: f64 = 0.001;
+
+/// Share of time that the hypervisor may take: a per cent is half of the smallest effect that
+/// matters.
+pub const STEAL_SHARE_MAX: f64 = 0.01;
+
+/// Share of one core that processes outside the run may use on the pinned cores.
+pub const FOREIGN_SHARE_MAX: f64 = 0.05;
+
+/// Share of its cores that a gateway must keep busy in a load that claims its capacity.
+pub const GATEWAY_BUSY_MIN: f64 = 0.80;
+
+/// p below which a series has a trend. Five seconds, the shortest series that can show one, reach
+/// 0.017 when every second is higher than the one before.
+pub const TREND_P_MAX: f64 = 0.02;
+
+/// Drift of the throughput over a phase that matters.
+pub const THROUGHPUT_DRIFT_MAX: f64 = 0.05;
+
+/// Drift of the median response time over a phase that matters; medians of one second vary more
+/// than counts do.
+pub const LATENCY_DRIFT_MAX: f64 = 0.10;
+
+/// Relative difference of a histogram's mean from the exact mean. Three significant digits allow
+/// a thousandth; more means that values were lost.
+pub const MEAN_ERROR_MAX: f64 = 0.005;
+
+/// What Little's law may give for the connections of a closed load, relative to their number. Below
+/// one by the time between an answer and the next request, above by answers around the edges.
+pub const LITTLE_RANGE: (f64, f64) = (0.80, 1.10);
+
+/// Relative difference of the bytes of an answer from the run's median.
+pub const ANSWER_BYTES_ERROR_MAX: f64 = 0.05;

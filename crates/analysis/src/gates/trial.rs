@@ -1,0 +1,76 @@
+//! Gates over a trial as a whole.
+
+use gatebench_store::{Outcome, TrialRecord};
+
+use super::EVERYTHING;
+use crate::context::Context;
+use crate::findings::{Gate, Reason, Validity};
+use crate::words::capitalised;
+
+/// Judges what belongs to no single phase: how the trial ended, and parity around it.
+pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason> {
+    match &record.outcome {
+        Outcome::Completed => parity(context, record).into_iter().collect(),
+        Outcome::NotSupported { .. } => Vec::new(),
+        Outcome::Failed {
+            culprit,
+            reason,
+            remedy,
+            phase,
+        } => {
+            let message = format!("The trial failed ({culprit}): {}.", trimmed(reason));
+            vec![invalid(
+                Gate::NotCompleted,
+                message,
+                format!("{}.", capitalised(trimmed(remedy))),
+                phase.clone(),
+            )]
+        }
+        Outcome::Interrupted => {
+            let message = "The run was interrupted during this trial.".to_owned();
+            let remedy = "Measure it again with --resume.".to_owned();
+            vec![invalid(Gate::NotCompleted, message, remedy, None)]
+        }
+    }
+}
+
+fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
+    // The floor has no policies to prove.
+    if context.is_floor(record) {
+        return None;
+    }
+    let expected = context
+        .scenario(&record.trial.scenario)
+        .is_some_and(|s| !s.parity.is_empty());
+    let message = match (&record.parity_before, &record.parity_after) {
+        (Some(before), _) if !before.holds() => "Parity did not hold before the load.",
+        (_, Some(after)) if !after.holds() => "Parity held before the load and not after it.",
+        (Some(_), Some(_)) => return None,
+        _ if expected => "Parity was not proven both before and after the load.",
+        _ => return None,
+    };
+    let remedy =
+        "Compare sent, received and expected in the parity section, and the gateway's log.";
+    Some(invalid(
+        Gate::ParityLost,
+        message.to_owned(),
+        remedy.to_owned(),
+        None,
+    ))
+}
+
+fn invalid(gate: Gate, message: String, remedy: String, phase: Option<String>) -> Reason {
+    let spoils = EVERYTHING.to_vec();
+    Reason {
+        gate,
+        validity: Validity::Invalid,
+        spoils,
+        phase,
+        message,
+        remedy,
+    }
+}
+
+fn trimmed(text: &str) -> &str {
+    text.trim_end().trim_end_matches('.')
+}

@@ -1,0 +1,168 @@
+//! The numbers of one phase of one trial.
+
+use gatebench_store::{PhaseRecord, TrialRecord};
+
+use crate::context::{kind, throughput_per_second};
+use crate::digest::{Digest, trusted_percentile};
+use crate::findings::{Aspect, CurveMetric, Metric, PhaseKind, Unit};
+
+/// Percentiles that are read off a histogram, with the metric each one is.
+const ADDED: [(f64, Metric); 4] = [
+    (50.0, Metric::AddedP50),
+    (90.0, Metric::AddedP90),
+    (99.0, Metric::AddedP99),
+    (99.9, Metric::AddedP999),
+];
+const RESPONSE: [(f64, Metric); 4] = [
+    (50.0, Metric::ResponseP50),
+    (90.0, Metric::ResponseP90),
+    (99.0, Metric::ResponseP99),
+    (99.9, Metric::ResponseP999),
+];
+const LATENESS: [(f64, Metric); 1] = [(99.0, Metric::LatenessP99)];
+
+/// Everything that one phase of a completed trial says by itself. What was not measured is absent.
+pub(crate) fn of_phase(
+    record: &TrialRecord,
+    phase: &PhaseRecord,
+    digest: &Digest,
+) -> Vec<(Metric, f64)> {
+    let mut found = usage(phase);
+    let counts = &phase.counts;
+    match kind(phase) {
+        PhaseKind::Closed => found.push((Metric::Throughput, throughput_per_second(phase))),
+        PhaseKind::Open => {
+            if counts.intended > 0 {
+                let achieved = counts.completed_in_window as f64 / counts.intended as f64;
+                found.push((Metric::AchievedRate, achieved));
+            }
+            found.push((Metric::Dropped, counts.dropped as f64));
+            found.extend(percentiles(phase, digest, CurveMetric::Added, &ADDED));
+            found.extend(percentiles(phase, digest, CurveMetric::Lateness, &LATENESS));
+        }
+    }
+    found.extend(percentiles(phase, digest, CurveMetric::Response, &RESPONSE));
+    found.push((Metric::Errors, counts.errors.values().sum::<u64>() as f64));
+    found.push((
+        Metric::ChecksFailed,
+        counts.checks_failed.values().sum::<u64>() as f64,
+    ));
+    let first = record
+        .phases
+        .first()
+        .is_some_and(|first| first.name == phase.name);
+    if let Some(gateway) = record.gateway.as_ref().filter(|_| first) {
+        found.push((Metric::GatewayStart, gateway.started_in_ms as f64 * 1e6));
+    }
+    found
+}
+
+/// CPU time and memory.
+fn usage(phase: &PhaseRecord) -> Vec<(Metric, f64)> {
+    let components = [
+        ("gateway", Metric::GatewayCpuPerRequest),
+        ("engine", Metric::EngineCpuPerRequest),
+        ("upstream", Metric::UpstreamCpuPerRequest),
+    ];
+    let mut found: Vec<_> = components
+        .into_iter()
+        .filter_map(|(component, metric)| Some((metric, cpu_ns_per_request(phase, component)?)))
+        .collect();
+    if let Some(cores) = cores_busy(phase, "gateway") {
+        found.push((Metric::GatewayCores, cores));
+    }
+    if let Some(gateway) = phase
+        .usage
+        .get("gateway")
+        .filter(|usage| usage.rss_anon_bytes_max > 0)
+    {
+        found.push((Metric::GatewayRssAnonMax, gateway.rss_anon_bytes_max as f64));
+    }
+    found
+}
+
+fn percentiles(
+    phase: &PhaseRecord,
+    digest: &Digest,
+    metric: CurveMetric,
+    wanted: &[(f64, Metric)],
+) -> Vec<(Metric, f64)> {
+    let Some(histogram) = digest.get(&phase.name, metric) else {
+        return Vec::new();
+    };
+    wanted
+        .iter()
+        .filter_map(|(percentile, metric)| {
+            Some((*metric, trusted_percentile(histogram, *percentile)?))
+        })
+        .collect()
+}
+
+/// Cores that a component kept busy in the measurement; none where it was not sampled.
+pub(crate) fn cores_busy(phase: &PhaseRecord, component: &str) -> Option<f64> {
+    let usage = phase
+        .usage
+        .get(component)
+        .filter(|usage| usage.window_ns > 0)?;
+    Some(usage.cpu_ns as f64 / usage.window_ns as f64)
+}
+
+/// CPU time over time, divided by requests over time: samples of CPU need not begin and end with the
+/// measurement to the nanosecond.
+pub(crate) fn cpu_ns_per_request(phase: &PhaseRecord, component: &str) -> Option<f64> {
+    let throughput = throughput_per_second(phase);
+    (throughput > 0.0).then_some(())?;
+    Some(cores_busy(phase, component)? * 1e9 / throughput)
+}
+
+/// The unit of a metric.
+pub(crate) fn unit(metric: Metric) -> Unit {
+    use Metric as M;
+    match metric {
+        M::Throughput => Unit::RequestsPerSecond,
+        M::ThroughputOfFloor | M::AchievedRate => Unit::Ratio,
+        M::GatewayCpuPerRequest | M::EngineCpuPerRequest | M::UpstreamCpuPerRequest => {
+            Unit::CpuNanosecondsPerRequest
+        }
+        M::GatewayCores => Unit::Cores,
+        M::GatewayRssAnonMax => Unit::Bytes,
+        M::Errors | M::ChecksFailed | M::Dropped => Unit::Count,
+        M::AddedP50
+        | M::AddedP90
+        | M::AddedP99
+        | M::AddedP999
+        | M::ResponseP50
+        | M::ResponseP90
+        | M::ResponseP99
+        | M::ResponseP999
+        | M::ResponseP50OverFloor
+        | M::ResponseP99OverFloor
+        | M::LatenessP99
+        | M::GatewayStart => Unit::Nanoseconds,
+    }
+}
+
+/// What must stand for a metric to stand; none for mere counts, which always do.
+pub(crate) fn aspect(metric: Metric) -> Option<Aspect> {
+    use Metric as M;
+    match metric {
+        M::Throughput | M::ThroughputOfFloor | M::AchievedRate => Some(Aspect::Throughput),
+        M::GatewayCpuPerRequest
+        | M::EngineCpuPerRequest
+        | M::UpstreamCpuPerRequest
+        | M::GatewayCores => Some(Aspect::CpuPerRequest),
+        M::GatewayRssAnonMax => Some(Aspect::Memory),
+        M::GatewayStart | M::Errors | M::ChecksFailed | M::Dropped => None,
+        M::AddedP50
+        | M::AddedP90
+        | M::AddedP99
+        | M::AddedP999
+        | M::ResponseP50
+        | M::ResponseP90
+        | M::ResponseP99
+        | M::ResponseP999
+        | M::ResponseP50OverFloor
+        | M::ResponseP99OverFloor
+        | M::LatenessP99 => Some(Aspect::Latency),
+    }
+}

@@ -1,0 +1,66 @@
+//! What limits the findings as a whole.
+
+use gatebench_stats::{MIN_BLOCKS, trend::POINTS_MIN};
+use gatebench_store::Status;
+
+use crate::context::Context;
+use crate::findings::MissingTrial;
+use crate::trials::blocks_complete;
+use crate::words::counted;
+
+/// The notes of a run, the most important first.
+pub(crate) fn of(context: &Context, missing: &[MissingTrial]) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(unfinished(context, missing));
+    notes.extend(no_verdict(blocks_complete(context)));
+    notes.extend(steadiness_untested(context));
+    let manifest = context.run.manifest();
+    notes.extend(Some(context.plan.placement.note.clone()).filter(|note| !note.is_empty()));
+    notes.extend(manifest.notes.iter().cloned());
+    notes
+}
+
+fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
+    let what = match context.run.manifest().status {
+        Status::Finished if missing.is_empty() => return None,
+        Status::Finished => "The run is finished, but its directory is not whole",
+        Status::Running => "The run had not ended when this was written",
+        Status::Interrupted => "The run was interrupted",
+        Status::Failed => "The run could not go on",
+    };
+    let planned = context.plan.trials.len();
+    let missing = missing.len();
+    Some(format!(
+        "{what}: {missing} of {} {} missing; --resume with the same --out measures what is left.",
+        counted(planned as u64, "trial"),
+        if missing == 1 { "is" } else { "are" }
+    ))
+}
+
+fn no_verdict(blocks: u32) -> Option<String> {
+    if blocks as usize >= MIN_BLOCKS {
+        return None;
+    }
+    let verb = if blocks == 1 { "carries" } else { "carry" };
+    Some(format!(
+        "{} {verb} no verdict: at least {MIN_BLOCKS} are needed (gatebench run --blocks {MIN_BLOCKS}).",
+        counted(u64::from(blocks), "block")
+    ))
+}
+
+fn steadiness_untested(context: &Context) -> Option<String> {
+    let short: Vec<_> = context
+        .plan
+        .load
+        .phases
+        .iter()
+        .filter(|phase| phase.measure.as_secs_f64() < POINTS_MIN as f64)
+        .map(|phase| phase.name.as_str())
+        .collect();
+    (!short.is_empty()).then(|| {
+        format!(
+            "Whether the load was steady could not be tested in {}: a trend needs at least {POINTS_MIN} s.",
+            short.join(", ")
+        )
+    })
+}

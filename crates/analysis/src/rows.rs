@@ -1,0 +1,174 @@
+//! The table of a scenario: one row per variant, medians and ranges over blocks.
+
+use gatebench_model::{Scenario, Shape, Variant};
+use gatebench_stats::Estimate;
+use gatebench_store::Outcome;
+
+use crate::collect::{Collected, PhaseValues};
+use crate::context::{Context, kind_of_shape};
+use crate::findings::{
+    BlockValue, Metric, MetricFindings, PhaseLine, Reason, RowStatus, ScenarioFindings, Validity,
+    VariantRow,
+};
+use crate::gates::worst;
+use crate::metrics::unit;
+use crate::sentences;
+use crate::words::{counted, quantity};
+
+/// The scenarios in the plan's order.
+pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFindings> {
+    let scenarios = context.plan.scenarios.iter();
+    scenarios
+        .map(|scenario| of_scenario(context, collected, scenario))
+        .collect()
+}
+
+fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) -> ScenarioFindings {
+    let labels: Vec<_> = context.plan.variants.iter().map(Variant::label).collect();
+    let mut found = ScenarioFindings {
+        name: scenario.scenario.clone(),
+        title: scenario.title.clone(),
+        phases: phases(context),
+        rows: context
+            .plan
+            .variants
+            .iter()
+            .map(|variant| row(context, collected, scenario, variant))
+            .collect(),
+        curves: collected.curves.of_scenario(&scenario.scenario, &labels),
+        sentences: Vec::new(),
+    };
+    found.sentences = sentences::of_scenario(&found);
+    found
+}
+
+fn phases(context: &Context) -> Vec<PhaseLine> {
+    let phases = context.plan.load.phases.iter();
+    phases
+        .map(|phase| PhaseLine {
+            name: phase.name.clone(),
+            kind: kind_of_shape(&phase.shape),
+            label: format!("{}, {}", load_words(&phase.shape), phase.measure),
+        })
+        .collect()
+}
+
+/// `64 connections`, `5,000 requests/s`.
+pub(crate) fn load_words(shape: &Shape) -> String {
+    let rate = |rate| quantity(rate, crate::findings::Unit::RequestsPerSecond);
+    match shape {
+        Shape::Closed(closed) => counted(u64::from(closed.connections), "connection"),
+        Shape::Open(open) => match open.ramp_to_per_second {
+            Some(to) => format!("{} rising to {}", rate(open.rate_per_second), rate(to)),
+            None => rate(open.rate_per_second),
+        },
+    }
+}
+
+fn row(
+    context: &Context,
+    collected: &Collected,
+    scenario: &Scenario,
+    variant: &Variant,
+) -> VariantRow {
+    let cell = (scenario.scenario.clone(), variant.label().to_owned());
+    let reasons = collected.reasons.get(&cell);
+    let phases = collected
+        .values
+        .get(&cell)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    VariantRow {
+        variant: variant.label().to_owned(),
+        kind: variant.clone(),
+        status: status(context, scenario, variant),
+        validity: reasons.map(|reasons| worst(reasons, None)),
+        reasons: reasons
+            .map(|reasons| once_each(reasons))
+            .unwrap_or_default(),
+        metrics: phases.iter().flat_map(metrics_of_phase).collect(),
+    }
+}
+
+fn status(context: &Context, scenario: &Scenario, variant: &Variant) -> RowStatus {
+    let outcomes: Vec<_> = context
+        .trials()
+        .iter()
+        .map(|trial| &trial.record)
+        .filter(|record| record.trial.scenario == scenario.scenario)
+        .filter(|record| record.trial.variant == variant.label())
+        .map(|record| &record.outcome)
+        .collect();
+    if outcomes.contains(&&Outcome::Completed) {
+        return RowStatus::Measured;
+    }
+    let lacking = outcomes.iter().find_map(|outcome| match outcome {
+        Outcome::NotSupported { policies } => Some(policies.clone()),
+        _ => None,
+    });
+    match lacking {
+        Some(policies) => RowStatus::NotSupported { policies },
+        None if outcomes
+            .iter()
+            .any(|outcome| matches!(outcome, Outcome::Failed { .. })) =>
+        {
+            RowStatus::Failed
+        }
+        None => RowStatus::Missing,
+    }
+}
+
+/// The worst of each gate and phase, the worst first, with the number of blocks it was seen in.
+fn once_each(reasons: &[Reason]) -> Vec<Reason> {
+    let mut once: Vec<(Reason, u32)> = Vec::new();
+    for reason in reasons {
+        let same = |known: &&mut (Reason, u32)| {
+            (known.0.gate, &known.0.phase) == (reason.gate, &reason.phase)
+        };
+        match once.iter_mut().find(same) {
+            Some((known, blocks)) => {
+                *blocks += 1;
+                if reason.validity > known.validity {
+                    *known = reason.clone();
+                }
+            }
+            None => once.push((reason.clone(), 1)),
+        }
+    }
+    once.sort_by_key(|(reason, _)| std::cmp::Reverse(reason.validity));
+    once.into_iter()
+        .map(|(mut reason, blocks)| {
+            if blocks > 1 {
+                reason
+                    .message
+                    .push_str(&format!(" Seen in {blocks} blocks."));
+            }
+            reason
+        })
+        .collect()
+}
+
+fn metrics_of_phase(values: &PhaseValues) -> impl Iterator<Item = MetricFindings> + '_ {
+    values
+        .metrics
+        .iter()
+        .map(|(metric, blocks)| metric_findings(values, *metric, blocks))
+}
+
+/// Invalid blocks are shown and not summed up.
+fn metric_findings(values: &PhaseValues, metric: Metric, blocks: &[BlockValue]) -> MetricFindings {
+    let usable: Vec<_> = blocks
+        .iter()
+        .filter(|block| block.validity != Validity::Invalid)
+        .collect();
+    let validity = usable.iter().map(|block| block.validity).max();
+    MetricFindings {
+        phase: values.phase.clone(),
+        kind: values.kind,
+        metric,
+        unit: unit(metric),
+        estimate: Estimate::of_blocks(&usable.iter().map(|block| block.value).collect::<Vec<_>>()),
+        validity: validity.unwrap_or(Validity::Invalid),
+        blocks: blocks.to_vec(),
+    }
+}

@@ -1,0 +1,284 @@
+//! The findings in words, one fact each, with its range and its limits.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::Variant;
+use gatebench_stats::{Direction, Estimate};
+
+use crate::cautions;
+use crate::context::Context;
+use crate::findings::{
+    Aspect, Gate, Metric, MetricFindings, ParityFindings, PhaseKind, Reason, RowStatus,
+    ScenarioFindings, Sentence, Tone, Unit, Validity, VariantRow,
+};
+use crate::ranking::{Entry, sentence as ranked};
+use crate::words::{capitalised, counted, listed, quantity, range, split_quantity};
+
+/// Gates that make a throughput a lower bound rather than a doubtful one.
+const BOUNDS_FROM_BELOW: [Gate; 4] = [
+    Gate::EngineSaturated,
+    Gate::EngineWaited,
+    Gate::UpstreamNearFloor,
+    Gate::GatewayNotSaturated,
+];
+
+/// The sentences of all scenarios, named, and those of the whole run; alarms first.
+pub(crate) fn headlines(
+    context: &Context,
+    scenarios: &[ScenarioFindings],
+    parity: &[ParityFindings],
+) -> Vec<Sentence> {
+    let mut found: Vec<_> = scenarios
+        .iter()
+        .flat_map(|scenario| {
+            scenario.sentences.iter().map(|sentence| Sentence {
+                text: format!("{}: {}", scenario.name, sentence.text),
+                ..sentence.clone()
+            })
+        })
+        .collect();
+    found.extend(failures(context));
+    found.extend(parity_sentence(parity));
+    // The sort is stable: within a tone the order of the scenarios stays.
+    found.sort_by_key(|sentence| sentence.tone != Tone::Alarm);
+    found
+}
+
+/// The sentences of one scenario.
+pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
+    let say = |text: String, tone, variant: Option<&str>| Sentence {
+        text,
+        tone,
+        scenario: Some(scenario.name.clone()),
+        variant: variant.map(str::to_owned),
+    };
+    let mut found = Vec::new();
+    for row in &scenario.rows {
+        let text = row_sentence(scenario, row);
+        found.extend(text.map(|text| say(text, Tone::Plain, Some(&row.variant))));
+    }
+    found.extend(
+        rankings(scenario)
+            .into_iter()
+            .map(|text| say(text, Tone::Plain, None)),
+    );
+    for (tone, text) in cautions::of_scenario(scenario) {
+        found.push(say(text, tone, None));
+    }
+    found
+}
+
+fn row_sentence(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
+    match &row.status {
+        RowStatus::NotSupported { policies } => Some(format!(
+            "{} does not support {}; it was not measured.",
+            row.variant,
+            listed(policies)
+        )),
+        RowStatus::Failed => Some(format!(
+            "{} has no result: every trial failed.",
+            row.variant
+        )),
+        RowStatus::Missing => None,
+        RowStatus::Measured => measured(scenario, row),
+    }
+}
+
+/// `nginx: 41.2k requests/s (39.8k–42.0k over 3 blocks); at 5,000 requests/s 24.1 µs of CPU per
+/// request and an added latency of 38 µs at p50 and 95 µs at p99 (floor: 12 µs and 30 µs).`
+fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
+    let parts: Vec<_> = [throughput(row), at_fixed_rate(scenario, row)]
+        .into_iter()
+        .flatten()
+        .collect();
+    (!parts.is_empty()).then(|| format!("{}: {}.", row.variant, parts.join("; ")))
+}
+
+fn throughput(row: &VariantRow) -> Option<String> {
+    let found = row.metric(PhaseKind::Closed, Metric::Throughput)?;
+    let estimate = found.estimate.as_ref()?;
+    let least = if is_lower_bound(row) { "at least " } else { "" };
+    let cpu = row
+        .metric(PhaseKind::Open, Metric::GatewayCpuPerRequest)
+        .is_none()
+        .then(|| row.metric(PhaseKind::Closed, Metric::GatewayCpuPerRequest))
+        .flatten()
+        .and_then(|cpu| cpu.estimate.as_ref())
+        .map(|cpu| format!(", {} of CPU per request", cpu_time(cpu.median)));
+    Some(format!(
+        "{least}{} ({}){}",
+        quantity(estimate.median, Unit::RequestsPerSecond),
+        range(estimate, Unit::RequestsPerSecond),
+        cpu.unwrap_or_default()
+    ))
+}
+
+fn is_lower_bound(row: &VariantRow) -> bool {
+    let spoils = |reason: &&Reason| reason.spoils.contains(&Aspect::Throughput);
+    row.reasons
+        .iter()
+        .filter(spoils)
+        .any(|reason| BOUNDS_FROM_BELOW.contains(&reason.gate))
+}
+
+fn at_fixed_rate(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
+    let rate = open_load(scenario)?;
+    let cpu = estimate(row, Metric::GatewayCpuPerRequest)
+        .map(|cpu| format!("{} of CPU per request", cpu_time(cpu.median)));
+    let added = added(scenario, row);
+    let said: Vec<_> = [cpu, added].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| format!("at {rate} {}", said.join(" and ")))
+}
+
+/// The load of the open phase, without its duration.
+fn open_load(scenario: &ScenarioFindings) -> Option<&str> {
+    let phase = scenario
+        .phases
+        .iter()
+        .find(|phase| phase.kind == PhaseKind::Open)?;
+    phase.label.rsplit_once(", ").map(|(load, _)| load)
+}
+
+fn added(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
+    let p50 = estimate(row, Metric::AddedP50)?.median;
+    let p99 = estimate(row, Metric::AddedP99).map(|p99| p99.median);
+    let time = |value| quantity(value, Unit::Nanoseconds);
+    let own = match p99 {
+        Some(p99) => format!(
+            "an added latency of {} at p50 and {} at p99",
+            time(p50),
+            time(p99)
+        ),
+        None => format!("an added latency of {} at p50", time(p50)),
+    };
+    let floor = scenario
+        .rows
+        .iter()
+        .find(|row| row.kind == Variant::Floor)?;
+    if floor.variant == row.variant {
+        return Some(format!("{own}, which is the instrument's own"));
+    }
+    let floor: Vec<_> = [Some(Metric::AddedP50), p99.map(|_| Metric::AddedP99)]
+        .into_iter()
+        .flatten()
+        .filter_map(|metric| Some(time(estimate(floor, metric)?.median)))
+        .collect();
+    let beside = if floor.is_empty() {
+        String::new()
+    } else {
+        format!(" (floor: {})", listed(&floor))
+    };
+    Some(format!("{own}{beside}"))
+}
+
+fn estimate(row: &VariantRow, metric: Metric) -> Option<&Estimate> {
+    row.metric(PhaseKind::Open, metric)?.estimate.as_ref()
+}
+
+/// Who is ahead in throughput and in CPU per request, among gateways.
+fn rankings(scenario: &ScenarioFindings) -> Vec<String> {
+    let entries = |kind, metric, usable: fn(&MetricFindings) -> bool| -> Vec<Entry> {
+        let gateways = scenario
+            .rows
+            .iter()
+            .filter(|row| row.kind != Variant::Floor);
+        gateways
+            .filter_map(|row| {
+                let found = row.metric(kind, metric).filter(|found| usable(found))?;
+                Some(Entry {
+                    variant: &row.variant,
+                    estimate: found.estimate.as_ref()?,
+                })
+            })
+            .collect()
+    };
+    // A throughput that is limited is not the gateway's, and so is no rank.
+    let fastest = ranked(
+        entries(PhaseKind::Closed, Metric::Throughput, |found| {
+            found.validity == Validity::Valid
+        }),
+        Direction::HigherIsBetter,
+        |value| quantity(value, Unit::RequestsPerSecond),
+    );
+    let kind = if open_load(scenario).is_some() {
+        PhaseKind::Open
+    } else {
+        PhaseKind::Closed
+    };
+    let thriftiest = ranked(
+        entries(kind, Metric::GatewayCpuPerRequest, |_| true),
+        Direction::LowerIsBetter,
+        cpu_time,
+    );
+    let at = open_load(scenario)
+        .map(|load| format!(" at {load}"))
+        .unwrap_or_default();
+    [
+        fastest.map(|text| format!("highest throughput: {text}")),
+        thriftiest.map(|text| format!("least CPU per request{at}: {text}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// One sentence per scenario and variant with failed trials.
+fn failures(context: &Context) -> Vec<Sentence> {
+    let mut failed: BTreeMap<(String, String), Vec<crate::findings::Failure>> = BTreeMap::new();
+    for failure in crate::trials::failures(context) {
+        let cell = (failure.scenario.clone(), failure.variant.clone());
+        failed.entry(cell).or_default().push(failure);
+    }
+    failed
+        .into_iter()
+        .filter_map(|((scenario, variant), failures)| {
+            let first = failures.first()?;
+            let times = counted(failures.len() as u64, "trial");
+            let text = format!(
+                "{scenario}: {variant} failed in {times} ({}): {}. {}.",
+                first.culprit,
+                first
+                    .reason
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .trim_end_matches('.'),
+                capitalised(first.remedy.trim_end_matches('.'))
+            );
+            let (scenario, variant) = (Some(scenario), Some(variant));
+            Some(Sentence {
+                text,
+                tone: Tone::Alarm,
+                scenario,
+                variant,
+            })
+        })
+        .collect()
+}
+
+fn parity_sentence(parity: &[ParityFindings]) -> Option<Sentence> {
+    let held = !parity.is_empty() && parity.iter().all(|found| found.holds == Some(true));
+    held.then(|| {
+        let tried: u32 = parity
+            .iter()
+            .flat_map(|found| &found.cases)
+            .map(|case| case.tried)
+            .sum();
+        let text = format!(
+            "Parity held before and after every load: all {} answered as the scenarios ask.",
+            counted(u64::from(tried), "case")
+        );
+        Sentence {
+            text,
+            tone: Tone::Plain,
+            scenario: None,
+            variant: None,
+        }
+    })
+}
+
+/// CPU time of a request without the words that name it.
+fn cpu_time(value: f64) -> String {
+    let (number, _) = split_quantity(value, Unit::CpuNanosecondsPerRequest);
+    format!("{number} µs")
+}
