@@ -162,7 +162,7 @@ fn open(rate_per_second: f64, connections_max: u32, queue_max: u32) -> Shape {
 }
 
 /// Runs one worker; the intervals it handed out, and their sum.
-fn simulate(load: &Load, server: Server) -> (Vec<Box<Interval>>, Interval) {
+fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
     let control = Control::new(1);
     let compiled = compile(load, &control);
     compiled.gate.start_ns.store(10 * MS, Ordering::Relaxed);
@@ -174,7 +174,9 @@ fn simulate(load: &Load, server: Server) -> (Vec<Box<Interval>>, Interval) {
         outlet: Outlet { full, empty },
     };
     work.run(Simulated::new(server)).unwrap();
-    let intervals: Vec<_> = std::iter::from_fn(|| out.pop().ok()).collect();
+    let intervals: Vec<_> = std::iter::from_fn(|| out.pop().ok())
+        .map(|it| *it)
+        .collect();
     let mut sum = Interval::new(compiled.check_count);
     for interval in &intervals {
         sum.add(interval);
