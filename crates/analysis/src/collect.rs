@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_store::{Outcome, PhaseRecord, Run, SeriesRow, StoreError, StoredTrial};
+use gatebench_store::{Outcome, PhaseRecord, SeriesRow, StoreError, StoredTrial};
 
 use crate::context::{Context, kind};
 use crate::curves::Curves;
@@ -10,6 +10,7 @@ use crate::digest::Digest;
 use crate::findings::{Aspect, BlockValue, Metric, PhaseKind, Reason, TrialFindings, Validity};
 use crate::gates::{View, judge_phase, judge_trial, worst};
 use crate::metrics::{aspect, of_phase};
+use crate::relation::relate_to_floor;
 use crate::{timeline, trials};
 
 /// Scenario and variant.
@@ -45,7 +46,7 @@ impl Collected {
                 values.sort_by_key(|value| (value.block, value.trial));
             }
         }
-        collected.relate_to_floor(context.run);
+        relate_to_floor(context, &mut collected.values);
         Ok(collected)
     }
 
@@ -123,93 +124,6 @@ impl Collected {
             });
         &mut phases[index]
     }
-
-    /// Sets every gateway beside the floor of the same block.
-    fn relate_to_floor(&mut self, run: &Run) {
-        use gatebench_model::Variant;
-
-        let variants = &run.manifest().plan.variants;
-        let Some(floor) = variants.iter().find(|variant| **variant == Variant::Floor) else {
-            return;
-        };
-        let floors: BTreeMap<(String, String, Metric), Vec<BlockValue>> = self
-            .values
-            .iter()
-            .filter(|((_, variant), _)| variant == floor.label())
-            .flat_map(|((scenario, _), phases)| phases.iter().map(move |phase| (scenario, phase)))
-            .flat_map(|(scenario, phase)| {
-                phase.metrics.iter().map(move |(metric, values)| {
-                    (
-                        (scenario.clone(), phase.phase.clone(), *metric),
-                        values.clone(),
-                    )
-                })
-            })
-            .collect();
-        for ((scenario, variant), phases) in &mut self.values {
-            if variant == floor.label() {
-                continue;
-            }
-            for phase in phases {
-                for (metric, of, relate) in relations(phase.kind) {
-                    let key = (scenario.clone(), phase.phase.clone(), *of);
-                    let (Some(base), Some(own)) = (floors.get(&key), phase.metrics.get(of)) else {
-                        continue;
-                    };
-                    let related = paired(own, base, *relate);
-                    if !related.is_empty() {
-                        phase.metrics.insert(*metric, related);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// What a value is made of: itself and the floor's.
-type Relate = fn(f64, f64) -> f64;
-
-/// Metrics that are a gateway's value set beside the floor's.
-fn relations(kind: PhaseKind) -> &'static [(Metric, Metric, Relate)] {
-    match kind {
-        PhaseKind::Closed => &[(
-            Metric::ThroughputOfFloor,
-            Metric::Throughput,
-            |own, floor| own / floor,
-        )],
-        PhaseKind::Open => &[
-            (
-                Metric::ResponseP50OverFloor,
-                Metric::ResponseP50,
-                |own, floor| own - floor,
-            ),
-            (
-                Metric::ResponseP99OverFloor,
-                Metric::ResponseP99,
-                |own, floor| own - floor,
-            ),
-        ],
-    }
-}
-
-/// Values of the same block; as valid as the worse of the two.
-fn paired(own: &[BlockValue], floor: &[BlockValue], relate: Relate) -> Vec<BlockValue> {
-    let partner = |block| {
-        floor
-            .iter()
-            .find(|value| value.block == block && value.value > 0.0)
-    };
-    own.iter()
-        .filter_map(|value| {
-            let base = partner(value.block)?;
-            let validity = value.validity.max(base.validity);
-            Some(BlockValue {
-                value: relate(value.value, base.value),
-                validity,
-                ..value.clone()
-            })
-        })
-        .collect()
 }
 
 /// Reasons of a phase and of the whole trial.

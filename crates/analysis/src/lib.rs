@@ -14,6 +14,7 @@ mod metrics;
 mod notes;
 mod parity;
 mod ranking;
+mod relation;
 mod rows;
 mod run_facts;
 mod sentences;

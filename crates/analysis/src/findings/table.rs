@@ -1,0 +1,194 @@
+//! The table of a scenario: rows, metrics, blocks.
+
+use gatebench_model::Variant;
+use gatebench_stats::Estimate;
+use serde::Serialize;
+
+use super::{PercentileCurve, Reason, Sentence, Validity};
+
+/// What was found in one scenario.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScenarioFindings {
+    /// Name.
+    pub name: String,
+    /// Title.
+    pub title: String,
+    /// The loads, in order.
+    pub phases: Vec<PhaseLine>,
+    /// One row per variant, in the plan's order (the floor where the plan put it).
+    pub rows: Vec<VariantRow>,
+    /// Percentile curves, merged over the blocks by adding histograms.
+    pub curves: Vec<PercentileCurve>,
+    /// The findings of this scenario, a subset of the headlines and more.
+    pub sentences: Vec<Sentence>,
+}
+
+/// A load in words.
+#[derive(Clone, Debug, Serialize)]
+pub struct PhaseLine {
+    /// Name of the phase.
+    pub name: String,
+    /// `closed` or `open`.
+    pub kind: PhaseKind,
+    /// `64 connections, 10s` or `5,000 requests/s, 10s`.
+    pub label: String,
+}
+
+/// Who decides when a request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseKind {
+    /// An answer lets the next request go: measures capacity.
+    Closed,
+    /// The clock does: measures latency.
+    Open,
+}
+
+/// One variant in one scenario.
+#[derive(Clone, Debug, Serialize)]
+pub struct VariantRow {
+    /// Label.
+    pub variant: String,
+    /// What stands between engine and upstream.
+    pub kind: Variant,
+    /// Whether there is anything to show.
+    pub status: RowStatus,
+    /// Worst validity of its completed trials; none without one.
+    pub validity: Option<Validity>,
+    /// Why it is not valid, each reason once, the worst first.
+    pub reasons: Vec<Reason>,
+    /// What was measured, by phase and metric.
+    pub metrics: Vec<MetricFindings>,
+}
+
+impl VariantRow {
+    /// A metric in the first phase of a kind that has it.
+    pub fn metric(&self, kind: PhaseKind, metric: Metric) -> Option<&MetricFindings> {
+        self.metrics
+            .iter()
+            .find(|found| found.metric == metric && found.kind == kind)
+    }
+}
+
+/// Whether a row has anything to show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RowStatus {
+    /// At least one trial was completed.
+    Measured,
+    /// The gateway lacks policies of the scenario.
+    NotSupported {
+        /// Words of the policies.
+        policies: Vec<String>,
+    },
+    /// No trial was completed, and at least one failed.
+    Failed,
+    /// No trial is on disk.
+    Missing,
+}
+
+/// One metric of a variant in one phase.
+#[derive(Clone, Debug, Serialize)]
+pub struct MetricFindings {
+    /// Name of the phase.
+    pub phase: String,
+    /// Its kind.
+    pub kind: PhaseKind,
+    /// Which metric.
+    pub metric: Metric,
+    /// Unit of all values.
+    pub unit: Unit,
+    /// Median and range over the blocks that are not invalid for this metric; none where there is
+    /// no such block.
+    pub estimate: Option<Estimate>,
+    /// Worst validity among the blocks in the estimate; `Invalid` where there is no estimate.
+    pub validity: Validity,
+    /// The blocks, in order, the invalid ones too.
+    pub blocks: Vec<BlockValue>,
+}
+
+/// One block of a metric.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockValue {
+    /// Block, from 1.
+    pub block: u32,
+    /// Number of the trial.
+    pub trial: u32,
+    /// The value, in the metric's unit.
+    pub value: f64,
+    /// Whether this value may be used.
+    pub validity: Validity,
+}
+
+/// What is measured of a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Answers per second of the measurement.
+    Throughput,
+    /// Throughput over the floor's in the same block.
+    ThroughputOfFloor,
+    /// Completed over intended, in an open load.
+    AchievedRate,
+    /// CPU time of the gateway's process tree per request.
+    GatewayCpuPerRequest,
+    /// CPU time of the engine per request.
+    EngineCpuPerRequest,
+    /// CPU time of the upstream per request.
+    UpstreamCpuPerRequest,
+    /// CPU time of the gateway over wall time: cores busy.
+    GatewayCores,
+    /// What stands between engine and upstream adds, request by request: median.
+    AddedP50,
+    /// The same, 90th percentile.
+    AddedP90,
+    /// The same, 99th percentile.
+    AddedP99,
+    /// The same, 99.9th percentile.
+    AddedP999,
+    /// Response time from the intended send: median.
+    ResponseP50,
+    /// The same, 90th percentile.
+    ResponseP90,
+    /// The same, 99th percentile.
+    ResponseP99,
+    /// The same, 99.9th percentile.
+    ResponseP999,
+    /// Median response time minus the floor's median in the same block: a difference of quantiles,
+    /// not the quantile of a difference.
+    ResponseP50OverFloor,
+    /// The same for the 99th percentiles.
+    ResponseP99OverFloor,
+    /// How late requests left: 99th percentile.
+    LatenessP99,
+    /// Most anonymous resident memory of the gateway.
+    GatewayRssAnonMax,
+    /// From the start of the gateway to readiness.
+    GatewayStart,
+    /// Requests without an answer.
+    Errors,
+    /// Answers that failed a check.
+    ChecksFailed,
+    /// Arrivals that were never sent.
+    Dropped,
+}
+
+/// The unit of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds of wall time.
+    Nanoseconds,
+    /// Nanoseconds of CPU time per request.
+    CpuNanosecondsPerRequest,
+    /// Requests per second.
+    RequestsPerSecond,
+    /// Bytes.
+    Bytes,
+    /// Cores kept busy.
+    Cores,
+    /// A ratio; 1 is equal.
+    Ratio,
+    /// A number of things.
+    Count,
+}

@@ -1,0 +1,94 @@
+//! What may be used, what may not, and why.
+
+use serde::Serialize;
+
+/// May it be used?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Validity {
+    /// Yes.
+    Valid,
+    /// With the limit that is named.
+    Limited,
+    /// No.
+    Invalid,
+}
+
+/// Why something is limited or invalid.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reason {
+    /// The gate that tripped.
+    pub gate: Gate,
+    /// How bad it is.
+    pub validity: Validity,
+    /// What it spoils; the rest still stands.
+    pub spoils: Vec<Aspect>,
+    /// The phase; none for the whole trial.
+    pub phase: Option<String>,
+    /// What was seen, as a sentence with its numbers and full stop.
+    pub message: String,
+    /// What to do, as a sentence with its full stop.
+    pub remedy: String,
+}
+
+/// What a reason spoils.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aspect {
+    /// Throughput and capacity.
+    Throughput,
+    /// All latencies.
+    Latency,
+    /// CPU time per request.
+    CpuPerRequest,
+    /// Memory.
+    Memory,
+}
+
+/// The validity gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// Engine CPU near its share.
+    EngineSaturated,
+    /// The engine waited for its core.
+    EngineWaited,
+    /// Requests left late.
+    EngineLate,
+    /// Throughput near what the upstream alone delivers.
+    UpstreamNearFloor,
+    /// Arrivals were dropped.
+    ArrivalsDropped,
+    /// Fewer requests were sent than intended.
+    RateNotAchieved,
+    /// Answers failed their checks.
+    ChecksFailed,
+    /// Requests got no answer.
+    RequestErrors,
+    /// Parity held before the load and not after it.
+    ParityLost,
+    /// A process of the gateway ended.
+    GatewayRestarted,
+    /// A CPU limit stopped the processes.
+    Throttled,
+    /// The hypervisor took time.
+    Steal,
+    /// Another process used the pinned cores.
+    ForeignProcess,
+    /// The series has a trend.
+    NotSteady,
+    /// A closed load did not saturate the gateway.
+    GatewayNotSaturated,
+    /// Percentiles, means and rates contradict each other.
+    Inconsistent,
+    /// The upstream saw requests more than once.
+    Retries,
+    /// Answers did not come from the upstream.
+    NeverReachedUpstream,
+    /// Times of the upstream were stripped.
+    HeaderStripped,
+    /// Values beyond the histogram's range.
+    Clamped,
+    /// The trial failed or was interrupted.
+    NotCompleted,
+}

@@ -1,0 +1,558 @@
+//! Every validity gate: a change that trips it, and the nearest that does not.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Made, SECOND_NS, row, three_blocks, trial};
+use gatebench_analysis::findings::{Aspect, Findings, Gate, Metric, PhaseKind, Reason, Validity};
+
+/// The reasons of nginx's first trial when all its trials are changed.
+fn reasons(change: impl Fn(&mut Made)) -> Vec<Reason> {
+    trial(&changed(change), "nginx").reasons.clone()
+}
+
+fn changed(change: impl Fn(&mut Made)) -> Findings {
+    three_blocks(|made| {
+        if made.is("nginx") {
+            change(made);
+        }
+    })
+}
+
+/// Asserts that `trips` trips exactly this gate, that `spares` trips none, and that the reason says
+/// what it saw and what to do.
+fn check(
+    gate: Gate,
+    validity: Validity,
+    spoils: &[Aspect],
+    trips: impl Fn(&mut Made),
+    spares: impl Fn(&mut Made),
+) {
+    let found = reasons(trips);
+    let [reason] = found.as_slice() else {
+        panic!("{gate:?}: {found:#?}")
+    };
+    assert_eq!(
+        (reason.gate, reason.validity),
+        (gate, validity),
+        "{reason:?}"
+    );
+    assert_eq!(reason.spoils, spoils, "{reason:?}");
+    assert!(
+        reason.message.ends_with('.') && reason.remedy.ends_with('.'),
+        "{reason:?}"
+    );
+    let spared = reasons(spares);
+    assert!(spared.is_empty(), "{gate:?}: {spared:#?}");
+}
+
+const ALL: [Aspect; 4] = [
+    Aspect::Throughput,
+    Aspect::Latency,
+    Aspect::CpuPerRequest,
+    Aspect::Memory,
+];
+
+#[test]
+fn a_clean_run_is_valid_throughout() {
+    let findings = three_blocks(|_| ());
+    assert!(
+        findings.trials.iter().all(|trial| trial.reasons.is_empty()),
+        "{:#?}",
+        findings.trials
+    );
+    assert!(
+        findings
+            .trials
+            .iter()
+            .all(|trial| trial.validity == Validity::Valid)
+    );
+}
+
+#[test]
+fn engine_saturated() {
+    // Engine and upstream share core 0; the upstream uses 0.3 of it.
+    let busy = |share: u64| {
+        move |made: &mut Made| {
+            made.used("saturate", "engine").cpu_ns = share * SECOND_NS / 10;
+        }
+    };
+    let spoils = [Aspect::Throughput];
+    check(
+        Gate::EngineSaturated,
+        Validity::Limited,
+        &spoils,
+        busy(56),
+        busy(54),
+    );
+    let open = |share: u64| {
+        move |made: &mut Made| {
+            made.used("steady", "engine").cpu_ns = share * SECOND_NS / 10;
+        }
+    };
+    check(
+        Gate::EngineSaturated,
+        Validity::Limited,
+        &[Aspect::Latency],
+        open(81),
+        open(79),
+    );
+}
+
+#[test]
+fn cpu_per_request_stands_when_the_engine_is_saturated() {
+    let findings = changed(|made| made.used("saturate", "engine").cpu_ns = 9 * SECOND_NS);
+    let nginx = row(&findings, "nginx");
+    let validity = |metric| nginx.metric(PhaseKind::Closed, metric).unwrap().validity;
+    assert_eq!(validity(Metric::Throughput), Validity::Limited);
+    assert_eq!(validity(Metric::GatewayCpuPerRequest), Validity::Valid);
+}
+
+#[test]
+fn the_floor_may_use_up_engine_and_upstream_when_it_seeks_their_limit() {
+    let findings = three_blocks(|made| {
+        if made.is("floor") {
+            made.used("saturate", "engine").cpu_ns = 7 * SECOND_NS;
+            made.closed().engine.run_queue_wait_ns = 5 * SECOND_NS;
+        }
+    });
+    assert!(trial(&findings, "floor").reasons.is_empty());
+}
+
+#[test]
+fn engine_waited() {
+    let waited = |tenths: u64| {
+        move |made: &mut Made| {
+            made.open().engine.run_queue_wait_ns = tenths * SECOND_NS / 10;
+        }
+    };
+    check(
+        Gate::EngineWaited,
+        Validity::Limited,
+        &[Aspect::Latency],
+        waited(21),
+        waited(19),
+    );
+}
+
+#[test]
+fn engine_late() {
+    let late = |ns: u64| {
+        move |made: &mut Made| {
+            made.record_values("steady", "lateness", &[(5_000, 49_000), (ns, 1_000)]);
+        }
+    };
+    check(
+        Gate::EngineLate,
+        Validity::Limited,
+        &[Aspect::Latency],
+        late(1_100_000),
+        late(990_000),
+    );
+}
+
+/// Changes the throughput of the closed load and everything that must go with it.
+fn capacity(made: &mut Made, per_second: u64) {
+    let requests = per_second * common::SECONDS;
+    let phase = made.closed();
+    phase.counts.intended = requests;
+    phase.counts.sent = requests;
+    phase.counts.completed = requests;
+    phase.counts.completed_in_window = requests;
+    phase.counts.by_class = [("2xx".to_owned(), requests)].into();
+    phase.counts.bytes_received = requests * 200;
+    made.record_values(
+        "saturate",
+        "response",
+        &[(64 * SECOND_NS / per_second, requests)],
+    );
+}
+
+#[test]
+fn upstream_near_floor() {
+    // The floor does 100,000 per second.
+    check(
+        Gate::UpstreamNearFloor,
+        Validity::Limited,
+        &[Aspect::Throughput],
+        |made| capacity(made, 71_000),
+        |made| capacity(made, 69_000),
+    );
+}
+
+#[test]
+fn arrivals_dropped() {
+    let dropped = |count| move |made: &mut Made| made.open().counts.dropped = count;
+    let spoils = [Aspect::Latency, Aspect::Throughput];
+    check(
+        Gate::ArrivalsDropped,
+        Validity::Invalid,
+        &spoils,
+        dropped(1),
+        dropped(0),
+    );
+}
+
+#[test]
+fn rate_not_achieved() {
+    let in_time = |count| move |made: &mut Made| made.open().counts.completed_in_window = count;
+    let spoils = [Aspect::Latency, Aspect::Throughput];
+    check(
+        Gate::RateNotAchieved,
+        Validity::Invalid,
+        &spoils,
+        in_time(49_499),
+        in_time(49_500),
+    );
+    let sent = |count| move |made: &mut Made| made.open().counts.sent = count;
+    check(
+        Gate::RateNotAchieved,
+        Validity::Invalid,
+        &spoils,
+        sent(49_499),
+        sent(49_500),
+    );
+}
+
+#[test]
+fn checks_failed() {
+    let failed = |count| {
+        move |made: &mut Made| {
+            made.open()
+                .counts
+                .checks_failed
+                .insert("status is 200".into(), count);
+        }
+    };
+    check(
+        Gate::ChecksFailed,
+        Validity::Invalid,
+        &ALL,
+        failed(1),
+        failed(0),
+    );
+}
+
+#[test]
+fn request_errors() {
+    let errors = |count| {
+        move |made: &mut Made| {
+            made.open().counts.errors.insert("timeout".into(), count);
+        }
+    };
+    check(
+        Gate::RequestErrors,
+        Validity::Invalid,
+        &ALL,
+        errors(51),
+        errors(0),
+    );
+    let spoils = [Aspect::Throughput, Aspect::Latency];
+    check(
+        Gate::RequestErrors,
+        Validity::Limited,
+        &spoils,
+        errors(50),
+        errors(0),
+    );
+}
+
+#[test]
+fn parity_lost() {
+    let after = |passed| {
+        move |made: &mut Made| {
+            made.record.parity_after.as_mut().unwrap().cases[0].passed = passed;
+        }
+    };
+    check(
+        Gate::ParityLost,
+        Validity::Invalid,
+        &ALL,
+        after(false),
+        after(true),
+    );
+    let never = reasons(|made| made.record.parity_after = None);
+    assert_eq!(
+        never[0].message,
+        "Parity was not proven both before and after the load."
+    );
+    let routes = reasons(|made| {
+        made.record.parity_before.as_mut().unwrap().routes_answering = 0;
+    });
+    assert_eq!(routes[0].message, "Parity did not hold before the load.");
+}
+
+#[test]
+fn gateway_restarted() {
+    let ended = |count| {
+        move |made: &mut Made| {
+            made.used("steady", "gateway").processes_ended = count;
+        }
+    };
+    check(
+        Gate::GatewayRestarted,
+        Validity::Invalid,
+        &ALL,
+        ended(1),
+        ended(0),
+    );
+}
+
+#[test]
+fn gateway_not_saturated() {
+    let busy = |tenths: u64| {
+        move |made: &mut Made| {
+            made.used("saturate", "gateway").cpu_ns = tenths * SECOND_NS / 10;
+        }
+    };
+    check(
+        Gate::GatewayNotSaturated,
+        Validity::Limited,
+        &[Aspect::Throughput],
+        busy(79),
+        busy(81),
+    );
+}
+
+#[test]
+fn throttled() {
+    let throttled = |ns| move |made: &mut Made| made.open().machine.throttled_ns = ns;
+    check(
+        Gate::Throttled,
+        Validity::Invalid,
+        &ALL,
+        throttled(1_000_000),
+        throttled(0),
+    );
+}
+
+#[test]
+fn steal() {
+    // One per cent of two cores over ten seconds is 200 ms.
+    let stolen = |ms: u64| move |made: &mut Made| made.open().machine.steal_ns = ms * 1_000_000;
+    let spoils = [Aspect::Throughput, Aspect::Latency];
+    check(
+        Gate::Steal,
+        Validity::Limited,
+        &spoils,
+        stolen(210),
+        stolen(190),
+    );
+}
+
+#[test]
+fn foreign_process() {
+    let foreign = |ms: u64| {
+        move |made: &mut Made| {
+            made.open().machine.foreign_cpu_ns = ms * 1_000_000;
+        }
+    };
+    let spoils = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
+    check(
+        Gate::ForeignProcess,
+        Validity::Limited,
+        &spoils,
+        foreign(510),
+        foreign(490),
+    );
+}
+
+#[test]
+fn not_steady() {
+    // Rising by one part in `parts` each second.
+    let rising = |parts: u64| {
+        move |made: &mut Made| {
+            for row in made.rows.iter_mut().filter(|row| row.phase == "saturate") {
+                row.completed += u64::from(row.second) * row.completed / parts;
+            }
+        }
+    };
+    check(
+        Gate::NotSteady,
+        Validity::Limited,
+        &[Aspect::Throughput],
+        rising(100),
+        rising(1_000),
+    );
+    let slowing = |parts: u64| {
+        move |made: &mut Made| {
+            for row in made.rows.iter_mut().filter(|row| row.phase == "steady") {
+                let p50 = row.response_p50_ns.unwrap();
+                row.response_p50_ns = Some(p50 + u64::from(row.second) * p50 / parts);
+            }
+        }
+    };
+    check(
+        Gate::NotSteady,
+        Validity::Limited,
+        &[Aspect::Latency],
+        slowing(50),
+        slowing(200),
+    );
+}
+
+#[test]
+fn a_last_second_that_is_not_whole_is_no_trend() {
+    let found = reasons(|made| {
+        let mut part = made.rows.last().unwrap().clone();
+        part.second = 10;
+        part.response_p50_ns = Some(9_000_000);
+        made.rows.push(part);
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn retries() {
+    let repeated = |count| move |made: &mut Made| made.open().ledger.repeated = count;
+    let spoils = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
+    check(
+        Gate::Retries,
+        Validity::Limited,
+        &spoils,
+        repeated(1),
+        repeated(0),
+    );
+    let told = reasons(|made| made.open().trace.repeated_at_upstream = 3);
+    assert_eq!(told[0].message, "The gateway retried 3 requests.");
+}
+
+#[test]
+fn never_reached_upstream() {
+    let cached = |count| move |made: &mut Made| made.open().trace.never_reached_upstream = count;
+    check(
+        Gate::NeverReachedUpstream,
+        Validity::Invalid,
+        &ALL,
+        cached(1),
+        cached(0),
+    );
+    let foreign = |count| move |made: &mut Made| made.open().trace.foreign = count;
+    check(
+        Gate::NeverReachedUpstream,
+        Validity::Invalid,
+        &ALL,
+        foreign(1),
+        foreign(0),
+    );
+}
+
+#[test]
+fn header_stripped() {
+    let stripped = |count| move |made: &mut Made| made.open().trace.header_stripped = count;
+    check(
+        Gate::HeaderStripped,
+        Validity::Limited,
+        &[Aspect::Latency],
+        stripped(1),
+        stripped(0),
+    );
+}
+
+#[test]
+fn clamped() {
+    let clamped = |count| {
+        move |made: &mut Made| {
+            made.open().sums.get_mut("response.2xx").unwrap().clamped = count;
+        }
+    };
+    check(
+        Gate::Clamped,
+        Validity::Limited,
+        &[Aspect::Latency],
+        clamped(1),
+        clamped(0),
+    );
+}
+
+#[test]
+fn histograms_that_contradict_their_sums() {
+    let sum = |change: fn(&mut gatebench_store::ExactSum)| {
+        move |made: &mut Made| {
+            change(made.open().sums.get_mut("added.2xx").unwrap());
+        }
+    };
+    let spoils = [Aspect::Latency];
+    let (gate, invalid) = (Gate::Inconsistent, Validity::Invalid);
+    check(
+        gate,
+        invalid,
+        &spoils,
+        sum(|sum| sum.count += 1),
+        sum(|_| ()),
+    );
+    check(
+        gate,
+        invalid,
+        &spoils,
+        sum(|sum| sum.sum_ns += sum.sum_ns / 50),
+        sum(|sum| sum.sum_ns += 1),
+    );
+    check(
+        gate,
+        invalid,
+        &spoils,
+        sum(|sum| sum.max_ns = 100_000),
+        sum(|_| ()),
+    );
+    check(
+        gate,
+        invalid,
+        &spoils,
+        sum(|sum| sum.min_ns = 60_000),
+        sum(|_| ()),
+    );
+    let missing = |made: &mut Made| made.intervals.retain(|i| i.tag != "steady.added.2xx");
+    check(gate, invalid, &spoils, missing, |_| ());
+}
+
+#[test]
+fn littles_law() {
+    let mean = |made: &mut Made, ns: u64| {
+        let requests = made.closed().counts.completed;
+        made.record_values("saturate", "response", &[(ns, requests)]);
+    };
+    // 40,000 per second over 64 connections is 1.6 ms.
+    let spoils = [Aspect::Throughput, Aspect::Latency];
+    check(
+        Gate::Inconsistent,
+        Validity::Limited,
+        &spoils,
+        |made| mean(made, 1_200_000),
+        |made| mean(made, 1_500_000),
+    );
+}
+
+#[test]
+fn classes_that_do_not_add_up() {
+    let class = |count| {
+        move |made: &mut Made| {
+            made.open().counts.by_class.insert("5xx".into(), count);
+        }
+    };
+    check(
+        Gate::Inconsistent,
+        Validity::Invalid,
+        &ALL,
+        class(1),
+        class(0),
+    );
+}
+
+#[test]
+fn answers_of_another_length_than_in_other_blocks() {
+    let longer = |bytes: u64| {
+        move |made: &mut Made| {
+            if made.record.trial.block == 1 {
+                made.open().counts.bytes_received = 50_000 * bytes;
+            }
+        }
+    };
+    check(
+        Gate::Inconsistent,
+        Validity::Limited,
+        &ALL,
+        longer(220),
+        longer(205),
+    );
+}
