@@ -9,9 +9,12 @@ mod table;
 mod trial;
 mod validity;
 
-use gatebench_model::Placement;
-use gatebench_store::{Status, Timestamp};
 use serde::Serialize;
+
+// Findings are made of these; a report needs no other crate to read them.
+pub use gatebench_model::{Placement, Variant};
+pub use gatebench_stats::{Estimate, Interval};
+pub use gatebench_store::{Status, Timestamp};
 
 pub use curve::{CurveMetric, CurvePoint, PercentileCurve};
 pub use proof::{
