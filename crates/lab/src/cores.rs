@@ -7,11 +7,15 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The cores that this process may use, in ascending order; none where the system does not say.
 pub(crate) fn allowed() -> Vec<usize> {
-    sched_getaffinity(None).map(|set| listed(&set)).unwrap_or_default()
+    sched_getaffinity(None)
+        .map(|set| listed(&set))
+        .unwrap_or_default()
 }
 
 fn listed(set: &CpuSet) -> Vec<usize> {
-    (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()
+    (0..CpuSet::MAX_CPU)
+        .filter(|core| set.is_set(*core))
+        .collect()
 }
 
 /// Keeps every thread of this process on some cores, until it is dropped: displays and samplers must
@@ -45,9 +49,15 @@ fn move_all_threads(cores: &[usize]) {
     for core in cores.iter().filter(|core| **core < CpuSet::MAX_CPU) {
         set.set(*core);
     }
-    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return };
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else {
+        return;
+    };
     for name in tasks.flatten().map(|task| task.file_name()) {
-        if let Some(thread) = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw) {
+        if let Some(thread) = name
+            .to_str()
+            .and_then(|name| name.parse().ok())
+            .and_then(Pid::from_raw)
+        {
             let _ = sched_setaffinity(Some(thread), &set);
         }
     }

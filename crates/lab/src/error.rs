@@ -48,21 +48,36 @@ pub enum LabError {
 
 impl LabError {
     pub(crate) fn words(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Words { message: message.into(), remedy: remedy.into() }
+        Self::Words {
+            message: message.into(),
+            remedy: remedy.into(),
+        }
     }
 
     pub(crate) fn environment(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Environment { message: message.into(), remedy: remedy.into() }
+        Self::Environment {
+            message: message.into(),
+            remedy: remedy.into(),
+        }
     }
 
     /// Whose fault it is; none where the words on the command line are.
     pub fn culprit(&self) -> Option<Culprit> {
         match self {
             Self::Words { .. } => None,
-            Self::Mistakes(files) => files.first().and_then(|file| file.all().first()).map(|first| {
-                Culprit::File { path: first.file.clone().into(), line: Some(first.line) }
+            Self::Mistakes(files) => {
+                files
+                    .first()
+                    .and_then(|file| file.all().first())
+                    .map(|first| Culprit::File {
+                        path: first.file.clone().into(),
+                        line: Some(first.line),
+                    })
+            }
+            Self::File { path, .. } => Some(Culprit::File {
+                path: path.clone(),
+                line: None,
             }),
-            Self::File { path, .. } => Some(Culprit::File { path: path.clone(), line: None }),
             Self::Driver(error) => Some(error.culprit()),
             Self::Store(error) => Some(error.culprit()),
             Self::Environment { .. } => Some(Culprit::Environment),
@@ -73,7 +88,9 @@ impl LabError {
     pub fn remedy(&self) -> String {
         match self {
             Self::Mistakes(_) => "correct the lines shown".into(),
-            Self::Words { remedy, .. } | Self::File { remedy, .. } | Self::Environment { remedy, .. } => remedy.clone(),
+            Self::Words { remedy, .. }
+            | Self::File { remedy, .. }
+            | Self::Environment { remedy, .. } => remedy.clone(),
             Self::Driver(error) => error.remedy(),
             Self::Store(error) => error.remedy(),
         }

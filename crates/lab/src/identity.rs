@@ -12,7 +12,11 @@ pub(crate) fn of(gateway: &PreparedGateway) -> GatewayIdentity {
         version: gateway.binary.version.clone(),
         binary: gateway.binary.path.display().to_string(),
         sha256: gateway.binary.sha256.clone(),
-        folder: gateway.folder.texts().map(|(file, text)| FileDigest::of(file, text.as_bytes())).collect(),
+        folder: gateway
+            .folder
+            .texts()
+            .map(|(file, text)| FileDigest::of(file, text.as_bytes()))
+            .collect(),
         notes: spec.notes.clone(),
     }
 }
@@ -32,13 +36,20 @@ pub(crate) fn of_attached(url: &str) -> GatewayIdentity {
 /// What differs, in words; none where nothing does.
 pub(crate) fn change(before: &GatewayIdentity, now: &GatewayIdentity) -> Option<String> {
     if before.version != now.version {
-        return Some(format!("version {} instead of {}", now.version, before.version));
+        return Some(format!(
+            "version {} instead of {}",
+            now.version, before.version
+        ));
     }
     if before.sha256 != now.sha256 {
         return Some("its program has other bytes".into());
     }
     let differs = |file: &&FileDigest| !before.folder.contains(file);
-    let file = now.folder.iter().find(differs).or_else(|| before.folder.iter().find(|file| !now.folder.contains(file)));
+    let file = now
+        .folder
+        .iter()
+        .find(differs)
+        .or_else(|| before.folder.iter().find(|file| !now.folder.contains(file)));
     file.map(|file| format!("{} in its folder is another", file.path))
 }
 
@@ -49,7 +60,10 @@ mod tests {
     #[test]
     fn what_has_changed_is_named() {
         let before = GatewayIdentity {
-            folder: vec![FileDigest::of("gateway.yaml", b"a"), FileDigest::of("x.conf", b"x")],
+            folder: vec![
+                FileDigest::of("gateway.yaml", b"a"),
+                FileDigest::of("x.conf", b"x"),
+            ],
             sha256: "1".into(),
             ..of_attached("http://127.0.0.1:1")
         };
@@ -59,8 +73,14 @@ mod tests {
             change(&before, &now)
         };
         assert_eq!(changed(|_| {}), None);
-        assert_eq!(changed(|now| now.version = "2".into()).as_deref(), Some("version 2 instead of unknown"));
-        assert_eq!(changed(|now| now.sha256 = "2".into()).as_deref(), Some("its program has other bytes"));
+        assert_eq!(
+            changed(|now| now.version = "2".into()).as_deref(),
+            Some("version 2 instead of unknown")
+        );
+        assert_eq!(
+            changed(|now| now.sha256 = "2".into()).as_deref(),
+            Some("its program has other bytes")
+        );
         let other = changed(|now| now.folder[1] = FileDigest::of("x.conf", b"y"));
         assert_eq!(other.as_deref(), Some("x.conf in its folder is another"));
         assert_eq!(changed(|now| drop(now.folder.pop())), other);

@@ -27,7 +27,9 @@ impl Interrupt {
     pub fn raise(&self) {
         let next = |level: u8| Some(level.saturating_add(1).min(2));
         // The closure always gives a value, so this cannot fail.
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        let _ = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
     /// How urgently the run shall end.
@@ -57,6 +59,9 @@ mod tests {
             interrupt.raise();
             seen.push(interrupt.urgency());
         }
-        assert_eq!(seen, [Urgency::None, Urgency::Stop, Urgency::Now, Urgency::Now]);
+        assert_eq!(
+            seen,
+            [Urgency::None, Urgency::Stop, Urgency::Now, Urgency::Now]
+        );
     }
 }

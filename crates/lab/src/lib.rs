@@ -15,13 +15,27 @@
 
 mod cores;
 mod error;
+mod exchange;
+mod halt;
+mod hurry;
 mod identity;
 mod interrupt;
+mod ledger;
+mod left;
 mod library;
+mod parity;
+mod phase;
+mod preflight;
 mod prepare;
 mod progress;
 mod run;
+mod samples;
+mod series;
+mod stage;
+mod trace;
+mod trial;
 mod warning;
+mod watch;
 
 pub use error::LabError;
 pub use interrupt::{Interrupt, Urgency};

@@ -162,14 +162,22 @@ pub(crate) fn is_path(word: &str) -> bool {
 fn unknown(kind: &str, word: &str, known: &[String]) -> LabError {
     LabError::words(
         format!("there is no {kind} '{word}'"),
-        format!("take one of {}, or a file written as ./NAME.yaml", known.join(", ")),
+        format!(
+            "take one of {}, or a file written as ./NAME.yaml",
+            known.join(", ")
+        ),
     )
 }
 
 fn embedded_names(folder: &str) -> BTreeMap<String, Source> {
-    let files = if folder.is_empty() { Some(&EMBEDDED) } else { EMBEDDED.get_dir(folder) };
+    let files = if folder.is_empty() {
+        Some(&EMBEDDED)
+    } else {
+        EMBEDDED.get_dir(folder)
+    };
     let files = files.into_iter().flat_map(Dir::files);
-    let named = files.filter_map(|file| Some((stem(file.path())?, Source::Embedded(file.path().into()))));
+    let named =
+        files.filter_map(|file| Some((stem(file.path())?, Source::Embedded(file.path().into()))));
     named.collect()
 }
 
@@ -198,15 +206,21 @@ fn names_in(folder: &Path) -> Result<BTreeMap<String, Source>, LabError> {
 
 /// The name of a file of ours; none for other files.
 fn stem(path: &Path) -> Option<String> {
-    let ours = path.extension().is_some_and(|extension| extension == EXTENSION);
-    ours.then(|| path.file_stem()?.to_str().map(str::to_owned)).flatten()
+    let ours = path
+        .extension()
+        .is_some_and(|extension| extension == EXTENSION);
+    ours.then(|| path.file_stem()?.to_str().map(str::to_owned))
+        .flatten()
 }
 
 fn open<T: Document>(source: Source) -> Result<Listed<T>, LabError> {
     let document = match &source {
         Source::File(path) => read(path)?,
         Source::Embedded(path) => {
-            let text = EMBEDDED.get_file(path).and_then(include_dir::File::contents_utf8).unwrap_or_default();
+            let text = EMBEDDED
+                .get_file(path)
+                .and_then(include_dir::File::contents_utf8)
+                .unwrap_or_default();
             let name = Path::new("scenarios").join(path).display().to_string();
             parse(&name, text).map_err(|mistakes| LabError::Mistakes(vec![mistakes]))?
         }
@@ -222,7 +236,9 @@ fn open_suite_or_scenario(path: &Path) -> Result<Named, LabError> {
         message: format!("the file cannot be read: {error}"),
         remedy: "name a suite or a scenario, or the path of a file".into(),
     })?;
-    let first = text.lines().find(|line| line.starts_with("suite:") || line.starts_with("scenario:"));
+    let first = text
+        .lines()
+        .find(|line| line.starts_with("suite:") || line.starts_with("scenario:"));
     let source = Source::File(path.into());
     match first {
         Some(line) if line.starts_with("suite:") => Ok(Named::Suite(open(source)?)),
@@ -242,10 +258,28 @@ mod tests {
         assert!(scenarios.len() >= 2);
         for listed in scenarios {
             let name = &listed.document.scenario;
-            assert_eq!(library.find::<Scenario>(name, Path::new("")).unwrap().document, listed.document);
+            assert_eq!(
+                library
+                    .find::<Scenario>(name, Path::new(""))
+                    .unwrap()
+                    .document,
+                listed.document
+            );
         }
-        assert!(library.suites().unwrap().iter().any(|listed| listed.document.suite == "tour"));
-        assert!(library.loads().unwrap().iter().any(|listed| listed.document.profile == "tour"));
+        assert!(
+            library
+                .suites()
+                .unwrap()
+                .iter()
+                .any(|listed| listed.document.suite == "tour")
+        );
+        assert!(
+            library
+                .loads()
+                .unwrap()
+                .iter()
+                .any(|listed| listed.document.profile == "tour")
+        );
     }
 
     #[test]
@@ -258,7 +292,10 @@ mod tests {
         let library = Library::new(Some(folder.path().into()));
         let find = |name| library.find::<Scenario>(name, Path::new("")).unwrap();
         assert_eq!(find("proxy-json").document.title, "mine");
-        assert_eq!(find("new").source, Source::File(folder.path().join("new.yaml")));
+        assert_eq!(
+            find("new").source,
+            Source::File(folder.path().join("new.yaml"))
+        );
         assert!(matches!(find("api-key").source, Source::Embedded(_)));
         assert!(library.suites().is_ok());
     }
@@ -267,16 +304,33 @@ mod tests {
     fn a_file_is_opened_as_what_it_says_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.yaml");
-        std::fs::write(&path, "suite: x\ntitle: t\ngateways: [nginx]\nscenarios: [a]\nload: l\nblocks: 1\n").unwrap();
+        std::fs::write(
+            &path,
+            "suite: x\ntitle: t\ngateways: [nginx]\nscenarios: [a]\nload: l\nblocks: 1\n",
+        )
+        .unwrap();
         let word = path.to_str().unwrap();
-        assert!(matches!(Library::default().find_suite_or_scenario(word), Ok(Named::Suite(_))));
+        assert!(matches!(
+            Library::default().find_suite_or_scenario(word),
+            Ok(Named::Suite(_))
+        ));
         std::fs::write(&path, "title: t\n").unwrap();
-        assert!(matches!(Library::default().find_suite_or_scenario(word), Err(LabError::Mistakes(_))));
+        assert!(matches!(
+            Library::default().find_suite_or_scenario(word),
+            Err(LabError::Mistakes(_))
+        ));
     }
 
     #[test]
     fn an_unknown_word_gets_the_names_there_are() {
-        let error = Library::default().find_suite_or_scenario("nginx").err().unwrap();
-        assert!(error.remedy().contains("tour") && error.remedy().contains("api-key"), "{}", error.remedy());
+        let error = Library::default()
+            .find_suite_or_scenario("nginx")
+            .err()
+            .unwrap();
+        assert!(
+            error.remedy().contains("tour") && error.remedy().contains("api-key"),
+            "{}",
+            error.remedy()
+        );
     }
 }

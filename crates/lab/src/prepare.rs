@@ -28,6 +28,10 @@ pub struct Selection {
     pub words: Vec<String>,
     /// Gateways by name or folder, or `all`; none is what the suite says.
     pub gateways: Vec<String>,
+    /// Scenarios by name or file, in place of the suite's.
+    pub scenarios: Vec<String>,
+    /// Leaves the floor out, whatever the suite says.
+    pub no_floor: bool,
     /// A gateway that already runs.
     pub attach: Option<Attach>,
     /// Load profile by name or file, in place of the suite's.
@@ -97,8 +101,13 @@ pub fn prepare(
     catalogue: &Catalogue,
     launcher: &Launcher,
 ) -> Result<Prepared, LabError> {
-    let (suite, base) = suite_of(selection, library)?;
-    let scenarios = scenarios_of(&suite, &base, library)?;
+    let (mut suite, base) = suite_of(selection, library)?;
+    suite.floor &= !selection.no_floor;
+    let scenarios = if selection.scenarios.is_empty() {
+        scenarios_of(&suite.scenarios, &base, library)?
+    } else {
+        scenarios_of(&selection.scenarios, Path::new(""), library)?
+    };
     let load = match &selection.load {
         Some(word) => library.find::<LoadProfile>(word, Path::new(""))?,
         None => library.find::<LoadProfile>(&suite.load, &base)?,
@@ -109,22 +118,38 @@ pub fn prepare(
     let words: Vec<String> = match (named, &selection.attach) {
         (true, _) => selection.gateways.clone(),
         (false, Some(_)) => Vec::new(),
-        (false, None) => suite.gateways.iter().map(|word| beside(word, &base)).collect(),
+        (false, None) => suite
+            .gateways
+            .iter()
+            .map(|word| beside(word, &base))
+            .collect(),
     };
     for word in &words {
         found.add_word(word, named, catalogue, launcher)?;
     }
     if let Some(attach) = &selection.attach {
         let name = found.unique_label(ATTACHED);
-        found.variants.push(Variant::Attached { name, url: attach.url.clone(), pid: attach.pid });
+        found.variants.push(Variant::Attached {
+            name,
+            url: attach.url.clone(),
+            pid: attach.pid,
+        });
     }
     found.must_not_be_empty()?;
     let blocks = blocks(selection, &suite)?;
     let placement = placement(selection.gateway_cores)?;
     let seed = selection.seed.unwrap_or(DEFAULT_SEED);
-    let Found { variants, gateways, warnings } = found;
+    let Found {
+        variants,
+        gateways,
+        warnings,
+    } = found;
     let plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
-    Ok(Prepared { plan, gateways, warnings })
+    Ok(Prepared {
+        plan,
+        gateways,
+        warnings,
+    })
 }
 
 /// Resolves the plan of a run that was interrupted. The plan is the manifest's; a gateway that has
@@ -146,18 +171,30 @@ pub fn prepare_resume(
             let binary = folder.find_binary(launcher)?;
             let gateway = PreparedGateway { folder, binary };
             let before = manifest.gateways.get(name);
-            if let Some(what) = before.and_then(|before| identity::change(before, &identity::of(&gateway))) {
-                warnings.push(Warning::GatewayChanged { gateway: name.clone(), what });
+            if let Some(what) =
+                before.and_then(|before| identity::change(before, &identity::of(&gateway)))
+            {
+                warnings.push(Warning::GatewayChanged {
+                    gateway: name.clone(),
+                    what,
+                });
             }
             gateways.insert(name.clone(), gateway);
         }
     }
-    Ok(Prepared { plan: manifest.plan, gateways, warnings })
+    Ok(Prepared {
+        plan: manifest.plan,
+        gateways,
+        warnings,
+    })
 }
 
 /// The suite that the words name, or one made of the scenarios that they name, and the folder from
 /// which its paths are seen.
-fn suite_of(selection: &Selection, library: &Library) -> Result<(Suite, std::path::PathBuf), LabError> {
+fn suite_of(
+    selection: &Selection,
+    library: &Library,
+) -> Result<(Suite, std::path::PathBuf), LabError> {
     let mut suite: Option<Listed<Suite>> = None;
     let mut scenarios: Vec<(String, Scenario)> = Vec::new();
     for word in &selection.words {
@@ -181,13 +218,27 @@ fn suite_of(selection: &Selection, library: &Library) -> Result<(Suite, std::pat
             let base = base_of(&listed.source);
             Ok((listed.document, base))
         }
-        (None, true) => Ok((library.find::<Suite>(TOUR, Path::new(""))?.document, "".into())),
+        (None, true) => Ok((
+            library.find::<Suite>(TOUR, Path::new(""))?.document,
+            "".into(),
+        )),
         (None, false) => {
             let tour = library.find::<Suite>(TOUR, Path::new(""))?.document;
-            let titles: Vec<&str> = scenarios.iter().map(|(_, scenario)| scenario.title.as_str()).collect();
+            let titles: Vec<&str> = scenarios
+                .iter()
+                .map(|(_, scenario)| scenario.title.as_str())
+                .collect();
             let title = titles.join("; ");
             let words = scenarios.into_iter().map(|(word, _)| word).collect();
-            Ok((Suite { suite: "words".into(), title, scenarios: words, ..tour }, "".into()))
+            Ok((
+                Suite {
+                    suite: "words".into(),
+                    title,
+                    scenarios: words,
+                    ..tour
+                },
+                "".into(),
+            ))
         }
     }
 }
@@ -199,12 +250,20 @@ fn base_of(source: &Source) -> std::path::PathBuf {
     }
 }
 
-fn scenarios_of(suite: &Suite, base: &Path, library: &Library) -> Result<Vec<Scenario>, LabError> {
+fn scenarios_of(
+    words: &[String],
+    base: &Path,
+    library: &Library,
+) -> Result<Vec<Scenario>, LabError> {
     let mut scenarios: Vec<Scenario> = Vec::new();
     let mut mistakes = Vec::new();
-    for word in &suite.scenarios {
+    for word in words {
         match library.find::<Scenario>(word, base) {
-            Ok(listed) if scenarios.iter().any(|known| known.scenario == listed.document.scenario) => {
+            Ok(listed)
+                if scenarios
+                    .iter()
+                    .any(|known| known.scenario == listed.document.scenario) =>
+            {
                 return Err(LabError::words(
                     format!("the scenario '{}' is named twice", listed.document.scenario),
                     "name each scenario once; blocks repeat it",
@@ -216,11 +275,19 @@ fn scenarios_of(suite: &Suite, base: &Path, library: &Library) -> Result<Vec<Sce
             Err(error) => return Err(error),
         }
     }
-    if mistakes.is_empty() { Ok(scenarios) } else { Err(LabError::Mistakes(mistakes)) }
+    if mistakes.is_empty() {
+        Ok(scenarios)
+    } else {
+        Err(LabError::Mistakes(mistakes))
+    }
 }
 
 fn beside(word: &str, base: &Path) -> String {
-    if is_path(word) { base.join(word).display().to_string() } else { word.to_owned() }
+    if is_path(word) {
+        base.join(word).display().to_string()
+    } else {
+        word.to_owned()
+    }
 }
 
 fn blocks(selection: &Selection, suite: &Suite) -> Result<u32, LabError> {
@@ -231,7 +298,10 @@ fn blocks(selection: &Selection, suite: &Suite) -> Result<u32, LabError> {
         (None, Pace::Smoke) => 1,
     };
     if blocks == 0 {
-        return Err(LabError::words("there is nothing to do in 0 blocks", "ask for at least 1"));
+        return Err(LabError::words(
+            "there is nothing to do in 0 blocks",
+            "ask for at least 1",
+        ));
     }
     Ok(blocks)
 }
@@ -254,8 +324,12 @@ fn placement(gateway_cores: Option<usize>) -> Result<Placement, LabError> {
     let cores = crate::cores::allowed();
     match gateway_cores {
         None => Ok(Placement::automatic(&cores)),
-        Some(count) => Placement::with_gateway_cores(&cores, count)
-            .map_err(|error| LabError::environment(error.to_string(), "use a machine with more cores, or fewer for the gateway")),
+        Some(count) => Placement::with_gateway_cores(&cores, count).map_err(|error| {
+            LabError::environment(
+                error.to_string(),
+                "use a machine with more cores, or fewer for the gateway",
+            )
+        }),
     }
 }
 
@@ -268,7 +342,13 @@ struct Found {
 }
 
 impl Found {
-    fn add_word(&mut self, word: &str, named: bool, catalogue: &Catalogue, launcher: &Launcher) -> Result<(), LabError> {
+    fn add_word(
+        &mut self,
+        word: &str,
+        named: bool,
+        catalogue: &Catalogue,
+        launcher: &Launcher,
+    ) -> Result<(), LabError> {
         if word == ALL {
             for folder in catalogue.list()? {
                 let word = folder.spec.gateway.clone();
@@ -286,22 +366,42 @@ impl Found {
         }
         let folder = catalogue.resolve(word)?;
         // The plan is read again from another directory when a run is resumed.
-        let word = if is_path(word) { absolute(word) } else { word.to_owned() };
+        let word = if is_path(word) {
+            absolute(word)
+        } else {
+            word.to_owned()
+        };
         self.add_folder(&word, folder, named, launcher)
     }
 
-    fn add_folder(&mut self, word: &str, folder: Folder, named: bool, launcher: &Launcher) -> Result<(), LabError> {
+    fn add_folder(
+        &mut self,
+        word: &str,
+        folder: Folder,
+        named: bool,
+        launcher: &Launcher,
+    ) -> Result<(), LabError> {
         let gateway = folder.spec.gateway.clone();
         match folder.find_binary(launcher) {
             Ok(binary) => {
                 let name = self.unique_label(&gateway);
-                self.variants.push(Variant::Gateway { name: name.clone(), folder: word.to_owned() });
-                self.gateways.insert(name, PreparedGateway { folder, binary });
+                self.variants.push(Variant::Gateway {
+                    name: name.clone(),
+                    folder: word.to_owned(),
+                });
+                self.gateways
+                    .insert(name, PreparedGateway { folder, binary });
                 Ok(())
             }
-            Err(error @ (DriverError::BinaryMissing { .. } | DriverError::NoVersion { .. })) if !named => {
+            Err(error @ (DriverError::BinaryMissing { .. } | DriverError::NoVersion { .. }))
+                if !named =>
+            {
                 let (reason, remedy) = (error.to_string(), error.remedy());
-                self.warnings.push(Warning::GatewayMissing { gateway, reason, remedy });
+                self.warnings.push(Warning::GatewayMissing {
+                    gateway,
+                    reason,
+                    remedy,
+                });
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -310,9 +410,15 @@ impl Found {
 
     /// The name itself, or with a number: the same gateway twice is how a run measures its own noise.
     fn unique_label(&self, name: &str) -> String {
-        let taken = |label: &str| label == Variant::Floor.label() || self.variants.iter().any(|known| known.label() == label);
+        let taken = |label: &str| {
+            label == Variant::Floor.label()
+                || self.variants.iter().any(|known| known.label() == label)
+        };
         let numbered = (2..).map(|number| format!("{name}-{number}"));
-        std::iter::once(name.to_owned()).chain(numbered).find(|label| !taken(label)).unwrap_or_default()
+        std::iter::once(name.to_owned())
+            .chain(numbered)
+            .find(|label| !taken(label))
+            .unwrap_or_default()
     }
 
     fn must_not_be_empty(&self) -> Result<(), LabError> {
@@ -320,12 +426,17 @@ impl Found {
             return Ok(());
         }
         let remedies: Vec<String> = self.warnings.iter().map(ToString::to_string).collect();
-        Err(LabError::environment("no gateway of this suite is installed", remedies.join("; ")))
+        Err(LabError::environment(
+            "no gateway of this suite is installed",
+            remedies.join("; "),
+        ))
     }
 }
 
 fn absolute(path: &str) -> String {
-    Path::new(path).canonicalize().map_or_else(|_| path.to_owned(), |path| path.display().to_string())
+    Path::new(path)
+        .canonicalize()
+        .map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
 #[cfg(test)]
@@ -335,7 +446,10 @@ mod tests {
 
     fn launcher() -> Launcher {
         // It answers `--version` with a line that the reference gateway's pattern does not find.
-        Launcher { program: "/bin/true".into(), prefix_args: vec![] }
+        Launcher {
+            program: "/bin/true".into(),
+            prefix_args: vec![],
+        }
     }
 
     /// A gateway folder whose program is the shell.
@@ -351,7 +465,12 @@ mod tests {
     }
 
     fn prepare_with(selection: &Selection) -> Result<Prepared, LabError> {
-        prepare(selection, &Library::default(), &Catalogue::default(), &launcher())
+        prepare(
+            selection,
+            &Library::default(),
+            &Catalogue::default(),
+            &launcher(),
+        )
     }
 
     fn words(words: &[&str]) -> Vec<String> {
@@ -362,7 +481,11 @@ mod tests {
     fn the_same_gateway_twice_has_two_labels() {
         let at = tempfile::tempdir().unwrap();
         let path = folder(at.path(), "mine", "{}");
-        let selection = Selection { words: words(&["proxy-json"]), gateways: vec![path.clone(), path], ..Selection::default() };
+        let selection = Selection {
+            words: words(&["proxy-json"]),
+            gateways: vec![path.clone(), path],
+            ..Selection::default()
+        };
         let prepared = prepare_with(&selection).unwrap();
         let labels: Vec<&str> = prepared.plan.variants.iter().map(Variant::label).collect();
         assert_eq!(labels, ["floor", "mine", "mine-2"]);
@@ -375,10 +498,19 @@ mod tests {
     fn a_smoke_run_is_one_short_block() {
         let at = tempfile::tempdir().unwrap();
         let path = folder(at.path(), "mine", "{}");
-        let selection = Selection { gateways: vec![path], pace: Pace::Smoke, ..Selection::default() };
+        let selection = Selection {
+            gateways: vec![path],
+            pace: Pace::Smoke,
+            ..Selection::default()
+        };
         let plan = prepare_with(&selection).unwrap().plan;
         assert_eq!((plan.blocks, plan.suite.as_str()), (1, "tour"));
-        assert!(plan.load.phases.iter().all(|phase| phase.measure == Span::from_millis(500)));
+        assert!(
+            plan.load
+                .phases
+                .iter()
+                .all(|phase| phase.measure == Span::from_millis(500))
+        );
     }
 
     #[test]
@@ -386,20 +518,33 @@ mod tests {
         let at = tempfile::tempdir().unwrap();
         let path = folder(at.path(), "absent", "{}");
         let spec = Path::new(&path).join("gateway.yaml");
-        let text = std::fs::read_to_string(&spec).unwrap().replace("[sh], v", "[no-such-program], v");
+        let text = std::fs::read_to_string(&spec)
+            .unwrap()
+            .replace("[sh], v", "[no-such-program], v");
         std::fs::write(&spec, text).unwrap();
-        let selection = Selection { gateways: vec![path.clone()], ..Selection::default() };
+        let selection = Selection {
+            gateways: vec![path.clone()],
+            ..Selection::default()
+        };
         let error = prepare_with(&selection).unwrap_err();
-        assert!(matches!(error, LabError::Driver(DriverError::BinaryMissing { .. })), "{error}");
+        assert!(
+            matches!(error, LabError::Driver(DriverError::BinaryMissing { .. })),
+            "{error}"
+        );
         let present = folder(at.path(), "present", "{}");
         let suite = at.path().join("s.yaml");
         let text = format!(
             "suite: s\ntitle: t\ngateways: [{path}, {present}]\nscenarios: [proxy-json]\nload: tour\nblocks: 2\n"
         );
         std::fs::write(&suite, text).unwrap();
-        let selection = Selection { words: vec![suite.display().to_string()], ..Selection::default() };
+        let selection = Selection {
+            words: vec![suite.display().to_string()],
+            ..Selection::default()
+        };
         let prepared = prepare_with(&selection).unwrap();
-        assert!(matches!(&prepared.warnings[..], [Warning::GatewayMissing { gateway, .. }] if gateway == "absent"));
+        assert!(
+            matches!(&prepared.warnings[..], [Warning::GatewayMissing { gateway, .. }] if gateway == "absent")
+        );
         assert_eq!(prepared.gateways.len(), 1);
     }
 
@@ -410,19 +555,45 @@ mod tests {
             (&["tour", "api-key"], "together"),
             (&["api-key", "api-key"], "twice"),
         ] {
-            let error = prepare_with(&Selection { words: words(wrong), ..Selection::default() }).unwrap_err();
-            assert!(matches!(error, LabError::Words { .. }) && error.to_string().contains(part), "{error}");
+            let error = prepare_with(&Selection {
+                words: words(wrong),
+                ..Selection::default()
+            })
+            .unwrap_err();
+            assert!(
+                matches!(error, LabError::Words { .. }) && error.to_string().contains(part),
+                "{error}"
+            );
         }
-        let versioned = Selection { gateways: words(&["nginx@1.24"]), ..Selection::default() };
-        assert!(prepare_with(&versioned).unwrap_err().remedy().contains("write nginx"));
+        let versioned = Selection {
+            gateways: words(&["nginx@1.24"]),
+            ..Selection::default()
+        };
+        assert!(
+            prepare_with(&versioned)
+                .unwrap_err()
+                .remedy()
+                .contains("write nginx")
+        );
     }
 
     #[test]
     fn an_attached_gateway_stands_alone_beside_the_floor() {
-        let attach = Attach { url: "http://127.0.0.1:9".into(), pid: None };
-        let selection = Selection { attach: Some(attach), ..Selection::default() };
-        let labels: Vec<String> =
-            prepare_with(&selection).unwrap().plan.variants.iter().map(|variant| variant.label().to_owned()).collect();
+        let attach = Attach {
+            url: "http://127.0.0.1:9".into(),
+            pid: None,
+        };
+        let selection = Selection {
+            attach: Some(attach),
+            ..Selection::default()
+        };
+        let labels: Vec<String> = prepare_with(&selection)
+            .unwrap()
+            .plan
+            .variants
+            .iter()
+            .map(|variant| variant.label().to_owned())
+            .collect();
         assert_eq!(labels, ["floor", "attached"]);
     }
 }

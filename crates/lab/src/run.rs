@@ -1,25 +1,45 @@
 //! A run: the plan, trial by trial.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use gatebench_drivers::Launcher;
-use gatebench_net::Backend;
+use gatebench_model::{Culprit, Trial, Variant};
+use gatebench_net::{Backend, choose};
+use gatebench_probe::EnvironmentFacts;
+use gatebench_store::{
+    GatewayIdentity, Manifest, Outcome, RunWriter, SCHEMA_VERSION, Status, StoreError, Timestamp,
+    TrialRecord,
+};
 
+use crate::cores::Kept;
 use crate::error::LabError;
+use crate::hurry::Hurry;
+use crate::identity;
 use crate::interrupt::Interrupt;
+use crate::left::Left;
+use crate::preflight;
 use crate::prepare::Prepared;
-use crate::progress::Observer;
+use crate::progress::{Observer, Progress};
+use crate::trial::{self, Ended, Scene};
+use crate::warning::Warning;
+
+/// So many trials in a row that failed because of the environment end the run: the next would too.
+const ENVIRONMENT_FAILURES_MAX: u32 = 2;
 
 /// Everything a run needs.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
-    /// The plan and its gateways, from [`crate::prepare`] or [`crate::prepare_resume`].
+    /// The plan and its gateways, from [`crate::prepare()`] or [`crate::prepare_resume`].
     pub prepared: Prepared,
     /// The run directory.
     pub out: PathBuf,
     /// Whether `out` holds a run that is taken up again.
     pub resume: bool,
-    /// The program that supervises gateways and serves as upstream.
+    /// The program that supervises gateways (`gatebench supervise`) and serves as upstream
+    /// (`gatebench upstream KIND --listen ADDR:PORT --json --cores LIST`).
     pub launcher: Launcher,
     /// The command line, word by word, for the manifest.
     pub command_line: Vec<String>,
@@ -45,15 +65,315 @@ pub struct RunSummary {
 }
 
 /// Runs the plan. Every finished trial is on disk before the next one starts; a trial that fails
-/// is kept with its reason, and the run goes on.
+/// is kept with its reason, and the run goes on. Meanwhile all threads of this process are kept off the
+/// gateway's cores, as far as there are others.
+///
+/// A resumed run measures what is missing and what was interrupted; failed trials stay as they are.
 ///
 /// # Errors
 /// The run directory, the cores or the descriptors cannot be had, or two trials in a row failed
 /// because of the environment. What was finished is kept.
 pub fn run(
-    _request: &RunRequest,
-    _interrupt: &Interrupt,
-    _observer: &dyn Observer,
+    request: &RunRequest,
+    interrupt: &Interrupt,
+    observer: &dyn Observer,
 ) -> Result<RunSummary, LabError> {
-    Err(LabError::environment("the conductor is being written", "wait"))
+    preflight::check(&request.prepared.plan)?;
+    let (writer, finished) = open(request)?;
+    let placement = &request.prepared.plan.placement;
+    let _kept = Kept::on(&[&placement.engine[..], &placement.upstream].concat());
+    let hurry = Hurry::default();
+    let mut conductor = Conductor::new(request, interrupt, &hurry, observer, writer, &finished);
+    let conducted = thread::scope(|scope| {
+        let _watching = hurry.watch(scope, interrupt);
+        conductor.go()
+    });
+    conductor.conclude(conducted)
+}
+
+/// Makes the run directory, or takes it up again with the records it holds.
+fn open(request: &RunRequest) -> Result<(RunWriter, Vec<TrialRecord>), LabError> {
+    if request.resume {
+        let (mut writer, finished) = RunWriter::resume(&request.out)?;
+        let warnings = &request.prepared.warnings;
+        let resumed = format!(
+            "Resumed at {} with: {}.",
+            Timestamp::now(),
+            request.command_line.join(" ")
+        );
+        writer.update_manifest(|manifest| {
+            manifest.notes.push(resumed);
+            manifest
+                .notes
+                .extend(warnings.iter().map(ToString::to_string));
+        })?;
+        return Ok((writer, finished));
+    }
+    let Prepared {
+        plan,
+        gateways,
+        warnings,
+    } = &request.prepared;
+    let mut identities: BTreeMap<String, GatewayIdentity> = gateways
+        .iter()
+        .map(|(label, gateway)| (label.clone(), identity::of(gateway)))
+        .collect();
+    for variant in &plan.variants {
+        if let Variant::Attached { name, url, .. } = variant {
+            identities.insert(name.clone(), identity::of_attached(url));
+        }
+    }
+    let environment = serde_json::to_value(EnvironmentFacts::read()).unwrap_or_default();
+    let manifest = Manifest {
+        schema: SCHEMA_VERSION,
+        gatebench: env!("CARGO_PKG_VERSION").into(),
+        created: Timestamp::now(),
+        status: Status::Running,
+        command: request.command_line.clone(),
+        plan: plan.clone(),
+        engine_backend: choose(request.backend).as_str().into(),
+        gateways: identities,
+        environment,
+        notes: warnings.iter().map(ToString::to_string).collect(),
+    };
+    Ok((RunWriter::create(&request.out, manifest)?, Vec::new()))
+}
+
+/// Goes through the trials.
+struct Conductor<'a> {
+    request: &'a RunRequest,
+    interrupt: &'a Interrupt,
+    hurry: &'a Hurry,
+    observer: &'a dyn Observer,
+    writer: RunWriter,
+    done: BTreeSet<u32>,
+    left: Left,
+    summary: RunSummary,
+    environment_failures: u32,
+}
+
+impl<'a> Conductor<'a> {
+    fn new(
+        request: &'a RunRequest,
+        interrupt: &'a Interrupt,
+        hurry: &'a Hurry,
+        observer: &'a dyn Observer,
+        writer: RunWriter,
+        finished: &[TrialRecord],
+    ) -> Self {
+        let plan = &request.prepared.plan;
+        let mut summary = RunSummary {
+            dir: writer.dir().into(),
+            planned: u32::try_from(plan.trials.len()).unwrap_or(u32::MAX),
+            completed: 0,
+            not_supported: 0,
+            failed: 0,
+            interrupted: false,
+        };
+        finished
+            .iter()
+            .for_each(|record| summary.count(&record.outcome));
+        let done = finished.iter().map(|record| record.trial.number).collect();
+        let left = Left::new(Duration::from_secs_f64(plan.trial_seconds()));
+        Self {
+            request,
+            interrupt,
+            hurry,
+            observer,
+            writer,
+            done,
+            left,
+            summary,
+            environment_failures: 0,
+        }
+    }
+
+    fn go(&mut self) -> Result<(), LabError> {
+        let plan = &self.request.prepared.plan;
+        let trials: Vec<&Trial> = plan
+            .trials
+            .iter()
+            .filter(|trial| !self.done.contains(&trial.number))
+            .collect();
+        self.observer.observe(Progress::RunStarted {
+            dir: self.writer.dir().into(),
+            plan: Box::new(plan.clone()),
+            remaining: u32::try_from(trials.len()).unwrap_or(u32::MAX),
+            left: self.left.for_trials(self.that_run(&trials)),
+        });
+        let warnings = self
+            .request
+            .prepared
+            .warnings
+            .iter()
+            .cloned()
+            .chain(preflight::busy_cores(plan));
+        warnings.for_each(|warning| self.observer.observe(Progress::Warning(warning)));
+        for (index, trial) in trials.iter().enumerate() {
+            if self.interrupt.is_raised() {
+                break;
+            }
+            self.observer.observe(Progress::TrialStarted {
+                trial: (*trial).clone(),
+                of: self.summary.planned,
+                left: self.left.for_trials(self.that_run(&trials[index..])),
+            });
+            self.one(trial, &trials[index + 1..])?;
+        }
+        Ok(())
+    }
+
+    /// Runs one trial and writes it.
+    fn one(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), LabError> {
+        let Some(scene) = self.scene(trial) else {
+            return Err(LabError::environment(
+                format!(
+                    "trial {} names a scenario or variant that its plan lacks",
+                    trial.number
+                ),
+                "the manifest was changed by hand: begin a new run",
+            ));
+        };
+        let trial_writer = match self.writer.begin_trial(trial) {
+            Ok(writer) => writer,
+            Err(error) => return self.lost(trial, error),
+        };
+        let Ended {
+            record,
+            histograms,
+            series,
+            summaries,
+        } = trial::run(&scene, &trial_writer);
+        if !matches!(record.outcome, Outcome::NotSupported { .. }) {
+            let took = record
+                .finished
+                .duration_since(record.started)
+                .unsigned_abs();
+            self.left.took(took);
+        }
+        let outcome = record.outcome.clone();
+        for text in &record.warnings {
+            self.observer.observe(Progress::Warning(Warning::Trial {
+                number: trial.number,
+                text: text.clone(),
+            }));
+        }
+        if let Err(error) = trial_writer.finish(record, &histograms, &series) {
+            return self.lost(trial, error);
+        }
+        self.summary.count(&outcome);
+        self.observer.observe(Progress::TrialFinished {
+            trial: trial.clone(),
+            outcome: outcome.clone(),
+            phases: summaries,
+            left: self.left.for_trials(self.that_run(further)),
+        });
+        self.judge(outcome)
+    }
+
+    fn scene(&self, trial: &'a Trial) -> Option<Scene<'a>> {
+        let prepared = &self.request.prepared;
+        let variant = prepared.plan.variant(&trial.variant)?;
+        let gateway = prepared.gateways.get(&trial.variant);
+        // Every variant with a folder was resolved.
+        if matches!(variant, Variant::Gateway { .. }) && gateway.is_none() {
+            return None;
+        }
+        Some(Scene {
+            plan: &prepared.plan,
+            trial,
+            scenario: prepared.plan.scenario(&trial.scenario)?,
+            variant,
+            gateway,
+            launcher: &self.request.launcher,
+            backend: self.request.backend,
+            interrupt: self.interrupt,
+            hurry: self.hurry,
+            observer: self.observer,
+        })
+    }
+
+    /// How many of the trials will really start something.
+    fn that_run(&self, trials: &[&Trial]) -> u32 {
+        let prepared = &self.request.prepared;
+        let supported = |trial: &&&Trial| {
+            let scenario = prepared.plan.scenario(&trial.scenario);
+            let gateway = prepared.gateways.get(&trial.variant);
+            gateway
+                .zip(scenario)
+                .is_none_or(|(gateway, scenario)| gateway.folder.supports(scenario).is_ok())
+        };
+        u32::try_from(trials.iter().filter(supported).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Two failures of the environment in a row end the run.
+    fn judge(&mut self, outcome: Outcome) -> Result<(), LabError> {
+        match outcome {
+            Outcome::Failed {
+                culprit: Culprit::Environment,
+                reason,
+                remedy,
+                ..
+            } => {
+                self.environment_failures += 1;
+                let over = self.environment_failures >= ENVIRONMENT_FAILURES_MAX;
+                if over {
+                    Err(LabError::environment(reason, remedy))
+                } else {
+                    Ok(())
+                }
+            }
+            Outcome::NotSupported { .. } => Ok(()),
+            _ => {
+                self.environment_failures = 0;
+                Ok(())
+            }
+        }
+    }
+
+    /// A trial that could not be written.
+    fn lost(&mut self, trial: &Trial, error: StoreError) -> Result<(), LabError> {
+        self.environment_failures += 1;
+        if self.environment_failures >= ENVIRONMENT_FAILURES_MAX {
+            return Err(error.into());
+        }
+        let (reason, remedy) = (error.to_string(), error.remedy());
+        self.observer.observe(Progress::Warning(Warning::TrialLost {
+            number: trial.number,
+            reason,
+            remedy,
+        }));
+        Ok(())
+    }
+
+    /// Writes how far the run came.
+    fn conclude(mut self, conducted: Result<(), LabError>) -> Result<RunSummary, LabError> {
+        let accounted = self.summary.completed + self.summary.not_supported + self.summary.failed;
+        self.summary.interrupted = self.interrupt.is_raised() && accounted < self.summary.planned;
+        let status = match &conducted {
+            Err(_) => Status::Failed,
+            Ok(()) if self.summary.interrupted => Status::Interrupted,
+            // A trial that could not be written is missing: --resume measures it.
+            Ok(()) if accounted < self.summary.planned => Status::Failed,
+            Ok(()) => Status::Finished,
+        };
+        let written = self.writer.set_status(status);
+        // What ended the run is the better reason.
+        conducted?;
+        written?;
+        self.observer
+            .observe(Progress::RunFinished(self.summary.clone()));
+        Ok(self.summary)
+    }
+}
+
+impl RunSummary {
+    fn count(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Completed => self.completed += 1,
+            Outcome::NotSupported { .. } => self.not_supported += 1,
+            Outcome::Failed { .. } => self.failed += 1,
+            Outcome::Interrupted => {}
+        }
+    }
 }

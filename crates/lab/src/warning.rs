@@ -50,7 +50,11 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::GatewayMissing { gateway, reason, remedy } => {
+            Self::GatewayMissing {
+                gateway,
+                reason,
+                remedy,
+            } => {
                 write!(f, "gateway {gateway} is left out: {reason}; {remedy}")
             }
             Self::CoreBusy { core, busy } => {
@@ -65,7 +69,11 @@ impl fmt::Display for Warning {
                 "gateway {gateway} has changed since the run began: {what}; begin a new run to compare like with like"
             ),
             Self::Trial { number, text } => write!(f, "trial {number}: {text}"),
-            Self::TrialLost { number, reason, remedy } => {
+            Self::TrialLost {
+                number,
+                reason,
+                remedy,
+            } => {
                 write!(f, "trial {number} could not be kept: {reason}; {remedy}")
             }
         }

@@ -1,0 +1,266 @@
+//! One HTTP request and its answer, outside a load: for parity and for the upstream's ledger.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use gatebench_model::Request;
+use gatebench_net::http1::{BodyLength, Decoder, Event, Limits, write_request_head};
+use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
+
+use crate::interrupt::Interrupt;
+
+/// How long an answer may take.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often an interrupt is looked for meanwhile.
+const SLICE: Duration = Duration::from_millis(50);
+/// A read's buffer.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// A whole answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// The head as it was on the wire.
+    pub(crate) head: Vec<u8>,
+    /// The body, decoded.
+    pub(crate) body: Vec<u8>,
+    /// Its status.
+    pub(crate) status: u16,
+    /// The times that the upstream gave back with the nonce.
+    pub(crate) times: Option<Times>,
+    /// Whether the request was HEAD.
+    is_head: bool,
+}
+
+/// The bytes of a request, rendered as the load's are.
+pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec<u8> {
+    let hex = nonce.map(Nonce::to_hex);
+    let mut fields: Vec<(&str, &[u8])> = vec![("Host", host.as_bytes())];
+    fields.extend(hex.as_ref().map(|hex| (NONCE_HEADER, hex.as_slice())));
+    fields.extend(
+        request
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes())),
+    );
+    let body = request.body.as_ref().map_or(&[][..], |body| body.bytes());
+    let expects_body = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
+    let length = match body.len() as u64 {
+        0 if !expects_body => BodyLength::None,
+        length => BodyLength::Length(length),
+    };
+    let mut bytes = Vec::new();
+    write_request_head(&mut bytes, &request.method, &request.path, fields, length);
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// Sends bytes on a connection of their own and reads the answer.
+///
+/// # Errors
+/// What the system says; [`io::ErrorKind::TimedOut`] where the answer is not whole in time,
+/// [`io::ErrorKind::InvalidData`] where it is not HTTP/1.1, [`io::ErrorKind::Interrupted`] where the
+/// run shall end.
+pub(crate) fn exchange(
+    address: SocketAddr,
+    bytes: &[u8],
+    is_head: bool,
+    interrupt: &Interrupt,
+) -> io::Result<Answer> {
+    let deadline = Instant::now() + ANSWER_TIMEOUT;
+    let mut stream = TcpStream::connect_timeout(&address, ANSWER_TIMEOUT)?;
+    stream.set_nodelay(true)?;
+    stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
+    stream.set_read_timeout(Some(SLICE))?;
+    stream.write_all(bytes)?;
+    let mut decoder = Decoder::responses(Limits::default());
+    decoder.expect(is_head);
+    let mut answer = Answer {
+        head: Vec::new(),
+        body: Vec::new(),
+        status: 0,
+        times: None,
+        is_head,
+    };
+    let mut chunk = [0; CHUNK_BYTES];
+    loop {
+        match stream.read(&mut chunk) {
+            Ok(0) => {
+                let whole = decoder.end_of_stream().map_err(invalid)?;
+                return if whole {
+                    Ok(answer)
+                } else {
+                    Err(io::ErrorKind::UnexpectedEof.into())
+                };
+            }
+            Ok(count) => {
+                if answer.take(&mut decoder, &chunk[..count])? {
+                    return Ok(answer);
+                }
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                ) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if interrupt.is_raised() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        if Instant::now() >= deadline {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
+}
+
+fn invalid(error: gatebench_net::http1::ProtocolError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+impl Answer {
+    /// Takes bytes that arrived; tells whether the answer is whole.
+    fn take(&mut self, decoder: &mut Decoder, mut input: &[u8]) -> io::Result<bool> {
+        while let Some(event) = decoder.next(&mut input).map_err(invalid)? {
+            match event {
+                Event::Informational(_) => {}
+                Event::Head(head) => {
+                    self.head = head.bytes().to_vec();
+                    self.status = head.status();
+                    self.times = head.field(TIMES_HEADER).and_then(Times::parse);
+                }
+                Event::Body(bytes) => self.body.extend_from_slice(bytes),
+                Event::End => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// The checks that the answer fails, in words.
+    pub(crate) fn failed_checks(&self, checks: &[gatebench_model::Check]) -> Vec<String> {
+        let mut decoder = Decoder::responses(Limits::default());
+        decoder.expect(self.is_head);
+        let mut input = self.head.as_slice();
+        match decoder.next(&mut input) {
+            Ok(Some(Event::Head(head))) => {
+                gatebench_engine::failed_checks(checks, &head, &self.body)
+            }
+            // The same bytes were understood before.
+            _ => vec!["the answer is HTTP/1.1".into()],
+        }
+    }
+
+    /// The answer as a person reads it, at most `chars_max` characters.
+    pub(crate) fn text(&self, chars_max: usize) -> String {
+        let whole = format!(
+            "{}{}",
+            String::from_utf8_lossy(&self.head),
+            String::from_utf8_lossy(&self.body)
+        );
+        shorten(&whole, chars_max)
+    }
+}
+
+/// A text with plain line ends, cut where it is longer than `chars_max` characters.
+pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
+    let text = text.replace("\r\n", "\n");
+    match text.char_indices().nth(chars_max) {
+        None => text,
+        Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// Answers one request with these parts, one write each.
+    fn server(parts: Vec<&'static [u8]>) -> (SocketAddr, thread::JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let serve = move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut seen = [0; 1024];
+            let _ = stream.read(&mut seen).unwrap();
+            for part in parts {
+                stream.write_all(part).unwrap();
+            }
+        };
+        (address, thread::spawn(serve))
+    }
+
+    fn ask(parts: Vec<&'static [u8]>) -> io::Result<Answer> {
+        let (address, thread) = server(parts);
+        let answer = exchange(
+            address,
+            b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            false,
+            &Interrupt::new(),
+        );
+        thread.join().unwrap();
+        answer
+    }
+
+    #[test]
+    fn a_chunked_answer_is_put_together() {
+        let answer = ask(vec![
+            b"HTTP/1.1 200 OK\r\nTransfer-Enc",
+            b"oding: chunked\r\n\r\n2\r\nab\r\n1",
+            b"\r\nc\r\n0\r\n\r\n",
+        ]);
+        let answer = answer.unwrap();
+        assert_eq!((answer.status, answer.body.as_slice()), (200, &b"abc"[..]));
+        let check = gatebench_model::Check::BodyEquals("abd".into());
+        assert_eq!(answer.failed_checks(&[check]), ["body is 'abd'"]);
+        assert!(
+            answer
+                .failed_checks(&[gatebench_model::Check::Status(200)])
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn half_an_answer_and_no_http_are_errors() {
+        let kind = |parts| ask(parts).unwrap_err().kind();
+        assert_eq!(
+            kind(vec![b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"]),
+            io::ErrorKind::InvalidData
+        );
+        assert_eq!(kind(vec![b"SSH-2.0-x\r\n"]), io::ErrorKind::InvalidData);
+        assert_eq!(kind(vec![]), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_waiting() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let interrupt = Interrupt::new();
+        interrupt.raise();
+        let error = exchange(
+            listener.local_addr().unwrap(),
+            b"GET / HTTP/1.1\r\n\r\n",
+            false,
+            &interrupt,
+        );
+        assert_eq!(error.unwrap_err().kind(), io::ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn a_request_is_rendered_with_its_nonce() {
+        let request = Request {
+            method: "POST".into(),
+            path: "/a?b".into(),
+            headers: [("X-A".to_owned(), "1".to_owned())].into(),
+            body: Some(gatebench_model::Body::new("hi")),
+            checks: vec![],
+        };
+        let bytes = render(&request, "h:1", Some(Nonce(1)));
+        let expected = "POST /a?b HTTP/1.1\r\nHost: h:1\r\ngatebench-nonce: 0000000000000001\r\nX-A: 1\r\n\
+                        Content-Length: 2\r\n\r\nhi";
+        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+    }
+}

@@ -1,0 +1,105 @@
+//! Why a trial does not go on.
+
+use gatebench_drivers::DriverError;
+use gatebench_engine::EngineError;
+use gatebench_model::Culprit;
+use gatebench_store::Outcome;
+
+/// What ends a trial before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// Someone stopped the run.
+    Interrupted,
+    /// It cannot be completed.
+    Failed(Failure),
+}
+
+/// Whose fault it is that a trial cannot be completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) culprit: Culprit,
+    pub(crate) reason: String,
+    pub(crate) remedy: String,
+    pub(crate) phase: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(
+        culprit: Culprit,
+        reason: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            culprit,
+            reason: reason.into(),
+            remedy: remedy.into(),
+            phase: None,
+        }
+    }
+
+    /// The same, in a phase.
+    pub(crate) fn in_phase(self, phase: &str) -> Self {
+        Self {
+            phase: Some(phase.into()),
+            ..self
+        }
+    }
+
+    /// An error of the engine. `target` is whom it could not reach.
+    pub(crate) fn of_engine(error: &EngineError, target: Culprit) -> Self {
+        let reason = error.to_string();
+        match error {
+            EngineError::Unreachable { .. } => Self::new(
+                target,
+                reason,
+                "look into its logs in the trial's folder, and at its limits on connections",
+            ),
+            EngineError::Environment(_) => Self::new(
+                Culprit::Environment,
+                reason,
+                "raise the limit it names (see `gatebench doctor`), or use --backend epoll",
+            ),
+        }
+    }
+}
+
+impl From<&DriverError> for Failure {
+    fn from(error: &DriverError) -> Self {
+        Self::new(
+            error.culprit(),
+            error.to_string().trim_end(),
+            error.remedy(),
+        )
+    }
+}
+
+impl From<Failure> for Halt {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<DriverError> for Halt {
+    fn from(error: DriverError) -> Self {
+        Self::Failed(Failure::from(&error))
+    }
+}
+
+impl From<Halt> for Outcome {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Interrupted => Self::Interrupted,
+            Halt::Failed(Failure {
+                culprit,
+                reason,
+                remedy,
+                phase,
+            }) => Self::Failed {
+                culprit,
+                reason,
+                remedy,
+                phase,
+            },
+        }
+    }
+}

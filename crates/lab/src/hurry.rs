@@ -1,0 +1,94 @@
+//! Making what is being started or stopped end at once: the conductor is blocked meanwhile.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Scope};
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::interrupt::{Interrupt, Urgency};
+
+/// How often the interrupt is looked at, and the signal repeated: a supervisor that has been told
+/// twice kills what it supervises.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// What supervisors call themselves.
+const SUPERVISOR: &str = "gb-supervisor";
+
+/// What the conductor tells the thread that hurries.
+#[derive(Debug, Default)]
+pub(crate) struct Hurry {
+    starting: AtomicBool,
+    over: AtomicBool,
+}
+
+impl Hurry {
+    /// Until the guard is dropped, the first interrupt ends whatever is being started.
+    pub(crate) fn while_starting(&self) -> impl Drop + '_ {
+        self.starting.store(true, Ordering::Relaxed);
+        Set(&self.starting, false)
+    }
+
+    /// Watches the interrupt on a thread of its own until the guard is dropped.
+    pub(crate) fn watch<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        interrupt: &'s Interrupt,
+    ) -> impl Drop + 's {
+        scope.spawn(move || {
+            while !self.over.load(Ordering::Relaxed) {
+                let starting = self.starting.load(Ordering::Relaxed);
+                if interrupt.urgency() == Urgency::Now || (starting && interrupt.is_raised()) {
+                    end_supervisors();
+                }
+                thread::sleep(EVERY);
+            }
+        });
+        Set(&self.over, true)
+    }
+}
+
+/// Sets a flag when it is dropped.
+struct Set<'a>(&'a AtomicBool, bool);
+
+impl Drop for Set<'_> {
+    fn drop(&mut self) {
+        self.0.store(self.1, Ordering::Relaxed);
+    }
+}
+
+/// Asks every supervisor that is a child of this process to end.
+fn end_supervisors() {
+    for pid in children() {
+        let Some(raw) = Pid::from_raw(pid) else {
+            continue;
+        };
+        // The handle is taken first and the child looked at again: a number may have been given to
+        // another process meanwhile, a handle not.
+        let Ok(handle) = pidfd_open(raw, PidfdFlags::empty()) else {
+            continue;
+        };
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if name.trim() == SUPERVISOR && children().contains(&pid) {
+            // Failing means that it has ended.
+            let _ = pidfd_send_signal(&handle, Signal::TERM);
+        }
+    }
+}
+
+fn children() -> Vec<i32> {
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else {
+        return Vec::new();
+    };
+    let lists = tasks
+        .flatten()
+        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .collect::<Vec<i32>>()
+        })
+        .collect()
+}

@@ -1,0 +1,49 @@
+//! How long a run still takes.
+
+use std::time::Duration;
+
+/// An estimate that begins with the plan's and learns from what trials really took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Left {
+    planned: Duration,
+    total: Duration,
+    count: u32,
+}
+
+impl Left {
+    /// One that expects each trial to take as long as `planned`.
+    pub(crate) fn new(planned: Duration) -> Self {
+        Self {
+            planned,
+            total: Duration::ZERO,
+            count: 0,
+        }
+    }
+
+    /// A trial took so long.
+    pub(crate) fn took(&mut self, duration: Duration) {
+        self.total += duration;
+        self.count += 1;
+    }
+
+    /// How long so many trials take: each the mean of those that were run.
+    pub(crate) fn for_trials(&self, trials: u32) -> Duration {
+        let each = self.total.checked_div(self.count).unwrap_or(self.planned);
+        each.saturating_mul(trials)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_trials_took_replaces_what_was_planned() {
+        let mut left = Left::new(Duration::from_secs(8));
+        assert_eq!(left.for_trials(3), Duration::from_secs(24));
+        left.took(Duration::from_secs(9));
+        left.took(Duration::from_secs(11));
+        assert_eq!(left.for_trials(3), Duration::from_secs(30));
+        assert_eq!(left.for_trials(0), Duration::ZERO);
+    }
+}

@@ -1,0 +1,267 @@
+//! Proof that the gateway does what the scenario says, before the load and after it.
+
+use std::io;
+use std::net::SocketAddr;
+
+use gatebench_model::{Request, Route, Scenario};
+use gatebench_net::trace::Nonce;
+use gatebench_store::{ParityCaseRecord, ParityRecord};
+use gatebench_upstream::Snapshot;
+
+use crate::exchange::{Answer, exchange, render, shorten};
+use crate::halt::Halt;
+use crate::interrupt::Interrupt;
+use crate::ledger;
+
+/// Of a message that failed, so much is kept.
+const SHOWN_CHARS: usize = 2_000;
+/// Answers that say that a gateway has no such route or cannot reach the origin.
+const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
+
+/// Where parity is proven.
+pub(crate) struct Place<'a> {
+    /// Where requests go.
+    pub(crate) target: SocketAddr,
+    /// The upstream whose ledger is asked; none where it is not ours. Then a request has reached the
+    /// upstream where the answer carries its times.
+    pub(crate) upstream: Option<SocketAddr>,
+    /// Tag of the nonces.
+    pub(crate) tag: u16,
+    /// Whether the run shall end.
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// A request and what must come of it.
+struct Case {
+    name: String,
+    request: Request,
+    reaches_upstream: bool,
+}
+
+/// Runs the scenario's cases against a gateway, and counts the routes that answer. It stops at the
+/// first case that gets no answer at all: a gateway that hangs would cost the timeout for each.
+///
+/// A route answers where a request on it reaches the upstream, or where the gateway itself answers
+/// with something else than 404, 502, 503 and 504: a refusal by a policy shows that the route is there.
+pub(crate) fn prove(scenario: &Scenario, place: &Place<'_>) -> Result<ParityRecord, Halt> {
+    let cases = scenario.parity.iter().map(|case| Case {
+        name: case.name.clone(),
+        request: case.request.clone(),
+        reaches_upstream: case.reaches_upstream,
+    });
+    let mut prover = Prover::new(place)?;
+    let mut record = ParityRecord {
+        routes_expected: count(scenario.routes.len()),
+        ..ParityRecord::default()
+    };
+    for case in cases {
+        let (proof, answered) = prover.prove(&case)?;
+        record.cases.push(proof);
+        if !answered {
+            return Ok(record);
+        }
+    }
+    for route in &scenario.routes {
+        record.routes_answering += u32::from(prover.route_answers(scenario, route)?);
+    }
+    Ok(record)
+}
+
+/// Sends each request of the load straight to the upstream: there is no gateway whose policies could
+/// be proven, but the answers that everything is compared with must be right.
+pub(crate) fn prove_floor(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Halt> {
+    let mut prover = Prover::new(place)?;
+    let mut record = ParityRecord::default();
+    for request in requests {
+        let name = format!(
+            "{} {} is answered by the upstream itself",
+            request.method, request.path
+        );
+        let case = Case {
+            name,
+            request: request.clone(),
+            reaches_upstream: true,
+        };
+        let (proof, answered) = prover.prove(&case)?;
+        record.cases.push(proof);
+        if !answered {
+            break;
+        }
+    }
+    Ok(record)
+}
+
+/// What failed first, side by side; none where everything holds.
+pub(crate) fn failure(record: &ParityRecord) -> Option<String> {
+    if let Some(case) = record.cases.iter().find(|case| !case.passed) {
+        return Some(format!(
+            "the parity case '{}' fails\nsent:\n{}\nexpected:\n{}\nreceived:\n{}",
+            case.name,
+            indented(&case.sent),
+            indented(&case.expected),
+            indented(&case.received)
+        ));
+    }
+    let (answering, expected) = (record.routes_answering, record.routes_expected);
+    (answering < expected).then(|| format!("only {answering} of {expected} routes answer"))
+}
+
+fn indented(text: &str) -> String {
+    text.trim_end()
+        .lines()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+struct Prover<'a> {
+    place: &'a Place<'a>,
+    host: String,
+    sequence: u64,
+    ledger: Option<Snapshot>,
+}
+
+impl<'a> Prover<'a> {
+    fn new(place: &'a Place<'a>) -> Result<Self, Halt> {
+        let ledger = place
+            .upstream
+            .map(|upstream| ledger::read(upstream, place.interrupt))
+            .transpose()?;
+        Ok(Self {
+            place,
+            host: place.target.to_string(),
+            sequence: 0,
+            ledger,
+        })
+    }
+
+    /// Runs a case; tells beside its record whether there was an answer at all.
+    fn prove(&mut self, case: &Case) -> Result<(ParityCaseRecord, bool), Halt> {
+        let (sent, answer, reached) = self.ask(&case.request)?;
+        let mut expected = match &answer {
+            Ok(answer) => answer.failed_checks(&case.request.checks),
+            Err(_) => vec!["a whole answer".into()],
+        };
+        if answer.is_ok() && reached != case.reaches_upstream {
+            let not = if case.reaches_upstream { "" } else { "not " };
+            expected.push(format!("the request does {not}reach the upstream"));
+        }
+        let mut record = ParityCaseRecord {
+            name: case.name.clone(),
+            passed: expected.is_empty(),
+            reached_upstream: reached,
+            ..ParityCaseRecord::default()
+        };
+        if !record.passed {
+            record.sent = shorten(&String::from_utf8_lossy(&sent), SHOWN_CHARS);
+            record.received = received(&answer);
+            record.expected = expected.join("\n");
+        }
+        Ok((record, answer.is_ok()))
+    }
+
+    fn route_answers(&mut self, scenario: &Scenario, route: &Route) -> Result<bool, Halt> {
+        let on_route = |request: &&Request| {
+            scenario
+                .route_of(&request.path)
+                .is_some_and(|it| it.name == route.name)
+        };
+        let cases = scenario.parity.iter().map(|case| &case.request);
+        let request = scenario
+            .requests
+            .iter()
+            .chain(cases)
+            .find(on_route)
+            .cloned()
+            .unwrap_or_else(|| get(&route.path));
+        let (_, answer, reached) = self.ask(&request)?;
+        Ok(reached || answer.is_ok_and(|answer| !NO_ROUTE.contains(&answer.status)))
+    }
+
+    /// Sends a request with a fresh nonce; tells what was sent, what came back, and whether it
+    /// reached the upstream.
+    fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, io::Result<Answer>, bool), Halt> {
+        let nonce = Nonce::new(self.place.tag, 0, self.sequence);
+        self.sequence += 1;
+        let sent = render(request, &self.host, Some(nonce));
+        let answer = exchange(
+            self.place.target,
+            &sent,
+            request.method == "HEAD",
+            self.place.interrupt,
+        );
+        if self.place.interrupt.is_raised() {
+            return Err(Halt::Interrupted);
+        }
+        let came_back = answer
+            .as_ref()
+            .is_ok_and(|answer| answer.times.is_some_and(|times| times.nonce == nonce));
+        let reached = match (self.place.upstream, &mut self.ledger) {
+            (Some(upstream), Some(before)) => {
+                let after = ledger::read(upstream, self.place.interrupt)?;
+                let seen = ledger::nonces_seen(before, &after) > 0;
+                *before = after;
+                seen
+            }
+            _ => came_back,
+        };
+        Ok((sent, answer, reached))
+    }
+}
+
+fn received(answer: &io::Result<Answer>) -> String {
+    match answer {
+        Ok(answer) => answer.text(SHOWN_CHARS),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            "no whole answer within 5 s: it hangs".into()
+        }
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            "the connection was closed without an answer".into()
+        }
+        Err(error) => format!("no answer: {error}"),
+    }
+}
+
+fn get(path: &str) -> Request {
+    Request {
+        method: "GET".into(),
+        path: path.into(),
+        headers: Default::default(),
+        body: None,
+        checks: Vec::new(),
+    }
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_shows_both_sides() {
+        let case = ParityCaseRecord {
+            name: "no key is refused".into(),
+            sent: "GET / HTTP/1.1\n\n".into(),
+            expected: "status is 401".into(),
+            received: "HTTP/1.1 200 OK\n\n".into(),
+            ..ParityCaseRecord::default()
+        };
+        let mut record = ParityRecord {
+            cases: vec![case],
+            ..ParityRecord::default()
+        };
+        let expected = "the parity case 'no key is refused' fails\nsent:\n  GET / HTTP/1.1\nexpected:\n  status is 401\n\
+                        received:\n  HTTP/1.1 200 OK";
+        assert_eq!(failure(&record).as_deref(), Some(expected));
+        record.cases[0].passed = true;
+        assert_eq!(failure(&record), None);
+        record.routes_expected = 2;
+        assert_eq!(
+            failure(&record).as_deref(),
+            Some("only 0 of 2 routes answer")
+        );
+    }
+}

@@ -1,0 +1,315 @@
+//! One load: from a phase of the profile to its record.
+
+use std::collections::BTreeMap;
+use std::panic;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use gatebench_engine::{Class, ErrorKind, Load, Metric, Outcome, Target};
+use gatebench_model::{Phase, Request};
+use gatebench_store::{
+    Counts, EngineFacts, ExactSum, Histogram, LedgerDelta, PhaseRecord, SeriesRow, TaggedInterval,
+    Usage,
+};
+
+use crate::halt::{Failure, Halt};
+use crate::ledger;
+use crate::progress::{PhaseSummary, Progress};
+use crate::samples::{self, Moment, Pss, Samplers};
+use crate::series::{self, Seconds};
+use crate::stage::Stage;
+use crate::trace::{self, Seen};
+use crate::trial::Scene;
+use crate::watch::{Shared, Watch, Watched};
+
+/// A phase that was measured.
+pub(crate) struct Measured {
+    pub(crate) record: PhaseRecord,
+    pub(crate) histograms: Vec<TaggedInterval>,
+    pub(crate) series: Vec<SeriesRow>,
+    pub(crate) summary: PhaseSummary,
+}
+
+/// What is loaded, and how.
+pub(crate) struct Loading<'a> {
+    pub(crate) phase: &'a Phase,
+    pub(crate) requests: &'a [Request],
+    /// Tag of the nonces.
+    pub(crate) tag: u16,
+    /// Begin of the trial on `CLOCK_MONOTONIC`, nanoseconds.
+    pub(crate) trial_began_ns: u64,
+}
+
+/// Everything that a load left behind, before it is a record.
+struct Raw {
+    outcome: Outcome,
+    moments: Vec<Moment>,
+    pss: (Pss, Pss),
+    ledger: Option<LedgerDelta>,
+    answers: u64,
+}
+
+/// Runs a load to its end. Who dies in it, and an interrupt, end it.
+pub(crate) fn measure(
+    scene: &Scene<'_>,
+    stage: &mut Stage,
+    loading: &Loading<'_>,
+) -> Result<Measured, Halt> {
+    let phase = loading.phase;
+    let load = load(scene, stage, loading)?;
+    let before = scene.ledger(stage)?;
+    let mut samplers = Samplers::new(stage);
+    let pss_before = samplers.pss();
+    let shared = Shared::new(load.cores.len());
+    let mut seconds = Seconds::new(load.cores.len());
+    scene.observer.observe(Progress::PhaseStarted {
+        name: phase.name.clone(),
+        warm_up: phase.warm_up.0,
+        measure: phase.measure.0,
+    });
+    let watch = Watch {
+        shared: &shared,
+        stage,
+        samplers: &mut samplers,
+        variant: scene.variant,
+        interrupt: scene.interrupt,
+        observer: scene.observer,
+        warm_up_ns: phase.warm_up.as_nanos(),
+        measure_ns: phase.measure.as_nanos(),
+    };
+    let (outcome, watched) = run_watched(&load, &shared, &mut seconds, watch);
+    if scene.interrupt.is_raised() {
+        return Err(Halt::Interrupted);
+    }
+    if let Some(death) = watched.death {
+        return Err(death.in_phase(&phase.name).into());
+    }
+    let outcome = outcome.map_err(|error| {
+        Failure::of_engine(&error, scene.target_culprit()).in_phase(&phase.name)
+    })?;
+    let after = scene.ledger(stage)?;
+    let raw = Raw {
+        outcome,
+        moments: watched.moments,
+        pss: (pss_before, samplers.pss()),
+        ledger: before
+            .zip(after)
+            .map(|(before, after)| ledger::delta(&before, &after)),
+        answers: shared.completed(),
+    };
+    let measured = assemble(scene, loading, raw, seconds);
+    scene
+        .observer
+        .observe(Progress::PhaseFinished(measured.summary.clone()));
+    Ok(measured)
+}
+
+fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load, Halt> {
+    let address = stage.target().ok_or(Halt::Interrupted)?;
+    let phase = loading.phase;
+    Ok(Load {
+        target: Target {
+            address,
+            host: address.to_string(),
+        },
+        requests: loading.requests.to_vec(),
+        shape: phase.shape.clone(),
+        warm_up: phase.warm_up.0,
+        measure: phase.measure.0,
+        drain: phase.drain.0,
+        timeout: phase.timeout.0,
+        cores: scene.plan.placement.engine.clone(),
+        backend: scene.backend,
+        trace_tag: Some(loading.tag),
+    })
+}
+
+/// Runs the engine on this thread and the watch on another.
+fn run_watched(
+    load: &Load,
+    shared: &Shared,
+    seconds: &mut Seconds,
+    watch: Watch<'_>,
+) -> (Result<Outcome, gatebench_engine::EngineError>, Watched) {
+    thread::scope(|scope| {
+        let watching = scope.spawn(|| watch.run());
+        let over = Over(shared);
+        let outcome = gatebench_engine::run(load, &shared.control, |worker, interval| {
+            if let Some(median_ns) = seconds.take(worker, interval) {
+                shared.response_p50_ns.store(median_ns, Ordering::Relaxed);
+            }
+        });
+        drop(over);
+        let watched = watching
+            .join()
+            .unwrap_or_else(|panic| panic::resume_unwind(panic));
+        (outcome, watched)
+    })
+}
+
+/// Tells the watch that the load is over, also when the engine panics.
+struct Over<'a>(&'a Shared);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::Release);
+    }
+}
+
+fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds) -> Measured {
+    let Raw {
+        outcome,
+        moments,
+        pss,
+        ledger,
+        answers,
+    } = raw;
+    let phase = loading.phase;
+    let measure_ns = outcome.window_ns.1.saturating_sub(outcome.window_ns.0);
+    let (histograms, series) =
+        seconds.finish(&phase.name, measure_ns, outcome.drained_ns, &moments);
+    let seen = Seen {
+        traced: outcome.counts.traced,
+        untimed: outcome.counts.untimed,
+        foreign: outcome.counts.foreign,
+        answers,
+    };
+    let engine = EngineFacts {
+        backend: outcome.backend.as_str().into(),
+        workers: u32::try_from(outcome.workers.len()).unwrap_or(u32::MAX),
+        cpu_ns: outcome.workers.iter().map(|worker| worker.cpu_ns).sum(),
+        run_queue_wait_ns: outcome
+            .workers
+            .iter()
+            .map(|worker| worker.run_queue_wait_ns)
+            .sum(),
+    };
+    let record = PhaseRecord {
+        name: phase.name.clone(),
+        shape: phase.shape.clone(),
+        began_ns: outcome.window_ns.0.saturating_sub(loading.trial_began_ns),
+        warm_up_ns: outcome.window_ns.0.saturating_sub(outcome.start_ns),
+        measure_ns,
+        drained_ns: outcome.drained_ns,
+        counts: counts(&outcome),
+        sums: sums(&outcome),
+        trace: trace::account(seen, ledger.as_ref()),
+        usage: usages(&moments, pss, &engine, measure_ns),
+        engine,
+        machine: samples::machine(&moments, &scene.cores()),
+        ledger: ledger.unwrap_or_default(),
+    };
+    let summary = summary(&record, &outcome);
+    Measured {
+        record,
+        histograms,
+        series,
+        summary,
+    }
+}
+
+fn counts(outcome: &Outcome) -> Counts {
+    let counts = &outcome.counts;
+    let classes = Class::ALL.into_iter().zip(counts.by_class);
+    let errors = ErrorKind::ALL.into_iter().zip(counts.errors);
+    let checks = outcome.checks.iter().zip(&counts.checks_failed);
+    let mut checks_failed = BTreeMap::new();
+    for (text, count) in checks.filter(|(_, count)| **count > 0) {
+        // Several requests of a load may share a check.
+        *checks_failed.entry(text.clone()).or_default() += count;
+    }
+    Counts {
+        intended: counts.intended,
+        sent: counts.sent,
+        completed: counts.completed,
+        completed_in_window: counts.completed_in_window,
+        by_class: classes
+            .filter(|(_, count)| *count > 0)
+            .map(|(class, count)| (class.as_str().into(), count))
+            .collect(),
+        errors: errors
+            .filter(|(_, count)| *count > 0)
+            .map(|(kind, count)| (kind.as_str().into(), count))
+            .collect(),
+        dropped: counts.dropped,
+        queued_max: counts.queued_max,
+        checks_failed,
+        connections_opened: counts.connections_opened,
+        bytes_sent: counts.bytes_sent,
+        bytes_received: counts.bytes_received,
+    }
+}
+
+fn sums(outcome: &Outcome) -> BTreeMap<String, ExactSum> {
+    let sum = |((metric, class), recording): (&(Metric, Class), &gatebench_engine::Recording)| {
+        let exact = ExactSum {
+            count: recording.histogram.len(),
+            sum_ns: u64::try_from(recording.sum_ns).unwrap_or(u64::MAX),
+            min_ns: recording.min_ns,
+            max_ns: recording.max_ns,
+            clamped: recording.clamped,
+        };
+        (format!("{}.{}", metric.as_str(), class.as_str()), exact)
+    };
+    outcome.recordings.iter().map(sum).collect()
+}
+
+/// What each component used. The engine's CPU time is its workers' own account over exactly the
+/// measurement; what it holds is the whole process's.
+fn usages(
+    moments: &[Moment],
+    pss: (Pss, Pss),
+    engine: &EngineFacts,
+    measure_ns: u64,
+) -> BTreeMap<String, Usage> {
+    let (before, after) = pss;
+    let gateway: Vec<_> = moments.iter().filter_map(|moment| moment.gateway).collect();
+    let upstream: Vec<_> = moments
+        .iter()
+        .filter_map(|moment| moment.upstream)
+        .collect();
+    let own: Vec<_> = moments.iter().map(|moment| moment.own).collect();
+    let own = samples::usage(&own, before[2], after[2]).map(|usage| Usage {
+        cpu_ns: engine.cpu_ns,
+        window_ns: measure_ns,
+        run_queue_wait_ns: engine.run_queue_wait_ns,
+        ..usage
+    });
+    let named = [
+        ("gateway", samples::usage(&gateway, before[0], after[0])),
+        ("upstream", samples::usage(&upstream, before[1], after[1])),
+        ("engine", own),
+    ];
+    named
+        .into_iter()
+        .filter_map(|(name, usage)| Some((name.to_owned(), usage?)))
+        .collect()
+}
+
+fn summary(record: &PhaseRecord, outcome: &Outcome) -> PhaseSummary {
+    let mut response: Histogram<u64> = series::empty();
+    for ((metric, class), recording) in &outcome.recordings {
+        if *metric == Metric::Response && *class != Class::Failed {
+            series::add(&mut response, &recording.histogram);
+        }
+    }
+    let seconds = record.measure_ns as f64 / 1e9;
+    let completed_per_second = if seconds > 0.0 {
+        record.counts.completed_in_window as f64 / seconds
+    } else {
+        0.0
+    };
+    let per_request = |usage: &Usage| {
+        let cores = usage.cpu_ns as f64 / usage.window_ns.max(1) as f64;
+        (completed_per_second > 0.0).then(|| cores * 1e9 / completed_per_second)
+    };
+    PhaseSummary {
+        name: record.name.clone(),
+        completed_per_second,
+        failed: record.counts.errors.values().sum::<u64>()
+            + outcome.counts.answers_failing_checks
+            + record.counts.dropped,
+        response_p50_ns: series::percentile(&response, 0.5),
+        gateway_cpu_ns_per_request: record.usage.get("gateway").and_then(per_request),
+    }
+}

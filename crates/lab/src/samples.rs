@@ -1,0 +1,186 @@
+//! What each component used, sampled at the edges of the measurement and at each of its seconds.
+//!
+//! The engine tells when its first request is due, so the edges are known before they come, and the
+//! samples are taken at them rather than interpolated to them. A thread that sleeps until then wakes
+//! some 0.1 ms late, on a busy core up to a few milliseconds; each usage carries the time
+//! between its own samples, so what remains is only that this window is shifted by as much.
+
+use gatebench_probe::{MachineSample, Sample, Sampler, Scope, foreign_cpu_ns};
+use gatebench_store::{MachineFacts, SeriesUsage, Usage};
+
+use crate::stage::Stage;
+
+/// Everything at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moment {
+    pub(crate) gateway: Option<Sample>,
+    pub(crate) upstream: Option<Sample>,
+    /// The process that holds the engine, its displays and samplers included.
+    pub(crate) own: Sample,
+    pub(crate) machine: MachineSample,
+}
+
+/// Samples all components.
+pub(crate) struct Samplers {
+    gateway: Option<Sampler>,
+    upstream: Option<Sampler>,
+    own: Sampler,
+}
+
+/// Proportional set sizes of gateway, upstream and this process.
+pub(crate) type Pss = [Option<u64>; 3];
+
+impl Samplers {
+    /// Samplers of what is up.
+    pub(crate) fn new(stage: &Stage) -> Self {
+        Self {
+            gateway: stage
+                .gateway_root()
+                .map(|(root, scope)| Sampler::new(root, scope)),
+            upstream: stage
+                .upstream_root()
+                .map(|root| Sampler::new(root, Scope::Below)),
+            own: Sampler::new(std::process::id(), Scope::Process),
+        }
+    }
+
+    /// Everything now.
+    pub(crate) fn sample(&mut self) -> Moment {
+        Moment {
+            gateway: self.gateway.as_mut().map(Sampler::sample),
+            upstream: self.upstream.as_mut().map(Sampler::sample),
+            own: self.own.sample(),
+            machine: MachineSample::read(),
+        }
+    }
+
+    /// Reads what the kernel walks every page for: not during a measurement.
+    pub(crate) fn pss(&self) -> Pss {
+        let of = |sampler: &Option<Sampler>| sampler.as_ref().and_then(Sampler::pss_bytes);
+        [of(&self.gateway), of(&self.upstream), self.own.pss_bytes()]
+    }
+}
+
+/// What a component used between the first and the last of its samples; none without two.
+pub(crate) fn usage(
+    samples: &[Sample],
+    pss_before: Option<u64>,
+    pss_after: Option<u64>,
+) -> Option<Usage> {
+    let (first, last) = (samples.first()?, samples.last()?);
+    (last.at_ns > first.at_ns).then(|| Usage {
+        cpu_ns: last.cpu_ns - first.cpu_ns,
+        window_ns: last.at_ns - first.at_ns,
+        rss_anon_bytes_max: samples
+            .iter()
+            .map(|sample| sample.rss_anon_bytes)
+            .max()
+            .unwrap_or(0),
+        pss_before_bytes: pss_before,
+        pss_after_bytes: pss_after,
+        descriptors_max: samples
+            .iter()
+            .map(|sample| sample.descriptors)
+            .max()
+            .unwrap_or(0),
+        switches_voluntary: last.switches_voluntary - first.switches_voluntary,
+        switches_involuntary: last.switches_involuntary - first.switches_involuntary,
+        run_queue_wait_ns: last.run_queue_wait_ns - first.run_queue_wait_ns,
+        processes: first.processes,
+        processes_ended: last.processes_ended - first.processes_ended,
+    })
+}
+
+/// What a component used from one sample to the next, and what it held at the second.
+pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
+    SeriesUsage {
+        cpu_ns: to.cpu_ns - from.cpu_ns,
+        rss_anon_bytes: to.rss_anon_bytes,
+        descriptors: to.descriptors,
+        switches_voluntary: to.switches_voluntary - from.switches_voluntary,
+        switches_involuntary: to.switches_involuntary - from.switches_involuntary,
+    }
+}
+
+/// What the machine did on some cores between the first and the last moment.
+pub(crate) fn machine(moments: &[Moment], cores: &[usize]) -> MachineFacts {
+    let (Some(first), Some(last)) = (moments.first(), moments.last()) else {
+        return MachineFacts::default();
+    };
+    let cpu = |pick: fn(&Moment) -> Option<Sample>| {
+        let between = pick(last).zip(pick(first));
+        between.map_or(0, |(last, first)| last.cpu_ns - first.cpu_ns)
+    };
+    let ours_ns = cpu(|it| it.gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own));
+    let (before, after) = (&first.machine, &last.machine);
+    MachineFacts {
+        window_ns: after.at_ns - before.at_ns,
+        cores: u32::try_from(cores.len()).unwrap_or(u32::MAX),
+        steal_ns: after.steal_ns(cores).saturating_sub(before.steal_ns(cores)),
+        throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
+        foreign_cpu_ns: foreign_cpu_ns(cores, before, after, ours_ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn sample(at_ns: u64, cpu_ns: u64, rss_anon_bytes: u64) -> Sample {
+        Sample {
+            at_ns,
+            cpu_ns,
+            rss_anon_bytes,
+            processes: 2,
+            ..Sample::default()
+        }
+    }
+
+    #[test]
+    fn usage_is_the_difference_and_the_highest() {
+        let samples = [sample(100, 10, 5), sample(200, 40, 9), sample(300, 60, 7)];
+        let usage = usage(&samples, Some(1), None).unwrap();
+        assert_eq!(
+            (usage.cpu_ns, usage.window_ns, usage.rss_anon_bytes_max),
+            (50, 200, 9)
+        );
+        assert_eq!(
+            (
+                usage.pss_before_bytes,
+                usage.pss_after_bytes,
+                usage.processes
+            ),
+            (Some(1), None, 2)
+        );
+        assert_eq!(step(&samples[0], &samples[1]).cpu_ns, 30);
+    }
+
+    #[test]
+    fn one_sample_is_no_usage() {
+        assert_eq!(usage(&[sample(1, 1, 1)], None, None), None);
+        assert_eq!(usage(&[], None, None), None);
+    }
+
+    #[test]
+    fn what_components_took_is_not_foreign() {
+        let moment = |at_ns, cpu_ns, busy_ns| Moment {
+            gateway: Some(sample(at_ns, cpu_ns, 0)),
+            machine: MachineSample {
+                at_ns,
+                cores: vec![gatebench_probe::CoreTimes {
+                    core: 1,
+                    busy_ns,
+                    steal_ns: 0,
+                }],
+                throttled_ns: 0,
+            },
+            ..Moment::default()
+        };
+        let facts = machine(&[moment(0, 0, 0), moment(1_000, 600, 700)], &[1]);
+        assert_eq!(
+            (facts.window_ns, facts.foreign_cpu_ns, facts.cores),
+            (1_000, 100, 1)
+        );
+    }
+}

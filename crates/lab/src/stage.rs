@@ -1,0 +1,306 @@
+//! What is up for a trial: the upstream, and the gateway in front of it.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gatebench_drivers::{
+    Attached, Ended, Exit, GatewayStart, Launcher, Ports, Running, UPSTREAM_KEEPALIVE,
+    UpstreamProcess, UpstreamStart,
+};
+use gatebench_model::{Culprit, Scenario, UpstreamKind, Variant};
+use gatebench_probe::Scope;
+use gatebench_store::{FileDigest, GatewayFacts};
+
+use crate::halt::{Failure, Halt};
+use crate::prepare::PreparedGateway;
+
+/// What is up. Dropping it ends the gateway first and then the upstream: fields drop in this order.
+#[derive(Debug, Default)]
+pub(crate) struct Stage {
+    gateway: Option<Running>,
+    attached: Option<Attached>,
+    upstream: Option<UpstreamProcess>,
+}
+
+/// Everything needed to bring a gateway up.
+pub(crate) struct Bringing<'a> {
+    pub(crate) gateway: &'a PreparedGateway,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) work: &'a Path,
+    pub(crate) cores: &'a [usize],
+    /// The most connections that any phase opens.
+    pub(crate) connections: u32,
+    pub(crate) launcher: &'a Launcher,
+}
+
+/// How a gateway came down.
+#[derive(Debug)]
+pub(crate) struct Down {
+    /// In words, for the record.
+    pub(crate) words: String,
+    /// What the reader must know.
+    pub(crate) warning: Option<String>,
+    /// Set where it had ended by itself.
+    pub(crate) crashed: Option<Exit>,
+}
+
+impl Stage {
+    /// Starts the upstream on its cores.
+    pub(crate) fn bring_upstream_up(
+        &mut self,
+        kind: UpstreamKind,
+        cores: &[usize],
+        work: &Path,
+        launcher: &Launcher,
+    ) -> Result<(), Halt> {
+        let command = upstream_command(launcher, kind, cores);
+        self.upstream = Some(
+            UpstreamStart {
+                command,
+                work,
+                cores,
+                launcher,
+            }
+            .start()?,
+        );
+        Ok(())
+    }
+
+    /// Renders, checks and starts the gateway, and waits until it answers.
+    pub(crate) fn bring_gateway_up(
+        &mut self,
+        bringing: &Bringing<'_>,
+    ) -> Result<GatewayFacts, Halt> {
+        let PreparedGateway { folder, binary } = bringing.gateway;
+        let targets: Vec<SocketAddr> = self.upstream_address().into_iter().collect();
+        let running = GatewayStart {
+            folder,
+            binary,
+            scenario: bringing.scenario,
+            work: bringing.work,
+            cores: bringing.cores,
+            targets: &targets,
+            keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
+            access_log: false,
+            ports: Ports::default(),
+            launcher: bringing.launcher,
+        }
+        .start()?;
+        let facts = GatewayFacts {
+            version: binary.version.clone(),
+            binary: binary.path.display().to_string(),
+            sha256: binary.sha256.clone(),
+            commands: running.commands.clone(),
+            rendered: running
+                .rendered
+                .iter()
+                .map(|file| FileDigest {
+                    path: file.path.display().to_string(),
+                    sha256: file.sha256.clone(),
+                })
+                .collect(),
+            workers: u32::try_from(bringing.cores.len())
+                .unwrap_or(u32::MAX)
+                .max(1),
+            processes: 0,
+            started_in_ms: u64::try_from(running.ready_after.as_millis()).unwrap_or(u64::MAX),
+            stopped: String::new(),
+        };
+        self.gateway = Some(running);
+        Ok(facts)
+    }
+
+    /// Finds a gateway that someone else started.
+    pub(crate) fn attach(&mut self, url: &str, pid: Option<u32>) -> Result<GatewayFacts, Halt> {
+        self.attached = Some(Attached::new(url, pid)?);
+        Ok(GatewayFacts {
+            version: "unknown".into(),
+            ..GatewayFacts::default()
+        })
+    }
+
+    /// Where the load goes: the gateway, or without one the upstream.
+    pub(crate) fn target(&self) -> Option<SocketAddr> {
+        let gateway = self.gateway.as_ref().map(|gateway| gateway.addr);
+        gateway
+            .or(self.attached.map(|attached| attached.addr))
+            .or(self.upstream_address())
+    }
+
+    /// Where the upstream listens, where it is ours.
+    pub(crate) fn upstream_address(&self) -> Option<SocketAddr> {
+        self.upstream.as_ref().map(|upstream| upstream.addr)
+    }
+
+    /// The root of the gateway's processes, and which of them are the gateway.
+    pub(crate) fn gateway_root(&self) -> Option<(u32, Scope)> {
+        let below = self
+            .gateway
+            .as_ref()
+            .map(|gateway| (gateway.supervisor_pid(), Scope::Below));
+        below.or_else(|| Some((self.attached?.pid?, Scope::Tree)))
+    }
+
+    /// The process below which the upstream is.
+    pub(crate) fn upstream_root(&self) -> Option<u32> {
+        self.upstream.as_ref().map(UpstreamProcess::supervisor_pid)
+    }
+
+    /// Who has died, if somebody has.
+    pub(crate) fn death(&mut self, variant: &Variant) -> Option<Failure> {
+        if let Some(exit) = self.gateway.as_mut().and_then(Running::exit_status) {
+            let stderr = self
+                .gateway
+                .as_ref()
+                .map(Running::stderr_tail)
+                .unwrap_or_default();
+            return Some(gateway_died(variant.label(), exit, &stderr));
+        }
+        if let Some(pid) = self.attached.and_then(|attached| attached.pid)
+            && !Path::new("/proc").join(pid.to_string()).exists()
+        {
+            let culprit = Culprit::Gateway(variant.label().into());
+            return Some(Failure::new(
+                culprit,
+                format!("process {pid} is gone"),
+                "start it again and repeat the run",
+            ));
+        }
+        let exit = self
+            .upstream
+            .as_mut()
+            .and_then(UpstreamProcess::exit_status)?;
+        let stderr = self
+            .upstream
+            .as_ref()
+            .map(UpstreamProcess::stderr_tail)
+            .unwrap_or_default();
+        Some(upstream_died(exit, &stderr))
+    }
+
+    /// Ends the gateway, if there is one of ours.
+    pub(crate) fn bring_gateway_down(
+        &mut self,
+        stop_signal: &str,
+        stop_timeout: Duration,
+    ) -> Option<Down> {
+        let mut gateway = self.gateway.take()?;
+        let begun = Instant::now();
+        let ended = gateway.stop();
+        let took_ms = begun.elapsed().as_millis();
+        Some(match ended {
+            Ended::Stopped => Down {
+                words: format!("on SIG{stop_signal} after {took_ms} ms"),
+                warning: None,
+                crashed: None,
+            },
+            Ended::Killed => Down {
+                words: format!("killed after {took_ms} ms"),
+                warning: Some(format!(
+                    "the gateway did not end on SIG{stop_signal} within {stop_timeout:?} and was killed; \
+                     if it needs longer, raise stop.timeout in its gateway.yaml"
+                )),
+                crashed: None,
+            },
+            Ended::Crashed(exit) => Down {
+                words: format!("by itself, {}", exit_words(exit)),
+                warning: None,
+                crashed: Some(exit),
+            },
+        })
+    }
+
+    /// Ends the upstream.
+    pub(crate) fn bring_upstream_down(&mut self) {
+        if let Some(mut upstream) = self.upstream.take() {
+            // It holds nothing, so how it ends does not matter.
+            upstream.stop();
+        }
+    }
+}
+
+/// The command line of the embedded upstream; it says on one line of JSON where it listens.
+fn upstream_command(launcher: &Launcher, kind: UpstreamKind, cores: &[usize]) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec![launcher.program.clone().into()];
+    words.extend(
+        [
+            "upstream",
+            kind.as_str(),
+            "--listen",
+            "127.0.0.1:0",
+            "--json",
+        ]
+        .map(OsString::from),
+    );
+    if !cores.is_empty() {
+        let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
+        words.extend(["--cores".into(), cores.join(",").into()]);
+    }
+    words
+}
+
+fn exit_words(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("it ended with exit code {code}"),
+        Exit::Signal(_) => format!("it was killed by {exit}"),
+    }
+}
+
+fn with_stderr(what: String, stderr: &str) -> String {
+    if stderr.is_empty() {
+        what
+    } else {
+        format!("{what}\n{stderr}")
+    }
+}
+
+fn gateway_died(label: &str, exit: Exit, stderr: &str) -> Failure {
+    let remedy = "read its logs in the trial's folder; where nobody killed it, look for the out-of-memory killer in the \
+                  kernel's log";
+    let reason = with_stderr(format!("the gateway died: {}", exit_words(exit)), stderr);
+    Failure::new(Culprit::Gateway(label.into()), reason, remedy)
+}
+
+fn upstream_died(exit: Exit, stderr: &str) -> Failure {
+    let remedy = "repeat the trial with --resume; where nobody killed it, look for the out-of-memory killer in the kernel's log";
+    let reason = with_stderr(format!("the upstream died: {}", exit_words(exit)), stderr);
+    Failure::new(Culprit::Upstream, reason, remedy)
+}
+
+/// The failure of a gateway that had ended when it was to be stopped.
+pub(crate) fn crashed(label: &str, exit: Exit) -> Failure {
+    gateway_died(label, exit, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_upstream_gets_a_worker_per_core() {
+        let launcher = Launcher {
+            program: "gatebench".into(),
+            prefix_args: vec!["supervise".into()],
+        };
+        let words = upstream_command(&launcher, UpstreamKind::GoBench, &[0, 2]);
+        assert_eq!(
+            words.join(" ".as_ref()),
+            "gatebench upstream go-bench --listen 127.0.0.1:0 --json --cores 0,2"
+        );
+    }
+
+    #[test]
+    fn a_death_names_its_signal_and_its_last_words() {
+        let failure = gateway_died("nginx", Exit::Signal(9), "boom");
+        assert_eq!(
+            failure.reason,
+            "the gateway died: it was killed by signal KILL\nboom"
+        );
+        assert_eq!(
+            upstream_died(Exit::Code(3), "").reason,
+            "the upstream died: it ended with exit code 3"
+        );
+    }
+}

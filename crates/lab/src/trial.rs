@@ -1,0 +1,328 @@
+//! One trial: a fresh gateway process, from its upstream's start to its record on disk.
+
+use gatebench_drivers::Launcher;
+use gatebench_model::{Culprit, Phase, Plan, Request, Scenario, Shape, Trial, Variant};
+use gatebench_net::{Backend, clock};
+use gatebench_store::{
+    GatewayFacts, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, TaggedInterval, Timestamp,
+    TrialRecord, TrialWriter,
+};
+use gatebench_upstream::Snapshot;
+
+use crate::halt::{Failure, Halt};
+use crate::hurry::Hurry;
+use crate::interrupt::Interrupt;
+use crate::ledger;
+use crate::parity::{self, Place};
+use crate::phase::{self, Loading};
+use crate::prepare::PreparedGateway;
+use crate::progress::{Observer, PhaseSummary, Progress, Step};
+use crate::samples::Samplers;
+use crate::stage::{self, Bringing, Stage};
+use crate::trace;
+
+/// What a trial is made of, and who hears of it.
+pub(crate) struct Scene<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) trial: &'a Trial,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) variant: &'a Variant,
+    /// None for the floor and for an attached gateway.
+    pub(crate) gateway: Option<&'a PreparedGateway>,
+    pub(crate) launcher: &'a Launcher,
+    pub(crate) backend: Option<Backend>,
+    pub(crate) interrupt: &'a Interrupt,
+    pub(crate) hurry: &'a Hurry,
+    pub(crate) observer: &'a dyn Observer,
+}
+
+/// A trial that has ended, to be written.
+pub(crate) struct Ended {
+    pub(crate) record: TrialRecord,
+    pub(crate) histograms: Vec<TaggedInterval>,
+    pub(crate) series: Vec<SeriesRow>,
+    pub(crate) summaries: Vec<PhaseSummary>,
+}
+
+/// Runs a trial. When this returns, everything it started is down.
+pub(crate) fn run(scene: &Scene<'_>, writer: &TrialWriter) -> Ended {
+    let mut course = Course::new(scene);
+    if let Some(unsupported) = scene
+        .gateway
+        .and_then(|gateway| gateway.folder.supports(scene.scenario).err())
+    {
+        course.ended.record.outcome = Outcome::NotSupported {
+            policies: unsupported.policies,
+        };
+        return course.ended;
+    }
+    // Declared before anything is started, so that it ends what is up also on a panic.
+    let mut stage = Stage::default();
+    let outcome = match course.go(&mut stage, writer) {
+        Ok(()) => Outcome::Completed,
+        Err(halt) => halt.into(),
+    };
+    course.ended.record.outcome = course.take_down(&mut stage, outcome);
+    course.ended.record.finished = Timestamp::now();
+    course.ended
+}
+
+impl Scene<'_> {
+    /// Whose fault it is when the load's target does not answer.
+    pub(crate) fn target_culprit(&self) -> Culprit {
+        match self.variant {
+            Variant::Floor => Culprit::Upstream,
+            variant => Culprit::Gateway(variant.label().into()),
+        }
+    }
+
+    /// The ledger of the upstream, where it is ours.
+    pub(crate) fn ledger(&self, stage: &Stage) -> Result<Option<Snapshot>, Halt> {
+        stage
+            .upstream_address()
+            .map(|upstream| ledger::read(upstream, self.interrupt))
+            .transpose()
+    }
+
+    /// The cores that this trial runs on, each once.
+    pub(crate) fn cores(&self) -> Vec<usize> {
+        let placement = &self.plan.placement;
+        let gateway = if self.gateway.is_some() {
+            &placement.gateway[..]
+        } else {
+            &[]
+        };
+        let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
+        cores.sort_unstable();
+        cores.dedup();
+        cores
+    }
+
+    /// The requests of the load. The floor has no gateway to strip prefixes, so they come stripped.
+    fn requests(&self) -> Vec<Request> {
+        let mut requests = self.scenario.requests.clone();
+        if *self.variant == Variant::Floor {
+            for request in &mut requests {
+                if let Some(route) = self.scenario.route_of(&request.path) {
+                    request.path = route.upstream_path(&request.path).into_owned();
+                }
+            }
+        }
+        requests
+    }
+
+    /// The tag of the nonces of a part of the trial.
+    fn tag(&self, slot: u32) -> u16 {
+        let slots = u32::try_from(self.plan.load.phases.len())
+            .unwrap_or(u32::MAX)
+            .saturating_add(FIRST_PHASE_SLOT);
+        trace::tag(self.plan.seed, self.trial.number, slots, slot)
+    }
+
+    fn step(&self, step: Step) -> Result<(), Halt> {
+        if self.interrupt.is_raised() {
+            return Err(Halt::Interrupted);
+        }
+        self.observer.observe(Progress::StepStarted(step));
+        Ok(())
+    }
+}
+
+const PARITY_BEFORE_SLOT: u32 = 0;
+const PARITY_AFTER_SLOT: u32 = 1;
+const FIRST_PHASE_SLOT: u32 = 2;
+
+/// A trial on its way.
+struct Course<'a> {
+    scene: &'a Scene<'a>,
+    requests: Vec<Request>,
+    began_ns: u64,
+    ended: Ended,
+}
+
+impl<'a> Course<'a> {
+    fn new(scene: &'a Scene<'a>) -> Self {
+        let now = Timestamp::now();
+        let record = TrialRecord {
+            schema: SCHEMA_VERSION,
+            trial: scene.trial.clone(),
+            started: now,
+            finished: now,
+            outcome: Outcome::Interrupted,
+            parity_before: None,
+            parity_after: None,
+            gateway: None,
+            phases: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let ended = Ended {
+            record,
+            histograms: Vec::new(),
+            series: Vec::new(),
+            summaries: Vec::new(),
+        };
+        Self {
+            scene,
+            requests: scene.requests(),
+            began_ns: clock::now_ns(),
+            ended,
+        }
+    }
+
+    fn go(&mut self, stage: &mut Stage, writer: &TrialWriter) -> Result<(), Halt> {
+        let scene = self.scene;
+        self.bring_up(stage, writer)?;
+        scene.step(Step::ParityBefore)?;
+        let before = self.prove(stage, PARITY_BEFORE_SLOT)?;
+        let failure = parity::failure(&before);
+        self.ended.record.parity_before = Some(before);
+        if let Some(reason) = failure {
+            return Err(self.parity_failure(stage, reason).into());
+        }
+        for (slot, phase) in (FIRST_PHASE_SLOT..).zip(&scene.plan.load.phases) {
+            self.measure(stage, phase, slot)?;
+        }
+        scene.step(Step::ParityAfter)?;
+        // What it says is a finding: a gate of the analysis, not the end of the trial.
+        self.ended.record.parity_after = Some(self.prove(stage, PARITY_AFTER_SLOT)?);
+        match stage.death(scene.variant) {
+            Some(death) => Err(death.into()),
+            None => Ok(()),
+        }
+    }
+
+    fn bring_up(&mut self, stage: &mut Stage, writer: &TrialWriter) -> Result<(), Halt> {
+        let facts = {
+            let _starting = self.scene.hurry.while_starting();
+            start(self.scene, stage, writer)
+        };
+        // What was ended because of an interrupt did not fail.
+        if self.scene.interrupt.is_raised() {
+            return Err(Halt::Interrupted);
+        }
+        self.ended.record.gateway = facts?;
+        if let Some(facts) = &mut self.ended.record.gateway {
+            facts.processes = Samplers::new(stage)
+                .sample()
+                .gateway
+                .map_or(0, |sample| sample.processes);
+        }
+        Ok(())
+    }
+
+    fn prove(&self, stage: &Stage, slot: u32) -> Result<ParityRecord, Halt> {
+        let scene = self.scene;
+        let place = Place {
+            target: stage.target().ok_or(Halt::Interrupted)?,
+            upstream: stage.upstream_address(),
+            tag: scene.tag(slot),
+            interrupt: scene.interrupt,
+        };
+        match scene.variant {
+            Variant::Floor => parity::prove_floor(&self.requests, &place),
+            _ => parity::prove(scene.scenario, &place),
+        }
+    }
+
+    /// A gateway that died fails every case, and then its death is the reason.
+    fn parity_failure(&self, stage: &mut Stage, reason: String) -> Failure {
+        let remedy = match self.scene.variant {
+            Variant::Floor => "correct the scenario's checks, or name the upstream that it needs",
+            _ => {
+                "correct the gateway's templates or the scenario; what was rendered is in the trial's gateway folder"
+            }
+        };
+        stage
+            .death(self.scene.variant)
+            .unwrap_or_else(|| Failure::new(self.scene.target_culprit(), reason, remedy))
+    }
+
+    fn measure(&mut self, stage: &mut Stage, phase: &Phase, slot: u32) -> Result<(), Halt> {
+        if self.scene.interrupt.is_raised() {
+            return Err(Halt::Interrupted);
+        }
+        let loading = Loading {
+            phase,
+            requests: &self.requests,
+            tag: self.scene.tag(slot),
+            trial_began_ns: self.began_ns,
+        };
+        let measured = phase::measure(self.scene, stage, &loading)?;
+        self.ended.record.phases.push(measured.record);
+        self.ended.histograms.extend(measured.histograms);
+        self.ended.series.extend(measured.series);
+        self.ended.summaries.push(measured.summary);
+        Ok(())
+    }
+
+    /// Ends what is up and gives the trial's outcome, which a gateway that had ended by itself changes.
+    fn take_down(&mut self, stage: &mut Stage, outcome: Outcome) -> Outcome {
+        self.scene
+            .observer
+            .observe(Progress::StepStarted(Step::Down));
+        let stop = self
+            .scene
+            .gateway
+            .map(|gateway| gateway.folder.spec.stop.clone())
+            .unwrap_or_default();
+        let down = stage.bring_gateway_down(&stop.signal, stop.timeout.0);
+        stage.bring_upstream_down();
+        let Some(down) = down else { return outcome };
+        if let Some(facts) = &mut self.ended.record.gateway {
+            facts.stopped = down.words;
+        }
+        // What was hurried did not have the time it asks for.
+        if !self.scene.interrupt.is_raised() {
+            self.ended.record.warnings.extend(down.warning);
+        }
+        match (outcome, down.crashed) {
+            (Outcome::Completed, Some(exit)) => {
+                Halt::from(stage::crashed(self.scene.variant.label(), exit)).into()
+            }
+            (outcome, _) => outcome,
+        }
+    }
+}
+
+/// Brings up what the variant needs; the facts of its gateway, if it has one.
+fn start(
+    scene: &Scene<'_>,
+    stage: &mut Stage,
+    writer: &TrialWriter,
+) -> Result<Option<GatewayFacts>, Halt> {
+    if let Variant::Attached { url, pid, .. } = scene.variant {
+        scene.step(Step::GatewayUp)?;
+        return stage.attach(url, *pid).map(Some);
+    }
+    let placement = &scene.plan.placement;
+    scene.step(Step::UpstreamUp)?;
+    let work = writer.folder().join("upstream");
+    stage.bring_upstream_up(
+        scene.scenario.upstream,
+        &placement.upstream,
+        &work,
+        scene.launcher,
+    )?;
+    let Some(gateway) = scene.gateway else {
+        return Ok(None);
+    };
+    scene.step(Step::GatewayUp)?;
+    let bringing = Bringing {
+        gateway,
+        scenario: scene.scenario,
+        work: &writer.gateway_folder(),
+        cores: &placement.gateway,
+        connections: connections(&scene.plan.load.phases),
+        launcher: scene.launcher,
+    };
+    stage.bring_gateway_up(&bringing).map(Some)
+}
+
+/// The most connections that any phase opens.
+pub(crate) fn connections(phases: &[Phase]) -> u32 {
+    let of = |phase: &Phase| match &phase.shape {
+        Shape::Closed(closed) => closed.connections,
+        Shape::Open(open) => open.connections_max,
+    };
+    phases.iter().map(of).max().unwrap_or(0)
+}

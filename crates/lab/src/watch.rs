@@ -1,0 +1,213 @@
+//! Beside a load: who dies, who interrupts, what is used, how it goes.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gatebench_engine::Control;
+use gatebench_model::Variant;
+use gatebench_net::clock;
+
+use crate::halt::Failure;
+use crate::interrupt::Interrupt;
+use crate::progress::{Observer, Progress};
+use crate::samples::{Moment, Samplers};
+use crate::stage::Stage;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// How often an interrupt is looked for; the longest sleep.
+const NAP_NS: u64 = 20_000_000;
+/// How often it is seen whether everything is alive.
+const LIVENESS_EVERY: Duration = Duration::from_millis(100);
+/// How often displays hear how it goes.
+const LIVE_EVERY: Duration = Duration::from_millis(250);
+
+/// What the watching thread and the conductor share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) control: Control,
+    /// The load is over.
+    pub(crate) over: AtomicBool,
+    /// Median response time of the last whole second; 0 until there is one.
+    pub(crate) response_p50_ns: AtomicU64,
+}
+
+impl Shared {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            control: Control::new(workers),
+            over: AtomicBool::new(false),
+            response_p50_ns: AtomicU64::new(0),
+        }
+    }
+
+    fn sum(&self, pick: fn(&gatebench_engine::Live) -> &AtomicU64) -> u64 {
+        self.control
+            .live()
+            .iter()
+            .map(|live| pick(live).load(Ordering::Relaxed))
+            .sum()
+    }
+
+    /// Answers so far, warm-up included.
+    pub(crate) fn completed(&self) -> u64 {
+        self.sum(|live| &live.completed)
+    }
+}
+
+/// Watches one load.
+pub(crate) struct Watch<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) stage: &'a mut Stage,
+    pub(crate) samplers: &'a mut Samplers,
+    pub(crate) variant: &'a Variant,
+    pub(crate) interrupt: &'a Interrupt,
+    pub(crate) observer: &'a dyn Observer,
+    pub(crate) warm_up_ns: u64,
+    pub(crate) measure_ns: u64,
+}
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    /// At the begin of the measurement, at each second of it, and at its end.
+    pub(crate) moments: Vec<Moment>,
+    /// Who died.
+    pub(crate) death: Option<Failure>,
+}
+
+impl Watch<'_> {
+    /// Watches until the load is over. A death or an interrupt ends the load.
+    pub(crate) fn run(self) -> Watched {
+        let mut watched = Watched::default();
+        let mut liveness = Every::new(LIVENESS_EVERY);
+        let mut display = Display::new();
+        while !self.shared.over.load(Ordering::Acquire) {
+            if self.interrupt.is_raised() {
+                self.shared.control.stop();
+            }
+            let due_ns = self.sample_at(watched.moments.len());
+            if due_ns.is_some_and(|due_ns| due_ns <= clock::now_ns()) {
+                watched.moments.push(self.samplers.sample());
+                continue;
+            }
+            if liveness.is_due() {
+                watched.death = watched.death.or_else(|| self.stage.death(self.variant));
+                if watched.death.is_some() {
+                    self.shared.control.stop();
+                }
+            }
+            display.show(self.shared, self.observer);
+            sleep_until(due_ns);
+        }
+        if self
+            .sample_at(watched.moments.len())
+            .is_some_and(|due_ns| due_ns <= clock::now_ns())
+        {
+            watched.moments.push(self.samplers.sample());
+        }
+        // Who died in the last moment is found here.
+        watched.death = watched.death.or_else(|| self.stage.death(self.variant));
+        watched
+    }
+
+    /// When the sample of this index is due; none before the start is known and after the last one.
+    fn sample_at(&self, index: usize) -> Option<u64> {
+        let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
+        Some(self.shared.control.start_ns()? + self.warm_up_ns + after_begin_ns)
+    }
+}
+
+/// Samples are due at the begin of the measurement, at each whole second, and at its end.
+fn sample_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
+    let last = measure_ns.div_ceil(SECOND_NS);
+    let index = index as u64;
+    (index <= last).then(|| (index * SECOND_NS).min(measure_ns))
+}
+
+fn sleep_until(due_ns: Option<u64>) {
+    let now_ns = clock::now_ns();
+    let left_ns = due_ns.map_or(NAP_NS, |due_ns| due_ns.saturating_sub(now_ns));
+    thread::sleep(Duration::from_nanos(left_ns.min(NAP_NS)));
+}
+
+/// Something that is done at an interval.
+struct Every {
+    interval: Duration,
+    last: Instant,
+}
+
+impl Every {
+    fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            last: Instant::now(),
+        }
+    }
+
+    fn is_due(&mut self) -> bool {
+        let due = self.last.elapsed() >= self.interval;
+        if due {
+            self.last = Instant::now();
+        }
+        due
+    }
+}
+
+/// Tells displays how it goes.
+struct Display {
+    begun: Instant,
+    last: Instant,
+    completed: u64,
+}
+
+impl Display {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            begun: now,
+            last: now,
+            completed: 0,
+        }
+    }
+
+    fn show(&mut self, shared: &Shared, observer: &dyn Observer) {
+        let since = self.last.elapsed();
+        if since < LIVE_EVERY {
+            return;
+        }
+        let completed = shared.completed();
+        let response_p50_ns = shared.response_p50_ns.load(Ordering::Relaxed);
+        observer.observe(Progress::Live {
+            elapsed: self.begun.elapsed(),
+            completed_per_second: completed.saturating_sub(self.completed) as f64
+                / since.as_secs_f64(),
+            completed,
+            failed: shared.sum(|live| &live.failed),
+            queued: shared.sum(|live| &live.queued),
+            response_p50_ns: Some(response_p50_ns).filter(|median| *median > 0),
+        });
+        self.last = Instant::now();
+        self.completed = completed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_due_at_the_edges_and_at_whole_seconds() {
+        let offsets = |measure_ns| {
+            (0..10)
+                .map_while(|index| sample_offset_ns(index, measure_ns))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            offsets(3 * SECOND_NS),
+            [0, SECOND_NS, 2 * SECOND_NS, 3 * SECOND_NS]
+        );
+        assert_eq!(offsets(1_500_000_000), [0, SECOND_NS, 1_500_000_000]);
+        assert_eq!(offsets(500_000_000), [0, 500_000_000]);
+    }
+}
