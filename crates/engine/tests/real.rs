@@ -46,7 +46,11 @@ fn serve(stream: TcpStream, requests: &AtomicU64, answer: Answer) {
     let mut writer = stream.try_clone().unwrap();
     let mut lines = BufReader::new(stream).lines();
     let mut number = 0;
-    while lines.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
+    while lines
+        .by_ref()
+        .map_while(Result::ok)
+        .any(|line| line.is_empty())
+    {
         requests.fetch_add(1, Ordering::Relaxed);
         let (bytes, go_on) = answer(number);
         number += 1;
@@ -62,7 +66,10 @@ fn ok(_: u64) -> (&'static [u8], bool) {
 
 fn load(address: SocketAddr, backend: Backend, shape: Shape) -> Load {
     Load {
-        target: Target { address, host: "test".into() },
+        target: Target {
+            address,
+            host: "test".into(),
+        },
         requests: vec![Request {
             method: "GET".into(),
             path: "/".into(),
@@ -86,7 +93,12 @@ fn closed(connections: u32) -> Shape {
 }
 
 fn open(rate_per_second: f64) -> Shape {
-    Shape::Open(Open { rate_per_second, ramp_to_per_second: None, connections_max: 8, queue_max: 10_000 })
+    Shape::Open(Open {
+        rate_per_second,
+        ramp_to_per_second: None,
+        connections_max: 8,
+        queue_max: 10_000,
+    })
 }
 
 fn run_quietly(load: &Load) -> Outcome {
@@ -114,7 +126,10 @@ fn an_open_load_sends_exactly_its_schedule_however_many_workers_there_are() {
     for backend in BOTH {
         let server = Server::start(ok);
         let cores = gatebench_cores();
-        let load = Load { cores, ..load(server.address, backend, open(1_000.0)) };
+        let load = Load {
+            cores,
+            ..load(server.address, backend, open(1_000.0))
+        };
         let outcome = run_quietly(&load);
         assert_eq!(outcome.counts.intended, 300);
         assert_eq!(outcome.counts.sent, 300);
@@ -126,14 +141,20 @@ fn an_open_load_sends_exactly_its_schedule_however_many_workers_there_are() {
 /// One or two cores this process may use, so that there are two workers wherever that is possible.
 fn gatebench_cores() -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();
-    (0..1024).filter(|core| allowed.is_set(*core)).take(2).collect()
+    (0..1024)
+        .filter(|core| allowed.is_set(*core))
+        .take(2)
+        .collect()
 }
 
 #[test]
 fn a_server_that_closes_after_each_answer_is_followed_without_errors() {
     for backend in BOTH {
         let server = Server::start(|_| {
-            (b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", false)
+            (
+                b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+                false,
+            )
         });
         let outcome = run_quietly(&load(server.address, backend, closed(4)));
         let counts = &outcome.counts;
@@ -147,8 +168,14 @@ fn a_server_that_closes_after_each_answer_is_followed_without_errors() {
 #[test]
 fn an_answer_cut_off_is_an_early_close_and_garbage_a_protocol_error() {
     let cases: [(Answer, ErrorKind); 2] = [
-        (|_| (b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nok", false), ErrorKind::ClosedEarly),
-        (|_| (b"220 ftp.example ready\r\n", false), ErrorKind::Protocol),
+        (
+            |_| (b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nok", false),
+            ErrorKind::ClosedEarly,
+        ),
+        (
+            |_| (b"220 ftp.example ready\r\n", false),
+            ErrorKind::Protocol,
+        ),
     ];
     for backend in BOTH {
         for (answer, kind) in cases {

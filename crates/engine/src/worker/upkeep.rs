@@ -1,0 +1,80 @@
+//! What is done now and then: reconnecting, timeouts, sealing a second.
+
+use gatebench_net::{ConnId, Io};
+
+use crate::connection::{Connection, State};
+use crate::record::{ErrorKind, Interval};
+use crate::run::nanos;
+
+use super::{RECONNECT_PAUSE_NS, SECOND_NS, Worker};
+
+/// How often connections are searched for requests that have timed out.
+const EXPIRY_EVERY_NS: u64 = 50_000_000;
+
+impl<I: Io> Worker<'_, I> {
+    pub(super) fn upkeep(&mut self, now: u64) {
+        while self.reconnects.front().is_some_and(|at| *at <= now) {
+            self.reconnects.pop_front();
+            if self.open_connection().is_err() {
+                self.interval.counts.errors[ErrorKind::Connect as usize] += 1;
+                self.reconnects.push_back(now + RECONNECT_PAUSE_NS);
+                break;
+            }
+        }
+        if now >= self.expire_at_ns {
+            self.expire_at_ns = now + EXPIRY_EVERY_NS;
+            self.expire(now.saturating_sub(nanos(self.compiled.load.timeout)), now);
+        }
+    }
+
+    /// Fails every request sent at or before `sent_before_ns`.
+    pub(super) fn expire(&mut self, sent_before_ns: u64, now: u64) {
+        let late = |(conn, it): (ConnId, &mut Connection)| {
+            (it.state == State::Busy && it.exchange.sent_ns <= sent_before_ns).then_some(conn)
+        };
+        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
+        for conn in expired {
+            self.fail(conn, ErrorKind::Timeout, now);
+        }
+    }
+
+    /// Ends the interval under way and begins the next. The first call only marks the beginning of the
+    /// measurement.
+    pub(super) fn seal(&mut self, now: u64) {
+        let (cpu_ns, run_queue_wait_ns) = self.cost.since_last();
+        if self.seal_at_ns == self.measure_ns {
+            let opened = self.interval.counts.connections_opened;
+            self.interval.clear();
+            self.interval.counts.connections_opened = opened;
+        } else {
+            self.interval.cpu_ns = cpu_ns;
+            self.interval.run_queue_wait_ns = run_queue_wait_ns;
+            self.hand_out();
+        }
+        self.seal_at_ns = if now >= self.end_ns {
+            u64::MAX
+        } else {
+            (self.seal_at_ns + SECOND_NS).min(self.end_ns)
+        };
+        // A worker that slept through a boundary has nothing for the seconds it missed.
+        while self.seal_at_ns <= now {
+            self.seal_at_ns = (self.seal_at_ns + SECOND_NS).min(self.end_ns.max(now + 1));
+        }
+    }
+
+    pub(super) fn hand_out(&mut self) {
+        let checks = self.compiled.check_count;
+        let next = self
+            .outlet
+            .empty
+            .pop()
+            .unwrap_or_else(|_| Box::new(Interval::new(checks)));
+        let mut full = std::mem::replace(&mut self.interval, next);
+        self.interval.second = full.second + 1;
+        // The collector would have to sleep for a minute before this waits.
+        while let Err(rtrb::PushError::Full(back)) = self.outlet.full.push(full) {
+            full = back;
+            std::thread::yield_now();
+        }
+    }
+}
