@@ -104,7 +104,7 @@ fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a str, &'a [u8])> +
                 14 => name.eq_ignore_ascii_case("content-length"),
                 _ => false,
             };
-            !stays && !(names_fields && hop::is_hop_by_hop(name, options.clone()))
+            !(stays || names_fields && hop::is_hop_by_hop(name, options.clone()))
         })
 }
 

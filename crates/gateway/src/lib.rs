@@ -33,6 +33,7 @@ mod origin;
 mod pool;
 mod routes;
 mod site;
+mod upstream_side;
 mod validate;
 mod worker;
 

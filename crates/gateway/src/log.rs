@@ -75,3 +75,23 @@ impl AccessLog {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_one_line() {
+        let mut log = AccessLog::new(true);
+        let mut entry = LogEntry::default();
+        entry.begin("GET", "/a?b", 1_000_000);
+        log.line(&entry, "json", 200, 3_500_000);
+        assert_eq!(
+            log.buffer.as_deref(),
+            Some(&b"json 200 2500 \"GET /a?b\"\n"[..])
+        );
+        let mut off = AccessLog::new(false);
+        off.line(&entry, "json", 200, 3_500_000);
+        assert!(off.buffer.is_none() && !off.is_on());
+    }
+}

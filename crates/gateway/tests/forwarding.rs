@@ -5,7 +5,7 @@ mod common;
 
 use std::process::Command;
 
-use common::{all, backends, gateway, scripted, upstream};
+use common::{all, backends, gateway, scripted, serve, upstream};
 use gatebench_upstream::Kind;
 use serde_json::json;
 
@@ -284,5 +284,26 @@ fn targets_take_turns() {
             let ledger: serde_json::Value = serde_json::from_slice(&ledger).unwrap();
             assert_eq!(ledger["requests"], 5);
         }
+    }
+}
+
+#[test]
+fn several_workers_share_a_port_of_ipv6() {
+    for backend in backends() {
+        let origin = upstream(Kind::Ping, backend);
+        let config = json!({
+            "listen": ["[::1]:0"], "workers": 3,
+            "upstreams": [{"name": "origin", "keepalive": 0, "targets":
+                [{"address": "127.0.0.1", "port": origin.address.port()}]}],
+            "routes": all(),
+        });
+        let gateway = serve(backend, &config);
+        for _ in 0..20 {
+            assert_eq!(gateway.client().get("/ping").status, 200);
+        }
+        let ledger = origin.client().get("/.gatebench/ledger").body;
+        let ledger: serde_json::Value = serde_json::from_slice(&ledger).unwrap();
+        assert_eq!(ledger["connections_accepted"], 20, "nothing is kept");
+        assert_eq!(gateway.end().answers, 20);
     }
 }

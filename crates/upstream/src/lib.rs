@@ -20,6 +20,7 @@ mod connection;
 mod control;
 mod counters;
 mod duration;
+mod exchange;
 mod json;
 mod ledger;
 mod pattern;

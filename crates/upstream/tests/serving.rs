@@ -367,3 +367,16 @@ fn http_1_0_closes_unless_asked_not_to() {
         assert_eq!(client.rest(), b"");
     });
 }
+
+#[test]
+fn an_upstream_that_has_ended_leaves_its_port_to_the_next() {
+    for backend in backends() {
+        let mut address = "127.0.0.1:0".parse().unwrap();
+        for _ in 0..10 {
+            let upstream = Upstream::start_at(Kind::Ping, backend, address);
+            let mut client = upstream.client();
+            assert_eq!(client.get("/ping").status, 200);
+            address = upstream.address;
+        }
+    }
+}

@@ -101,6 +101,11 @@ pub fn gateway_with(
         "routes": routes,
         "timeouts": timeouts,
     });
+    serve(backend, &config)
+}
+
+/// A gateway with that configuration.
+pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     let config = GatewayConfig::from_json(&config.to_string()).unwrap();
     Server::start(move |stop, tell| {
         let heard = |bound: &[SocketAddr]| tell.send(bound[0]).unwrap();

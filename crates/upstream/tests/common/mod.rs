@@ -30,11 +30,15 @@ pub struct Upstream {
 
 impl Upstream {
     pub fn start(kind: Kind, backend: Backend) -> Self {
+        Self::start_at(kind, backend, "127.0.0.1:0".parse().unwrap())
+    }
+
+    pub fn start_at(kind: Kind, backend: Backend, listen: SocketAddr) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (tell, told) = mpsc::channel();
         let config = UpstreamConfig {
             kind,
-            listen: "127.0.0.1:0".parse().unwrap(),
+            listen,
             cores: Vec::new(),
             backend: Some(backend),
         };
