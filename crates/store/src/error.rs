@@ -95,7 +95,7 @@ impl StoreError {
                 "wait for that run to end, or give this one another directory with --out DIR".into()
             }
             Self::AlreadyARun { dir } => format!(
-                "finish it with --resume --out {0}, or choose another directory with --out DIR",
+                "finish it with --resume {0}, or choose another directory with --out DIR",
                 dir.display()
             ),
             Self::NotARun { .. } => {

@@ -1,0 +1,152 @@
+//! What is looked at.
+
+use gatebench_drivers::Catalogue;
+use gatebench_net::{Backend, choose};
+use gatebench_probe::EnvironmentFacts;
+
+use crate::commands::words::{Cores, launcher};
+use crate::failure::Failure;
+
+/// Enough for the connections of the tour on both sides of a gateway, and for what a process holds anyway.
+const DESCRIPTORS_MIN: u64 = 1024;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// As it should be.
+    Good,
+    /// It runs, and could run better.
+    Advice,
+    /// The tour cannot run.
+    Missing,
+}
+
+/// One thing that was looked at.
+#[derive(Debug)]
+pub struct Check {
+    /// What.
+    pub name: String,
+    /// How bad it is.
+    pub state: State,
+    /// What was seen.
+    pub says: String,
+    /// What to do.
+    pub remedy: Option<String>,
+}
+
+impl Check {
+    fn good(name: &str, says: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            state: State::Good,
+            says: says.into(),
+            remedy: None,
+        }
+    }
+
+    fn advice(name: &str, says: impl Into<String>, remedy: &str) -> Self {
+        Self {
+            name: name.into(),
+            state: State::Advice,
+            says: says.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+}
+
+/// Looks at everything.
+pub fn all() -> Result<Vec<Check>, Failure> {
+    let facts = EnvironmentFacts::read();
+    let mut checks = vec![
+        event_loop(),
+        cores(&facts),
+        descriptors(&facts),
+        governor(&facts),
+    ];
+    checks.extend(gateways()?);
+    Ok(checks)
+}
+
+fn event_loop() -> Check {
+    match choose(None) {
+        Backend::Uring => Check::good("event loop", "io_uring"),
+        Backend::Epoll => Check::advice(
+            "event loop",
+            "epoll, since the kernel or the container refuses io_uring; everything works, requests cost more",
+            "sysctl -w kernel.io_uring_disabled=0; in Docker also --security-opt seccomp=unconfined",
+        ),
+    }
+}
+
+fn cores(facts: &EnvironmentFacts) -> Check {
+    let allowed = facts
+        .cpu
+        .allowed
+        .as_deref()
+        .and_then(|list| list.parse::<Cores>().ok());
+    let allowed = allowed.unwrap_or_default().0;
+    let placement = gatebench_model::Placement::automatic(&allowed);
+    let says = format!("{}. {}", allowed.len(), placement.note);
+    if allowed.len() >= 2 {
+        Check::good("cores", says)
+    } else {
+        Check::advice(
+            "cores",
+            says,
+            "use a machine, or a container limit, of at least 2 cores",
+        )
+    }
+}
+
+fn descriptors(facts: &EnvironmentFacts) -> Check {
+    match facts.limits.nofile_hard {
+        Some(limit) if limit < DESCRIPTORS_MIN => Check {
+            name: "descriptors".into(),
+            state: State::Missing,
+            says: format!("a process may open {limit}, the tour needs {DESCRIPTORS_MIN}"),
+            remedy: Some(format!(
+                "ulimit -Hn {} (as root), or raise nofile in /etc/security/limits.conf",
+                65_536
+            )),
+        },
+        Some(limit) => Check::good("descriptors", format!("{limit}")),
+        None => Check::good("descriptors", "without limit"),
+    }
+}
+
+fn governor(facts: &EnvironmentFacts) -> Check {
+    match facts.cpu.governor.as_deref() {
+        None => Check::good(
+            "governor",
+            "the machine shows none (usual in a virtual machine)",
+        ),
+        Some("performance") => Check::good("governor", "performance"),
+        Some(other) => Check::advice(
+            "governor",
+            format!("{other}: the clock follows the load, and CPU time per request with it"),
+            "cpupower frequency-set -g performance",
+        ),
+    }
+}
+
+/// Every gateway there is. The tour leaves out those that are not installed, and needs one.
+fn gateways() -> Result<Vec<Check>, Failure> {
+    let launcher = launcher()?;
+    let folders = Catalogue::new(None).list()?;
+    let mut checks: Vec<Check> = folders
+        .iter()
+        .map(|folder| match folder.find_binary(&launcher) {
+            Ok(found) => Check::good(
+                &folder.spec.gateway,
+                format!("{} ({})", found.version, found.path.display()),
+            ),
+            Err(error) => Check::advice(&folder.spec.gateway, error.to_string(), &error.remedy()),
+        })
+        .collect();
+    if checks.iter().all(|check| check.state != State::Good) {
+        checks
+            .iter_mut()
+            .for_each(|check| check.state = State::Missing);
+    }
+    Ok(checks)
+}

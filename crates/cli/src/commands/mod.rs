@@ -1,0 +1,11 @@
+//! The commands, one module each.
+
+pub mod doctor;
+pub mod gateway;
+pub mod list;
+pub mod report;
+pub mod run;
+pub mod schema;
+pub mod supervise;
+pub mod upstream;
+mod words;

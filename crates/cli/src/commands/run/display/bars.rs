@@ -1,0 +1,185 @@
+//! Two lines that change, on a terminal: the run with the time left, and the trial with its load.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use gatebench_analysis::findings::Unit;
+use gatebench_analysis::words::quantity;
+use gatebench_lab::{Interrupt, Observer, Progress, Urgency};
+use gatebench_model::Plan;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::words::{clock, outcome_in_words, phase_in_words, step_in_words, trial_in_words};
+
+const OVERALL: &str = "  {bar:32.cyan/dim} {msg}";
+const CURRENT: &str = "  {spinner:.cyan} {msg}";
+
+/// How often the time left and the spinner move when nothing is heard.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Shows progress on standard error.
+pub struct Bars {
+    bars: MultiProgress,
+    overall: ProgressBar,
+    current: ProgressBar,
+    interrupt: Arc<Interrupt>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    plan: Option<Plan>,
+    /// Trials that are on disk.
+    finished: u64,
+    /// When everything is expected to be done.
+    ends: Option<Instant>,
+    /// The trial in words.
+    trial: String,
+    /// What it does just now.
+    doing: String,
+    /// The last figures of a load.
+    figures: String,
+}
+
+impl Bars {
+    /// Shows nothing until the run has started.
+    pub fn new(interrupt: Arc<Interrupt>) -> Self {
+        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(8));
+        let style = |template: &str| {
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+        };
+        let current = bars.add(ProgressBar::new_spinner().with_style(style(CURRENT)));
+        let overall =
+            bars.add(ProgressBar::new(0).with_style(style(OVERALL).progress_chars("━━─")));
+        Self {
+            bars,
+            overall,
+            current,
+            interrupt,
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A display that panicked half-way through a line is still a display.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn print(&self, line: &str) {
+        // Where standard error is gone there is nobody to tell.
+        let _ = self.bars.println(line);
+    }
+
+    fn show(&self, state: &State) {
+        let left = state
+            .ends
+            .map(|ends| ends.saturating_duration_since(Instant::now()))
+            .unwrap_or_default();
+        let trials = state.plan.as_ref().map_or(0, |plan| plan.trials.len());
+        self.overall.set_position(state.finished);
+        self.overall.set_message(format!(
+            "{}/{trials} trials · {} left",
+            state.finished,
+            clock(left)
+        ));
+        let ending = match self.interrupt.urgency() {
+            Urgency::None => "",
+            Urgency::Stop => " · stopping, Ctrl-C again to stop at once",
+            Urgency::Now => " · stopping at once",
+        };
+        self.current.set_message(format!(
+            "{} · {}{}{ending}",
+            state.trial, state.doing, state.figures
+        ));
+    }
+
+    fn hear(&self, progress: Progress, state: &mut State) {
+        match progress {
+            Progress::RunStarted {
+                dir,
+                plan,
+                remaining,
+                left,
+            } => {
+                self.print(&format!(
+                    "{}: {}\n{}\ninto {}",
+                    plan.suite,
+                    plan.title,
+                    plan.placement.note,
+                    dir.display()
+                ));
+                let trials = plan.trials.len() as u64;
+                self.overall.set_length(trials);
+                state.finished = trials.saturating_sub(u64::from(remaining));
+                state.ends = Some(Instant::now() + left);
+                state.plan = Some(*plan);
+                self.current.enable_steady_tick(TICK);
+            }
+            Progress::TrialStarted { trial, left, .. } => {
+                state.trial =
+                    trial_in_words(&trial, state.plan.as_ref().map_or(0, |plan| plan.blocks));
+                state.ends = Some(Instant::now() + left);
+                state.now("begins".into());
+            }
+            Progress::StepStarted(step) => state.now(step_in_words(step).into()),
+            Progress::PhaseStarted { name, .. } => {
+                let words = state.plan.as_ref().map(|plan| phase_in_words(plan, &name));
+                state.now(words.unwrap_or(name));
+            }
+            Progress::Live {
+                completed_per_second,
+                failed,
+                ..
+            } => {
+                let failed = if failed > 0 {
+                    format!(", {failed} failed")
+                } else {
+                    String::new()
+                };
+                state.figures = format!(
+                    " · {}{failed}",
+                    quantity(completed_per_second, Unit::RequestsPerSecond)
+                );
+            }
+            Progress::TrialFinished {
+                trial,
+                outcome,
+                phases,
+                left,
+            } => {
+                let words =
+                    trial_in_words(&trial, state.plan.as_ref().map_or(0, |plan| plan.blocks));
+                self.print(&format!(
+                    "  {words}: {}",
+                    outcome_in_words(&outcome, &phases)
+                ));
+                state.finished += 1;
+                state.ends = Some(Instant::now() + left);
+            }
+            Progress::Warning(warning) => self.print(&format!("  warning: {warning}")),
+            _ => {}
+        }
+    }
+}
+
+impl State {
+    fn now(&mut self, doing: String) {
+        self.doing = doing;
+        self.figures.clear();
+    }
+}
+
+impl Observer for Bars {
+    fn observe(&self, progress: Progress) {
+        let mut state = self.state();
+        self.hear(progress, &mut state);
+        self.show(&state);
+    }
+}
+
+impl Drop for Bars {
+    fn drop(&mut self) {
+        self.current.finish_and_clear();
+        self.overall.finish_and_clear();
+    }
+}

@@ -1,0 +1,53 @@
+//! A line per trial, for logs.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use gatebench_lab::{Observer, Progress};
+
+use super::words::{clock, outcome_in_words, trial_in_words};
+use crate::terminal;
+
+/// Writes lines to standard error.
+#[derive(Debug, Default)]
+pub struct Log {
+    blocks: AtomicU32,
+    trials: AtomicU32,
+}
+
+impl Observer for Log {
+    fn observe(&self, progress: Progress) {
+        match progress {
+            Progress::RunStarted {
+                dir,
+                plan,
+                remaining,
+                left,
+            } => {
+                self.blocks.store(plan.blocks, Ordering::Relaxed);
+                self.trials
+                    .store(plan.trials.len() as u32, Ordering::Relaxed);
+                terminal::complain(&format!(
+                    "{remaining} trials, about {}, into {}",
+                    clock(left),
+                    dir.display()
+                ));
+            }
+            Progress::TrialFinished {
+                trial,
+                outcome,
+                phases,
+                left,
+            } => {
+                let words = trial_in_words(&trial, self.blocks.load(Ordering::Relaxed));
+                let outcome = outcome_in_words(&outcome, &phases);
+                let (number, of) = (trial.number, self.trials.load(Ordering::Relaxed));
+                terminal::complain(&format!(
+                    "[{number}/{of}] {words}: {outcome} ({} left)",
+                    clock(left)
+                ));
+            }
+            Progress::Warning(warning) => terminal::complain(&format!("warning: {warning}")),
+            _ => {}
+        }
+    }
+}

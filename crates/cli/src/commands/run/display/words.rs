@@ -1,0 +1,117 @@
+//! Progress in words.
+
+use std::time::Duration;
+
+use gatebench_analysis::findings::Unit;
+use gatebench_analysis::words::{grouped, quantity};
+use gatebench_lab::{PhaseSummary, Step};
+use gatebench_model::{Plan, Shape, Trial};
+use gatebench_store::Outcome;
+
+/// `nginx · api-key · block 2/3`.
+pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
+    format!(
+        "{} · {} · block {}/{blocks}",
+        trial.variant, trial.scenario, trial.block
+    )
+}
+
+/// `64 connections`, `5,000/s`, `1,000/s to 9,000/s`.
+pub fn load_in_words(shape: &Shape) -> String {
+    match shape {
+        Shape::Closed(closed) => format!("{} connections", grouped(f64::from(closed.connections))),
+        Shape::Open(open) => match open.ramp_to_per_second {
+            Some(end) => format!("{}/s to {}/s", grouped(open.rate_per_second), grouped(end)),
+            None => format!("{}/s", grouped(open.rate_per_second)),
+        },
+    }
+}
+
+/// `latency, 5,000/s`.
+pub fn phase_in_words(plan: &Plan, name: &str) -> String {
+    let phase = plan.load.phases.iter().find(|phase| phase.name == name);
+    phase.map_or_else(
+        || name.to_owned(),
+        |phase| format!("{name}, {}", load_in_words(&phase.shape)),
+    )
+}
+
+/// What a trial does between its loads.
+pub fn step_in_words(step: Step) -> &'static str {
+    match step {
+        Step::UpstreamUp => "upstream up",
+        Step::GatewayUp => "gateway up",
+        Step::ParityBefore => "parity",
+        Step::ParityAfter => "parity again",
+        Step::Down => "down",
+    }
+}
+
+/// One line about a trial that has ended, and for one that failed its reason and remedy below.
+pub fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
+    match outcome {
+        Outcome::Completed => phases
+            .iter()
+            .map(summary_in_words)
+            .collect::<Vec<_>>()
+            .join("; "),
+        Outcome::NotSupported { policies } => format!("not supported: {}", policies.join(", ")),
+        Outcome::Interrupted => "interrupted".into(),
+        Outcome::Failed {
+            culprit,
+            reason,
+            remedy,
+            phase,
+        } => {
+            let place = phase
+                .as_ref()
+                .map(|phase| format!(" in {phase}"))
+                .unwrap_or_default();
+            let reason = reason.trim_end().replace('\n', "\n      ");
+            format!("failed{place}\n    {culprit}: {reason}\n    → {remedy}")
+        }
+    }
+}
+
+fn summary_in_words(phase: &PhaseSummary) -> String {
+    let mut words = format!(
+        "{} {}",
+        phase.name,
+        quantity(phase.completed_per_second, Unit::RequestsPerSecond)
+    );
+    if let Some(latency_ns) = phase.response_p50_ns {
+        words += &format!(", p50 {}", quantity(latency_ns as f64, Unit::Nanoseconds));
+    }
+    if let Some(cpu_ns) = phase.gateway_cpu_ns_per_request {
+        words += &format!(
+            ", gateway {}",
+            quantity(cpu_ns, Unit::CpuNanosecondsPerRequest)
+        );
+    }
+    if phase.failed > 0 {
+        words += &format!(", {} failed", grouped(phase.failed as f64));
+    }
+    words
+}
+
+/// `45s`, `3m20s`, `2h05m`.
+pub fn clock(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().round() as u64;
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short() {
+        let words =
+            [0.4, 59.6, 200.0, 7500.0].map(|seconds| clock(Duration::from_secs_f64(seconds)));
+        assert_eq!(words, ["0s", "1m00s", "3m20s", "2h05m"]);
+    }
+}

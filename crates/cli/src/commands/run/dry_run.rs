@@ -1,0 +1,120 @@
+//! `--dry-run`: the plan, before anything starts.
+
+use std::time::Duration;
+
+use gatebench_lab::Prepared;
+use gatebench_model::{Plan, Trial, Variant};
+
+use super::display::words::{clock, load_in_words};
+use crate::failure::Failure;
+use crate::terminal;
+
+/// Prints every trial in order, with its cores and expected duration.
+pub fn print(prepared: &Prepared, json: bool) -> Result<(), Failure> {
+    for warning in &prepared.warnings {
+        terminal::complain(&format!("warning: {warning}"));
+    }
+    if json {
+        let plan = serde_json::to_value(&prepared.plan).unwrap_or_default();
+        return terminal::say(&format!("{plan:#}"));
+    }
+    terminal::say(&in_words(prepared))
+}
+
+fn in_words(prepared: &Prepared) -> String {
+    let plan = &prepared.plan;
+    let mut lines = vec![format!("{}: {}", plan.suite, plan.title), String::new()];
+    for (label, gateway) in &prepared.gateways {
+        lines.push(format!(
+            "gateway  {label} {} ({})",
+            gateway.binary.version,
+            gateway.binary.path.display()
+        ));
+    }
+    for phase in &plan.load.phases {
+        let shape = load_in_words(&phase.shape);
+        let (warm_up, measure) = (phase.warm_up.as_secs_f64(), phase.measure.as_secs_f64());
+        lines.push(format!(
+            "load     {}: {shape}, {warm_up} s of warm-up, {measure} s measured",
+            phase.name
+        ));
+    }
+    lines.push(format!(
+        "order    seed {}, {} blocks",
+        plan.seed, plan.blocks
+    ));
+    lines.push(terminal::wrapped(
+        &format!("cores    {}", plan.placement.note),
+        terminal::WIDTH,
+        9,
+    ));
+    lines.push(String::new());
+    lines.extend(table(plan));
+    lines.push(String::new());
+    lines.push(format!(
+        "{} trials, about {}",
+        plan.trials.len(),
+        clock(plan.expected_duration())
+    ));
+    lines.join("\n")
+}
+
+fn table(plan: &Plan) -> Vec<String> {
+    let widest = |of: fn(&Trial) -> &str| {
+        plan.trials
+            .iter()
+            .map(|trial| of(trial).chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let scenario = widest(|trial| &trial.scenario).max("scenario".len());
+    let variant = widest(|trial| &trial.variant).max("variant".len());
+    let row = |cells: [&str; 8]| {
+        let [
+            number,
+            block,
+            scenario_name,
+            variant_name,
+            gateway,
+            engine,
+            upstream,
+            takes,
+        ] = cells;
+        format!(
+            "{number:>5}  {block:>5}  {scenario_name:<scenario$}  {variant_name:<variant$}  {gateway:>7}  {engine:>6}  {upstream:>8}  {takes:>6}"
+        )
+    };
+    let mut lines = vec![row([
+        "trial", "block", "scenario", "variant", "gateway", "engine", "upstream", "takes",
+    ])];
+    let takes = clock(Duration::from_secs_f64(plan.trial_seconds()));
+    let placement = &plan.placement;
+    for trial in &plan.trials {
+        let gateway = match plan.variant(&trial.variant) {
+            Some(Variant::Gateway { .. }) => cores(&placement.gateway),
+            _ => "-".into(),
+        };
+        lines.push(row([
+            &trial.number.to_string(),
+            &trial.block.to_string(),
+            &trial.scenario,
+            &trial.variant,
+            &gateway,
+            &cores(&placement.engine),
+            &cores(&placement.upstream),
+            &takes,
+        ]));
+    }
+    lines
+}
+
+fn cores(cores: &[usize]) -> String {
+    if cores.is_empty() {
+        return "any".into();
+    }
+    cores
+        .iter()
+        .map(usize::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
+}

@@ -1,0 +1,202 @@
+//! `gatebench run`: the main job.
+
+mod display;
+mod dry_run;
+mod out;
+mod verdict;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use gatebench_lab::{
+    Attach, Interrupt, Pace, Prepared, RunRequest, Selection, prepare, prepare_resume,
+};
+
+use super::words::{BackendWord, Overlay, launcher};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{reports, signals, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench run                                   the tour, a few minutes
+  gatebench run api-key --gateway nginx --blocks 10
+  gatebench run --gateway ./mine --smoke          does my gateway folder work?
+  gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
+  gatebench run my-suite.yaml --dry-run
+  gatebench run --resume gatebench-runs/tour-20260102T030405Z
+
+The exit code is 1 where a trial failed because of a gateway, parity did not hold, or answers failed
+their checks. A trial that is limited or invalid for another reason is said so in the report, and
+does not change the exit code: a run asks for no verdict.";
+
+/// Brings gateways up, proves their policies, measures them, and writes a report
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Run {
+    /// A suite, or scenarios: by name (see `gatebench list`) or file; without, the tour
+    #[arg(value_name = "SUITE or FILE")]
+    words: Vec<String>,
+    /// Take this gateway instead of the suite's: a name, a folder, or `all` that are found (repeatable)
+    #[arg(long = "gateway", value_name = "NAME or DIR")]
+    gateways: Vec<String>,
+    /// Measure a gateway that already runs, at http://HOST:PORT
+    #[arg(long, value_name = "URL")]
+    attach: Option<String>,
+    /// Root of the attached gateway's process tree, so that its CPU and memory can be read
+    #[arg(long, requires = "attach")]
+    pid: Option<u32>,
+    /// Take this scenario instead of the suite's: a name or file (repeatable)
+    #[arg(long = "scenario", value_name = "NAME or FILE")]
+    scenarios: Vec<String>,
+    /// Take this load profile instead of the suite's: a name or file
+    #[arg(long, value_name = "NAME or FILE")]
+    load: Option<String>,
+    /// Repetitions, each with fresh processes; a claim needs at least 10
+    #[arg(long, value_name = "N")]
+    blocks: Option<u32>,
+    /// Seed of the trials' order
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// At most 3 blocks, with phases of at most 2 s
+    #[arg(long, conflicts_with = "smoke")]
+    quick: bool,
+    /// One block, with phases of 500 ms: whether everything works, not how fast
+    #[arg(long)]
+    smoke: bool,
+    /// Leave out the trials straight to the upstream
+    #[arg(long)]
+    no_floor: bool,
+    /// Cores (and workers) of each gateway; without, one
+    #[arg(long, value_name = "N")]
+    gateway_cores: Option<usize>,
+    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
+    #[arg(long)]
+    backend: Option<BackendWord>,
+    /// The run directory; without, ./gatebench-runs/SUITE-TIME
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the plan and stop
+    #[arg(long)]
+    dry_run: bool,
+    /// Finish the run in this directory: the trials that are missing, as they were planned
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "words", "gateways", "attach", "scenarios", "load", "blocks", "seed", "quick", "smoke", "no_floor",
+        "gateway_cores", "out",
+    ])]
+    resume: Option<PathBuf>,
+    /// Print the findings (with --dry-run the plan) as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+impl Run {
+    /// Runs it, and reports what it came to, also when it did not come to its end.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let prepared = self.prepare()?;
+        if self.dry_run {
+            dry_run::print(&prepared, self.json)?;
+            return Ok(Exit::Fine);
+        }
+        let request = self.request(prepared)?;
+        let interrupt = Arc::new(Interrupt::new());
+        let raised = Arc::clone(&interrupt);
+        signals::on_signal(move || raised.raise())?;
+        let outcome = {
+            let display = display::of(interrupt.clone());
+            gatebench_lab::run(&request, &interrupt, &*display)
+        };
+        let ran = match outcome {
+            Ok(summary) => Ok(summary),
+            // Without a run directory there is nothing to report.
+            Err(error) if !request.out.join("manifest.json").exists() => return Err(error.into()),
+            Err(error) if is_refusal(&error) => return Err(error.into()),
+            Err(error) => Err(error),
+        };
+        let reported = self.report(&request.out);
+        match ran {
+            Ok(_) => reported,
+            // Why the run could not go on matters more than a report that could not be written.
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn prepare(&self) -> Result<Prepared, Failure> {
+        let launcher = launcher()?;
+        let catalogue = self.overlay.catalogue();
+        Ok(match &self.resume {
+            Some(dir) => prepare_resume(dir, &catalogue, &launcher)?,
+            None => prepare(
+                &self.selection(),
+                &self.overlay.library(),
+                &catalogue,
+                &launcher,
+            )?,
+        })
+    }
+
+    fn selection(&self) -> Selection {
+        Selection {
+            words: self.words.clone(),
+            gateways: self.gateways.clone(),
+            scenarios: self.scenarios.clone(),
+            no_floor: self.no_floor,
+            attach: self.attach.clone().map(|url| Attach { url, pid: self.pid }),
+            load: self.load.clone(),
+            blocks: self.blocks,
+            seed: self.seed,
+            gateway_cores: self.gateway_cores,
+            pace: match (self.quick, self.smoke) {
+                (_, true) => Pace::Smoke,
+                (true, false) => Pace::Quick,
+                (false, false) => Pace::Full,
+            },
+        }
+    }
+
+    fn request(&self, prepared: Prepared) -> Result<RunRequest, Failure> {
+        let out = match (&self.resume, &self.out) {
+            (Some(dir), _) | (None, Some(dir)) => dir.clone(),
+            (None, None) => out::default_dir(&prepared.plan.suite),
+        };
+        Ok(RunRequest {
+            out,
+            resume: self.resume.is_some(),
+            launcher: launcher()?,
+            command_line: std::env::args().collect(),
+            backend: self.backend.map(Into::into),
+            prepared,
+        })
+    }
+
+    /// Writes the report's files, prints the report, and draws the exit code from it.
+    fn report(&self, dir: &std::path::Path) -> Result<Exit, Failure> {
+        let findings = reports::findings(dir)?;
+        let page = reports::write(dir, &findings)?;
+        if self.json {
+            terminal::say(gatebench_report::json::render(&findings).trim_end())?;
+        } else {
+            terminal::say(&format!(
+                "\n{}\n\n{}",
+                reports::for_terminal(&findings),
+                page.display()
+            ))?;
+        }
+        verdict::exit_of(dir, &findings)
+    }
+}
+
+/// Whether the directory is somebody else's run, which this one has not touched and must not report on.
+fn is_refusal(error: &gatebench_lab::LabError) -> bool {
+    use gatebench_lab::LabError;
+    use gatebench_store::StoreError;
+    matches!(
+        error,
+        LabError::Store(
+            StoreError::Locked { .. } | StoreError::AlreadyARun { .. } | StoreError::NotARun { .. }
+        )
+    )
+}

@@ -1,0 +1,45 @@
+//! `gatebench schema KIND`.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use gatebench_gateway::GatewayConfig;
+use gatebench_model::FileKind;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The one kind that is not the model's: the configuration of the reference gateway.
+const REFERENCE: &str = "reference-gateway";
+
+/// Prints the JSON Schema of a kind of file, for editors
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gatebench schema scenario > scenario.schema.json\n  \
+                        gatebench schema gateway-input | less"
+)]
+pub struct PrintSchema {
+    /// The kind of file
+    #[arg(value_parser = PossibleValuesParser::new(kinds()))]
+    kind: String,
+}
+
+fn kinds() -> Vec<&'static str> {
+    FileKind::ALL
+        .map(FileKind::as_str)
+        .into_iter()
+        .chain([REFERENCE])
+        .collect()
+}
+
+impl PrintSchema {
+    /// Prints it.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let schema = match self.kind.parse::<FileKind>() {
+            Ok(kind) => gatebench_model::schema(kind),
+            Err(_) => GatewayConfig::json_schema(),
+        };
+        terminal::say(&format!("{schema:#}"))?;
+        Ok(Exit::Fine)
+    }
+}

@@ -1,0 +1,120 @@
+//! Values that several commands take.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use gatebench_drivers::{Catalogue, Launcher};
+use gatebench_lab::Library;
+use gatebench_net::Backend;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Where gateways and scenarios come from besides the program itself.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Overlay {
+    /// A directory whose gateways/ and scenarios/ add to the embedded ones, or replace them by name
+    #[arg(long, value_name = "DIR")]
+    overlay: Option<PathBuf>,
+}
+
+impl Overlay {
+    /// The gateways.
+    pub fn catalogue(&self) -> Catalogue {
+        Catalogue::new(self.below("gateways"))
+    }
+
+    /// The scenarios, suites and loads.
+    pub fn library(&self) -> Library {
+        Library::new(self.below("scenarios"))
+    }
+
+    /// An overlay need not have both.
+    fn below(&self, folder: &str) -> Option<PathBuf> {
+        self.overlay
+            .as_ref()
+            .map(|dir| dir.join(folder))
+            .filter(|dir| dir.is_dir())
+    }
+}
+
+/// What is started is supervised by this program itself.
+pub fn launcher() -> Result<Launcher, Failure> {
+    Launcher::own().map_err(|error| {
+        let text = format!(
+            "environment: the path of the running program cannot be read: {error}; mount /proc"
+        );
+        Failure::sentence(&text, Exit::Environment)
+    })
+}
+
+/// An event loop, as the command line calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendWord {
+    /// Needs a kernel and a container that grant it.
+    #[value(name = "io_uring")]
+    IoUring,
+    /// Everywhere.
+    Epoll,
+}
+
+impl From<BackendWord> for Backend {
+    fn from(word: BackendWord) -> Self {
+        match word {
+            BackendWord::IoUring => Self::Uring,
+            BackendWord::Epoll => Self::Epoll,
+        }
+    }
+}
+
+/// A list of cores: `0,1` and `0-3,6`, as `taskset -c` takes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cores(pub Vec<usize>);
+
+/// More than any machine has; a typing error must not fill the memory.
+const CORES_MAX: usize = 4096;
+
+impl FromStr for Cores {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut cores = Vec::new();
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let range = first
+                .trim()
+                .parse::<usize>()
+                .ok()
+                .zip(last.trim().parse::<usize>().ok());
+            let Some((first, last)) =
+                range.filter(|(first, last)| first <= last && last - first < CORES_MAX)
+            else {
+                return Err(format!("'{text}' is no list of cores: write 0,1 or 0-3"));
+            };
+            cores.extend(first..=last);
+        }
+        Ok(Self(cores))
+    }
+}
+
+/// The words of the error at the bottom, which names its culprit itself.
+pub fn innermost(error: &dyn std::error::Error) -> String {
+    error
+        .source()
+        .map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_written_as_for_taskset() {
+        assert_eq!("3".parse(), Ok(Cores(vec![3])));
+        assert_eq!("0,2-4".parse(), Ok(Cores(vec![0, 2, 3, 4])));
+        for wrong in ["", "a", "3-1", "1,,2", "0-99999999"] {
+            assert!(wrong.parse::<Cores>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Errors as a user reads them: whose fault, what happened, what to do.
+
+use gatebench_drivers::DriverError;
+use gatebench_lab::LabError;
+use gatebench_model::{Culprit, Diagnostics};
+use gatebench_store::StoreError;
+
+use crate::exit::Exit;
+use crate::terminal;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// Somebody's fault.
+    Said {
+        /// Whose, as in `gateway nginx`.
+        culprit: String,
+        /// What happened.
+        what: String,
+        /// What to do.
+        remedy: String,
+        /// What the shell hears.
+        exit: Exit,
+    },
+    /// Files with mistakes, all of them.
+    Mistakes(Vec<Diagnostics>),
+    /// Nobody reads what is printed any more.
+    PipeClosed,
+}
+
+impl Failure {
+    /// Somebody's fault; the exit code follows from whose.
+    pub fn of(culprit: &Culprit, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Said {
+            culprit: culprit.to_string(),
+            what: what.into(),
+            remedy: remedy.into(),
+            exit: Exit::of(culprit),
+        }
+    }
+
+    /// A word on the command line that cannot be followed.
+    pub fn words(word: &str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Said {
+            culprit: word.into(),
+            what: what.into(),
+            remedy: remedy.into(),
+            exit: Exit::WrongWords,
+        }
+    }
+
+    /// A sentence that names its culprit first and ends, after a semicolon, with what to do.
+    pub fn sentence(text: &str, exit: Exit) -> Self {
+        let (culprit, rest) = text.split_once(": ").unwrap_or(("environment", text));
+        let (what, remedy) = rest
+            .rsplit_once("; ")
+            .unwrap_or((rest, "see `gatebench doctor`"));
+        Self::Said {
+            culprit: culprit.into(),
+            what: what.into(),
+            remedy: remedy.into(),
+            exit,
+        }
+    }
+
+    /// What the shell hears.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Said { exit, .. } => *exit,
+            Self::Mistakes(_) => Exit::WrongWords,
+            Self::PipeClosed => Exit::Fine,
+        }
+    }
+
+    /// Says it on standard error.
+    pub fn print(&self) {
+        match self {
+            Self::Said {
+                culprit,
+                what,
+                remedy,
+                ..
+            } => {
+                let paint = terminal::stderr_style();
+                let what = what.trim_end().replace('\n', "\n    ");
+                terminal::complain(&format!(
+                    "{} {culprit}: {what}\n  → {remedy}",
+                    paint.red().bold().apply_to("error:")
+                ));
+            }
+            Self::Mistakes(files) => {
+                for mistakes in files {
+                    terminal::complain(
+                        mistakes
+                            .render(terminal::stderr_colors(), terminal::stderr_width())
+                            .trim_end(),
+                    );
+                }
+            }
+            Self::PipeClosed => {}
+        }
+    }
+}
+
+impl From<DriverError> for Failure {
+    fn from(error: DriverError) -> Self {
+        let (culprit, what, remedy) = (error.culprit(), error.to_string(), error.remedy());
+        match error {
+            DriverError::Mistakes(mistakes) => Self::Mistakes(vec![*mistakes]),
+            DriverError::UnknownGateway { .. } => Self::words("--gateway", what, remedy),
+            DriverError::Attach { .. } => Self::Said {
+                culprit: "--attach".into(),
+                what,
+                remedy,
+                exit: Exit::Environment,
+            },
+            _ => Self::of(&culprit, what, remedy),
+        }
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        let (what, remedy) = (error.to_string(), error.remedy());
+        match (error, what) {
+            (LabError::Mistakes(files), _) => Self::Mistakes(files),
+            (LabError::Driver(error), _) => error.into(),
+            (LabError::Store(error), _) => error.into(),
+            (LabError::Words { .. }, what) => Self::words("the command line", what, remedy),
+            (error, what) => Self::of(
+                &error.culprit().unwrap_or(Culprit::Environment),
+                what,
+                remedy,
+            ),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::of(&error.culprit(), error.to_string(), error.remedy())
+    }
+}

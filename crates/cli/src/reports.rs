@@ -1,0 +1,61 @@
+//! The report of a run in its forms, and the files of it in the run directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gatebench_analysis::{Findings, analyse};
+use gatebench_report::{TerminalOptions, csv, html, json, markdown, terminal};
+use gatebench_store::Run;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// The page that a person opens.
+pub const PAGE: &str = "report.html";
+
+/// A file of the run directory and how it is written.
+type Form = (&'static str, fn(&Findings) -> String);
+
+const FILES: [Form; 4] = [
+    (PAGE, html::render),
+    ("report.md", markdown::render),
+    ("report.json", json::render),
+    ("summary.csv", csv::render),
+];
+
+/// What the run in `dir` says, as far as it came.
+pub fn findings(dir: &Path) -> Result<Findings, Failure> {
+    Ok(analyse(&Run::open(dir)?)?)
+}
+
+/// Writes every file of the report into the run directory and answers with the page's path.
+pub fn write(dir: &Path, findings: &Findings) -> Result<PathBuf, Failure> {
+    for (name, render) in FILES {
+        replace(&dir.join(name), &render(findings))?;
+    }
+    Ok(dir.join(PAGE))
+}
+
+/// The report for this terminal.
+pub fn for_terminal(findings: &Findings) -> String {
+    let options = TerminalOptions {
+        colour: crate::terminal::stdout_colors(),
+        columns: crate::terminal::stdout_width(),
+    };
+    terminal::render(findings, options).trim_end().to_owned()
+}
+
+/// Writes beside the file and renames, so that a page that is open in a browser is never half written.
+fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    let temporary = path.with_extension("tmp");
+    fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path)).map_err(|error| {
+        // What could not be written whole must not take up what little space there is.
+        let _ = fs::remove_file(&temporary);
+        let text = format!(
+            "environment: {} cannot be written: {error}; free space or permit writing, then type `gatebench report {}`",
+            path.display(),
+            path.parent().unwrap_or(path).display()
+        );
+        Failure::sentence(&text, Exit::Environment)
+    })
+}

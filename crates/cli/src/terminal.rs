@@ -1,0 +1,107 @@
+//! Printing. A reader that has gone away (`| head`) is no error and no panic.
+
+use std::io::{self, ErrorKind, Write as _};
+
+use console::{Style, Term};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Width where there is no terminal to ask, and the most that is used where there is one.
+pub const WIDTH: usize = 100;
+
+/// Prints text and a line end on standard output.
+pub fn say(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
+        Err(error) => Err(Failure::sentence(
+            &format!(
+                "environment: standard output cannot be written: {error}; check where it leads"
+            ),
+            Exit::Environment,
+        )),
+    }
+}
+
+/// Prints text and a line end on standard error; where that is closed there is nobody to tell.
+pub fn complain(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Whether standard output shows colours: a terminal, unless NO_COLOR is set.
+pub fn stdout_colors() -> bool {
+    wants_colors(&Term::stdout())
+}
+
+/// As [`stdout_colors`], of standard error.
+pub fn stderr_colors() -> bool {
+    wants_colors(&Term::stderr())
+}
+
+/// Whether standard output is a terminal.
+pub fn stdout_is_terminal() -> bool {
+    Term::stdout().is_term()
+}
+
+/// Whether standard error is a terminal that can show progress.
+pub fn stderr_is_terminal() -> bool {
+    Term::stderr().is_term() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Columns of standard output.
+pub fn stdout_width() -> usize {
+    width(&Term::stdout())
+}
+
+/// Columns of standard error.
+pub fn stderr_width() -> usize {
+    width(&Term::stderr())
+}
+
+/// A style for standard error that obeys NO_COLOR.
+pub fn stderr_style() -> Style {
+    Style::new().for_stderr().force_styling(stderr_colors())
+}
+
+fn wants_colors(term: &Term) -> bool {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !unwanted && term.is_term() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+fn width(term: &Term) -> usize {
+    term.size_checked()
+        .map_or(WIDTH, |(_, columns)| usize::from(columns).clamp(40, WIDTH))
+}
+
+/// Text broken between words so that it fits `width` columns; further lines begin with `indent` spaces.
+pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_between_words_and_spaces_are_kept() {
+        assert_eq!(wrapped("ab  cd efg", 6, 2), "ab  cd\n  efg");
+        assert_eq!(wrapped("toolongword x", 4, 0), "toolongword\nx");
+    }
+}

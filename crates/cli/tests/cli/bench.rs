@@ -1,0 +1,317 @@
+//! A folder with small files of a user's own, and the real `gatebench` run in it.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::processes;
+
+/// Longer than anything here takes; a test that waits this long has failed.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+const POLL: Duration = Duration::from_millis(5);
+
+/// The environment variable by which everything that a test starts is found again.
+pub const MARK: &str = "GATEBENCH_TEST_MARK";
+
+/// A working folder with `suite.yaml`, `ping.yaml` and `load.yaml`.
+pub struct Bench {
+    dir: tempfile::TempDir,
+    mark: String,
+}
+
+/// Phases of a load in which everything goes quickly.
+pub const QUICK: &str = "\
+  - {name: throughput, closed: {connections: 8}, warm_up: 100ms, measure: 300ms, timeout: 2s}
+  - {name: latency, open: {rate_per_second: 200, connections_max: 8}, warm_up: 50ms, measure: 300ms, timeout: 2s}
+";
+
+/// A warm-up that only an interruption ends.
+pub const LONG_WARM_UP: &str =
+    "  - {name: throughput, closed: {connections: 8}, warm_up: 60s, measure: 300ms, timeout: 2s}\n";
+
+/// A measurement that only an interruption or a failure ends.
+pub const LONG_MEASURE: &str =
+    "  - {name: throughput, closed: {connections: 8}, measure: 60s, timeout: 2s}\n";
+
+const PING: &str = "\
+scenario: ping
+title: The smallest answer
+upstream: ping
+routes: [{name: ping, path: /ping}]
+requests:
+  - {path: /ping, checks: [{status: 200}, {body_contains: ok}]}
+parity:
+  - {name: a request is answered, request: {path: /ping, checks: [{status: 200}]}, reaches_upstream: true}
+";
+
+impl Bench {
+    /// One block of the reference gateway over `ping`, without a floor.
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let bench = Self {
+            dir: tempfile::tempdir().unwrap(),
+            mark: format!("{}-{number}", std::process::id()),
+        };
+        bench.write("ping.yaml", PING);
+        bench.load(QUICK);
+        bench.suite("reference", 1);
+        bench
+    }
+
+    /// Replaces the phases of the load.
+    pub fn load(&self, phases: &str) {
+        self.write(
+            "load.yaml",
+            &format!("profile: short\ntitle: Short\nphases:\n{phases}"),
+        );
+    }
+
+    /// Replaces the suite: gateways, comma-separated, and blocks.
+    pub fn suite(&self, gateways: &str, blocks: u32) {
+        let text = format!(
+            "suite: small\ntitle: Small\ngateways: [{gateways}]\nscenarios: [./ping.yaml]\nload: ./load.yaml\n\
+             blocks: {blocks}\nfloor: false\n"
+        );
+        self.write("suite.yaml", &text);
+    }
+
+    /// Makes the folder `./faulty`, a gateway that behaves like that.
+    pub fn faulty(&self, behaviour: &str) {
+        fs::create_dir_all(self.path("faulty")).unwrap();
+        let spec =
+            include_str!("faulty/gateway.yaml").replace("BEHAVIOUR", &format!("{behaviour:?}"));
+        self.write("faulty/gateway.yaml", &spec);
+        self.write("faulty/faulty.py", include_str!("faulty/faulty.py"));
+    }
+
+    /// A file or folder of the bench.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Writes a file.
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Reads a file.
+    #[track_caller]
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Runs `gatebench` with words, separated by spaces, to its end.
+    #[track_caller]
+    pub fn gatebench(&self, words: &str) -> Finished {
+        self.start(words).wait()
+    }
+
+    /// Starts `gatebench` with words, separated by spaces.
+    pub fn start(&self, words: &str) -> Session<'_> {
+        let mut command = self.command();
+        command.args(words.split_whitespace());
+        self.spawn(command)
+    }
+
+    /// The program in the bench's folder, marked.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gatebench"));
+        command
+            .current_dir(self.dir.path())
+            .env(MARK, &self.mark)
+            .env_remove("NO_COLOR");
+        command
+    }
+
+    /// Starts a command, with its output caught.
+    pub fn spawn(&self, mut command: Command) -> Session<'_> {
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        Session::new(self, child.unwrap())
+    }
+
+    /// Processes that a `gatebench` of this bench started, itself included.
+    pub fn processes(&self) -> Vec<processes::Process> {
+        processes::marked(&format!("{MARK}={}", self.mark), self.dir.path())
+    }
+
+    /// Folders of the trials that were kept in a run.
+    pub fn kept_trials(&self, run: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(run).join("trials"))
+            .into_iter()
+            .flatten();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.retain(|name| !name.starts_with('.'));
+        names.sort();
+        names
+    }
+
+    /// What must be so after a run, however it ended: nothing runs, and what it finished is reportable.
+    #[track_caller]
+    pub fn assert_reportable(&self, run: &str, trials: usize) {
+        assert_eq!(
+            self.kept_trials(run).len(),
+            trials,
+            "{:?}",
+            self.kept_trials(run)
+        );
+        let report = self.gatebench(&format!("report {run}"));
+        report.assert_code(0);
+        for file in ["report.html", "report.md", "report.json", "summary.csv"] {
+            assert!(self.path(run).join(file).is_file(), "{file} is missing");
+        }
+    }
+
+    /// Waits until something is so.
+    #[track_caller]
+    pub fn wait_for<T>(&self, what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = poll() {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "waited in vain for {what}");
+            thread::sleep(POLL);
+        }
+    }
+}
+
+/// A `gatebench` that runs. Dropped, it is killed.
+pub struct Session<'a> {
+    bench: &'a Bench,
+    child: Child,
+    output: Option<[thread::JoinHandle<String>; 2]>,
+}
+
+impl<'a> Session<'a> {
+    fn new(bench: &'a Bench, mut child: Child) -> Self {
+        let stdout = child.stdout.take().unwrap();
+        let stderr = child.stderr.take().unwrap();
+        Self {
+            bench,
+            child,
+            output: Some([collect(stdout), collect(stderr)]),
+        }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until the load goes through the gateway: all its connections are there.
+    #[track_caller]
+    pub fn until_load(&self) -> processes::Process {
+        self.bench.wait_for("the load", || {
+            let gateways = self
+                .bench
+                .processes()
+                .into_iter()
+                .filter(processes::Process::is_gateway);
+            gateways.into_iter().find(|process| process.sockets() >= 8)
+        })
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: &str) {
+        processes::signal(self.pid(), signal);
+    }
+
+    /// Waits for its end. Whatever happened, nothing that it started is left.
+    #[track_caller]
+    pub fn wait(mut self) -> Finished {
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "gatebench did not end; running: {:#?}",
+                self.bench.processes()
+            );
+            thread::sleep(POLL);
+        };
+        let [stdout, stderr] = self
+            .output
+            .take()
+            .unwrap()
+            .map(|output| output.join().unwrap());
+        let left = self.bench.processes();
+        assert!(left.is_empty(), "left running: {left:#?}\n{stderr}");
+        Finished {
+            code: status.code(),
+            stdout,
+            stderr,
+        }
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        // Fails where it has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn collect(mut from: impl std::io::Read + Send + 'static) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = String::new();
+        from.read_to_string(&mut text).unwrap();
+        text
+    })
+}
+
+/// What a `gatebench` said and how it ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its exit code; none where a signal ended it.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Finished {
+    /// It ended with this code.
+    #[track_caller]
+    pub fn assert_code(&self, code: i32) -> &Self {
+        assert_eq!(
+            self.code,
+            Some(code),
+            "\n--- stdout\n{}\n--- stderr\n{}",
+            self.stdout,
+            self.stderr
+        );
+        self
+    }
+
+    /// Standard error says all of this.
+    #[track_caller]
+    pub fn assert_says(&self, words: &[&str]) -> &Self {
+        for word in words {
+            assert!(
+                self.stderr.contains(word),
+                "'{word}' is not in\n{}",
+                self.stderr
+            );
+        }
+        self
+    }
+}
+
+/// Whether a folder holds something of that name.
+pub fn exists(dir: &Path, name: &str) -> bool {
+    dir.join(name).exists()
+}

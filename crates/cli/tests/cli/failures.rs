@@ -1,0 +1,133 @@
+//! Gateways and upstreams that do not do what they should. The error names the culprit and the remedy,
+//! the trial is kept with it, the run goes on with the others, and nothing is left running.
+
+use std::net::TcpListener;
+
+use crate::bench::{Bench, Finished, LONG_MEASURE};
+use crate::processes::{self, Process};
+
+/// Runs the misbehaving gateway beside the reference one: that one's trial is completed all the same.
+#[track_caller]
+fn beside_a_good_one(behaviour: &str, words: &[&str]) -> (Bench, Finished) {
+    let bench = Bench::new();
+    bench.faulty(behaviour);
+    let finished =
+        bench.gatebench("run suite.yaml --gateway ./faulty --gateway reference --out run");
+    finished.assert_code(1).assert_says(&[
+        "gateway faulty",
+        "  → ",
+        "reference · ping · block 1/1: throughput",
+    ]);
+    finished.assert_says(words);
+    assert!(finished.stdout.contains("faulty"), "{}", finished.stdout);
+    bench.assert_reportable("run", 2);
+    (bench, finished)
+}
+
+#[test]
+fn a_gateway_that_is_not_installed() {
+    let bench = Bench::new();
+    bench.faulty("honest");
+    let spec = bench
+        .read("faulty/gateway.yaml")
+        .replace("[/usr/bin/python3, python3]", "[no-such-program]");
+    bench.write(
+        "faulty/gateway.yaml",
+        &format!("{spec}install: {{apt: [no-such-package]}}\n"),
+    );
+    let named = bench.gatebench("run suite.yaml --gateway ./faulty --out run");
+    named
+        .assert_code(3)
+        .assert_says(&["faulty", "no-such-program", "no-such-package", "  → "]);
+    assert!(!bench.path("run").exists(), "nothing was begun");
+
+    bench.suite("reference, ./faulty", 1);
+    let listed = bench.gatebench("run suite.yaml --out run");
+    listed
+        .assert_code(0)
+        .assert_says(&["warning", "faulty", "no-such-package"]);
+    bench.assert_reportable("run", 1);
+}
+
+#[test]
+fn a_gateway_that_refuses_its_configuration() {
+    beside_a_good_one(
+        "refuse:line-7-says-nonsense",
+        &["refused its configuration", "line 7 says nonsense"],
+    );
+}
+
+#[test]
+fn a_gateway_whose_port_is_taken() {
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = holder.local_addr().unwrap().port();
+    beside_a_good_one(&format!("port:{port}"), &["Address already in use"]);
+}
+
+#[test]
+fn a_gateway_that_answers_with_wrong_bytes() {
+    let (bench, _) = beside_a_good_one("wrong-bytes:60", &[]);
+    let report = bench.gatebench("report run").stdout;
+    assert!(report.contains("check"), "{report}");
+}
+
+#[test]
+fn a_gateway_that_answers_wrongly_from_the_start_fails_parity() {
+    beside_a_good_one("wrong-bytes:1", &["parity"]);
+}
+
+#[test]
+fn a_gateway_that_never_answers() {
+    beside_a_good_one("hang:1", &["not ready"]);
+}
+
+#[test]
+fn a_gateway_that_hangs_under_load() {
+    let (bench, finished) = beside_a_good_one("hang:60", &[]);
+    let report = bench.gatebench("report run").stdout;
+    assert!(
+        report.contains("timeout") || finished.stderr.contains("answer"),
+        "{report}\n{}",
+        finished.stderr
+    );
+}
+
+/// Kills a process in mid-trial and lets the rest of the run go on.
+#[track_caller]
+fn killed_in_mid_trial(who: fn(&Process) -> bool, words: &[&str]) {
+    let bench = Bench::new();
+    bench.load(LONG_MEASURE);
+    let session = bench.start("run suite.yaml --out run");
+    session.until_load();
+    let victims: Vec<Process> = bench.processes().into_iter().filter(who).collect();
+    assert_eq!(victims.len(), 1, "{victims:?}");
+    processes::signal(victims[0].pid, "KILL");
+    let finished = session.wait();
+    finished
+        .assert_code(1)
+        .assert_says(words)
+        .assert_says(&["  → "]);
+    bench.assert_reportable("run", 1);
+}
+
+#[test]
+fn a_gateway_that_is_killed_in_mid_trial() {
+    killed_in_mid_trial(Process::is_gateway, &["gateway reference", "KILL"]);
+}
+
+#[test]
+fn an_upstream_that_is_killed_in_mid_trial() {
+    killed_in_mid_trial(Process::is_upstream, &["upstream", "KILL"]);
+}
+
+#[test]
+fn a_gateway_without_the_policy_is_not_supported_and_not_failed() {
+    let bench = Bench::new();
+    bench.faulty("honest");
+    let finished =
+        bench.gatebench("run --smoke --scenario api-key --gateway ./faulty --no-floor --out run");
+    finished
+        .assert_code(0)
+        .assert_says(&["not supported: api_key"]);
+    bench.assert_reportable("run", 1);
+}

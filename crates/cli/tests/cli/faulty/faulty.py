@@ -1,0 +1,59 @@
+"""A small proxy for tests that misbehaves as it is told.
+
+honest               passes everything on
+wrong-bytes:N        from request N on, changes the last byte of the body
+hang:N               from request N on, never answers
+refuse:WORDS         refuses its configuration with WORDS
+port:P               listens on P instead of the port it was given
+"""
+import http.client
+import http.server
+import itertools
+import sys
+import threading
+import time
+
+PORT, BEHAVIOUR = sys.argv[1], sys.argv[2]
+KIND, _, VALUE = BEHAVIOUR.partition(":")
+if PORT == "check":
+    sys.exit("faulty: " + VALUE.replace("-", " ") if KIND == "refuse" else 0)
+
+count = itertools.count(1)
+local = threading.local()
+
+
+class Proxy(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self):
+        number = next(count)
+        if KIND == "hang" and number >= int(VALUE):
+            time.sleep(3600)
+        if not self.path.startswith("/ping"):
+            return self.answer(404, [], b"no route\n")
+        if not hasattr(local, "upstream"):
+            local.upstream = http.client.HTTPConnection("127.0.0.1", int(sys.argv[3]))
+        local.upstream.request("GET", self.path, headers=dict(self.headers))
+        answer = local.upstream.getresponse()
+        body = answer.read()
+        if KIND == "wrong-bytes" and number >= int(VALUE):
+            body = body[:-1] + b"?"
+        self.answer(answer.status, answer.getheaders(), body)
+
+    def answer(self, status, headers, body):
+        head = ["HTTP/1.1 %d X" % status]
+        head += ["%s: %s" % (name, value) for name, value in headers if name.lower() != "content-length"]
+        head += ["Content-Length: %d" % len(body), "", ""]
+        self.wfile.write("\r\n".join(head).encode() + body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    allow_reuse_address = False
+    daemon_threads = True
+
+
+Server(("127.0.0.1", int(VALUE) if KIND == "port" else int(PORT)), Proxy).serve_forever()

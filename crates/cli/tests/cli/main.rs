@@ -1,0 +1,10 @@
+//! The command as a user has it: real processes, real files, exit codes and words.
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+mod failures;
+mod interruptions;
+mod processes;
+mod results;
+mod run_directory;
+mod words;

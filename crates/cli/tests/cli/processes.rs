@@ -1,0 +1,110 @@
+//! Processes as `/proc` shows them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A process.
+#[derive(Clone, Debug)]
+pub struct Process {
+    pub pid: u32,
+    /// Its command line, word by word.
+    pub command: Vec<String>,
+}
+
+impl Process {
+    /// Whether it is a gateway itself: neither gatebench, nor a supervisor, nor an upstream.
+    pub fn is_gateway(&self) -> bool {
+        let second = self.command.get(1).map_or("", String::as_str);
+        !matches!(second, "run" | "supervise" | "upstream" | "report")
+    }
+
+    /// Whether it is an upstream.
+    pub fn is_upstream(&self) -> bool {
+        self.command.get(1).is_some_and(|word| word == "upstream")
+    }
+
+    /// Sockets it has open.
+    pub fn sockets(&self) -> usize {
+        let descriptors = fs::read_dir(format!("/proc/{}/fd", self.pid))
+            .into_iter()
+            .flatten()
+            .flatten();
+        descriptors
+            .filter(|descriptor| {
+                fs::read_link(descriptor.path())
+                    .is_ok_and(|to| to.to_string_lossy().starts_with("socket:"))
+            })
+            .count()
+    }
+
+    /// TCP ports it listens on.
+    pub fn listens_on(&self) -> Vec<u16> {
+        let inodes: Vec<String> = fs::read_dir(format!("/proc/{}/fd", self.pid))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|descriptor| fs::read_link(descriptor.path()).ok())
+            .filter_map(|to| {
+                Some(
+                    to.to_str()?
+                        .strip_prefix("socket:[")?
+                        .strip_suffix(']')?
+                        .to_owned(),
+                )
+            })
+            .collect();
+        let table = fs::read_to_string("/proc/net/tcp").unwrap();
+        let listening = table.lines().skip(1).filter_map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let port = fields[1].split_once(':')?.1;
+            (fields[3] == "0A" && inodes.iter().any(|inode| inode == fields[9]))
+                .then(|| u16::from_str_radix(port, 16).unwrap())
+        });
+        listening.collect()
+    }
+}
+
+/// Every process with `NAME=VALUE` in its environment, or at work in a folder: one that renames itself
+/// writes over its environment.
+pub fn marked(mark: &str, folder: &Path) -> Vec<Process> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        // A zombie has no environment and is no longer running.
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let is_marked = environment
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == mark.as_bytes());
+        let works_there =
+            fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
+        if is_marked || works_there {
+            let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let command = command
+                .split(|byte| *byte == 0)
+                .map(|word| String::from_utf8_lossy(word).into_owned());
+            found.push(Process {
+                pid,
+                command: command.collect(),
+            });
+        }
+    }
+    found
+}
+
+/// Sends a signal to a process.
+pub fn signal(pid: u32, signal: &str) {
+    assert!(
+        Command::new("kill")
+            .args(["-s", signal, &pid.to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+}

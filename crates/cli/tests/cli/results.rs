@@ -1,0 +1,153 @@
+//! Runs that go well, and what they leave.
+
+use std::fs;
+
+use crate::bench::{Bench, exists};
+use crate::serving::Serving;
+
+#[test]
+fn a_run_is_reported_on_the_terminal_and_in_files() {
+    let bench = Bench::new();
+    bench.suite("reference", 2);
+    let finished = bench.gatebench("run suite.yaml --out run");
+    finished.assert_code(0).assert_says(&[
+        "2 trials, about",
+        "[1/2] reference · ping · block 1/2",
+        "[2/2]",
+    ]);
+    assert!(
+        finished.stdout.contains("run/report.html") && finished.stdout.contains("no verdict"),
+        "{}",
+        finished.stdout
+    );
+    assert!(
+        finished
+            .stdout
+            .lines()
+            .all(|line| line.chars().count() <= 100),
+        "{}",
+        finished.stdout
+    );
+    assert!(
+        !finished.stdout.contains('\x1b') && !finished.stderr.contains('\x1b'),
+        "no colours where there is no terminal"
+    );
+    bench.assert_reportable("run", 2);
+}
+
+#[test]
+fn a_report_is_rebuilt_byte_for_byte() {
+    const FILES: [&str; 4] = ["report.html", "report.md", "report.json", "summary.csv"];
+    let bench = Bench::new();
+    bench.gatebench("run suite.yaml --out run").assert_code(0);
+    let before = FILES.map(|name| bench.read(&format!("run/{name}")));
+    FILES
+        .iter()
+        .for_each(|name| fs::remove_file(bench.path("run").join(name)).unwrap());
+    // Elsewhere, under another name, it still is the same.
+    fs::rename(bench.path("run"), bench.path("moved")).unwrap();
+    bench.gatebench("report moved").assert_code(0);
+    for (name, before) in FILES.iter().zip(before) {
+        assert_eq!(bench.read(&format!("moved/{name}")), before, "{name}");
+    }
+    for (format, file) in [
+        ("markdown", "report.md"),
+        ("html", "report.html"),
+        ("json", "report.json"),
+        ("csv", "summary.csv"),
+    ] {
+        let printed = bench
+            .gatebench(&format!("report moved --format {format}"))
+            .assert_code(0)
+            .stdout
+            .clone();
+        assert_eq!(
+            printed.trim_end(),
+            bench.read(&format!("moved/{file}")).trim_end(),
+            "{format}"
+        );
+    }
+}
+
+#[test]
+fn json_is_all_that_standard_output_gets() {
+    let bench = Bench::new();
+    let finished = bench.gatebench("run suite.yaml --out run --json");
+    let findings: serde_json::Value =
+        serde_json::from_str(&finished.assert_code(0).stdout).unwrap();
+    assert_eq!(findings["run"]["suite"], "small");
+    assert_eq!(findings["trials"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn without_a_directory_a_run_finds_its_own() {
+    let bench = Bench::new();
+    bench.gatebench("run suite.yaml").assert_code(0);
+    let runs: Vec<_> = fs::read_dir(bench.path("gatebench-runs"))
+        .unwrap()
+        .flatten()
+        .collect();
+    assert_eq!(runs.len(), 1);
+    assert!(
+        runs[0]
+            .file_name()
+            .to_string_lossy()
+            .starts_with("small-20")
+            && exists(&runs[0].path(), "report.html")
+    );
+}
+
+#[test]
+fn a_folder_outside_the_repository_is_a_gateway_like_any_other() {
+    let bench = Bench::new();
+    bench.faulty("honest");
+    let finished = bench.gatebench("run suite.yaml --gateway ./faulty --gateway nginx --out run");
+    finished
+        .assert_code(0)
+        .assert_says(&["faulty · ping", "nginx · ping"]);
+    bench.assert_reportable("run", 2);
+}
+
+#[test]
+fn a_gateway_that_runs_already_is_measured_where_it_is_and_left_alone() {
+    let bench = Bench::new();
+    let config = |upstream: u16| {
+        format!(
+            r#"{{"listen": ["127.0.0.1:0"], "workers": 1,
+                "upstreams": [{{"name": "u", "keepalive": 16, "targets": [{{"address": "127.0.0.1", "port": {upstream}, "weight": 1}}]}}],
+                "routes": [{{"name": "ping", "path": "/ping", "upstream": "u"}}]}}"#
+        )
+    };
+    let mut upstream = Serving::start(&bench, &["upstream", "ping"]);
+    bench.write("gateway.json", &config(upstream.port));
+    let mut gateway = Serving::start(&bench, &["gateway", "gateway.json"]);
+    let words = format!(
+        "run suite.yaml --attach http://127.0.0.1:{} --pid {} --out run",
+        gateway.port,
+        gateway.child.id()
+    );
+    let mut command = bench.command();
+    // Without the mark of the two that stay.
+    command
+        .args(words.split(' '))
+        .env_remove(crate::bench::MARK);
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("attached · ping"), "{stderr}");
+    assert_eq!(bench.kept_trials("run").len(), 1, "{stderr}");
+    assert!(gateway.child.try_wait().unwrap().is_none(), "it still runs");
+    let record = bench.read(&format!(
+        "run/trials/{}/trial.json",
+        bench.kept_trials("run")[0]
+    ));
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(record["outcome"]["kind"], "completed", "{record:#}");
+    assert!(
+        record["phases"][0]["usage"]["gateway"]["cpu_ns"]
+            .as_u64()
+            .unwrap()
+            > 0
+    );
+    gateway.stop();
+    upstream.stop();
+}

@@ -1,0 +1,142 @@
+//! Run directories that cannot be written, are full, or belong to someone else.
+
+use std::process::Command;
+
+use crate::bench::{Bench, LONG_MEASURE};
+
+#[test]
+fn a_directory_that_cannot_be_made() {
+    let bench = Bench::new();
+    for out in ["/dev/null/run", "/proc/run", "suite.yaml"] {
+        let finished = bench.gatebench(&format!("run suite.yaml --out {out}"));
+        finished
+            .assert_code(3)
+            .assert_says(&["error: environment", out, "  → "]);
+    }
+}
+
+#[test]
+fn a_disk_that_is_full() {
+    let bench = Bench::new();
+    bench.suite("reference", 2);
+    let Some(disk) = Disk::mount(&bench, "512k") else {
+        eprintln!("left out: a small disk cannot be mounted here");
+        return;
+    };
+    bench
+        .gatebench("run suite.yaml --blocks 1 --out disk/run")
+        .assert_code(0);
+    disk.fill();
+    let finished = bench.gatebench("run suite.yaml --out disk/second");
+    finished
+        .assert_code(3)
+        .assert_says(&["error: environment", "disk/second", "space", "  → "]);
+    // What was finished before is still there and reportable where reading is enough.
+    let report = bench.gatebench("report disk/run --format markdown");
+    assert!(report.assert_code(0).stdout.contains("reference"));
+}
+
+#[test]
+fn a_limit_on_file_sizes_that_is_too_small() {
+    let bench = Bench::new();
+    let mut command = Command::new("sh");
+    command
+        .current_dir(bench.path("."))
+        .env(crate::bench::MARK, "limited");
+    command.args([
+        "-c",
+        &format!(
+            "ulimit -f 1; exec {} run suite.yaml --out run",
+            env!("CARGO_BIN_EXE_gatebench")
+        ),
+    ]);
+    let finished = bench.spawn(command).wait();
+    finished
+        .assert_code(3)
+        .assert_says(&["environment", "  → "]);
+}
+
+#[test]
+fn two_runs_on_one_directory() {
+    let bench = Bench::new();
+    bench.load(LONG_MEASURE);
+    let first = bench.start("run suite.yaml --out run");
+    first.until_load();
+    let mut command = bench.command();
+    command
+        .args(["run", "suite.yaml", "--out", "run"])
+        .env_remove(crate::bench::MARK);
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(
+        stderr.contains("another gatebench run is writing into run") && stderr.contains("--out"),
+        "{stderr}"
+    );
+    first.signal("INT");
+    first.wait().assert_code(130);
+
+    let again = bench.gatebench("run suite.yaml --out run");
+    again
+        .assert_code(2)
+        .assert_says(&["already holds a run", "--resume run", "  → "]);
+}
+
+#[test]
+fn two_runs_on_two_directories() {
+    let (one, other) = (Bench::new(), Bench::new());
+    let sessions = [
+        one.start("run suite.yaml --out run"),
+        other.start("run suite.yaml --out run"),
+    ];
+    for session in sessions {
+        session.wait().assert_code(0);
+    }
+    one.assert_reportable("run", 1);
+    other.assert_reportable("run", 1);
+}
+
+#[test]
+fn a_damaged_trial_is_named() {
+    let bench = Bench::new();
+    bench.gatebench("run suite.yaml --out run").assert_code(0);
+    let record = format!("run/trials/{}/trial.json", bench.kept_trials("run")[0]);
+    bench.write(&record, "{");
+    bench
+        .gatebench("report run")
+        .assert_code(3)
+        .assert_says(&[&record, "damaged", "  → "]);
+}
+
+/// A small disk of its own, unmounted when dropped.
+struct Disk {
+    at: std::path::PathBuf,
+}
+
+impl Disk {
+    /// None where this user may not mount.
+    fn mount(bench: &Bench, size: &str) -> Option<Self> {
+        let at = bench.path("disk");
+        std::fs::create_dir(&at).unwrap();
+        let mut mount = Command::new("mount");
+        mount
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "none"])
+            .arg(&at);
+        mount
+            .output()
+            .is_ok_and(|output| output.status.success())
+            .then_some(Self { at })
+    }
+
+    /// Leaves no byte free.
+    fn fill(&self) {
+        let filler = std::fs::write(self.at.join("filler"), vec![0; 1 << 20]);
+        assert!(filler.is_err(), "it is smaller than that");
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.at).output();
+    }
+}
