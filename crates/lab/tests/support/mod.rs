@@ -14,8 +14,8 @@ use gatebench_lab::{
 
 /// Two short phases: closed and open.
 pub const LOAD: &str = "profile: short\ntitle: t\nphases:\n\
-    - {name: closed, closed: {connections: 4}, warm_up: 100ms, measure: 300ms}\n\
-    - {name: open, open: {rate_per_second: 500}, warm_up: 100ms, measure: 300ms}\n";
+    - {name: closed, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
+    - {name: open, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";
 
 /// The program that is supervisor, upstream and gateway, which cargo builds beside the tests.
 pub fn launcher() -> Launcher {

@@ -1,0 +1,209 @@
+//! The proof of added latency: a proxy that holds requests and answers back by known amounts is
+//! recovered within 50 µs or 2 %.
+
+#![allow(clippy::unwrap_used)]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use gatebench_engine::{Class, Control, Load, Metric, Outcome, Target, run};
+use gatebench_gateway::GatewayConfig;
+use gatebench_model::{Request, Shape, load::Open};
+use gatebench_store::Histogram;
+use gatebench_upstream::{Kind, UpstreamConfig};
+use serde_json::{Value, json};
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+
+/// A machine on which other work wakes up now and then gets this many chances.
+const ATTEMPTS: usize = 3;
+
+/// Runs a server on a thread, and tells where it listens.
+fn serving(
+    serve: impl FnOnce(Arc<AtomicBool>, mpsc::Sender<SocketAddr>) + Send + 'static,
+) -> (SocketAddr, Serving) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (listens, heard) = mpsc::channel();
+    let flag = Arc::clone(&stop);
+    let thread = thread::spawn(move || serve(flag, listens));
+    (
+        heard.recv().unwrap(),
+        Serving {
+            stop,
+            thread: Some(thread),
+        },
+    )
+}
+
+struct Serving {
+    stop: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+/// The first and the last core of this process: one for engine and upstream, one for the gateway.
+fn cores() -> (usize, usize) {
+    let set = rustix::thread::sched_getaffinity(None).unwrap();
+    let mut cores = (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| set.is_set(*core));
+    let first = cores.next().unwrap();
+    (first, cores.next_back().unwrap_or(first))
+}
+
+fn upstream() -> (SocketAddr, Serving) {
+    serving(|stop, listens| {
+        let listen = ([127, 0, 0, 1], 0).into();
+        let config = UpstreamConfig {
+            kind: Kind::Ping,
+            listen,
+            cores: vec![cores().0],
+            backend: None,
+        };
+        gatebench_upstream::serve(config, stop, |address| listens.send(address).unwrap()).unwrap();
+    })
+}
+
+fn gateway(upstream: SocketAddr, delay: &Value) -> (SocketAddr, Serving) {
+    let target = json!({ "address": upstream.ip(), "port": upstream.port(), "weight": 1 });
+    let config = json!({
+        "listen": ["127.0.0.1:0"],
+        "upstreams": [{ "name": "origin", "keepalive": 64, "targets": [target] }],
+        "routes": [{ "name": "all", "path": "/", "upstream": "origin", "test_delay": delay }],
+    });
+    let config = GatewayConfig::from_json(&config.to_string()).unwrap();
+    serving(move |stop, listens| {
+        gatebench_gateway::serve(&config, &[cores().1], None, stop, |bound| {
+            listens.send(bound[0]).unwrap()
+        })
+        .unwrap();
+    })
+}
+
+/// Loads a gateway with this delay.
+fn through(delay: &Value) -> Outcome {
+    let (origin, _origin) = upstream();
+    let (address, _gateway) = gateway(origin, delay);
+    let request: Request =
+        serde_json::from_value(json!({ "method": "GET", "path": "/ping" })).unwrap();
+    let open = Open {
+        rate_per_second: 400.0,
+        ramp_to_per_second: None,
+        connections_max: 16,
+        queue_max: 1_000,
+    };
+    let load = Load {
+        target: Target {
+            address,
+            host: address.to_string(),
+        },
+        requests: vec![request],
+        shape: Shape::Open(open),
+        warm_up: Duration::from_millis(100),
+        measure: Duration::from_millis(750),
+        drain: Duration::from_secs(1),
+        timeout: Duration::from_secs(1),
+        cores: vec![cores().0],
+        backend: None,
+        trace_tag: Some(7),
+    };
+    let outcome = run(&load, &Control::new(1), |_, _| {}).unwrap();
+    assert_eq!(outcome.counts.traced, 300, "{:?}", outcome.counts);
+    outcome
+}
+
+fn at(outcome: &Outcome, metric: Metric, quantile: f64) -> u64 {
+    let histogram: &Histogram<u64> = &outcome.recordings[&(metric, Class::Success)].histogram;
+    histogram.value_at_quantile(quantile)
+}
+
+/// What a delay of the proxy must look like: the quantile at which it is read, and both halves.
+struct Expected {
+    delay: Value,
+    quantile: f64,
+    request_ns: u64,
+    response_ns: u64,
+}
+
+/// Every way in which a delay was not recovered. What the proxy takes without one is subtracted.
+fn mistakes(base: &Outcome, expected: &Expected) -> Vec<String> {
+    let outcome = through(&expected.delay);
+    let (request_ns, response_ns) = (expected.request_ns, expected.response_ns);
+    let parts = [
+        (Metric::RequestHalf, request_ns),
+        (Metric::ResponseHalf, response_ns),
+        (Metric::Added, request_ns + response_ns),
+    ];
+    let check = |(metric, wanted_ns): (Metric, u64)| {
+        let found_ns =
+            at(&outcome, metric, expected.quantile).saturating_sub(at(base, metric, 0.5));
+        let allowed_ns = (50 * US).max(wanted_ns / 50);
+        let name = metric.as_str();
+        (found_ns.abs_diff(wanted_ns) > allowed_ns).then(|| {
+            format!(
+                "{name} of {}: {found_ns} ns instead of {wanted_ns} ns",
+                expected.delay
+            )
+        })
+    };
+    parts.into_iter().filter_map(check).collect()
+}
+
+fn delay(request_ns: u64, response_ns: u64) -> Expected {
+    let delay = json!({ "request_ns": request_ns, "response_ns": response_ns });
+    Expected {
+        delay,
+        quantile: 0.5,
+        request_ns,
+        response_ns,
+    }
+}
+
+/// One request in five is held longer: the median shows the common delay, and the 90th percentile, in
+/// the middle of that fifth, the other.
+fn bimodal(quantile: f64, request_ns: u64, response_ns: u64) -> Expected {
+    let other = json!({ "every": 5, "request_ns": 5 * MS, "response_ns": 2 * MS });
+    let delay = json!({ "request_ns": 200 * US, "response_ns": 0, "bimodal": other });
+    Expected {
+        delay,
+        quantile,
+        request_ns,
+        response_ns,
+    }
+}
+
+#[test]
+fn known_delays_are_recovered() {
+    let cases = [
+        delay(0, 0),
+        delay(200 * US, 0),
+        delay(0, 200 * US),
+        delay(5 * MS, 200 * US),
+        delay(200 * US, 5 * MS),
+        bimodal(0.5, 200 * US, 0),
+        bimodal(0.9, 5 * MS, 2 * MS),
+    ];
+    let mut base = through(&json!({}));
+    for case in &cases {
+        let mut found = mistakes(&base, case);
+        for _ in 1..ATTEMPTS {
+            if found.is_empty() {
+                break;
+            }
+            base = through(&json!({}));
+            found = mistakes(&base, case);
+        }
+        assert_eq!(found, Vec::<String>::new());
+    }
+}
