@@ -1,17 +1,22 @@
 //! Pure statistics: estimates, percentiles that may be trusted, paired comparisons, verdicts. No
-//! clock, no input or output, no randomness; every formula cites its source.
+//! clock, no input or output, randomness only from a seed; every formula cites its source.
 
+pub mod bootstrap;
+pub mod comparison;
 pub mod estimate;
+pub mod holm;
 pub mod little;
 pub mod percentile;
+mod random;
 pub mod sign_flip;
 pub mod student;
 pub mod trend;
 pub mod verdict;
 
+pub use comparison::{Comparison, Method, Pair, Rule, compare, compare_all};
 pub use estimate::{Estimate, Interval, median};
 pub use little::concurrency;
 pub use percentile::{highest_trustworthy_percentile, is_trustworthy};
 pub use sign_flip::sign_flip_p;
 pub use trend::{Trend, trend};
-pub use verdict::{Comparison, Direction, MIN_BLOCKS, Verdict, compare};
+pub use verdict::{Direction, MIN_BLOCKS, Verdict};
