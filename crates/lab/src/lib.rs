@@ -16,6 +16,7 @@
 mod cores;
 mod error;
 mod exchange;
+mod found;
 mod halt;
 mod hurry;
 mod identity;
@@ -32,6 +33,7 @@ mod run;
 mod samples;
 mod series;
 mod stage;
+mod suite;
 mod trace;
 mod trial;
 mod warning;

@@ -1,0 +1,160 @@
+#![allow(clippy::unwrap_used)]
+use std::path::Path;
+
+use gatebench_drivers::{Catalogue, DriverError, Launcher};
+use gatebench_model::{Span, Variant};
+
+use super::*;
+
+fn launcher() -> Launcher {
+    // It answers `--version` with a line that the reference gateway's pattern does not find.
+    Launcher {
+        program: "/bin/true".into(),
+        prefix_args: vec![],
+    }
+}
+
+/// A gateway folder whose program is the shell.
+fn folder(at: &Path, name: &str, policies: &str) -> String {
+    let path = at.join(name);
+    std::fs::create_dir(&path).unwrap();
+    let text = format!(
+        "gateway: {name}\ncontract: 1\ntitle: T\nbinary: {{names: [sh], version_args: [-c, 'echo v1.2'], \
+         version_pattern: 'v(\\S+)'}}\nstart: [sh]\npolicies: {policies}\n"
+    );
+    std::fs::write(path.join("gateway.yaml"), text).unwrap();
+    path.display().to_string()
+}
+
+fn prepare_with(selection: &Selection) -> Result<Prepared, LabError> {
+    prepare(
+        selection,
+        &Library::default(),
+        &Catalogue::default(),
+        &launcher(),
+    )
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_same_gateway_twice_has_two_labels() {
+    let at = tempfile::tempdir().unwrap();
+    let path = folder(at.path(), "mine", "{}");
+    let selection = Selection {
+        words: words(&["proxy-json"]),
+        gateways: vec![path.clone(), path],
+        ..Selection::default()
+    };
+    let prepared = prepare_with(&selection).unwrap();
+    let labels: Vec<&str> = prepared.plan.variants.iter().map(Variant::label).collect();
+    assert_eq!(labels, ["floor", "mine", "mine-2"]);
+    assert_eq!(prepared.gateways["mine-2"].binary.version, "1.2");
+    assert_eq!(prepared.plan.trials.len(), 9);
+    assert_eq!(prepared.plan.scenarios.len(), 1);
+}
+
+#[test]
+fn a_smoke_run_is_one_short_block() {
+    let at = tempfile::tempdir().unwrap();
+    let path = folder(at.path(), "mine", "{}");
+    let selection = Selection {
+        gateways: vec![path],
+        pace: Pace::Smoke,
+        ..Selection::default()
+    };
+    let plan = prepare_with(&selection).unwrap().plan;
+    assert_eq!((plan.blocks, plan.suite.as_str()), (1, "tour"));
+    assert!(
+        plan.load
+            .phases
+            .iter()
+            .all(|phase| phase.measure == Span::from_millis(500))
+    );
+}
+
+#[test]
+fn a_gateway_that_was_named_must_be_there_and_one_of_the_suite_need_not() {
+    let at = tempfile::tempdir().unwrap();
+    let path = folder(at.path(), "absent", "{}");
+    let spec = Path::new(&path).join("gateway.yaml");
+    let text = std::fs::read_to_string(&spec)
+        .unwrap()
+        .replace("[sh], v", "[no-such-program], v");
+    std::fs::write(&spec, text).unwrap();
+    let selection = Selection {
+        gateways: vec![path.clone()],
+        ..Selection::default()
+    };
+    let error = prepare_with(&selection).unwrap_err();
+    assert!(
+        matches!(error, LabError::Driver(DriverError::BinaryMissing { .. })),
+        "{error}"
+    );
+    let present = folder(at.path(), "present", "{}");
+    let suite = at.path().join("s.yaml");
+    let text = format!(
+        "suite: s\ntitle: t\ngateways: [{path}, {present}]\nscenarios: [proxy-json]\nload: tour\nblocks: 2\n"
+    );
+    std::fs::write(&suite, text).unwrap();
+    let selection = Selection {
+        words: vec![suite.display().to_string()],
+        ..Selection::default()
+    };
+    let prepared = prepare_with(&selection).unwrap();
+    assert!(
+        matches!(&prepared.warnings[..], [Warning::GatewayMissing { gateway, .. }] if gateway == "absent")
+    );
+    assert_eq!(prepared.gateways.len(), 1);
+}
+
+#[test]
+fn words_that_do_not_go_together_are_refused() {
+    for (wrong, part) in [
+        (&["tour", "tour"][..], "second suite"),
+        (&["tour", "api-key"], "together"),
+        (&["api-key", "api-key"], "twice"),
+    ] {
+        let error = prepare_with(&Selection {
+            words: words(wrong),
+            ..Selection::default()
+        })
+        .unwrap_err();
+        assert!(
+            matches!(error, LabError::Words { .. }) && error.to_string().contains(part),
+            "{error}"
+        );
+    }
+    let versioned = Selection {
+        gateways: words(&["nginx@1.24"]),
+        ..Selection::default()
+    };
+    assert!(
+        prepare_with(&versioned)
+            .unwrap_err()
+            .remedy()
+            .contains("write nginx")
+    );
+}
+
+#[test]
+fn an_attached_gateway_stands_alone_beside_the_floor() {
+    let attach = Attach {
+        url: "http://127.0.0.1:9".into(),
+        pid: None,
+    };
+    let selection = Selection {
+        attach: Some(attach),
+        ..Selection::default()
+    };
+    let labels: Vec<String> = prepare_with(&selection)
+        .unwrap()
+        .plan
+        .variants
+        .iter()
+        .map(|variant| variant.label().to_owned())
+        .collect();
+    assert_eq!(labels, ["floor", "attached"]);
+}

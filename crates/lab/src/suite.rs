@@ -1,0 +1,146 @@
+//! The suite, the scenarios and the load of a run.
+
+use std::path::{Path, PathBuf};
+
+use gatebench_model::{LoadProfile, Scenario, Span, Suite};
+
+use crate::error::LabError;
+use crate::library::{Library, Listed, Named, Source, is_path};
+use crate::prepare::{Pace, Selection};
+
+/// The suite of a run without words.
+const TOUR: &str = "tour";
+
+/// The suite that the words name, or one made of the scenarios that they name, and the folder from
+/// which its paths are seen.
+pub(crate) fn suite_of(
+    selection: &Selection,
+    library: &Library,
+) -> Result<(Suite, PathBuf), LabError> {
+    let mut suite: Option<Listed<Suite>> = None;
+    let mut scenarios: Vec<(String, Scenario)> = Vec::new();
+    for word in &selection.words {
+        match library.find_suite_or_scenario(word)? {
+            Named::Suite(_) if suite.is_some() => {
+                return Err(LabError::words(
+                    format!("'{word}' is a second suite"),
+                    "name one suite; several scenarios can be named together",
+                ));
+            }
+            Named::Suite(listed) => suite = Some(listed),
+            Named::Scenario(listed) => scenarios.push((word.clone(), listed.document)),
+        }
+    }
+    match (suite, scenarios.is_empty()) {
+        (Some(_), false) => Err(LabError::words(
+            "a suite and scenarios are named together",
+            "name either one suite, or scenarios",
+        )),
+        (Some(listed), true) => {
+            let base = base_of(&listed.source);
+            Ok((listed.document, base))
+        }
+        (None, true) => Ok((
+            library.find::<Suite>(TOUR, Path::new(""))?.document,
+            "".into(),
+        )),
+        (None, false) => {
+            let tour = library.find::<Suite>(TOUR, Path::new(""))?.document;
+            let titles: Vec<&str> = scenarios
+                .iter()
+                .map(|(_, scenario)| scenario.title.as_str())
+                .collect();
+            let title = titles.join("; ");
+            let words = scenarios.into_iter().map(|(word, _)| word).collect();
+            Ok((
+                Suite {
+                    suite: "words".into(),
+                    title,
+                    scenarios: words,
+                    ..tour
+                },
+                "".into(),
+            ))
+        }
+    }
+}
+
+fn base_of(source: &Source) -> PathBuf {
+    match source {
+        Source::Embedded(_) => "".into(),
+        Source::File(path) => path.parent().map(Into::into).unwrap_or_default(),
+    }
+}
+
+/// The scenarios of these words; the mistakes of all files at once.
+pub(crate) fn scenarios_of(
+    words: &[String],
+    base: &Path,
+    library: &Library,
+) -> Result<Vec<Scenario>, LabError> {
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    let mut mistakes = Vec::new();
+    for word in words {
+        match library.find::<Scenario>(word, base) {
+            Ok(listed)
+                if scenarios
+                    .iter()
+                    .any(|known| known.scenario == listed.document.scenario) =>
+            {
+                return Err(LabError::words(
+                    format!("the scenario '{}' is named twice", listed.document.scenario),
+                    "name each scenario once; blocks repeat it",
+                ));
+            }
+            Ok(listed) => scenarios.push(listed.document),
+            // Mistakes of all files are shown at once.
+            Err(LabError::Mistakes(more)) => mistakes.extend(more),
+            Err(error) => return Err(error),
+        }
+    }
+    if mistakes.is_empty() {
+        Ok(scenarios)
+    } else {
+        Err(LabError::Mistakes(mistakes))
+    }
+}
+
+/// A word as it is meant beside the suite's file.
+pub(crate) fn beside(word: &str, base: &Path) -> String {
+    if is_path(word) {
+        base.join(word).display().to_string()
+    } else {
+        word.to_owned()
+    }
+}
+
+/// How many blocks are asked for.
+pub(crate) fn blocks(selection: &Selection, suite: &Suite) -> Result<u32, LabError> {
+    let blocks = match (selection.blocks, selection.pace) {
+        (Some(blocks), _) => blocks,
+        (None, Pace::Full) => suite.blocks,
+        (None, Pace::Quick) => suite.blocks.min(3),
+        (None, Pace::Smoke) => 1,
+    };
+    if blocks == 0 {
+        return Err(LabError::words(
+            "there is nothing to do in 0 blocks",
+            "ask for at least 1",
+        ));
+    }
+    Ok(blocks)
+}
+
+/// The load as thorough as was asked for.
+pub(crate) fn paced(mut load: LoadProfile, pace: Pace) -> LoadProfile {
+    let (warm_up, measure) = match pace {
+        Pace::Full => return load,
+        Pace::Quick => (Span::from_millis(500), Span::from_millis(2_000)),
+        Pace::Smoke => (Span::from_millis(100), Span::from_millis(500)),
+    };
+    for phase in &mut load.phases {
+        phase.warm_up = phase.warm_up.min(warm_up);
+        phase.measure = phase.measure.min(measure);
+    }
+    load
+}
