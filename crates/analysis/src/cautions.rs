@@ -1,52 +1,97 @@
-//! What limits a scenario's findings, in words.
+//! What limits a scenario's findings, in a line per phase. The numbers and the remedies stand with
+//! the validity of each variant.
 
 use std::collections::BTreeMap;
 
-use crate::findings::{Gate, Reason, ScenarioFindings, Tone, Validity, VariantRow};
+use crate::findings::{Gate, ScenarioFindings, Tone, Validity};
 use crate::words::listed;
 
-/// What tripped: a gate in a phase (or over the whole trial), and how bad it is.
-type Tripped<'a> = (Validity, Option<&'a str>, Gate);
-
-/// One sentence per gate and phase that tripped, with its variants; the worst first.
+/// One sentence per phase (and for whole trials) and validity; the worst first.
 pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<(Tone, String)> {
-    let mut tripped: BTreeMap<Tripped, Vec<(&VariantRow, &Reason)>> = BTreeMap::new();
+    let mut tripped: BTreeMap<(Validity, Option<&str>), Vec<Sighting>> = BTreeMap::new();
     for row in &scenario.rows {
         for reason in &row.reasons {
-            let what = (reason.validity, reason.phase.as_deref(), reason.gate);
-            tripped.entry(what).or_default().push((row, reason));
+            let place = (reason.validity, reason.phase.as_deref());
+            add(tripped.entry(place).or_default(), &row.variant, reason.gate);
         }
     }
     let worst_first = tripped.into_iter().rev();
     worst_first
-        .map(|((validity, phase, _), seen)| sentence(validity, phase, &seen))
+        .map(|((validity, phase), mut seen)| {
+            // Variants that tripped the same gates are named together, whatever came first.
+            seen.iter_mut().for_each(|sighting| sighting.gates.sort());
+            sentence(validity, phase, &seen)
+        })
         .collect()
 }
 
-fn sentence(
-    validity: Validity,
-    phase: Option<&str>,
-    seen: &[(&VariantRow, &Reason)],
-) -> (Tone, String) {
-    let names: Vec<_> = seen.iter().map(|(row, _)| row.variant.clone()).collect();
-    let verb = if names.len() == 1 { "is" } else { "are" };
+/// A variant and the gates it tripped.
+struct Sighting<'a> {
+    variant: &'a str,
+    gates: Vec<Gate>,
+}
+
+fn add<'a>(seen: &mut Vec<Sighting<'a>>, variant: &'a str, gate: Gate) {
+    match seen.last_mut().filter(|last| last.variant == variant) {
+        Some(last) => last.gates.push(gate),
+        None => seen.push(Sighting {
+            variant,
+            gates: vec![gate],
+        }),
+    }
+}
+
+/// `limited in saturate: nginx and haproxy (near the floor); reference (near the floor, other
+/// processes).`
+fn sentence(validity: Validity, phase: Option<&str>, seen: &[Sighting]) -> (Tone, String) {
     let (word, tone) = match validity {
         Validity::Invalid => ("invalid", Tone::Alarm),
         Validity::Limited | Validity::Valid => ("limited", Tone::Caution),
     };
-    let place = phase.map(|phase| format!(" ({phase})")).unwrap_or_default();
-    // With several variants the numbers of the first would be read as everybody's.
-    let why = match seen {
-        [(_, only)] => only.message.clone(),
-        many => {
-            let each = many
-                .iter()
-                .map(|(row, reason)| format!("{}: {}", row.variant, reason.message));
-            each.collect::<Vec<_>>().join(" ")
+    let place = phase
+        .map(|phase| format!(" in {phase}"))
+        .unwrap_or_default();
+    let mut groups: Vec<(&[Gate], Vec<String>)> = Vec::new();
+    for sighting in seen {
+        let same = |group: &&mut (&[Gate], Vec<String>)| group.0 == sighting.gates;
+        match groups.iter_mut().find(same) {
+            Some((_, names)) => names.push(sighting.variant.to_owned()),
+            None => groups.push((&sighting.gates, vec![sighting.variant.to_owned()])),
         }
-    };
-    (
-        tone,
-        format!("{}{place} {verb} {word}. {why}", listed(&names)),
-    )
+    }
+    let groups: Vec<_> = groups
+        .iter()
+        .map(|(gates, names)| {
+            let why: Vec<_> = gates.iter().map(|gate| in_short(*gate)).collect();
+            format!("{} ({})", listed(names), why.join(", "))
+        })
+        .collect();
+    (tone, format!("{word}{place}: {}.", groups.join("; ")))
+}
+
+/// A gate in a few words.
+fn in_short(gate: Gate) -> &'static str {
+    match gate {
+        Gate::EngineSaturated => "engine at its limit",
+        Gate::EngineWaited => "engine waited for its core",
+        Gate::EngineLate => "requests left late",
+        Gate::UpstreamNearFloor => "near the floor",
+        Gate::ArrivalsDropped => "arrivals dropped",
+        Gate::RateNotAchieved => "rate not reached",
+        Gate::ChecksFailed => "checks failed",
+        Gate::RequestErrors => "requests without an answer",
+        Gate::ParityLost => "parity lost",
+        Gate::GatewayRestarted => "gateway process ended",
+        Gate::Throttled => "CPU limit",
+        Gate::Steal => "time stolen",
+        Gate::ForeignProcess => "other processes on the cores",
+        Gate::NotSteady => "not steady",
+        Gate::GatewayNotSaturated => "gateway not saturated",
+        Gate::Inconsistent => "numbers disagree",
+        Gate::Retries => "retries",
+        Gate::NeverReachedUpstream => "answers not from the upstream",
+        Gate::HeaderStripped => "times stripped",
+        Gate::Clamped => "values beyond the histogram",
+        Gate::NotCompleted => "not completed",
+    }
 }

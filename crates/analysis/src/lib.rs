@@ -3,6 +3,7 @@
 
 mod cautions;
 mod collect;
+mod comparisons;
 mod configuration;
 mod context;
 mod curves;
@@ -40,12 +41,16 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let missing = trials::missing(&context);
     let failures = trials::failures(&context);
     let parity = parity::of_run(&context);
-    let scenarios = rows::of_run(&context, &collected);
+    let mut scenarios = rows::of_run(&context, &collected);
+    comparisons::add(&context, &mut scenarios);
+    for scenario in &mut scenarios {
+        scenario.sentences = sentences::of_scenario(scenario);
+    }
     let headlines = sentences::headlines(&context, &scenarios, &parity);
     Ok(Findings {
         run: run_facts::of(&context),
         headlines,
-        notes: notes::of(&context, &missing),
+        notes: notes::of(&context, &missing, &scenarios),
         scenarios,
         trials: collected.trials,
         missing,

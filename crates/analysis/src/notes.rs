@@ -1,18 +1,24 @@
 //! What limits the findings as a whole.
 
-use gatebench_stats::{MIN_BLOCKS, trend::POINTS_MIN};
+use gatebench_stats::comparison::CONFIDENCE;
+use gatebench_stats::{MIN_BLOCKS, Method, trend::POINTS_MIN};
 use gatebench_store::Status;
 
 use crate::context::Context;
-use crate::findings::MissingTrial;
+use crate::findings::{MissingTrial, ScenarioFindings};
 use crate::trials::blocks_complete;
-use crate::words::counted;
+use crate::words::{counted, percent};
 
 /// The notes of a run, the most important first.
-pub(crate) fn of(context: &Context, missing: &[MissingTrial]) -> Vec<String> {
+pub(crate) fn of(
+    context: &Context,
+    missing: &[MissingTrial],
+    scenarios: &[ScenarioFindings],
+) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(unfinished(context, missing));
     notes.extend(no_verdict(blocks_complete(context)));
+    notes.extend(how_judged(scenarios));
     notes.extend(steadiness_untested(context));
     let manifest = context.run.manifest();
     notes.extend(Some(context.plan.placement.note.clone()).filter(|note| !note.is_empty()));
@@ -46,6 +52,31 @@ fn no_verdict(blocks: u32) -> Option<String> {
         "{} {verb} no verdict: at least {MIN_BLOCKS} are needed (gatebench run --blocks {MIN_BLOCKS}).",
         counted(u64::from(blocks), "block")
     ))
+}
+
+/// What the verdicts rest on.
+fn how_judged(scenarios: &[ScenarioFindings]) -> Option<String> {
+    let cells = || scenarios.iter().flat_map(|scenario| &scenario.comparisons);
+    let judged = cells().filter_map(|cell| cell.result.method);
+    let methods: Vec<_> = [
+        (Method::Student, "Student's t"),
+        (Method::Bootstrap, "a seeded bootstrap over blocks"),
+    ]
+    .into_iter()
+    .filter(|(method, _)| judged.clone().any(|used| used == *method))
+    .map(|(_, words)| words)
+    .collect();
+    let first = cells().next()?;
+    (!methods.is_empty()).then(|| {
+        format!(
+            "Verdicts rest on {}, paired by block, with intervals by {}, widened (Holm) so that all \
+             hold together with {}; what lies within ±{} % is no change.",
+            counted(judged.count() as u64, "comparison"),
+            methods.join(" and "),
+            percent(CONFIDENCE),
+            first.smallest_effect * 100.0,
+        )
+    })
 }
 
 fn steadiness_untested(context: &Context) -> Option<String> {

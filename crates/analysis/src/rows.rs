@@ -12,7 +12,6 @@ use crate::findings::{
 };
 use crate::gates::worst;
 use crate::metrics::unit;
-use crate::sentences;
 use crate::words::{counted, quantity};
 
 /// The scenarios in the plan's order.
@@ -25,7 +24,7 @@ pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFi
 
 fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) -> ScenarioFindings {
     let labels: Vec<_> = context.plan.variants.iter().map(Variant::label).collect();
-    let mut found = ScenarioFindings {
+    ScenarioFindings {
         name: scenario.scenario.clone(),
         title: scenario.title.clone(),
         phases: phases(context),
@@ -36,10 +35,10 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
             .map(|variant| row(context, collected, scenario, variant))
             .collect(),
         curves: collected.curves.of_scenario(&scenario.scenario, &labels),
+        // Made of the rows of all scenarios.
+        comparisons: Vec::new(),
         sentences: Vec::new(),
-    };
-    found.sentences = sentences::of_scenario(&found);
-    found
+    }
 }
 
 fn phases(context: &Context) -> Vec<PhaseLine> {

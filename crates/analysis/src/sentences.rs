@@ -57,11 +57,13 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
         let text = row_sentence(scenario, row);
         found.extend(text.map(|text| say(text, Tone::Plain, Some(&row.variant))));
     }
-    found.extend(
-        rankings(scenario)
-            .into_iter()
-            .map(|text| say(text, Tone::Plain, None)),
-    );
+    let compared = scenario.comparisons.iter().filter(|cell| cell.primary);
+    found.extend(compared.map(|cell| say(cell.text.clone(), Tone::Plain, None)));
+    // Where there are verdicts, ranges have nothing to add.
+    if scenario.comparisons.is_empty() {
+        let ranked = rankings(scenario).into_iter();
+        found.extend(ranked.map(|text| say(text, Tone::Plain, None)));
+    }
     for (tone, text) in cautions::of_scenario(scenario) {
         found.push(say(text, tone, None));
     }
@@ -132,11 +134,7 @@ fn at_fixed_rate(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String
 
 /// The load of the open phase, without its duration.
 fn open_load(scenario: &ScenarioFindings) -> Option<&str> {
-    let phase = scenario
-        .phases
-        .iter()
-        .find(|phase| phase.kind == PhaseKind::Open)?;
-    phase.label.rsplit_once(", ").map(|(load, _)| load)
+    scenario.load(&scenario.phase(PhaseKind::Open)?.name)
 }
 
 fn added(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {

@@ -22,11 +22,11 @@ pub fn split_quantity(value: f64, unit: Unit) -> (String, &'static str) {
     match unit {
         Unit::Nanoseconds => scaled(value, &TIMES),
         // One scale, so that the rows of a table can be compared by eye.
-        Unit::CpuNanosecondsPerRequest => (digits(value / 1e3), "µs CPU/request"),
+        Unit::CpuNanosecondsPerRequest => (three_figures(value / 1e3), "µs CPU/request"),
         Unit::RequestsPerSecond => (thousands(value), "requests/s"),
         Unit::Bytes => scaled(value, &SIZES),
-        Unit::Cores => (digits(value), "cores"),
-        Unit::Ratio => (format!("{}×", digits(value)), ""),
+        Unit::Cores => (three_figures(value), "cores"),
+        Unit::Ratio => (format!("{}×", three_figures(value)), ""),
         Unit::Count => (grouped(value), ""),
     }
 }
@@ -77,14 +77,14 @@ fn scaled(value: f64, scales: &[(f64, &'static str); 4]) -> (String, &'static st
         .find(|(size, _)| rounded.abs() >= *size)
         .copied()
         .unwrap_or(scales[3]);
-    (digits(value / size), suffix)
+    (three_figures(value / size), suffix)
 }
 
 /// `812`, `5,000`, `41.2k`, `1.25M`: grouped below ten thousand, abbreviated from there.
 fn thousands(value: f64) -> String {
     match round_to_three(value).abs() {
-        size if size >= 1e6 => format!("{}M", digits(value / 1e6)),
-        size if size >= 1e4 => format!("{}k", digits(value / 1e3)),
+        size if size >= 1e6 => format!("{}M", three_figures(value / 1e6)),
+        size if size >= 1e4 => format!("{}k", three_figures(value / 1e3)),
         _ => grouped(value),
     }
 }
@@ -106,11 +106,10 @@ pub fn grouped(value: f64) -> String {
     }
 }
 
-/// Three significant digits, never fewer than the whole part has.
-fn digits(value: f64) -> String {
-    let size = round_to_three(value).abs();
-    let decimals = match size {
-        size if size >= 100.0 || size == 0.0 => 0,
+/// Three significant digits, never fewer than the whole part has: `0.412`, `41.2`, `2,400`.
+pub fn three_figures(value: f64) -> String {
+    let decimals = match round_to_three(value).abs() {
+        size if size >= 100.0 || size == 0.0 => return grouped(value),
         size if size >= 10.0 => 1,
         size if size >= 1.0 => 2,
         _ => 3,
@@ -118,12 +117,20 @@ fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-fn round_to_three(value: f64) -> f64 {
+/// The value, rounded to three significant digits.
+pub fn round_to_three(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    let magnitude = 10_f64.powi(2 - value.abs().log10().floor() as i32);
-    (value * magnitude).round() / magnitude
+    let places = 2 - value.abs().log10().floor() as i32;
+    // Dividing by a power of ten is exact more often than multiplying by its inverse.
+    if places >= 0 {
+        let power = 10_f64.powi(places);
+        (value * power).round() / power
+    } else {
+        let power = 10_f64.powi(-places);
+        (value / power).round() * power
+    }
 }
 
 /// A command line quoted for a shell.

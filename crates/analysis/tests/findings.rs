@@ -407,8 +407,7 @@ fn a_limited_throughput_is_a_lower_bound_and_no_rank() {
         !texts.iter().any(|text| text.contains("highest throughput")),
         "{texts:#?}"
     );
-    let caution = "proxy-json: haproxy (saturate) is limited. Engine and upstream kept their share of \
-                   the machine 95 % busy; CPU per request still stands. Seen in 3 blocks.";
+    let caution = "proxy-json: limited in saturate: haproxy (engine at its limit).";
     assert!(texts.contains(&caution), "{texts:#?}");
 }
 

@@ -136,6 +136,22 @@ fn engine_waited() {
 }
 
 #[test]
+fn an_engine_that_waited_while_the_gateway_was_busy_limits_nothing() {
+    let gates = |gateway_tenths: u64| {
+        let findings = three_blocks(|made| {
+            if made.is("nginx") {
+                made.closed().engine.run_queue_wait_ns = 4 * SECOND_NS;
+                made.used("saturate", "gateway").cpu_ns = gateway_tenths * SECOND_NS;
+            }
+        });
+        let reasons = &trial(&findings, "nginx").reasons;
+        reasons.iter().map(|reason| reason.gate).collect::<Vec<_>>()
+    };
+    assert_eq!(gates(8), []);
+    assert_eq!(gates(7), [Gate::GatewayNotSaturated, Gate::EngineWaited]);
+}
+
+#[test]
 fn engine_late() {
     let late = |ns: u64| {
         move |made: &mut Made| {

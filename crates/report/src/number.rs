@@ -2,7 +2,7 @@
 //! axis, so that its values can be compared by eye.
 
 use gatebench_analysis::findings::{Timestamp, Unit};
-use gatebench_analysis::words::grouped;
+use gatebench_analysis::words::{grouped, round_to_three, three_figures};
 
 /// How the values of a column are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -138,32 +138,6 @@ pub fn instant(moment: &Timestamp) -> String {
     let text = moment.to_string();
     let seconds = text.split(['.', 'Z']).next().unwrap_or(&text);
     format!("{} UTC", seconds.replace('T', " "))
-}
-
-/// Three significant digits, never fewer than the whole part has.
-fn three_figures(value: f64) -> String {
-    let decimals = match round_to_three(value).abs() {
-        size if size >= 100.0 || size == 0.0 => return grouped(value),
-        size if size >= 10.0 => 1,
-        size if size >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$}")
-}
-
-fn round_to_three(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let places = 2 - value.abs().log10().floor() as i32;
-    // Dividing by a power of ten is exact more often than multiplying by its inverse.
-    if places >= 0 {
-        let power = 10_f64.powi(places);
-        (value * power).round() / power
-    } else {
-        let power = 10_f64.powi(-places);
-        (value / power).round() * power
-    }
 }
 
 #[cfg(test)]

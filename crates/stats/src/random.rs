@@ -25,7 +25,7 @@ impl Random {
 
     /// An index below `count`. Its bias is `count` ÷ 2⁶⁴, far below what resampling can show.
     pub(crate) fn index(&mut self, count: usize) -> usize {
-        (u128::from(self.next()) * count as u128 >> 64) as usize
+        ((u128::from(self.next()) * count as u128) >> 64) as usize
     }
 }
 

@@ -3,6 +3,7 @@
 //! Numbers are in base units (nanoseconds, bytes, per second); [`crate::words::quantity`] writes
 //! them for people.
 
+mod comparison;
 mod curve;
 mod proof;
 mod table;
@@ -13,9 +14,10 @@ use serde::Serialize;
 
 // Findings are made of these; a report needs no other crate to read them.
 pub use gatebench_model::{Placement, Variant};
-pub use gatebench_stats::{Estimate, Interval};
+pub use gatebench_stats::{Comparison, Direction, Estimate, Interval, Method, Verdict};
 pub use gatebench_store::{Status, Timestamp};
 
+pub use comparison::ComparisonFindings;
 pub use curve::{CurveMetric, CurvePoint, PercentileCurve};
 pub use proof::{
     Configuration, ConfigurationFile, Fact, ParityCaseFindings, ParityFindings, ParityMismatch,

@@ -4,7 +4,7 @@ use gatebench_model::Variant;
 use gatebench_stats::Estimate;
 use serde::Serialize;
 
-use super::{PercentileCurve, Reason, Sentence, Validity};
+use super::{ComparisonFindings, PercentileCurve, Reason, Sentence, Validity};
 
 /// What was found in one scenario.
 #[derive(Clone, Debug, Serialize)]
@@ -19,6 +19,9 @@ pub struct ScenarioFindings {
     pub rows: Vec<VariantRow>,
     /// Percentile curves, merged over the blocks by adding histograms.
     pub curves: Vec<PercentileCurve>,
+    /// Every pair of gateways on every metric that can be compared, the primary one first; empty
+    /// where the run has too few blocks for a verdict.
+    pub comparisons: Vec<ComparisonFindings>,
     /// The findings of this scenario, a subset of the headlines and more.
     pub sentences: Vec<Sentence>,
 }
@@ -67,6 +70,19 @@ impl VariantRow {
         self.metrics
             .iter()
             .find(|found| found.metric == metric && found.kind == kind)
+    }
+}
+
+impl ScenarioFindings {
+    /// The load of a phase without its duration: `64 connections`, `5,000 requests/s`.
+    pub fn load(&self, phase: &str) -> Option<&str> {
+        let phase = self.phases.iter().find(|known| known.name == phase)?;
+        phase.label.rsplit_once(", ").map(|(load, _)| load)
+    }
+
+    /// The first phase of a kind.
+    pub fn phase(&self, kind: PhaseKind) -> Option<&PhaseLine> {
+        self.phases.iter().find(|phase| phase.kind == kind)
     }
 }
 

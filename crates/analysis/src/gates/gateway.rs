@@ -17,8 +17,8 @@ pub(super) fn restarted(view: &View) -> Option<Reason> {
     Some(view.reason(gate, Validity::Invalid, &EVERYTHING, says(message, remedy)))
 }
 
-/// Capacity is what the gateway does when it has nothing left.
-pub(super) fn not_saturated(view: &View) -> Option<Reason> {
+/// Cores that the gateway kept busy in a closed load, and cores it could have.
+fn busy_of_available(view: &View) -> Option<(f64, f64)> {
     if view.kind() != PhaseKind::Closed || view.is_floor() {
         return None;
     }
@@ -33,9 +33,19 @@ pub(super) fn not_saturated(view: &View) -> Option<Reason> {
         workers.min(cores)
     } else {
         cores
-    }
-    .max(1) as f64;
-    (busy < GATEWAY_BUSY_MIN * available).then_some(())?;
+    };
+    Some((busy, available.max(1) as f64))
+}
+
+/// Whether a closed load took all that the gateway had.
+pub(super) fn is_saturated(view: &View) -> bool {
+    busy_of_available(view).is_some_and(|(busy, available)| busy >= GATEWAY_BUSY_MIN * available)
+}
+
+/// Capacity is what the gateway does when it has nothing left.
+pub(super) fn not_saturated(view: &View) -> Option<Reason> {
+    let (busy, available) = busy_of_available(view)?;
+    (!is_saturated(view)).then_some(())?;
     let message = format!(
         "The gateway kept {} of {available} cores busy ({}): this is not its capacity; its CPU per \
          request still stands.",

@@ -1,7 +1,7 @@
 //! Gates over engine and upstream: when they are the bottleneck, the result is about them.
 
 use super::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX, FLOOR_SHARE_MAX};
-use super::{View, says};
+use super::{View, gateway, says};
 use crate::context::throughput_per_second;
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Unit, Validity};
 use crate::metrics::cores_busy;
@@ -61,10 +61,11 @@ fn engine_cores_busy(view: &View) -> Option<f64> {
     })
 }
 
-/// Time in the run queue is time in which answers lay unread.
+/// Time in the run queue is time in which answers lay unread. Where a closed load kept the gateway
+/// busy all the same, they could wait: the throughput is the gateway's.
 pub(super) fn engine_waited(view: &View) -> Option<Reason> {
     let engine = &view.phase.engine;
-    if view.seeks_own_limit() || view.phase.measure_ns == 0 {
+    if view.seeks_own_limit() || view.phase.measure_ns == 0 || gateway::is_saturated(view) {
         return None;
     }
     let available_ns = view.phase.measure_ns as f64 * f64::from(engine.workers.max(1));

@@ -1,0 +1,244 @@
+//! Verdicts: every pair of gateways, metric by metric, over the blocks in which both were measured.
+
+use gatebench_model::Variant;
+use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Rule, Verdict, compare_all};
+
+use crate::context::Context;
+use crate::findings::{
+    BlockValue, ComparisonFindings, Metric, MetricFindings, PhaseKind, ScenarioFindings, Validity,
+    VariantRow,
+};
+use crate::trials::blocks_complete;
+use crate::words::{counted, decimals, metric_title};
+
+/// The smallest effect that matters, either way.
+const SMALLEST_EFFECT: f64 = 0.02;
+
+/// Adds the comparisons to each scenario; nothing where the run has too few blocks for a verdict.
+pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) {
+    if (blocks_complete(context) as usize) < MIN_BLOCKS {
+        return;
+    }
+    let cells: Vec<(usize, Cell)> = scenarios
+        .iter()
+        .enumerate()
+        .flat_map(|(index, scenario)| cells(scenario).into_iter().map(move |cell| (index, cell)))
+        .collect();
+    let pairs: Vec<Pair> = cells.iter().map(|(_, cell)| cell.pair.clone()).collect();
+    let rule = Rule {
+        smallest_effect: SMALLEST_EFFECT,
+        seed: context.plan.seed,
+    };
+    // All at once, because Holm's correction counts them all.
+    for ((index, cell), result) in cells.into_iter().zip(compare_all(&pairs, rule)) {
+        if let Some(result) = result {
+            let found = cell.findings(&scenarios[index], result);
+            scenarios[index].comparisons.push(found);
+        }
+    }
+}
+
+/// Two gateways and a metric, before they are judged.
+struct Cell {
+    candidate: String,
+    baseline: String,
+    subject: Subject,
+    phase: String,
+    blocks: Vec<u32>,
+    validity: Validity,
+    pair: Pair,
+}
+
+/// What is compared.
+#[derive(Clone, Copy)]
+struct Subject {
+    kind: PhaseKind,
+    metric: Metric,
+    direction: Direction,
+    primary: bool,
+}
+
+/// The primary metric first. CPU per request depends on the load, so it is compared at a fixed rate
+/// where there is one.
+fn subjects(scenario: &ScenarioFindings) -> Vec<Subject> {
+    use Direction::{HigherIsBetter, LowerIsBetter};
+    use PhaseKind::{Closed, Open};
+    let rated = scenario.phase(Open).is_some();
+    let subject = |kind, metric, direction| Subject {
+        kind,
+        metric,
+        direction,
+        primary: metric == Metric::GatewayCpuPerRequest,
+    };
+    vec![
+        subject(
+            if rated { Open } else { Closed },
+            Metric::GatewayCpuPerRequest,
+            LowerIsBetter,
+        ),
+        subject(Closed, Metric::Throughput, HigherIsBetter),
+        subject(Open, Metric::AddedP50, LowerIsBetter),
+        subject(Open, Metric::AddedP99, LowerIsBetter),
+    ]
+}
+
+fn cells(scenario: &ScenarioFindings) -> Vec<Cell> {
+    let gateways: Vec<&VariantRow> = scenario
+        .rows
+        .iter()
+        .filter(|row| row.kind != Variant::Floor)
+        .collect();
+    let mut cells = Vec::new();
+    for subject in subjects(scenario) {
+        for (index, candidate) in gateways.iter().enumerate() {
+            let others = &gateways[index + 1..];
+            cells.extend(
+                others
+                    .iter()
+                    .filter_map(|other| cell(subject, candidate, other)),
+            );
+        }
+    }
+    cells
+}
+
+/// None where the two have no block in common, or where something else limited a throughput: that is
+/// not a difference between gateways.
+fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Option<Cell> {
+    let own = candidate.metric(subject.kind, subject.metric)?;
+    let other = baseline.metric(subject.kind, subject.metric)?;
+    let validity = own.validity.max(other.validity);
+    if subject.metric == Metric::Throughput && validity == Validity::Limited {
+        return None;
+    }
+    let both = paired(own, other);
+    let (first, _) = both.first()?;
+    let worst = |(a, b): &(&BlockValue, &BlockValue)| a.validity.max(b.validity);
+    Some(Cell {
+        candidate: candidate.variant.clone(),
+        baseline: baseline.variant.clone(),
+        subject,
+        phase: own.phase.clone(),
+        blocks: both.iter().map(|(value, _)| value.block).collect(),
+        validity: both.iter().map(worst).max().unwrap_or(first.validity),
+        pair: Pair {
+            candidate: both.iter().map(|(own, _)| own.value).collect(),
+            baseline: both.iter().map(|(_, other)| other.value).collect(),
+            direction: subject.direction,
+        },
+    })
+}
+
+/// The values of blocks in which neither side is invalid.
+fn paired<'a>(
+    own: &'a MetricFindings,
+    other: &'a MetricFindings,
+) -> Vec<(&'a BlockValue, &'a BlockValue)> {
+    let usable = |value: &&BlockValue| value.validity != Validity::Invalid;
+    let partner = |block| {
+        let mut values = other.blocks.iter().filter(usable);
+        values.find(|value| value.block == block)
+    };
+    own.blocks
+        .iter()
+        .filter(usable)
+        .filter_map(|value| Some((value, partner(value.block)?)))
+        .collect()
+}
+
+impl Cell {
+    fn findings(self, scenario: &ScenarioFindings, result: Comparison) -> ComparisonFindings {
+        let text = self.sentence(scenario, &result);
+        let Subject {
+            kind,
+            metric,
+            direction,
+            primary,
+        } = self.subject;
+        ComparisonFindings {
+            candidate: self.candidate,
+            baseline: self.baseline,
+            phase: self.phase,
+            kind,
+            metric,
+            primary,
+            direction,
+            smallest_effect: SMALLEST_EFFECT,
+            blocks: self.blocks,
+            validity: self.validity,
+            result,
+            text,
+        }
+    }
+
+    /// `nginx uses 0.61× the CPU of haproxy per request at 5,000 requests/s (0.58–0.64): better.`
+    fn sentence(&self, scenario: &ScenarioFindings, result: &Comparison) -> String {
+        let Some(interval) = &result.interval else {
+            return format!(
+                "{} and {} have {} in common that can be used for the {}; a verdict needs {MIN_BLOCKS}.",
+                self.candidate,
+                self.baseline,
+                counted(self.blocks.len() as u64, "block"),
+                metric_title(self.subject.metric),
+            );
+        };
+        // Two decimals would write a narrow interval as a point.
+        let places = if interval.high - interval.low < 0.02 {
+            3
+        } else {
+            2
+        };
+        let (low, high) = (
+            decimals(interval.low, places),
+            decimals(interval.high, places),
+        );
+        let limited = match self.validity {
+            Validity::Limited => ", limited",
+            Validity::Valid | Validity::Invalid => "",
+        };
+        format!(
+            "{} ({low}–{high}{limited}): {}.",
+            self.claim(scenario, &decimals(result.ratio, places)),
+            verdict_words(result.verdict, self.blocks.len()),
+        )
+    }
+
+    fn claim(&self, scenario: &ScenarioFindings, ratio: &str) -> String {
+        let (own, other) = (&self.candidate, &self.baseline);
+        let at = scenario
+            .load(&self.phase)
+            .map(|load| format!(" at {load}"))
+            .unwrap_or_default();
+        match self.subject.metric {
+            Metric::Throughput => {
+                format!("{own} reaches {ratio}× the throughput of {other}{at}")
+            }
+            Metric::GatewayCpuPerRequest => {
+                format!("{own} uses {ratio}× the CPU of {other} per request{at}")
+            }
+            metric => format!(
+                "{own} has {ratio}× the {} of {other}{at}",
+                metric_title(metric)
+            ),
+        }
+    }
+}
+
+/// The verdict, and what would settle it where it is open.
+fn verdict_words(verdict: Verdict, blocks: usize) -> String {
+    match verdict {
+        Verdict::Better => "better".into(),
+        Verdict::Worse => "worse".into(),
+        Verdict::NoChange => "no change".into(),
+        Verdict::Inconclusive {
+            blocks_needed: Some(needed),
+        } => format!(
+            "inconclusive; about {} would settle it",
+            counted(needed.saturating_sub(blocks) as u64, "more block")
+        ),
+        Verdict::Inconclusive {
+            blocks_needed: None,
+        } => "inconclusive, and more blocks would hardly settle it".into(),
+        Verdict::TooFewBlocks { .. } => "too few blocks".into(),
+    }
+}
