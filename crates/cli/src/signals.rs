@@ -1,17 +1,29 @@
 //! Ctrl-C and its relatives.
 
+use std::fs;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::iterator::Signals;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Calls `on_signal` for each SIGINT, SIGTERM and SIGHUP, on a thread of its own.
-pub fn on_signal(on_signal: impl FnMut() + Send + 'static) -> Result<(), Failure> {
-    ctrlc::set_handler(on_signal).map_err(|error| {
-        let text = format!("environment: signals cannot be handled: {error}; try again");
-        Failure::sentence(&text, Exit::Environment)
-    })
+pub fn on_signal(mut on_signal: impl FnMut() + Send + 'static) -> Result<(), Failure> {
+    // What was started with `nohup` shall outlive its terminal.
+    let wanted = [SIGINT, SIGTERM, SIGHUP]
+        .into_iter()
+        .filter(|&signal| signal != SIGHUP || !is_ignored(signal));
+    let mut signals = Signals::new(wanted).map_err(cannot)?;
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || signals.forever().for_each(|_| on_signal()))
+        .map_err(cannot)?;
+    Ok(())
 }
 
 /// A flag that the first signal sets.
@@ -20,4 +32,27 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::clone(&stop);
     on_signal(move || flag.store(true, Ordering::Relaxed))?;
     Ok(stop)
+}
+
+/// Makes writing beyond the limit on file sizes an error like a full disk, instead of the end of the process.
+pub fn survive_file_size_limit() -> Result<(), Failure> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(cannot)?;
+    Ok(())
+}
+
+/// Whether whoever started this process made it ignore a signal.
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or_default();
+    mask >> (signal - 1) & 1 == 1
+}
+
+fn cannot(error: io::Error) -> Failure {
+    Failure::sentence(
+        &format!("environment: signals cannot be handled: {error}; try again"),
+        Exit::Environment,
+    )
 }

@@ -1,7 +1,6 @@
 //! A folder with small files of a user's own, and the real `gatebench` run in it.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -26,17 +25,17 @@ pub struct Bench {
 
 /// Phases of a load in which everything goes quickly.
 pub const QUICK: &str = "\
-  - {name: throughput, closed: {connections: 8}, warm_up: 100ms, measure: 300ms, timeout: 2s}
-  - {name: latency, open: {rate_per_second: 200, connections_max: 8}, warm_up: 50ms, measure: 300ms, timeout: 2s}
+- {name: throughput, closed: {connections: 8}, warm_up: 100ms, measure: 300ms, timeout: 2s}
+- {name: latency, open: {rate_per_second: 200, connections_max: 8}, warm_up: 50ms, measure: 300ms, timeout: 2s}
 ";
 
 /// A warm-up that only an interruption ends.
 pub const LONG_WARM_UP: &str =
-    "  - {name: throughput, closed: {connections: 8}, warm_up: 60s, measure: 300ms, timeout: 2s}\n";
+    "- {name: throughput, closed: {connections: 8}, warm_up: 60s, measure: 300ms, timeout: 2s}\n";
 
 /// A measurement that only an interruption or a failure ends.
 pub const LONG_MEASURE: &str =
-    "  - {name: throughput, closed: {connections: 8}, measure: 60s, timeout: 2s}\n";
+    "- {name: throughput, closed: {connections: 8}, measure: 60s, timeout: 2s}\n";
 
 const PING: &str = "\
 scenario: ping
@@ -46,7 +45,7 @@ routes: [{name: ping, path: /ping}]
 requests:
   - {path: /ping, checks: [{status: 200}, {body_contains: ok}]}
 parity:
-  - {name: a request is answered, request: {path: /ping, checks: [{status: 200}]}, reaches_upstream: true}
+  - {name: a request is answered, request: {path: /ping, checks: [{status: 200}, {body_contains: ok}]}, reaches_upstream: true}
 ";
 
 impl Bench {

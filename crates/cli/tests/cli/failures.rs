@@ -3,12 +3,12 @@
 
 use std::net::TcpListener;
 
-use crate::bench::{Bench, Finished, LONG_MEASURE};
+use crate::bench::{Bench, LONG_MEASURE};
 use crate::processes::{self, Process};
 
 /// Runs the misbehaving gateway beside the reference one: that one's trial is completed all the same.
 #[track_caller]
-fn beside_a_good_one(behaviour: &str, words: &[&str]) -> (Bench, Finished) {
+fn beside_a_good_one(behaviour: &str, words: &[&str]) {
     let bench = Bench::new();
     bench.faulty(behaviour);
     let finished =
@@ -21,7 +21,6 @@ fn beside_a_good_one(behaviour: &str, words: &[&str]) -> (Bench, Finished) {
     finished.assert_says(words);
     assert!(finished.stdout.contains("faulty"), "{}", finished.stdout);
     bench.assert_reportable("run", 2);
-    (bench, finished)
 }
 
 #[test]
@@ -66,9 +65,7 @@ fn a_gateway_whose_port_is_taken() {
 
 #[test]
 fn a_gateway_that_answers_with_wrong_bytes() {
-    let (bench, _) = beside_a_good_one("wrong-bytes:60", &[]);
-    let report = bench.gatebench("report run").stdout;
-    assert!(report.contains("check"), "{report}");
+    beside_a_good_one("wrong-bytes:60", &["check"]);
 }
 
 #[test]
@@ -83,13 +80,7 @@ fn a_gateway_that_never_answers() {
 
 #[test]
 fn a_gateway_that_hangs_under_load() {
-    let (bench, finished) = beside_a_good_one("hang:60", &[]);
-    let report = bench.gatebench("report run").stdout;
-    assert!(
-        report.contains("timeout") || finished.stderr.contains("answer"),
-        "{report}\n{}",
-        finished.stderr
-    );
+    beside_a_good_one("hang:60", &["answer"]);
 }
 
 /// Kills a process in mid-trial and lets the rest of the run go on.

@@ -7,4 +7,5 @@ mod interruptions;
 mod processes;
 mod results;
 mod run_directory;
+mod serving;
 mod words;

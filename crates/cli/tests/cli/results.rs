@@ -118,24 +118,21 @@ fn a_gateway_that_runs_already_is_measured_where_it_is_and_left_alone() {
                 "routes": [{{"name": "ping", "path": "/ping", "upstream": "u"}}]}}"#
         )
     };
-    let mut upstream = Serving::start(&bench, &["upstream", "ping"]);
+    let upstream = Serving::start(&bench, &["upstream", "ping"]);
     bench.write("gateway.json", &config(upstream.port));
-    let mut gateway = Serving::start(&bench, &["gateway", "gateway.json"]);
+    let mut gateway = Serving::start(
+        &bench,
+        &["gateway", bench.path("gateway.json").to_str().unwrap()],
+    );
     let words = format!(
         "run suite.yaml --attach http://127.0.0.1:{} --pid {} --out run",
         gateway.port,
         gateway.child.id()
     );
-    let mut command = bench.command();
-    // Without the mark of the two that stay.
-    command
-        .args(words.split(' '))
-        .env_remove(crate::bench::MARK);
-    let output = command.output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("attached · ping"), "{stderr}");
-    assert_eq!(bench.kept_trials("run").len(), 1, "{stderr}");
+    let finished = bench.gatebench(&words);
+    finished.assert_code(0).assert_says(&["attached · ping"]);
     assert!(gateway.child.try_wait().unwrap().is_none(), "it still runs");
+    bench.assert_reportable("run", 1);
     let record = bench.read(&format!(
         "run/trials/{}/trial.json",
         bench.kept_trials("run")[0]
@@ -148,6 +145,4 @@ fn a_gateway_that_runs_already_is_measured_where_it_is_and_left_alone() {
             .unwrap()
             > 0
     );
-    gateway.stop();
-    upstream.stop();
 }

@@ -15,10 +15,22 @@ impl Serving {
     pub fn start(bench: &Bench, words: &[&str]) -> Self {
         let mut command = bench.command();
         command.current_dir("/").args(words).env_remove(MARK);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let digits = line.rsplit_once("127.0.0.1:").unwrap().1.chars().take_while(char::is_ascii_digit);
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let digits = line
+            .rsplit_once("127.0.0.1:")
+            .unwrap()
+            .1
+            .chars()
+            .take_while(char::is_ascii_digit);
         let port = digits.collect::<String>().parse().unwrap();
         Self { child, port }
     }

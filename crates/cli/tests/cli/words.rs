@@ -1,9 +1,9 @@
 //! Words in, words out: nothing here starts a gateway.
 
-use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use crate::bench::Bench;
+use crate::serving::Serving;
 
 #[test]
 fn every_command_has_help_with_an_example_or_a_use() {
@@ -262,16 +262,9 @@ fn a_reader_that_goes_away_is_no_panic() {
 #[test]
 fn an_upstream_and_a_gateway_stand_alone_until_a_signal() {
     let bench = Bench::new();
-    let mut command = bench.command();
-    command.args(["upstream", "ping"]).stdout(Stdio::piped());
-    let mut upstream = command.spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(upstream.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let announced: serde_json::Value = serde_json::from_str(&line).unwrap();
-    let address = announced["listening"].as_str().unwrap().to_owned();
-    assert!(get(&address, "/ping").ends_with("ok"), "{line}");
+    let mut upstream = Serving::start(&bench, &["upstream", "ping"]);
+    let address = upstream.address();
+    assert!(get(&address, "/ping").ends_with("ok"));
 
     let taken = bench.gatebench(&format!("upstream ping --listen {address}"));
     taken
@@ -283,8 +276,8 @@ fn an_upstream_and_a_gateway_stand_alone_until_a_signal() {
         .assert_code(2)
         .assert_says(&["mistaken.json", "routs", "  → "]);
 
-    crate::processes::signal(upstream.id(), "TERM");
-    assert_eq!(upstream.wait().unwrap().code(), Some(0));
+    crate::processes::signal(upstream.child.id(), "TERM");
+    assert_eq!(upstream.child.wait().unwrap().code(), Some(0));
 }
 
 /// The answer to one request, head and body.

@@ -5,13 +5,15 @@ mod dry_run;
 mod out;
 mod verdict;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use gatebench_lab::{
-    Attach, Interrupt, Pace, Prepared, RunRequest, Selection, prepare, prepare_resume,
+    Attach, Interrupt, LabError, Pace, Prepared, RunRequest, RunSummary, Selection, prepare,
+    prepare_resume,
 };
+use gatebench_store::StoreError;
 
 use super::words::{BackendWord, Overlay, launcher};
 use crate::exit::Exit;
@@ -102,24 +104,13 @@ impl Run {
             return Ok(Exit::Fine);
         }
         let request = self.request(prepared)?;
-        let interrupt = Arc::new(Interrupt::new());
-        let raised = Arc::clone(&interrupt);
-        signals::on_signal(move || raised.raise())?;
-        let outcome = {
-            let display = display::of(interrupt.clone());
-            gatebench_lab::run(&request, &interrupt, &*display)
-        };
-        let ran = match outcome {
-            Ok(summary) => Ok(summary),
-            // Without a run directory there is nothing to report.
-            Err(error) if !request.out.join("manifest.json").exists() => return Err(error.into()),
-            Err(error) if is_refusal(&error) => return Err(error.into()),
-            Err(error) => Err(error),
-        };
-        let reported = self.report(&request.out);
-        match ran {
-            Ok(_) => reported,
-            // Why the run could not go on matters more than a report that could not be written.
+        match conduct(&request)? {
+            Ok(_) => self.report(&request.out),
+            Err(error) if has_trials(&error, &request.out) => {
+                // Why the run could not go on matters more than a report that could not be written.
+                let _ = self.report(&request.out);
+                Err(error.into())
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -173,7 +164,7 @@ impl Run {
     }
 
     /// Writes the report's files, prints the report, and draws the exit code from it.
-    fn report(&self, dir: &std::path::Path) -> Result<Exit, Failure> {
+    fn report(&self, dir: &Path) -> Result<Exit, Failure> {
         let findings = reports::findings(dir)?;
         let page = reports::write(dir, &findings)?;
         if self.json {
@@ -185,18 +176,36 @@ impl Run {
                 page.display()
             ))?;
         }
-        verdict::exit_of(dir, &findings)
+        let (exit, complaints) = verdict::of(dir, &findings)?;
+        complaints.iter().for_each(Failure::print);
+        if exit == Exit::Interrupted {
+            let dir = dir.display();
+            terminal::complain(&format!(
+                "interrupted: what was finished is kept\n  → gatebench run --resume {dir}"
+            ));
+        }
+        Ok(exit)
     }
 }
 
-/// Whether the directory is somebody else's run, which this one has not touched and must not report on.
-fn is_refusal(error: &gatebench_lab::LabError) -> bool {
-    use gatebench_lab::LabError;
-    use gatebench_store::StoreError;
-    matches!(
+/// Runs the plan with a display, until its end or a signal.
+fn conduct(request: &RunRequest) -> Result<Result<RunSummary, LabError>, Failure> {
+    let interrupt = Arc::new(Interrupt::new());
+    let raised = Arc::clone(&interrupt);
+    signals::on_signal(move || raised.raise())?;
+    signals::survive_file_size_limit()?;
+    let display = display::of(Arc::clone(&interrupt));
+    Ok(gatebench_lab::run(request, &interrupt, &*display))
+}
+
+/// Whether there are trials of this run to report on: its directory may never have been made, or be
+/// somebody else's.
+fn has_trials(error: &LabError, dir: &Path) -> bool {
+    let refused = matches!(
         error,
         LabError::Store(
             StoreError::Locked { .. } | StoreError::AlreadyARun { .. } | StoreError::NotARun { .. }
         )
-    )
+    );
+    !refused && reports::findings(dir).is_ok_and(|findings| !findings.trials.is_empty())
 }

@@ -1,21 +1,22 @@
-//! What a run means for the exit code.
+//! What a run means for the exit code, and what has to be said about it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{Gate, Validity};
+use gatebench_analysis::findings::{Gate, Reason, TrialFindings, Validity};
+use gatebench_model::{Culprit, Plan, Variant};
 use gatebench_store::{Outcome, Run, Status};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The exit code of the run in `dir`.
-pub fn exit_of(dir: &Path, findings: &Findings) -> Result<Exit, Failure> {
-    if findings.run.status == Status::Interrupted {
-        return Ok(Exit::Interrupted);
-    }
+/// The exit code of the run in `dir`, and what completed trials have against a gateway; failed ones
+/// have been told as they ended.
+pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failure> {
     let run = Run::open(dir)?;
-    let failures = run
+    let complaints = complaints(findings, &run.manifest().plan);
+    let failed = run
         .trials()
         .iter()
         .filter_map(|trial| match &trial.record.outcome {
@@ -23,31 +24,52 @@ pub fn exit_of(dir: &Path, findings: &Findings) -> Result<Exit, Failure> {
             _ => None,
         });
     // What somebody can correct in a gateway comes before what the machine could not do.
-    let worst = failures.min_by_key(|exit| exit.code());
-    Ok(match worst {
-        Some(Exit::CheckFailed) => Exit::CheckFailed,
-        _ if checks_failed(findings) => Exit::CheckFailed,
-        Some(exit) => exit,
-        None => Exit::Fine,
-    })
+    let worst = failed
+        .chain(complaints.iter().map(Failure::exit))
+        .min_by_key(|exit| exit.code());
+    let exit = match findings.run.status {
+        Status::Interrupted => Exit::Interrupted,
+        _ => worst.unwrap_or(Exit::Fine),
+    };
+    Ok((exit, complaints))
 }
 
-/// Whether a gateway did not do what it should: as opposed to a trial that cannot be relied upon.
-fn checks_failed(findings: &Findings) -> bool {
-    let reasons = findings.trials.iter().flat_map(|trial| &trial.reasons);
-    let lost = reasons
-        .filter(|reason| reason.validity == Validity::Invalid)
-        .any(|reason| {
-            matches!(
-                reason.gate,
-                Gate::ChecksFailed
-                    | Gate::RequestErrors
-                    | Gate::ParityLost
-                    | Gate::GatewayRestarted
-            )
-        });
-    lost || findings
-        .parity
+/// One complaint for each scenario, variant and gate, about its first trial.
+fn complaints(findings: &Findings, plan: &Plan) -> Vec<Failure> {
+    let mut seen = BTreeSet::new();
+    let completed = findings
+        .trials
         .iter()
-        .any(|parity| parity.holds == Some(false))
+        .filter(|trial| trial.outcome == "completed");
+    let reasons =
+        completed.flat_map(|trial| trial.reasons.iter().map(move |reason| (trial, reason)));
+    reasons
+        .filter(|(_, reason)| is_a_failure(reason))
+        .filter(|(trial, reason)| seen.insert((&trial.scenario, &trial.variant, reason.gate)))
+        .map(|(trial, reason)| complaint(trial, reason, plan))
+        .collect()
+}
+
+/// Whether somebody did not do what he should, as opposed to a trial that cannot be relied upon.
+fn is_a_failure(reason: &Reason) -> bool {
+    let gate = reason.gate;
+    reason.validity == Validity::Invalid
+        && matches!(
+            gate,
+            Gate::ChecksFailed | Gate::RequestErrors | Gate::ParityLost | Gate::GatewayRestarted
+        )
+}
+
+fn complaint(trial: &TrialFindings, reason: &Reason, plan: &Plan) -> Failure {
+    let culprit = match plan.variant(&trial.variant) {
+        Some(Variant::Floor) => Culprit::Upstream,
+        _ => Culprit::Gateway(trial.variant.clone()),
+    };
+    let what = format!(
+        "{} (trial {}, {})",
+        reason.message.trim_end_matches('.'),
+        trial.number,
+        trial.scenario
+    );
+    Failure::of(&culprit, what, reason.remedy.trim_end_matches('.'))
 }
