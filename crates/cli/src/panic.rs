@@ -10,7 +10,10 @@ pub fn say_that_it_is_our_fault() {
             .location()
             .map(ToString::to_string)
             .unwrap_or_default();
-        let message = panic.payload_as_str().unwrap_or("without a message");
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let message = text.unwrap_or("without a message");
         terminal::complain(&format!(
             "error: gatebench: this is a bug in gatebench, not in what it measures: {message} ({place}, version {})\n  \
              → report it with this message; everything that was started is being ended",

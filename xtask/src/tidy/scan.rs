@@ -123,8 +123,8 @@ fn quoted_length(rest: &str, word_begins: bool) -> usize {
     if rest.starts_with("/*") {
         return block_comment_length(rest);
     }
-    if rest.starts_with('"') {
-        return 1 + string_length(&rest[1..]);
+    if let Some(inside) = rest.strip_prefix('"') {
+        return 1 + string_length(inside);
     }
     if rest.starts_with('\'') {
         return character_length(rest);
@@ -173,8 +173,8 @@ fn string_length(inside: &str) -> usize {
 /// `'x'` and `'\n'`, but not the lifetime `'a`.
 fn character_length(rest: &str) -> usize {
     let inside = &rest[1..];
-    if inside.starts_with('\\') {
-        return inside[1..]
+    if let Some(escape) = inside.strip_prefix('\\') {
+        return escape
             .char_indices()
             .skip(1)
             .find(|(_, c)| *c == '\'')

@@ -16,24 +16,33 @@ fn a_directory_that_cannot_be_made() {
 }
 
 #[test]
-fn a_disk_that_is_full() {
+fn a_disk_that_becomes_full() {
     let bench = Bench::new();
-    bench.suite("reference", 2);
-    let Some(disk) = Disk::mount(&bench, "512k") else {
+    bench.suite("reference", 4);
+    let Some(disk) = Disk::mount(&bench, "4m") else {
         eprintln!("left out: a small disk cannot be mounted here");
         return;
     };
-    bench
-        .gatebench("run suite.yaml --blocks 1 --out disk/run")
-        .assert_code(0);
+    let session = bench.start("run suite.yaml --out disk/run");
+    bench.wait_for("the first trial", || {
+        (!bench.kept_trials("disk/run").is_empty()).then_some(())
+    });
     disk.fill();
-    let finished = bench.gatebench("run suite.yaml --out disk/second");
+    let finished = session.wait();
     finished
         .assert_code(3)
-        .assert_says(&["error: environment", "disk/second", "space", "  → "]);
-    // What was finished before is still there and reportable where reading is enough.
-    let report = bench.gatebench("report disk/run --format markdown");
-    assert!(report.assert_code(0).stdout.contains("reference"));
+        .assert_says(&["environment", "disk/run", "space", "  → "]);
+    assert!(
+        finished.stdout.contains("reference"),
+        "what was found is said all the same"
+    );
+
+    disk.free();
+    let kept = bench.kept_trials("disk/run").len();
+    assert!((1..4).contains(&kept), "{kept}");
+    bench.assert_reportable("disk/run", kept);
+    bench.gatebench("run --resume disk/run").assert_code(0);
+    bench.assert_reportable("disk/run", 4);
 }
 
 #[test]
@@ -130,8 +139,13 @@ impl Disk {
 
     /// Leaves no byte free.
     fn fill(&self) {
-        let filler = std::fs::write(self.at.join("filler"), vec![0; 1 << 20]);
+        let filler = std::fs::write(self.at.join("filler"), vec![0; 8 << 20]);
         assert!(filler.is_err(), "it is smaller than that");
+    }
+
+    /// Gives the space back.
+    fn free(&self) {
+        std::fs::remove_file(self.at.join("filler")).unwrap();
     }
 }
 

@@ -166,15 +166,15 @@ impl Run {
     /// Writes the report's files, prints the report, and draws the exit code from it.
     fn report(&self, dir: &Path) -> Result<Exit, Failure> {
         let findings = reports::findings(dir)?;
-        let page = reports::write(dir, &findings)?;
+        // Said before it is written: a disk that is full shall not hide what was found.
         if self.json {
             terminal::say(gatebench_report::json::render(&findings).trim_end())?;
         } else {
-            terminal::say(&format!(
-                "\n{}\n\n{}",
-                reports::for_terminal(&findings),
-                page.display()
-            ))?;
+            terminal::say(&format!("\n{}\n", reports::for_terminal(&findings)))?;
+        }
+        let page = reports::write(dir, &findings)?;
+        if !self.json {
+            terminal::say(&page.display().to_string())?;
         }
         let (exit, complaints) = verdict::of(dir, &findings)?;
         complaints.iter().for_each(Failure::print);

@@ -87,10 +87,13 @@ impl Bars {
             Urgency::Stop => " · stopping, Ctrl-C again to stop at once",
             Urgency::Now => " · stopping at once",
         };
-        self.current.set_message(format!(
-            "{} · {}{}{ending}",
-            state.trial, state.doing, state.figures
-        ));
+        let trial = if state.trial.is_empty() {
+            "looking at the machine"
+        } else {
+            &state.trial
+        };
+        self.current
+            .set_message(format!("{trial}{}{}{ending}", state.doing, state.figures));
     }
 
     fn hear(&self, progress: Progress, state: &mut State) {
@@ -164,7 +167,7 @@ impl Bars {
 
 impl State {
     fn now(&mut self, doing: String) {
-        self.doing = doing;
+        self.doing = format!(" · {doing}");
         self.figures.clear();
     }
 }
