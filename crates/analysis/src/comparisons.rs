@@ -9,7 +9,7 @@ use crate::findings::{
     VariantRow,
 };
 use crate::trials::blocks_complete;
-use crate::words::{counted, decimals, metric_title};
+use crate::words::{counted, metric_title, ratio_and_interval};
 
 /// The smallest effect that matters, either way.
 const SMALLEST_EFFECT: f64 = 0.02;
@@ -173,32 +173,23 @@ impl Cell {
 
     /// `nginx uses 0.61× the CPU of haproxy per request at 5,000 requests/s (0.58–0.64): better.`
     fn sentence(&self, scenario: &ScenarioFindings, result: &Comparison) -> String {
-        let Some(interval) = &result.interval else {
+        let (ratio, interval) = ratio_and_interval(result);
+        if let Verdict::TooFewBlocks { blocks } = result.verdict {
             return format!(
                 "{} and {} have {} in common that can be used for the {}; a verdict needs {MIN_BLOCKS}.",
                 self.candidate,
                 self.baseline,
-                counted(self.blocks.len() as u64, "block"),
+                counted(blocks as u64, "block"),
                 metric_title(self.subject.metric),
             );
-        };
-        // Two decimals would write a narrow interval as a point.
-        let places = if interval.high - interval.low < 0.02 {
-            3
-        } else {
-            2
-        };
-        let (low, high) = (
-            decimals(interval.low, places),
-            decimals(interval.high, places),
-        );
+        }
         let limited = match self.validity {
             Validity::Limited => ", limited",
             Validity::Valid | Validity::Invalid => "",
         };
         format!(
-            "{} ({low}–{high}{limited}): {}.",
-            self.claim(scenario, &decimals(result.ratio, places)),
+            "{} ({interval}{limited}): {}.",
+            self.claim(scenario, &ratio),
             verdict_words(result.verdict, self.blocks.len()),
         )
     }
@@ -211,13 +202,13 @@ impl Cell {
             .unwrap_or_default();
         match self.subject.metric {
             Metric::Throughput => {
-                format!("{own} reaches {ratio}× the throughput of {other}{at}")
+                format!("{own} reaches {ratio} the throughput of {other}{at}")
             }
             Metric::GatewayCpuPerRequest => {
-                format!("{own} uses {ratio}× the CPU of {other} per request{at}")
+                format!("{own} uses {ratio} the CPU of {other} per request{at}")
             }
             metric => format!(
-                "{own} has {ratio}× the {} of {other}{at}",
+                "{own} has {ratio} the {} of {other}{at}",
                 metric_title(metric)
             ),
         }

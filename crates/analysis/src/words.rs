@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_stats::Estimate;
+use gatebench_stats::{Comparison, Estimate};
 
 use crate::findings::{Metric, Unit};
 
@@ -133,6 +133,23 @@ pub fn round_to_three(value: f64) -> f64 {
     }
 }
 
+/// A ratio and its interval, `0.61×` and `0.58–0.64`; the interval is empty where there is none.
+pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
+    // Two decimals would write a narrow interval as a point.
+    let narrow = |width: f64| if width < 0.02 { 3 } else { 2 };
+    let places = result
+        .interval
+        .map_or(2, |interval| narrow(interval.high - interval.low));
+    let number = |value| decimals(value, places);
+    let interval = result
+        .interval
+        .map(|interval| format!("{}–{}", number(interval.low), number(interval.high)));
+    (
+        format!("{}×", number(result.ratio)),
+        interval.unwrap_or_default(),
+    )
+}
+
 /// A command line quoted for a shell.
 pub fn shell_line(words: &[String]) -> String {
     words
@@ -212,7 +229,7 @@ pub(crate) fn decimals(value: f64, decimals: usize) -> String {
 }
 
 /// The first letter in upper case.
-pub(crate) fn capitalised(text: &str) -> String {
+pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters
         .next()

@@ -3,6 +3,17 @@
 /// About how many steps a linear axis has, so that their labels stay apart on a narrow plot.
 const STEPS: f64 = 3.0;
 
+/// Ticks of an axis of ratios, from narrow to wide; the outer ones are its ends.
+const RATIOS: [[f64; 5]; 7] = [
+    [0.9, 0.95, 1.0, 1.05, 1.1],
+    [0.8, 0.9, 1.0, 1.1, 1.25],
+    [0.67, 0.8, 1.0, 1.25, 1.5],
+    [0.5, 0.7, 1.0, 1.4, 2.0],
+    [0.2, 0.5, 1.0, 2.0, 5.0],
+    [0.1, 0.3, 1.0, 3.0, 10.0],
+    [0.01, 0.1, 1.0, 10.0, 100.0],
+];
+
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// With this step between two ticks.
@@ -60,6 +71,26 @@ impl Axis {
             domain: (low, top),
             pixels,
         }
+    }
+
+    /// A logarithmic axis of ratios with 1 in its middle, just wide enough for the values, and its
+    /// ticks. Values beyond a factor of 100 are held at its ends.
+    pub fn of_ratios(
+        values: impl IntoIterator<Item = f64>,
+        pixels: (f64, f64),
+    ) -> (Self, &'static [f64]) {
+        let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
+        let covers = |ticks: &&[f64; 5]| values.iter().all(|v| (ticks[0]..=ticks[4]).contains(v));
+        let ticks = RATIOS
+            .iter()
+            .find(covers)
+            .unwrap_or(&RATIOS[RATIOS.len() - 1]);
+        let axis = Self {
+            kind: Kind::Logarithmic,
+            domain: (ticks[0], ticks[4]),
+            pixels,
+        };
+        (axis, ticks)
     }
 
     /// The pixel of a value; values outside the domain are held at its ends.
@@ -180,6 +211,15 @@ mod tests {
         assert_eq!(Axis::from_zero(0.0, (0.0, 1.0)).domain(), (0.0, 1.0));
         assert_eq!(Axis::covering_log([], (0.0, 1.0)).domain(), (1.0, 10.0));
         assert!(Axis::covering_log([10.0], (0.0, 1.0)).at(10.0).is_finite());
+    }
+
+    #[test]
+    fn an_axis_of_ratios_is_as_wide_as_it_must_be() {
+        let (axis, ticks) = Axis::of_ratios([0.97, 1.02], (0.0, 100.0));
+        assert_eq!((axis.domain(), ticks.len()), ((0.9, 1.1), 5));
+        assert!((axis.at(1.0) - 50.0).abs() < 3.0);
+        let (wide, _) = Axis::of_ratios([0.001, 1.0], (0.0, 100.0));
+        assert_eq!((wide.domain(), wide.at(0.001)), ((0.01, 100.0), 0.0));
     }
 
     #[test]

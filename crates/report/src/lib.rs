@@ -16,5 +16,6 @@ mod svg;
 mod table;
 pub mod terminal;
 mod text;
+mod verdicts;
 
 pub use terminal::TerminalOptions;

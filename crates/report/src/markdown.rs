@@ -2,10 +2,11 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{Failure, ScenarioFindings};
+use gatebench_analysis::words::{metric_title, ratio_and_interval};
 
 use crate::problems::{Problem, problems, word};
 use crate::table::{Cell, Column, Group, Row, Table};
-use crate::{facts, text};
+use crate::{facts, text, verdicts};
 
 /// Writes the report.
 pub fn render(findings: &Findings) -> String {
@@ -59,6 +60,32 @@ fn scenario_section(scenario: &ScenarioFindings) -> String {
         out.push_str("\n\\* limited: see *Validity*.\n");
     }
     out.push('\n');
+    out.push_str(&verdict_table(scenario));
+    out
+}
+
+/// Every comparison; nothing where there is none.
+fn verdict_table(scenario: &ScenarioFindings) -> String {
+    let mut out = String::new();
+    for found in &scenario.comparisons {
+        if out.is_empty() {
+            out.push_str("| verdict | compared | metric | ratio | interval | blocks |\n");
+            out.push_str("|:--|:--|:--|--:|--:|--:|\n");
+        }
+        let (ratio, interval) = ratio_and_interval(&found.result);
+        out.push_str(&format!(
+            "| **{}** | {} ÷ {} | {}, {} | {ratio} | {interval} | {} |\n",
+            verdicts::word(found.result.verdict),
+            escape(&found.candidate),
+            escape(&found.baseline),
+            metric_title(found.metric),
+            escape(&verdicts::load(scenario, found)),
+            escape(&verdicts::blocks(found)),
+        ));
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
     out
 }
 

@@ -10,16 +10,16 @@ use crate::number::Scale;
 /// The results of one scenario.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Columns that belong to one phase, from left to right.
+    /// The columns of each phase, from left to right.
     pub groups: Vec<Group>,
     /// One row per variant.
     pub rows: Vec<Row>,
 }
 
-/// The columns of one phase.
+/// Columns that stand together.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// Name of the phase.
+    /// Name of the phase, or what else the columns have in common.
     pub phase: String,
     /// The load in words.
     pub label: String,
@@ -34,6 +34,7 @@ pub struct Column {
     pub head: [&'static str; 2],
     /// How its values are written.
     pub scale: Scale,
+    phase: String,
     metric: Metric,
 }
 
@@ -99,12 +100,17 @@ impl Column {
 impl Table {
     /// Lays out the results of a scenario. Columns in which no variant has a value are left out.
     pub fn of(scenario: &ScenarioFindings) -> Self {
-        let has_open = scenario.phases.iter().any(is_open);
-        let groups: Vec<Group> = scenario
-            .phases
-            .iter()
-            .filter_map(|phase| group(scenario, phase, has_open))
-            .collect();
+        Self::with(scenario, loads(scenario))
+    }
+
+    /// As [`Table::of`], with what the gateway's process needs: for where there is more room.
+    pub fn whole(scenario: &ScenarioFindings) -> Self {
+        let mut groups = loads(scenario);
+        groups.extend(process(scenario));
+        Self::with(scenario, groups)
+    }
+
+    fn with(scenario: &ScenarioFindings, groups: Vec<Group>) -> Self {
         let row = |row: &VariantRow| Row {
             variant: row.variant.clone(),
             validity: row.validity,
@@ -113,6 +119,11 @@ impl Table {
         };
         let rows = scenario.rows.iter().map(row).collect();
         Self { groups, rows }
+    }
+
+    /// Whether there are columns on the gateway's process, which need an explanation.
+    pub fn has_process(&self) -> bool {
+        self.groups.iter().any(|group| group.phase == PROCESS)
     }
 
     /// Whether any cell is limited, so that the mark needs an explanation.
@@ -155,6 +166,37 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     }
 }
 
+/// What each load shows.
+fn loads(scenario: &ScenarioFindings) -> Vec<Group> {
+    let has_open = scenario.phases.iter().any(is_open);
+    let phases = scenario.phases.iter();
+    phases
+        .filter_map(|phase| group(scenario, phase, has_open))
+        .collect()
+}
+
+/// What the columns on the gateway's process have in common.
+const PROCESS: &str = "process";
+
+/// Memory in the last load, before which all others went, and the time from start to readiness.
+fn process(scenario: &ScenarioFindings) -> Option<Group> {
+    let in_phase = |phase, metric, head| column(scenario, phase, metric, [head, ""]);
+    let memory = scenario
+        .phases
+        .last()
+        .and_then(|phase| in_phase(phase, Metric::GatewayRssAnonMax, "memory"));
+    let start = scenario
+        .phases
+        .first()
+        .and_then(|phase| in_phase(phase, Metric::GatewayStart, "start"));
+    let columns: Vec<Column> = [memory, start].into_iter().flatten().collect();
+    (!columns.is_empty()).then(|| Group {
+        phase: PROCESS.into(),
+        label: String::new(),
+        columns,
+    })
+}
+
 fn group(scenario: &ScenarioFindings, phase: &PhaseLine, has_open: bool) -> Option<Group> {
     let columns: Vec<Column> = metrics(phase.kind, has_open)
         .iter()
@@ -186,6 +228,7 @@ fn column(
     Some(Column {
         head,
         scale: Scale::of_all(values, unit),
+        phase: phase.name.clone(),
         metric,
     })
 }
@@ -194,7 +237,7 @@ fn cells(row: &VariantRow, group: &Group) -> Vec<Cell> {
     group
         .columns
         .iter()
-        .map(|column| cell(metric_in(row, &group.phase, column.metric), column.scale))
+        .map(|column| cell(metric_in(row, &column.phase, column.metric), column.scale))
         .collect()
 }
 

@@ -4,6 +4,7 @@
 
 mod evidence;
 mod figures;
+mod forest;
 mod results;
 mod view;
 
@@ -15,8 +16,12 @@ use minijinja::{Environment, UndefinedBehavior, context};
 use crate::svg::is_forbidden;
 use crate::text::is_direction;
 
-const TEMPLATES: [(&str, &str); 3] = [
+const TEMPLATES: [(&str, &str); 4] = [
     ("page.html", include_str!("../../templates/page.html")),
+    (
+        "verdicts.html",
+        include_str!("../../templates/verdicts.html"),
+    ),
     ("results.html", include_str!("../../templates/results.html")),
     (
         "evidence.html",

@@ -32,6 +32,8 @@ struct TableView {
     rows: Vec<RowView>,
     columns: usize,
     has_limits: bool,
+    /// Whether memory and start are among the columns.
+    has_process: bool,
 }
 
 #[derive(Serialize)]
@@ -74,7 +76,14 @@ impl ScenarioView {
         palette: &Palette,
     ) -> Self {
         let anchor = format!("s{index}");
-        let told = |sentence: &&Sentence| !findings.headlines.contains(sentence);
+        // A headline is a sentence with the name of its scenario before it.
+        let headline = |known: &Sentence, said: &Sentence| {
+            known.scenario == said.scenario && known.text.ends_with(&said.text)
+        };
+        let untold = |said: &&Sentence| {
+            let mut known = findings.headlines.iter();
+            !known.any(|known| headline(known, said))
+        };
         Self {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
@@ -86,10 +95,10 @@ impl ScenarioView {
             sentences: scenario
                 .sentences
                 .iter()
-                .filter(told)
+                .filter(untold)
                 .map(sentence)
                 .collect(),
-            table: table_view(&Table::of(scenario), palette),
+            table: table_view(&Table::whole(scenario), palette),
             dots: dot_figures(&anchor, scenario, palette),
             percentiles: percentiles(&anchor, scenario, palette),
             timelines: timelines(&anchor, scenario, &findings.trials, palette),
@@ -124,6 +133,7 @@ fn table_view(table: &Table, palette: &Palette) -> TableView {
             .map(|row| row_view(row, palette))
             .collect(),
         has_limits: table.has_limits(),
+        has_process: table.has_process(),
     }
 }
 

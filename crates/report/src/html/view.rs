@@ -5,6 +5,7 @@ use gatebench_analysis::findings::{RunFacts, Sentence, Status, Tone};
 use serde::Serialize;
 
 use super::evidence::Evidence;
+use super::forest::{ForestView, forests};
 use super::results::ScenarioView;
 use crate::palette::Palette;
 use crate::problems::{problems, word};
@@ -21,6 +22,7 @@ pub struct Page {
     facts: Vec<Pair>,
     headline: Option<SentenceView>,
     sentences: Vec<SentenceView>,
+    forests: Vec<ForestView>,
     notes: Vec<String>,
     failures: Vec<FailureView>,
     problems: Vec<ProblemView>,
@@ -82,6 +84,7 @@ impl Page {
             facts: run_facts(run),
             headline: sentences.next(),
             sentences: sentences.collect(),
+            forests: forests(findings, &palette),
             notes: findings.notes.clone(),
             failures: failures(findings),
             problems: problem_views(findings, &palette),

@@ -1,6 +1,7 @@
 //! The plots of the page. Each is a function from findings to one SVG element.
 
 pub mod dots;
+pub mod forest;
 pub mod percentiles;
 pub mod timeline;
 

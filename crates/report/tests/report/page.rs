@@ -73,6 +73,35 @@ fn the_page_is_well_formed_and_fetches_nothing() {
 }
 
 #[test]
+fn verdicts_are_shown_where_there_are_some() {
+    let text = html::render(&fixture::with_verdicts());
+    check(&text);
+    for chip in [
+        "better\">better",
+        "worse\">worse",
+        "same\">no change",
+        "open\">inconclusive",
+    ] {
+        assert!(text.contains(chip), "{chip}");
+    }
+    // Two scenarios with seven comparisons each, one of which has no interval.
+    assert_eq!(text.matches("class=\"mean\"").count(), 12);
+    assert!(!html::render(&fixture::findings()).contains("Verdicts:"));
+    std::fs::write(
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/verdicts.html"),
+        &text,
+    )
+    .unwrap();
+}
+
+#[test]
+fn memory_and_start_stand_in_the_table() {
+    let text = html::render(&fixture::findings());
+    assert!(text.contains(">memory<span class=\"unit\">MiB<"));
+    assert!(text.contains(">start<span class=\"unit\">ms<"));
+}
+
+#[test]
 fn the_same_findings_give_the_same_bytes() {
     let findings = fixture::findings();
     assert!(html::render(&findings) == html::render(&findings));

@@ -64,6 +64,13 @@ fn markdown_is_ready_for_a_pull_request() {
 }
 
 #[test]
+fn markdown_has_a_table_of_verdicts_where_there_are_some() {
+    let text = markdown::render(&fixture::with_verdicts());
+    golden("verdicts.md", &text);
+    assert!(!markdown::render(&fixture::findings()).contains("| verdict |"));
+}
+
+#[test]
 fn csv_has_a_row_per_block() {
     golden("summary.csv", &csv::render(&fixture::findings()));
 }

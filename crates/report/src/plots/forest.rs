@@ -1,0 +1,78 @@
+//! A comparison as a point with whiskers on an axis of ratios; the rows of a table share the axis.
+
+use gatebench_analysis::findings::{ComparisonFindings, ScenarioFindings};
+
+use crate::axis::Axis;
+use crate::svg::{Anchor, Svg};
+
+const WIDTH: f64 = 360.0;
+const MARGIN: f64 = 16.0;
+const ROW: f64 = 30.0;
+const TICKS: f64 = 22.0;
+
+/// The axis of a scenario.
+#[derive(Clone, Copy)]
+pub struct Forest {
+    axis: Axis,
+    ticks: &'static [f64],
+    /// The ratios within which a difference does not matter.
+    band: (f64, f64),
+}
+
+impl Forest {
+    /// An axis for all intervals of a scenario; none where it has no comparison.
+    pub fn of(scenario: &ScenarioFindings) -> Option<Self> {
+        let effect = scenario.comparisons.first()?.smallest_effect;
+        let band = (1.0 - effect, 1.0 + effect);
+        let intervals = scenario
+            .comparisons
+            .iter()
+            .filter_map(|found| found.result.interval)
+            .flat_map(|interval| [interval.low, interval.high]);
+        let pixels = (MARGIN, WIDTH - MARGIN);
+        let (axis, ticks) = Axis::of_ratios(intervals.chain([band.0, band.1]), pixels);
+        Some(Self { axis, ticks, band })
+    }
+
+    /// The row of a comparison; `class` sets its colour.
+    pub fn row(&self, id: &str, found: &ComparisonFindings, class: &str) -> String {
+        let title = format!("{} ÷ {}", found.candidate, found.baseline);
+        let mut svg = Svg::new(id, (WIDTH, ROW), &title, &found.text);
+        self.backdrop(&mut svg, ROW);
+        let middle = ROW / 2.0;
+        svg.begin_group(class);
+        if let Some(interval) = found.result.interval {
+            let (low, high) = (self.axis.at(interval.low), self.axis.at(interval.high));
+            svg.line("whisker", (low, middle), (high, middle));
+            for end in [low, high] {
+                svg.line("whisker", (end, middle - 4.0), (end, middle + 4.0));
+            }
+            let at = (self.axis.at(found.result.ratio), middle);
+            svg.dot("mean", at, 4.5, &found.text);
+        }
+        svg.end_group();
+        svg.finish()
+    }
+
+    /// The ticks below the last row.
+    pub fn ticks(&self, id: &str) -> String {
+        let (title, description) = ("Ratio", "Candidate divided by baseline; 1 is equal.");
+        let mut svg = Svg::new(id, (WIDTH, TICKS), title, description);
+        for tick in self.ticks {
+            let x = self.axis.at(*tick);
+            svg.line("base", (x, 0.0), (x, 5.0));
+            svg.text("", (x, 18.0), Anchor::Middle, &format!("{tick}×"));
+        }
+        svg.finish()
+    }
+
+    fn backdrop(&self, svg: &mut Svg, height: f64) {
+        let (low, high) = (self.axis.at(self.band.0), self.axis.at(self.band.1));
+        svg.rect("band", (low, 0.0), (high - low, height), 0.0);
+        for tick in self.ticks {
+            let x = self.axis.at(*tick);
+            let class = if *tick == 1.0 { "one" } else { "grid" };
+            svg.line(class, (x, 0.0), (x, height));
+        }
+    }
+}
