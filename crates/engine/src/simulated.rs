@@ -81,7 +81,7 @@ impl Io for Simulated {
         Ok(conn)
     }
 
-    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
+    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>> {
         self.at(self.now_ns, Event::Sent { conn, bytes });
         let reaction = (self.server)(self.requests, self.now_ns);
         self.requests += 1;
@@ -95,10 +95,11 @@ impl Io for Simulated {
             }
             Reaction::Silence => {}
         }
+        None
     }
 
-    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) {
-        self.send(conn, bytes);
+    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        self.send(conn, bytes)
     }
 
     fn pause(&mut self, _: ConnId) {}

@@ -18,7 +18,7 @@ use rustix::net::{SendFlags, SocketFlags};
 use rustix::time::Timespec;
 
 use crate::buffer::Pool;
-use crate::io::{Event, Io, IoConfig};
+use crate::io::{Event, Io, IoConfig, SMALL_BYTES};
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, clock, socket};
 
@@ -143,8 +143,10 @@ impl Epoll {
         if flags.intersects(EventFlags::IN | hung_up) {
             self.list(conn);
         }
-        if flags.contains(EventFlags::OUT) {
-            self.continue_send(conn, events);
+        if flags.contains(EventFlags::OUT)
+            && let Some(bytes) = self.continue_send(conn, events)
+        {
+            events.push(Event::Sent { conn, bytes });
         }
     }
 
@@ -232,28 +234,28 @@ impl Epoll {
         }
     }
 
-    fn continue_send(&mut self, conn: ConnId, events: &mut Vec<Event>) {
-        let Some(entry) = self.conns.get_mut(conn) else {
-            return;
-        };
-        let Some((bytes, mut done)) = entry.sending.take() else {
-            return;
-        };
+    /// Sends what the kernel takes; the vector once that is all of it.
+    fn continue_send(&mut self, conn: ConnId, events: &mut Vec<Event>) -> Option<Vec<u8>> {
+        let entry = self.conns.get_mut(conn)?;
+        let (bytes, mut done) = entry.sending.take()?;
         while done < bytes.len() {
             match rustix::net::send(&entry.socket, &bytes[done..], SendFlags::NOSIGNAL) {
                 Ok(sent) => done += sent,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
                     entry.sending = Some((bytes, done));
-                    return;
+                    return None;
                 }
-                Err(error) => return self.fail(conn, error, events),
+                Err(error) => {
+                    self.fail(conn, error, events);
+                    return None;
+                }
             }
         }
         if entry.shutdown_wanted {
             let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Write);
         }
-        events.push(Event::Sent { conn, bytes });
+        Some(bytes)
     }
 
     fn wait(&mut self, until_ns: Option<u64>) -> io::Result<()> {
@@ -312,18 +314,22 @@ impl Io for Epoll {
         }
     }
 
-    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
-        if let Some(entry) = self.conns.get_mut(conn) {
-            debug_assert!(entry.sending.is_none(), "one send at a time");
-            entry.sending = Some((bytes, 0));
-            let mut ready = std::mem::take(&mut self.ready);
-            self.continue_send(conn, &mut ready);
-            self.ready = ready;
+    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        let entry = self.conns.get_mut(conn)?;
+        debug_assert!(entry.sending.is_none(), "one send at a time");
+        let is_small = bytes.len() <= SMALL_BYTES;
+        entry.sending = Some((bytes, 0));
+        let mut ready = std::mem::take(&mut self.ready);
+        let mut sent = self.continue_send(conn, &mut ready);
+        if !is_small && let Some(bytes) = sent.take() {
+            ready.push(Event::Sent { conn, bytes });
         }
+        self.ready = ready;
+        sent
     }
 
-    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) {
-        self.send(conn, bytes);
+    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        self.send(conn, bytes)
     }
 
     fn pause(&mut self, conn: ConnId) {

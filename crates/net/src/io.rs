@@ -5,6 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::{Buffer, ConnId, ListenerId};
 
+/// A send of at most so many bytes that completes at once needs no event. A user that streams more than
+/// this can rely on an event to go on with.
+pub const SMALL_BYTES: usize = 16 * 1024;
+
 /// What happened to a connection. An event carries back every buffer that was lent to the loop.
 #[derive(Debug)]
 pub enum Event {
@@ -32,7 +36,7 @@ pub enum Event {
         /// The connection.
         conn: ConnId,
     },
-    /// Everything given to the last [`Io::send`] is in the kernel's hands; the vector comes back
+    /// Everything given to the last [`Io::send`], which did not answer at once, is in the kernel's hands; the vector comes back
     /// for reuse, with its contents unchanged.
     Sent {
         /// The connection.
@@ -91,13 +95,18 @@ pub trait Io {
     /// Only what can be known at once, for example no descriptor left.
     fn connect(&mut self, peer: SocketAddr, source: Option<IpAddr>) -> io::Result<ConnId>;
 
-    /// Sends all of `bytes`. It may leave together with other sends at the next [`Io::poll`], which
-    /// costs least. [`Event::Sent`] follows, then the next send may be given.
-    fn send(&mut self, conn: ConnId, bytes: Vec<u8>);
+    /// Sends all of `bytes`. Where there is much to do it leaves together with other sends at the next
+    /// [`Io::poll`], which costs least; where there is little, at once.
+    ///
+    /// A send of at most [`SMALL_BYTES`] that the kernel took whole gives the vector back at once.
+    /// Any other is followed by [`Event::Sent`], and then the next send may be given.
+    #[must_use = "a vector that comes back is not followed by an event"]
+    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
     /// Sends all of `bytes`, the first of them before this returns wherever the kernel has room, so
-    /// that a timestamp taken just before is exact. [`Event::Sent`] follows as for [`Io::send`].
-    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>);
+    /// that a timestamp taken just before is exact. The vector comes back as from [`Io::send`].
+    #[must_use = "a vector that comes back is not followed by an event"]
+    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>>;
 
     /// Stops receiving until [`Io::resume`]: what the peer sends stays in the kernel, whose window
     /// then closes (backpressure). Events already under way may still arrive.

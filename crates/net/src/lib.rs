@@ -23,6 +23,6 @@ pub use buffer::Buffer;
 pub use choice::{choose, run};
 pub use connection::{ConnId, ConnMap, ListenerId};
 pub use epoll::Epoll;
-pub use io::{Backend, Event, Io, IoConfig, IoTask};
+pub use io::{Backend, Event, Io, IoConfig, IoTask, SMALL_BYTES};
 pub use outbox::Outbox;
 pub use uring::Uring;

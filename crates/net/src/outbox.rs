@@ -24,10 +24,13 @@ impl Outbox {
         }
         let bytes = std::mem::replace(&mut self.queued, std::mem::take(&mut self.spare));
         self.in_flight = bytes.len();
-        if now {
-            io.send_now(conn, bytes);
+        let back = if now {
+            io.send_now(conn, bytes)
         } else {
-            io.send(conn, bytes);
+            io.send(conn, bytes)
+        };
+        if let Some(bytes) = back {
+            self.sent(bytes);
         }
     }
 

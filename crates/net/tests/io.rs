@@ -71,7 +71,10 @@ fn connected<I: Io>(io: &mut I, listen: &str) -> (ConnId, TcpStream) {
     let listener = TcpListener::bind(listen).unwrap();
     let conn = io.connect(listener.local_addr().unwrap(), None).unwrap();
     until(io, |_, event| match event {
-        Event::Connected { conn: it } => Some(assert_eq!(it, conn)),
+        Event::Connected { conn: it } => {
+            let _: () = assert_eq!(it, conn);
+            Some(())
+        }
         _ => None,
     });
     (conn, listener.accept().unwrap().0)
@@ -136,11 +139,12 @@ on_both!(
                 assert!(got == expected);
                 peer
             });
-            if now {
+            let at_once = if now {
                 io.send_now(conn, bytes.clone())
             } else {
                 io.send(conn, bytes.clone())
             };
+            assert!(at_once.is_none(), "a large send is followed by its event");
             let back = until(&mut io, |_, event| match event {
                 Event::Sent { bytes, .. } => Some(bytes),
                 _ => None,
@@ -179,12 +183,18 @@ on_both!(
         io.pause(conn);
         io.resume(conn);
         until(&mut io, |_, event| match event {
-            Event::Received { bytes, .. } => Some(assert_eq!(&bytes[..], b"later")),
+            Event::Received { bytes, .. } => {
+                let _: () = assert_eq!(&bytes[..], b"later");
+                Some(())
+            }
             _ => None,
         });
         peer.write_all(b"again").unwrap();
         until(&mut io, |_, event| match event {
-            Event::Received { bytes, .. } => Some(assert_eq!(&bytes[..], b"again")),
+            Event::Received { bytes, .. } => {
+                let _: () = assert_eq!(&bytes[..], b"again");
+                Some(())
+            }
             _ => None,
         });
     }
@@ -236,7 +246,7 @@ on_both!(
         io.close(first);
         let (second, mut other) = connected(&mut io, LOOPBACK);
         assert_ne!(first, second);
-        io.send(first, b"into the void".to_vec());
+        assert!(io.send(first, b"into the void".to_vec()).is_none());
         other.write_all(b"x").unwrap();
         until(&mut io, |_, event| {
             assert_eq!(event.conn(), second);
@@ -254,7 +264,12 @@ on_both!(
     IoConfig::default(),
     |mut io| {
         let (conn, mut peer) = connected(&mut io, "[::1]:0");
-        io.send_now(conn, b"six".to_vec());
+        let back = io.send_now(conn, b"six".to_vec());
+        assert_eq!(
+            back.as_deref(),
+            Some(&b"six"[..]),
+            "a small send is done at once"
+        );
         let mut got = [0; 3];
         peer.read_exact(&mut got).unwrap();
         assert_eq!(&got, b"six");

@@ -143,10 +143,15 @@ impl<I: Io> Worker<'_, I> {
             self.interval.counts.sent += 1;
             self.interval.counts.bytes_sent += rendered.len() as u64;
         }
-        if self.closed {
-            self.io.send(conn, buffer);
+        let back = if self.closed {
+            self.io.send(conn, buffer)
         } else {
-            self.io.send_now(conn, buffer);
+            self.io.send_now(conn, buffer)
+        };
+        if back.is_some()
+            && let Some(connection) = self.conns.get_mut(conn)
+        {
+            connection.buffer = back;
         }
     }
 

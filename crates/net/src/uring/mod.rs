@@ -26,7 +26,7 @@ use rustix::net::SendFlags;
 use self::buffers::{BufferRing, GROUP};
 use self::token::{Operation, parse, token};
 use crate::buffer::Pool;
-use crate::io::{Event, Io, IoConfig};
+use crate::io::{Event, Io, IoConfig, SMALL_BYTES};
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, clock, socket};
 
@@ -34,6 +34,10 @@ use crate::{ConnId, ListenerId, clock, socket};
 const SUBMISSIONS: u32 = 1024;
 /// Completions that fit; the kernel keeps those beyond (FEAT_NODROP), at a cost.
 const COMPLETIONS: u32 = 16 * 1024;
+/// Sends are batched where the last poll brought at least so many completions. With fewer there is
+/// little to batch, and the completion of a batched send would end the next wait at once: two calls
+/// into the kernel and a wake-up where one send(2) does.
+const BATCH_MIN: usize = 8;
 
 /// One thread's loop on io_uring.
 pub struct Uring {
@@ -47,6 +51,8 @@ pub struct Uring {
     ready: Vec<Event>,
     /// Completions being worked on, kept for its memory.
     completions: Vec<cqueue::Entry>,
+    /// How many completions the last poll brought.
+    recent: usize,
     /// Connections whose receive ended for want of a buffer.
     starved: Vec<ConnId>,
     /// Operations whose last completion has not come.
@@ -103,6 +109,7 @@ impl Uring {
             listeners: Vec::new(),
             ready: Vec::new(),
             completions: Vec::with_capacity(COMPLETIONS as usize),
+            recent: 0,
             starved: Vec::new(),
             outstanding: 0,
         })
@@ -309,27 +316,23 @@ impl Uring {
                 if sending.done < sending.bytes.len() {
                     return self.submit_send(conn);
                 }
-                self.send_finished(conn, events);
+                if let Some(bytes) = self.send_finished(conn) {
+                    events.push(Event::Sent { conn, bytes });
+                }
             }
             error if [libc::EINTR, libc::EAGAIN].contains(&-error) => self.submit_send(conn),
             error => self.fail(conn, -error, events),
         }
     }
 
-    fn send_finished(&mut self, conn: ConnId, events: &mut Vec<Event>) {
-        let Some(entry) = self.conns.get_mut(conn) else {
-            return;
-        };
-        let Some(sending) = entry.sending.take() else {
-            return;
-        };
+    /// Takes back the vector of a send that is done.
+    fn send_finished(&mut self, conn: ConnId) -> Option<Vec<u8>> {
+        let entry = self.conns.get_mut(conn)?;
+        let sending = entry.sending.take()?;
         if entry.shutdown_wanted {
             let _ = rustix::net::shutdown(&entry.socket, rustix::net::Shutdown::Write);
         }
-        events.push(Event::Sent {
-            conn,
-            bytes: sending.bytes,
-        });
+        Some(sending.bytes)
     }
 
     fn fail(&mut self, conn: ConnId, errno: i32, events: &mut Vec<Event>) {
@@ -397,6 +400,7 @@ impl Uring {
     fn reap(&mut self, events: &mut Vec<Event>) {
         let mut completions = std::mem::take(&mut self.completions);
         completions.extend(self.ring.completion());
+        self.recent = completions.len();
         for completion in completions.drain(..) {
             self.complete(&completion, events);
         }
@@ -454,32 +458,36 @@ impl Io for Uring {
         Ok(conn)
     }
 
-    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
-        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else {
-            return;
-        };
+    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        if self.recent < BATCH_MIN {
+            return self.send_now(conn, bytes);
+        }
+        let entry = self.conns.get_mut(conn).filter(|entry| !entry.closed)?;
         debug_assert!(entry.sending.is_none(), "one send at a time");
         entry.sending = Some(Sending { bytes, done: 0 });
         self.submit_send(conn);
+        None
     }
 
-    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) {
-        let Some(entry) = self.conns.get_mut(conn).filter(|entry| !entry.closed) else {
-            return;
-        };
+    fn send_now(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        let entry = self.conns.get_mut(conn).filter(|entry| !entry.closed)?;
         debug_assert!(entry.sending.is_none(), "one send at a time");
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         // What does not go out at once, an error too, is left to the submission: one path for both.
         let done = rustix::net::send(&entry.socket, &bytes, flags).unwrap_or(0);
-        let finished = done == bytes.len();
+        let is_whole = done == bytes.len();
+        let is_small = bytes.len() <= SMALL_BYTES;
         entry.sending = Some(Sending { bytes, done });
-        if finished {
-            let mut ready = std::mem::take(&mut self.ready);
-            self.send_finished(conn, &mut ready);
-            self.ready = ready;
-        } else {
+        if !is_whole {
             self.submit_send(conn);
+            return None;
         }
+        let bytes = self.send_finished(conn)?;
+        if is_small {
+            return Some(bytes);
+        }
+        self.ready.push(Event::Sent { conn, bytes });
+        None
     }
 
     fn pause(&mut self, conn: ConnId) {
