@@ -72,7 +72,7 @@ fn connected<I: Io>(io: &mut I, listen: &str) -> (ConnId, TcpStream) {
     let conn = io.connect(listener.local_addr().unwrap(), None).unwrap();
     until(io, |_, event| match event {
         Event::Connected { conn: it } => {
-            let _: () = assert_eq!(it, conn);
+            assert_eq!(it, conn);
             Some(())
         }
         _ => None,
@@ -184,7 +184,7 @@ on_both!(
         io.resume(conn);
         until(&mut io, |_, event| match event {
             Event::Received { bytes, .. } => {
-                let _: () = assert_eq!(&bytes[..], b"later");
+                assert_eq!(&bytes[..], b"later");
                 Some(())
             }
             _ => None,
@@ -192,7 +192,7 @@ on_both!(
         peer.write_all(b"again").unwrap();
         until(&mut io, |_, event| match event {
             Event::Received { bytes, .. } => {
-                let _: () = assert_eq!(&bytes[..], b"again");
+                assert_eq!(&bytes[..], b"again");
                 Some(())
             }
             _ => None,
