@@ -201,6 +201,11 @@ impl<'a> Course<'a> {
             return Err(Halt::Interrupted);
         }
         self.ended.record.gateway = facts?;
+        if let Variant::Attached { pid: None, .. } = self.scene.variant {
+            let unknown =
+                "what the attached gateway costs cannot be read; give its process with --pid";
+            self.ended.record.warnings.push(unknown.into());
+        }
         if let Some(facts) = &mut self.ended.record.gateway {
             facts.processes = Samplers::new(stage)
                 .sample()

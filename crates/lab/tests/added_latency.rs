@@ -1,5 +1,12 @@
 //! The proof of added latency: a proxy that holds requests and answers back by known amounts is
 //! recovered within 50 µs or 2 %.
+//!
+//! It needs two cores that nothing else uses, so it is not among the tests that run everywhere
+//! (`make test-full` runs it). Each case is measured between two loads without a delay. Only where
+//! those two agree can a difference of this size be told at all; where they do not, the attempt says
+//! nothing about the instrument, in either direction, and is repeated. A case that never finds the
+//! machine quiet fails and says so: it is not taken for recovered. A load that loses a request fails
+//! at once, since no noise explains that.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,8 +27,11 @@ use serde_json::{Value, json};
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 
-/// A machine on which other work wakes up now and then gets this many chances.
-const ATTEMPTS: usize = 3;
+/// How often a case may find the machine busy.
+const ATTEMPTS: usize = 5;
+
+/// Two loads without a delay may differ by this much: a quarter of what the proof allows.
+const QUIET_NS: u64 = 12_500;
 
 /// Runs a server on a thread, and tells where it listens.
 fn serving(
@@ -119,7 +129,7 @@ fn through(delay: &Value) -> Outcome {
         trace_tag: Some(7),
     };
     let outcome = run(&load, &Control::new(1), |_, _| {}).unwrap();
-    assert_eq!(outcome.counts.traced, 300, "{:?}", outcome.counts);
+    assert_eq!(outcome.counts.traced, 300, "{delay}: {:?}", outcome.counts);
     outcome
 }
 
@@ -136,28 +146,66 @@ struct Expected {
     response_ns: u64,
 }
 
+const PARTS: [Metric; 3] = [Metric::RequestHalf, Metric::ResponseHalf, Metric::Added];
+
+/// Medians of the parts without a delay; an error where before and after do not agree.
+fn base(before: &Outcome, after: &Outcome) -> Result<[u64; PARTS.len()], String> {
+    let medians = |outcome| PARTS.map(|metric| at(outcome, metric, 0.5));
+    let (before, after) = (medians(before), medians(after));
+    let agree = before
+        .iter()
+        .zip(&after)
+        .all(|(a, b)| a.abs_diff(*b) <= QUIET_NS);
+    let both = before.iter().zip(&after).map(|(a, b)| a.midpoint(*b));
+    let mean: Vec<u64> = both.collect();
+    match (agree, mean.try_into()) {
+        (true, Ok(mean)) => Ok(mean),
+        _ => Err(format!(
+            "without a delay the medians were {before:?} ns, then {after:?} ns"
+        )),
+    }
+}
+
 /// Every way in which a delay was not recovered. What the proxy takes without one is subtracted.
-fn mistakes(base: &Outcome, expected: &Expected) -> Vec<String> {
-    let outcome = through(&expected.delay);
+fn mistakes(outcome: &Outcome, base: [u64; PARTS.len()], expected: &Expected) -> Vec<String> {
     let (request_ns, response_ns) = (expected.request_ns, expected.response_ns);
-    let parts = [
-        (Metric::RequestHalf, request_ns),
-        (Metric::ResponseHalf, response_ns),
-        (Metric::Added, request_ns + response_ns),
-    ];
-    let check = |(metric, wanted_ns): (Metric, u64)| {
-        let found_ns =
-            at(&outcome, metric, expected.quantile).saturating_sub(at(base, metric, 0.5));
+    let wanted = [request_ns, response_ns, request_ns + response_ns];
+    let check = |((metric, base_ns), wanted_ns): ((Metric, u64), u64)| {
+        let found_ns = at(outcome, metric, expected.quantile) as i64 - base_ns as i64;
         let allowed_ns = (50 * US).max(wanted_ns / 50);
         let name = metric.as_str();
-        (found_ns.abs_diff(wanted_ns) > allowed_ns).then(|| {
+        (found_ns.abs_diff(wanted_ns as i64) > allowed_ns).then(|| {
             format!(
                 "{name} of {}: {found_ns} ns instead of {wanted_ns} ns",
                 expected.delay
             )
         })
     };
-    parts.into_iter().filter_map(check).collect()
+    PARTS
+        .into_iter()
+        .zip(base)
+        .zip(wanted)
+        .filter_map(check)
+        .collect()
+}
+
+/// Measures a case on a machine that is quiet meanwhile.
+fn recover(expected: &Expected) -> Vec<String> {
+    let mut noise = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let before = through(&json!({}));
+        let outcome = through(&expected.delay);
+        let after = through(&json!({}));
+        match base(&before, &after) {
+            Ok(base) => return mistakes(&outcome, base, expected),
+            Err(disagreement) => noise.push(disagreement),
+        }
+    }
+    vec![format!(
+        "the machine was never quiet enough for {}: {}",
+        expected.delay,
+        noise.join("; ")
+    )]
 }
 
 fn delay(request_ns: u64, response_ns: u64) -> Expected {
@@ -170,8 +218,8 @@ fn delay(request_ns: u64, response_ns: u64) -> Expected {
     }
 }
 
-/// One request in five is held longer: the median shows the common delay, and the 90th percentile, in
-/// the middle of that fifth, the other.
+/// One request in five is held longer. Each mode is read at its own median: that of the common
+/// four fifths is the 40th percentile of all, that of the other fifth the 90th.
 fn bimodal(quantile: f64, request_ns: u64, response_ns: u64) -> Expected {
     let other = json!({ "every": 5, "request_ns": 5 * MS, "response_ns": 2 * MS });
     let delay = json!({ "request_ns": 200 * US, "response_ns": 0, "bimodal": other });
@@ -184,6 +232,7 @@ fn bimodal(quantile: f64, request_ns: u64, response_ns: u64) -> Expected {
 }
 
 #[test]
+#[ignore = "needs two cores that nothing else uses; make test-full"]
 fn known_delays_are_recovered() {
     let cases = [
         delay(0, 0),
@@ -191,19 +240,9 @@ fn known_delays_are_recovered() {
         delay(0, 200 * US),
         delay(5 * MS, 200 * US),
         delay(200 * US, 5 * MS),
-        bimodal(0.5, 200 * US, 0),
+        bimodal(0.4, 200 * US, 0),
         bimodal(0.9, 5 * MS, 2 * MS),
     ];
-    let mut base = through(&json!({}));
-    for case in &cases {
-        let mut found = mistakes(&base, case);
-        for _ in 1..ATTEMPTS {
-            if found.is_empty() {
-                break;
-            }
-            base = through(&json!({}));
-            found = mistakes(&base, case);
-        }
-        assert_eq!(found, Vec::<String>::new());
-    }
+    let mistakes: Vec<String> = cases.iter().flat_map(recover).collect();
+    assert_eq!(mistakes, Vec::<String>::new());
 }

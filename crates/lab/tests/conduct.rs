@@ -4,13 +4,16 @@
 
 mod support;
 
-use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gatebench_drivers::Catalogue;
+use gatebench_gateway::GatewayConfig;
 use gatebench_lab::{Interrupt, LabError, Progress, Step, Warning, prepare_resume, run};
-use gatebench_model::Culprit;
+use gatebench_model::{Culprit, Variant};
 use gatebench_store::{Outcome, Status, StoreError, StoredTrial};
+use gatebench_upstream::{Kind, UpstreamConfig};
 use support::{Bench, kill, launcher, part};
 
 fn ignore(_: Progress) {}
@@ -127,6 +130,73 @@ fn a_mock_never_reaches_the_upstream_and_has_no_floor() {
     for phase in &trial(stored.trials(), "reference").record.phases {
         assert_eq!((phase.trace.traced, phase.trace.header_stripped), (0, 0));
         assert_eq!(phase.trace.never_reached_upstream, phase.counts.completed);
+    }
+}
+
+/// An upstream and a gateway in front of it, on threads of this process that end with it.
+fn someone_elses_gateway() -> std::net::SocketAddr {
+    let (listens, heard) = std::sync::mpsc::channel();
+    let stop = || Arc::new(AtomicBool::new(false));
+    let origin = listens.clone();
+    std::thread::spawn(move || {
+        let listen = ([127, 0, 0, 1], 0).into();
+        let config = UpstreamConfig {
+            kind: Kind::GoBench,
+            listen,
+            cores: vec![],
+            backend: None,
+        };
+        gatebench_upstream::serve(config, stop(), |address| origin.send(address).unwrap()).unwrap();
+    });
+    let target = heard.recv().unwrap();
+    let config = serde_json::json!({
+        "listen": ["127.0.0.1:0"],
+        "upstreams": [{ "name": "o", "keepalive": 8, "targets": [{ "address": target.ip(), "port": target.port(), "weight": 1 }] }],
+        "routes": [{ "name": "json", "path": "/json", "upstream": "o" }],
+    });
+    let config = GatewayConfig::from_json(&config.to_string()).unwrap();
+    std::thread::spawn(move || {
+        gatebench_gateway::serve(&config, &[], None, stop(), |bound| {
+            listens.send(bound[0]).unwrap()
+        })
+        .unwrap();
+    });
+    heard.recv().unwrap()
+}
+
+#[test]
+fn an_attached_gateway_is_measured_where_it_is() {
+    let bench = Bench::new();
+    let url = format!("http://{}", someone_elses_gateway());
+    let mut prepared = bench.prepare(&["proxy-json"], &["reference"]);
+    prepared.gateways.clear();
+    let attached = Variant::Attached {
+        name: "attached".into(),
+        url,
+        pid: None,
+    };
+    prepared.plan.variants[1] = attached;
+    let mine = prepared
+        .plan
+        .trials
+        .iter_mut()
+        .find(|trial| trial.variant == "reference");
+    mine.unwrap().variant = "attached".into();
+    let summary = bench.run(prepared, &Interrupt::new(), &ignore).unwrap();
+    assert_eq!((summary.completed, summary.failed), (2, 0));
+    let stored = bench.stored();
+    assert_eq!(stored.manifest().gateways["attached"].version, "unknown");
+    let record = &trial(stored.trials(), "attached").record;
+    // Without our upstream there is no ledger: the times in the answers tell what reached it.
+    assert!(record.parity_before.as_ref().unwrap().holds());
+    assert!(
+        record.warnings[0].contains("--pid"),
+        "{:?}",
+        record.warnings
+    );
+    for phase in &record.phases {
+        assert_eq!(phase.trace.traced, phase.counts.completed);
+        assert!(!phase.usage.contains_key("gateway") && !phase.usage.contains_key("upstream"));
     }
 }
 
