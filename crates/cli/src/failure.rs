@@ -82,7 +82,9 @@ impl Failure {
                 ..
             } => {
                 let paint = terminal::stderr_style();
-                let what = what.trim_end().replace('\n', "\n    ");
+                let what = without_culprit(what, culprit)
+                    .trim_end()
+                    .replace('\n', "\n    ");
                 terminal::complain(&format!(
                     "{} {culprit}: {what}\n  → {remedy}",
                     paint.red().bold().apply_to("error:")
@@ -100,6 +102,13 @@ impl Failure {
             Self::PipeClosed => {}
         }
     }
+}
+
+/// A message without the name of its culprit in front, which is said already.
+pub fn without_culprit<'a>(message: &'a str, culprit: &str) -> &'a str {
+    message
+        .strip_prefix(culprit)
+        .map_or(message, |rest| rest.trim_start_matches([' ', ':']))
 }
 
 impl From<DriverError> for Failure {

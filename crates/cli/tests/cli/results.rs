@@ -12,8 +12,8 @@ fn a_run_is_reported_on_the_terminal_and_in_files() {
     let finished = bench.gatebench("run suite.yaml --out run");
     finished.assert_code(0).assert_says(&[
         "2 trials, about",
-        "[1/2] reference · ping · block 1/2",
-        "[2/2]",
+        "[1/2, ",
+        "[2/2, 0s left] reference · ping · block 2/2: throughput",
     ]);
     assert!(
         finished.stdout.contains("run/report.html") && finished.stdout.contains("no verdict"),

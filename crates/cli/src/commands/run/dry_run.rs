@@ -5,7 +5,7 @@ use std::time::Duration;
 use gatebench_lab::Prepared;
 use gatebench_model::{Plan, Trial, Variant};
 
-use super::display::words::{clock, load_in_words};
+use super::display::words::{clock, load_in_words, trials};
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -52,8 +52,8 @@ fn in_words(prepared: &Prepared) -> String {
     lines.extend(table(plan));
     lines.push(String::new());
     lines.push(format!(
-        "{} trials, about {}",
-        plan.trials.len(),
+        "{}, about {}",
+        trials(plan.trials.len() as u32),
         clock(plan.expected_duration())
     ));
     lines.join("\n")

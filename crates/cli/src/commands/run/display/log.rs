@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use gatebench_lab::{Observer, Progress};
 
-use super::words::{clock, outcome_in_words, trial_in_words};
+use super::words::{clock, outcome_in_words, trial_in_words, trials};
 use crate::terminal;
 
 /// Writes lines to standard error.
@@ -27,7 +27,8 @@ impl Observer for Log {
                 self.trials
                     .store(plan.trials.len() as u32, Ordering::Relaxed);
                 terminal::complain(&format!(
-                    "{remaining} trials, about {}, into {}",
+                    "{}, about {}, into {}",
+                    trials(remaining),
                     clock(left),
                     dir.display()
                 ));
@@ -42,7 +43,7 @@ impl Observer for Log {
                 let outcome = outcome_in_words(&outcome, &phases);
                 let (number, of) = (trial.number, self.trials.load(Ordering::Relaxed));
                 terminal::complain(&format!(
-                    "[{number}/{of}] {words}: {outcome} ({} left)",
+                    "[{number}/{of}, {} left] {words}: {outcome}",
                     clock(left)
                 ));
             }

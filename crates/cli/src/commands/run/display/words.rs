@@ -8,6 +8,8 @@ use gatebench_lab::{PhaseSummary, Step};
 use gatebench_model::{Plan, Shape, Trial};
 use gatebench_store::Outcome;
 
+use crate::failure::without_culprit;
+
 /// `nginx · api-key · block 2/3`.
 pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
     format!(
@@ -67,7 +69,10 @@ pub fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
                 .as_ref()
                 .map(|phase| format!(" in {phase}"))
                 .unwrap_or_default();
-            let reason = reason.trim_end().replace('\n', "\n      ");
+            let culprit = culprit.to_string();
+            let reason = without_culprit(reason, &culprit)
+                .trim_end()
+                .replace('\n', "\n      ");
             format!("failed{place}\n    {culprit}: {reason}\n    → {remedy}")
         }
     }
@@ -92,6 +97,15 @@ fn summary_in_words(phase: &PhaseSummary) -> String {
         words += &format!(", {} failed", grouped(phase.failed as f64));
     }
     words
+}
+
+/// `1 trial`, `24 trials`.
+pub fn trials(count: u32) -> String {
+    if count == 1 {
+        "1 trial".into()
+    } else {
+        format!("{count} trials")
+    }
 }
 
 /// `45s`, `3m20s`, `2h05m`.
