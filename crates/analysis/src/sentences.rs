@@ -53,12 +53,12 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
         variant: variant.map(str::to_owned),
     };
     let mut found = Vec::new();
+    let compared = scenario.comparisons.iter().filter(|cell| cell.primary);
+    found.extend(compared.map(|cell| say(cell.text.clone(), Tone::Plain, None)));
     for row in &scenario.rows {
         let text = row_sentence(scenario, row);
         found.extend(text.map(|text| say(text, Tone::Plain, Some(&row.variant))));
     }
-    let compared = scenario.comparisons.iter().filter(|cell| cell.primary);
-    found.extend(compared.map(|cell| say(cell.text.clone(), Tone::Plain, None)));
     // Where there are verdicts, ranges have nothing to add.
     if scenario.comparisons.is_empty() {
         let ranked = rankings(scenario).into_iter();
@@ -149,10 +149,10 @@ fn added(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
         ),
         None => format!("an added latency of {} at p50", time(p50)),
     };
-    let floor = scenario
-        .rows
-        .iter()
-        .find(|row| row.kind == Variant::Floor)?;
+    let mut rows = scenario.rows.iter();
+    let Some(floor) = rows.find(|row| row.kind == Variant::Floor) else {
+        return Some(own);
+    };
     if floor.variant == row.variant {
         return Some(format!("{own}, which is the instrument's own"));
     }

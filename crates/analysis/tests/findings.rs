@@ -212,6 +212,22 @@ fn the_sentences_say_what_was_found_and_no_more() {
 }
 
 #[test]
+fn added_latency_is_told_without_a_floor_too() {
+    let mut no_floor = manifest(3);
+    no_floor.plan.variants.remove(0);
+    no_floor
+        .plan
+        .trials
+        .retain(|trial| trial.variant != "floor");
+    let (_dir, findings) = analysed_run(no_floor, Some);
+    let nginx = &findings.scenarios[0].sentences[0].text;
+    assert!(
+        nginx.ends_with("an added latency of 50.0 µs at p50 and 125 µs at p99."),
+        "{nginx}"
+    );
+}
+
+#[test]
 fn overlapping_ranges_are_not_ranked() {
     let findings = three_blocks(|made| {
         if made.is("nginx") && made.record.trial.block == 2 {
@@ -392,6 +408,7 @@ fn a_limited_throughput_is_a_lower_bound_and_no_rank() {
     let findings = three_blocks(|made| {
         if made.is("haproxy") {
             made.used("saturate", "engine").cpu_ns = 6_500_000_000;
+            made.used("saturate", "gateway").cpu_ns = 9_000_000_000;
         }
     });
     let texts: Vec<_> = findings

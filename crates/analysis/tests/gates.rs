@@ -75,6 +75,8 @@ fn engine_saturated() {
     let busy = |share: u64| {
         move |made: &mut Made| {
             made.used("saturate", "engine").cpu_ns = share * SECOND_NS / 10;
+            // The gateway is busy too, but less so.
+            made.used("saturate", "gateway").cpu_ns = 82 * SECOND_NS / 10;
         }
     };
     let spoils = [Aspect::Throughput];
@@ -97,6 +99,23 @@ fn engine_saturated() {
         open(81),
         open(79),
     );
+}
+
+#[test]
+fn the_busier_of_gateway_and_engine_is_the_bottleneck() {
+    let gates = |gateway_tenths: u64| {
+        let findings = three_blocks(|made| {
+            if made.is("nginx") {
+                made.used("saturate", "engine").cpu_ns = 62 * SECOND_NS / 10;
+                made.used("saturate", "gateway").cpu_ns = gateway_tenths * SECOND_NS / 10;
+            }
+        });
+        let reasons = &trial(&findings, "nginx").reasons;
+        reasons.iter().map(|reason| reason.gate).collect::<Vec<_>>()
+    };
+    // Engine and upstream keep their core 92 % busy.
+    assert_eq!(gates(93), []);
+    assert_eq!(gates(91), [Gate::EngineSaturated]);
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn verdict_table(scenario: &ScenarioFindings) -> String {
             escape(&found.candidate),
             escape(&found.baseline),
             metric_title(found.metric),
-            escape(&verdicts::load(scenario, found)),
+            escape(verdicts::load(scenario, found)),
             escape(&verdicts::blocks(found)),
         ));
     }

@@ -37,9 +37,15 @@ fn busy_of_available(view: &View) -> Option<(f64, f64)> {
     Some((busy, available.max(1) as f64))
 }
 
+/// Share of its cores that the gateway kept busy in a closed load; none in other loads and for the
+/// floor.
+pub(super) fn busy_share(view: &View) -> Option<f64> {
+    busy_of_available(view).map(|(busy, available)| busy / available)
+}
+
 /// Whether a closed load took all that the gateway had.
 pub(super) fn is_saturated(view: &View) -> bool {
-    busy_of_available(view).is_some_and(|(busy, available)| busy >= GATEWAY_BUSY_MIN * available)
+    busy_share(view).is_some_and(|share| share >= GATEWAY_BUSY_MIN)
 }
 
 /// Capacity is what the gateway does when it has nothing left.

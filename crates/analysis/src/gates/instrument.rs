@@ -15,7 +15,8 @@ fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
     }
 }
 
-/// Where engine and upstream share a core, the share of the engine is what the upstream leaves.
+/// Where engine and upstream share a core, the share of the engine is what the upstream leaves. Of
+/// two that are busy in a closed load, the busier one is the bottleneck.
 pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     if view.seeks_own_limit() {
         return None;
@@ -37,7 +38,8 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
         (engine, placement.engine.len(), "The engine")
     };
     let share = busy / cores.max(1) as f64;
-    (share >= ENGINE_BUSY_MAX).then_some(())?;
+    let gateway_is_busier = gateway::busy_share(view).is_some_and(|own| own > share);
+    (share >= ENGINE_BUSY_MAX && !gateway_is_busier).then_some(())?;
     let message = format!(
         "{who} kept their share of the machine {} busy; CPU per request still stands.",
         percent(share)

@@ -5,8 +5,8 @@
 pub const ENGINE_BUSY_MAX: f64 = 0.85;
 
 /// Share of the time that the engine's threads may be runnable without a core. Sharing a core with the
-/// upstream alone costs a tenth at 5,000 requests/s; a fifth is no longer lost in the noise of a
-/// percentile.
+/// upstream costs one to nine per cent at 5,000 requests/s; a fifth is no longer lost in the noise of
+/// a percentile.
 pub const ENGINE_WAIT_MAX: f64 = 0.20;
 
 /// Lateness that 99 in 100 sends of an open load must keep. The response time includes it; a
