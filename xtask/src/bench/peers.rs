@@ -3,6 +3,7 @@
 use super::{Binaries, Settings};
 
 /// A load tool.
+#[derive(Clone)]
 pub struct Peer {
     pub name: &'static str,
     pub words: Vec<String>,
@@ -12,78 +13,67 @@ pub struct Peer {
 
 /// Ours first, then every peer that is installed.
 pub fn all(settings: &Settings, binaries: &Binaries, url: &str) -> Vec<Peer> {
-    let connections = settings.connections.to_string();
-    let seconds = settings.seconds.to_string();
-    let ours = |name, environment| Peer {
+    let mut peers = ours(settings, binaries, url).to_vec();
+    peers.extend(
+        others(settings, url)
+            .into_iter()
+            .filter(|peer| installed(&peer.words[0])),
+    );
+    peers
+}
+
+fn ours(settings: &Settings, binaries: &Binaries, url: &str) -> [Peer; 2] {
+    let (connections, seconds) = (
+        settings.connections.to_string(),
+        settings.seconds.to_string(),
+    );
+    let words = vec![
+        binaries.client.display().to_string(),
+        url.into(),
+        connections,
+        seconds,
+    ];
+    let on = |name, environment| Peer {
         name,
-        words: vec![
-            binaries.client.display().to_string(),
-            url.into(),
-            connections.clone(),
-            seconds.clone(),
-        ],
+        words: words.clone(),
         environment,
         requests: json_requests,
     };
-    let peer = |name, words: &[&str], requests| Peer {
+    [
+        on("gatebench (io_uring)", &[("GATEBENCH_BACKEND", "io_uring")]),
+        on("gatebench (epoll)", &[("GATEBENCH_BACKEND", "epoll")]),
+    ]
+}
+
+fn others(settings: &Settings, url: &str) -> [Peer; 3] {
+    let Settings {
+        connections: c,
+        seconds: s,
+        ..
+    } = settings;
+    let peer = |name, line: String, requests| Peer {
         name,
-        words: words.iter().map(|word| (*word).into()).collect(),
+        words: line.split(' ').map(Into::into).collect(),
         environment: &[],
         requests,
     };
-    let wrk_connections = format!("-c{connections}");
-    let wrk_seconds = format!("-d{seconds}");
-    let mut peers = vec![
-        ours(
-            "gatebench (io_uring)",
-            &[("GATEBENCH_BACKEND", "io_uring")][..],
-        ),
-        ours("gatebench (epoll)", &[("GATEBENCH_BACKEND", "epoll")][..]),
+    [
         peer(
             "wrk",
-            &[
-                "wrk",
-                "-t1",
-                &wrk_connections,
-                &wrk_seconds,
-                "--latency",
-                url,
-            ],
+            format!("wrk -t1 -c{c} -d{s} --latency {url}"),
             wrk_requests,
         ),
         peer(
             "ab -k",
-            &[
-                "ab",
-                "-q",
-                "-k",
-                "-t",
-                &seconds,
-                "-n",
-                "100000000",
-                "-c",
-                &connections,
-                url,
-            ],
+            format!("ab -q -k -t {s} -n 100000000 -c {c} {url}"),
             ab_requests,
         ),
         peer(
             "h2load",
-            &[
-                "h2load",
-                "--h1",
-                "-t1",
-                "-c",
-                &connections,
-                "-D",
-                &seconds,
-                url,
-            ],
+            format!("h2load --h1 -t1 -c {c} -D {s} {url}"),
             h2load_requests,
         ),
-    ];
-    peers.retain(|peer| peer.words[0].contains('/') || installed(&peer.words[0]));
-    peers
+    ]
 }
 
 fn installed(program: &str) -> bool {

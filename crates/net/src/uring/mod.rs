@@ -11,7 +11,9 @@
 
 #![allow(unsafe_code)]
 
+mod address;
 mod buffers;
+mod conn;
 mod token;
 
 use std::io;
@@ -23,7 +25,9 @@ use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use rustix::net::SendFlags;
 
+use self::address::SocketAddrStorage;
 use self::buffers::{BufferRing, GROUP};
+use self::conn::{Conn, Sending};
 use self::token::{Operation, parse, token};
 use crate::buffer::Pool;
 use crate::io::{Event, Io, IoConfig, SMALL_BYTES};
@@ -57,33 +61,6 @@ pub struct Uring {
     starved: Vec<ConnId>,
     /// Operations whose last completion has not come.
     outstanding: usize,
-}
-
-struct Conn {
-    socket: OwnedFd,
-    /// Where `connect` goes; boxed because the kernel reads it at this address.
-    peer: Option<Box<SocketAddrStorage>>,
-    sending: Option<Sending>,
-    /// Operations of this connection whose last completion has not come.
-    outstanding: u8,
-    receiving: bool,
-    paused: bool,
-    finished: bool,
-    failed: bool,
-    /// The user has closed it: its events are no longer delivered.
-    closed: bool,
-    shutdown_wanted: bool,
-}
-
-struct Sending {
-    bytes: Vec<u8>,
-    done: usize,
-}
-
-/// An address in the form of the system call.
-struct SocketAddrStorage {
-    storage: libc::sockaddr_storage,
-    len: libc::socklen_t,
 }
 
 impl Uring {
@@ -590,46 +567,6 @@ impl Drop for Uring {
             }
             self.reap(&mut events);
             events.clear();
-        }
-    }
-}
-
-impl From<SocketAddr> for SocketAddrStorage {
-    fn from(address: SocketAddr) -> Self {
-        // SAFETY: all zeroes is a valid `sockaddr_storage`: it consists of integers.
-        let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
-        let len = match address {
-            SocketAddr::V4(v4) => {
-                let raw = libc::sockaddr_in {
-                    sin_family: libc::AF_INET as libc::sa_family_t,
-                    sin_port: v4.port().to_be(),
-                    sin_addr: libc::in_addr {
-                        s_addr: u32::from_ne_bytes(v4.ip().octets()),
-                    },
-                    sin_zero: [0; 8],
-                };
-                // SAFETY: `sockaddr_storage` is defined to hold and be aligned for every address type.
-                unsafe { (&raw mut storage).cast::<libc::sockaddr_in>().write(raw) };
-                size_of::<libc::sockaddr_in>()
-            }
-            SocketAddr::V6(v6) => {
-                let raw = libc::sockaddr_in6 {
-                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
-                    sin6_port: v6.port().to_be(),
-                    sin6_flowinfo: v6.flowinfo(),
-                    sin6_addr: libc::in6_addr {
-                        s6_addr: v6.ip().octets(),
-                    },
-                    sin6_scope_id: v6.scope_id(),
-                };
-                // SAFETY: as above.
-                unsafe { (&raw mut storage).cast::<libc::sockaddr_in6>().write(raw) };
-                size_of::<libc::sockaddr_in6>()
-            }
-        };
-        Self {
-            storage,
-            len: len as libc::socklen_t,
         }
     }
 }

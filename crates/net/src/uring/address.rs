@@ -1,0 +1,51 @@
+//! Socket addresses as the kernel reads them.
+
+#![allow(unsafe_code)]
+
+use std::net::SocketAddr;
+
+/// An address in the form of the system call.
+pub(super) struct SocketAddrStorage {
+    pub(super) storage: libc::sockaddr_storage,
+    pub(super) len: libc::socklen_t,
+}
+
+impl From<SocketAddr> for SocketAddrStorage {
+    fn from(address: SocketAddr) -> Self {
+        // SAFETY: all zeroes is a valid `sockaddr_storage`: it consists of integers.
+        let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+        let len = match address {
+            SocketAddr::V4(v4) => {
+                let raw = libc::sockaddr_in {
+                    sin_family: libc::AF_INET as libc::sa_family_t,
+                    sin_port: v4.port().to_be(),
+                    sin_addr: libc::in_addr {
+                        s_addr: u32::from_ne_bytes(v4.ip().octets()),
+                    },
+                    sin_zero: [0; 8],
+                };
+                // SAFETY: `sockaddr_storage` is defined to hold and be aligned for every address type.
+                unsafe { (&raw mut storage).cast::<libc::sockaddr_in>().write(raw) };
+                size_of::<libc::sockaddr_in>()
+            }
+            SocketAddr::V6(v6) => {
+                let raw = libc::sockaddr_in6 {
+                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                    sin6_port: v6.port().to_be(),
+                    sin6_flowinfo: v6.flowinfo(),
+                    sin6_addr: libc::in6_addr {
+                        s6_addr: v6.ip().octets(),
+                    },
+                    sin6_scope_id: v6.scope_id(),
+                };
+                // SAFETY: as above.
+                unsafe { (&raw mut storage).cast::<libc::sockaddr_in6>().write(raw) };
+                size_of::<libc::sockaddr_in6>()
+            }
+        };
+        Self {
+            storage,
+            len: len as libc::socklen_t,
+        }
+    }
+}
