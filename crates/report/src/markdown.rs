@@ -170,7 +170,7 @@ fn validity(problems: &[Problem<'_>]) -> String {
             let place = format!(
                 "{}, {}",
                 escape(sighting.variant),
-                escape(sighting.scenario)
+                escape(&sighting.place())
             );
             out.push_str(&format!("  - {place}: {}\n", escape(sighting.message)));
         }

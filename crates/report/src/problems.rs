@@ -22,8 +22,20 @@ pub struct Sighting<'a> {
     pub variant: &'a str,
     /// Name of the scenario.
     pub scenario: &'a str,
+    /// Name of the phase; none for the whole trial.
+    pub phase: Option<&'a str>,
     /// What was seen.
     pub message: &'a str,
+}
+
+impl Sighting<'_> {
+    /// Scenario and phase: `proxy-json, saturate`.
+    pub fn place(&self) -> String {
+        match self.phase {
+            Some(phase) => format!("{}, {phase}", self.scenario),
+            None => self.scenario.into(),
+        }
+    }
 }
 
 /// Collects the reasons of all rows, the invalidating ones first.
@@ -35,6 +47,7 @@ pub fn problems(findings: &Findings) -> Vec<Problem<'_>> {
                 let sighting = Sighting {
                     variant: &row.variant,
                     scenario: &scenario.name,
+                    phase: reason.phase.as_deref(),
                     message: &reason.message,
                 };
                 add(&mut problems, reason, sighting);

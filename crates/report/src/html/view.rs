@@ -65,7 +65,7 @@ struct ProblemView {
 struct SightingView {
     class: String,
     variant: String,
-    scenario: String,
+    place: String,
     message: String,
 }
 
@@ -162,7 +162,7 @@ fn problem_views(findings: &Findings, palette: &Palette) -> Vec<ProblemView> {
                 .map(|sighting| SightingView {
                     class: palette.class(sighting.variant),
                     variant: sighting.variant.into(),
-                    scenario: sighting.scenario.into(),
+                    place: sighting.place(),
                     message: sighting.message.into(),
                 })
                 .collect(),

@@ -166,7 +166,9 @@ impl Page {
             for (index, sighting) in problem.sightings.iter().take(SIGHTINGS_MAX).enumerate() {
                 let words = format!(
                     "{}, {}: {}",
-                    sighting.variant, sighting.scenario, sighting.message
+                    sighting.variant,
+                    sighting.place(),
+                    sighting.message
                 );
                 self.item(if index == 0 { &lead } else { &indent }, style, &words);
             }
