@@ -5,3 +5,4 @@ mod fixture;
 mod hostile;
 mod page;
 mod plain;
+mod verdicts;

@@ -4,7 +4,7 @@ use gatebench_report::html;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use crate::fixture;
+use crate::{fixture, verdicts};
 
 /// Reads the page as XML and fails on anything that a browser would fetch or run, and on an id that
 /// is given twice or pointed at in vain.
@@ -74,7 +74,7 @@ fn the_page_is_well_formed_and_fetches_nothing() {
 
 #[test]
 fn verdicts_are_shown_where_there_are_some() {
-    let text = html::render(&fixture::with_verdicts());
+    let text = html::render(&verdicts::with_verdicts());
     check(&text);
     for chip in [
         "better\">better",

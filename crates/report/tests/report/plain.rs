@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use gatebench_report::{TerminalOptions, csv, json, markdown, terminal};
 
-use crate::fixture;
+use crate::{fixture, verdicts};
 
 fn golden(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -65,7 +65,7 @@ fn markdown_is_ready_for_a_pull_request() {
 
 #[test]
 fn markdown_has_a_table_of_verdicts_where_there_are_some() {
-    let text = markdown::render(&fixture::with_verdicts());
+    let text = markdown::render(&verdicts::with_verdicts());
     golden("verdicts.md", &text);
     assert!(!markdown::render(&fixture::findings()).contains("| verdict |"));
 }
