@@ -55,14 +55,19 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
     let mut found = Vec::new();
     let compared = scenario.comparisons.iter().filter(|cell| cell.primary);
     found.extend(compared.map(|cell| say(cell.text.clone(), Tone::Plain, None)));
-    for row in &scenario.rows {
-        let text = row_sentence(scenario, row);
-        found.extend(text.map(|text| say(text, Tone::Plain, Some(&row.variant))));
-    }
     // Where there are verdicts, ranges have nothing to add.
     if scenario.comparisons.is_empty() {
         let ranked = rankings(scenario).into_iter();
         found.extend(ranked.map(|text| say(text, Tone::Plain, None)));
+    }
+    // The floor is what the others are read against, not what a reader came for.
+    let (floor, gateways): (Vec<_>, Vec<_>) = scenario
+        .rows
+        .iter()
+        .partition(|row| row.kind == Variant::Floor);
+    for row in gateways.into_iter().chain(floor) {
+        let text = row_sentence(scenario, row);
+        found.extend(text.map(|text| say(text, Tone::Plain, Some(&row.variant))));
     }
     for (tone, text) in cautions::of_scenario(scenario) {
         found.push(say(text, tone, None));
