@@ -10,8 +10,8 @@
 //!     gateway/                         rendered files and logs of the gateway
 //! ```
 //!
-//! A trial is built in a hidden `.partial` folder and renamed when it is complete, so a reader sees
-//! whole trials or none.
+//! A trial is built under its own name, so that what its files say of paths stays true. `trial.json` is
+//! written last and makes it a trial: a reader ignores a folder without one and sees whole trials or none.
 
 mod atomic;
 pub mod error;

@@ -41,6 +41,7 @@ impl Run {
         let manifest = schema::parse(&path, &text)?;
         let mut trials = trial_folders(&dir.join(TRIALS))?
             .into_iter()
+            .filter(|folder| is_complete(folder))
             .map(StoredTrial::open)
             .collect::<Result<Vec<_>, _>>()?;
         trials.sort_by_key(|trial| trial.record.trial.number);
@@ -78,13 +79,7 @@ pub struct StoredTrial {
 impl StoredTrial {
     fn open(folder: PathBuf) -> Result<Self, StoreError> {
         let path = folder.join(RECORD);
-        let text = fs::read(&path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => StoreError::Corrupt {
-                path: path.clone(),
-                reason: "the file is missing".into(),
-            },
-            _ => StoreError::io("read", &path, error),
-        })?;
+        let text = fs::read(&path).map_err(|error| StoreError::io("read", &path, error))?;
         Ok(Self {
             record: schema::parse(&path, &text)?,
             folder,
@@ -143,8 +138,14 @@ impl StoredTrial {
     }
 }
 
-/// Folders of complete trials. Hidden ones are trials under way or given up.
-fn trial_folders(trials: &Path) -> Result<Vec<PathBuf>, StoreError> {
+/// Whether a trial's folder holds its record, which is written last; without it the trial is under way
+/// or given up.
+pub(crate) fn is_complete(folder: &Path) -> bool {
+    folder.join(RECORD).is_file()
+}
+
+/// Folders of trials, complete or not. Hidden ones are nobody's trials.
+pub(crate) fn trial_folders(trials: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let entries = match fs::read_dir(trials) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

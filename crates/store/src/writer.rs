@@ -1,6 +1,7 @@
 //! Writing a run: the manifest, and one trial at a time.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,11 +10,8 @@ use gatebench_model::Trial;
 use crate::lock::RunLock;
 use crate::manifest::{Manifest, Status};
 use crate::record::{Outcome, TrialRecord};
-use crate::run::{MANIFEST, RECORD, Run, TRIALS};
+use crate::run::{MANIFEST, RECORD, Run, TRIALS, is_complete, trial_folders};
 use crate::{SCHEMA_VERSION, SeriesRow, StoreError, TaggedInterval, atomic, histograms, series};
-
-/// Ending of a trial's folder until it is complete.
-const PARTIAL: &str = ".partial";
 
 /// A run directory that belongs to this process.
 #[derive(Debug)]
@@ -60,7 +58,7 @@ impl RunWriter {
         }
         let lock = RunLock::take(dir)?;
         let run = Run::open(dir)?;
-        remove_partial_trials(dir)?;
+        remove_unfinished_trials(dir)?;
         let finished = run
             .trials()
             .iter()
@@ -112,50 +110,45 @@ impl RunWriter {
         self.update_manifest(|manifest| manifest.status = status)
     }
 
-    /// Begins a trial with an empty folder.
+    /// Begins a trial with an empty folder; an earlier one of the same trial is removed.
     ///
     /// # Errors
     /// [`StoreError::Io`].
     pub fn begin_trial(&self, trial: &Trial) -> Result<TrialWriter, StoreError> {
-        let name = folder_name(trial);
-        let trials = self.dir.join(TRIALS);
-        let partial = trials.join(format!(".{name}{PARTIAL}"));
-        remove_folder(&partial)?;
-        let gateway = partial.join("gateway");
+        let folder = self.dir.join(TRIALS).join(folder_name(trial));
+        remove_trial(&folder)?;
+        let gateway = folder.join("gateway");
         fs::create_dir_all(&gateway).map_err(|error| StoreError::io("create", &gateway, error))?;
         Ok(TrialWriter {
-            partial,
-            complete: trials.join(name),
+            folder,
             trial: trial.clone(),
             _lock: Arc::clone(&self.lock),
         })
     }
 }
 
-/// A trial that is being measured. Dropped without [`TrialWriter::finish`] it leaves a hidden folder
-/// that readers ignore and a resumed run removes.
+/// A trial that is being measured. Dropped without [`TrialWriter::finish`] it leaves a folder without
+/// a record, which readers ignore and a resumed run removes.
 #[derive(Debug)]
 pub struct TrialWriter {
-    partial: PathBuf,
-    complete: PathBuf,
+    folder: PathBuf,
     trial: Trial,
     _lock: Arc<RunLock>,
 }
 
 impl TrialWriter {
-    /// The trial's folder while it is being measured.
+    /// The trial's folder, which keeps its name: configurations and logs in it name their own paths.
     pub fn folder(&self) -> &Path {
-        &self.partial
+        &self.folder
     }
 
     /// The folder in which drivers render the gateway's files and keep its logs; it exists.
     pub fn gateway_folder(&self) -> PathBuf {
-        self.partial.join("gateway")
+        self.folder.join("gateway")
     }
 
-    /// Writes the record, the histograms (`start_ns` counts from the begin of their phase) and the
-    /// series, and gives the folder its final name, which is returned. An earlier folder of the
-    /// same trial is replaced.
+    /// Writes the histograms (`start_ns` counts from the begin of their phase), the series and, last,
+    /// the record, with which the trial appears. Answers with its folder.
     ///
     /// # Errors
     /// [`StoreError::Io`], in which case no trial appears; [`StoreError::Inconsistent`] where the
@@ -174,15 +167,12 @@ impl TrialWriter {
             });
         }
         record.schema = SCHEMA_VERSION;
-        histograms::write(&self.partial, &record, histograms)?;
-        series::write(&self.partial, series)?;
-        let path = self.partial.join(RECORD);
+        histograms::write(&self.folder, &record, histograms)?;
+        series::write(&self.folder, series)?;
+        let path = self.folder.join(RECORD);
         atomic::write(&path, &to_json(&path, &record)?)?;
-        remove_folder(&self.complete)?;
-        fs::rename(&self.partial, &self.complete)
-            .map_err(|error| StoreError::io("create", &self.complete, error))?;
-        atomic::sync_parent(&self.complete)?;
-        Ok(self.complete)
+        atomic::sync_parent(&self.folder)?;
+        Ok(self.folder)
     }
 }
 
@@ -217,25 +207,25 @@ fn to_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, Store
     Ok(json)
 }
 
-/// Removes the hidden folders of trials that were never completed.
-fn remove_partial_trials(dir: &Path) -> Result<(), StoreError> {
-    let trials = dir.join(TRIALS);
-    let failed = |error| StoreError::io("read", &trials, error);
-    for entry in fs::read_dir(&trials).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with('.') && name.ends_with(PARTIAL) {
-            remove_folder(&entry.path())?;
-        }
-    }
-    Ok(())
+/// Removes the folders of trials that were never completed.
+fn remove_unfinished_trials(dir: &Path) -> Result<(), StoreError> {
+    let folders = trial_folders(&dir.join(TRIALS))?;
+    let unfinished = folders.iter().filter(|folder| !is_complete(folder));
+    unfinished.map(|folder| remove_trial(folder)).collect()
 }
 
-/// Removes a folder with its contents, if there is one.
-fn remove_folder(path: &Path) -> Result<(), StoreError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+/// Removes a trial's folder, if there is one; its record first, so that what is left by a power cut is
+/// no trial.
+fn remove_trial(folder: &Path) -> Result<(), StoreError> {
+    let record = folder.join(RECORD);
+    absent_is_fine(fs::remove_file(&record), &record)?;
+    absent_is_fine(fs::remove_dir_all(folder), folder)
+}
+
+/// A removal that leaves nothing there is done, also where there was nothing.
+fn absent_is_fine(removed: io::Result<()>, path: &Path) -> Result<(), StoreError> {
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::io("remove", path, error))
         }
         _ => Ok(()),

@@ -190,13 +190,13 @@ fn a_resumed_run_knows_what_is_finished_and_measures_the_rest() {
         .finish(record(2, Outcome::Interrupted), &[], &[])
         .unwrap();
     let abandoned = writer.begin_trial(&trial(3)).unwrap();
-    let partial = abandoned.folder().to_owned();
+    let unfinished = abandoned.folder().to_owned();
     drop((abandoned, writer));
-    assert!(partial.exists());
+    assert!(unfinished.exists());
     assert_eq!(Run::open(dir.path()).unwrap().trials().len(), 2);
 
     let (writer, finished) = RunWriter::resume(dir.path()).unwrap();
-    assert!(!partial.exists());
+    assert!(!unfinished.exists());
     assert_eq!(
         finished
             .iter()
@@ -368,13 +368,18 @@ fn a_damaged_file_is_named() {
         assert!(error.to_string().contains(file), "{error}");
         fs::write(&path, kept).unwrap();
     }
-    fs::remove_file(folder.join("trial.json")).unwrap();
-    assert!(
-        Run::open(dir.path())
-            .unwrap_err()
-            .to_string()
-            .contains("trial.json")
-    );
+}
+
+#[test]
+fn a_trial_is_there_once_its_record_is() {
+    let (dir, writer) = run_with_a_trial();
+    let again = writer.begin_trial(&trial(1)).unwrap();
+    fs::write(again.gateway_folder().join("gateway.stdout.log"), "").unwrap();
+    assert!(Run::open(dir.path()).unwrap().trials().is_empty());
+    let folder = again.folder().to_owned();
+    let finished = again.finish(record(1, Outcome::Completed), &[], &[]);
+    assert_eq!(finished.unwrap(), folder);
+    assert_eq!(Run::open(dir.path()).unwrap().trials()[0].folder(), folder);
 }
 
 #[test]
