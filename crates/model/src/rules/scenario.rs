@@ -11,14 +11,18 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     consumers(root, problems);
     somebody_has_a_key(root, problems);
     for request in root.list("requests") {
-        self::request(root, request, problems);
+        self::request(request, problems);
+        splits_a_segment(root, request, problems);
         reaches_a_route(root, request, problems);
     }
     for case in root.list("parity") {
         let Some(request) = case.get("request") else {
             continue;
         };
-        self::request(root, request, problems);
+        self::request(request, problems);
+        if !is_refused(case) {
+            splits_a_segment(root, request, problems);
+        }
         parity(root, case, request, problems);
     }
 }
@@ -58,15 +62,8 @@ fn names(root: &Node, problems: &mut Vec<Problem>) {
 
 fn routes(root: &Node, problems: &mut Vec<Problem>) {
     for route in root.list("routes") {
-        if let Some(path) = route.get("path")
-            && path.text().is_some_and(|text| text.contains('?'))
-        {
-            let help = "end the prefix before the `?`";
-            problems.push(Problem::new(
-                path.span.clone(),
-                "a route cannot have a query",
-                help,
-            ));
+        if let Some(path) = route.get("path") {
+            prefix(path, problems);
         }
         let mut mocked = false;
         for entry in route.list("policies").iter().flat_map(Node::entries) {
@@ -81,6 +78,20 @@ fn routes(root: &Node, problems: &mut Vec<Problem>) {
             mocked |= entry.key == "mock";
             policy(entry, problems);
         }
+    }
+}
+
+fn prefix(path: &Node, problems: &mut Vec<Problem>) {
+    let text = path.text().unwrap_or_default();
+    let bare = text.trim_end_matches('/');
+    if text.contains('?') {
+        let message = "a route cannot have a query";
+        let help = "end the prefix before the `?`";
+        problems.push(Problem::new(path.span.clone(), message, help));
+    } else if !bare.is_empty() && bare != text {
+        let message = format!("gateways differ in whether the route `{text}` holds `{bare}`");
+        let help = format!("write `{bare}`, which holds everything below it");
+        problems.push(Problem::new(path.span.clone(), message, help));
     }
 }
 
@@ -132,20 +143,20 @@ fn consumers(root: &Node, problems: &mut Vec<Problem>) {
         problems,
     );
     for key in keys() {
-        http::field_value(key, problems);
-        if key.text() == Some("") {
-            problems.push(Problem::new(
-                key.span.clone(),
-                "a key is empty",
-                "write a key, or remove it",
-            ));
+        let text = key.text();
+        if text == Some("") {
+            let help = "write a key, or remove it";
+            problems.push(Problem::new(key.span.clone(), "a key is empty", help));
+        } else if text.is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic())) {
+            let message = "a key holds a blank or a character outside ASCII, which gateways treat differently";
+            let help = "write it in ASCII letters, digits and signs, without blanks";
+            problems.push(Problem::new(key.span.clone(), message, help));
         }
     }
 }
 
-fn request(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
+fn request(request: &Node, problems: &mut Vec<Problem>) {
     http::request_headers(request, problems);
-    splits_a_segment(root, request, problems);
     for check in request.list("checks") {
         if let Some(value) = check.get("header").and_then(|header| header.get("equals")) {
             http::field_value(value, problems);
@@ -158,7 +169,14 @@ fn splits(prefix: &str, path: &str) -> bool {
     prefix.starts_with('/') && path.starts_with(prefix) && !path_matches(prefix, path)
 }
 
-/// Gateways differ in whether `/jsonx` lies under `/json`, so no scenario may ask.
+/// Whether a case proves that a request stays away from the upstream.
+fn is_refused(case: &Node) -> bool {
+    case.get("reaches_upstream")
+        .is_some_and(|reaches| matches!(reaches.data, Data::Bool(false)))
+}
+
+/// By themselves gateways differ in whether `/jsonx` lies under `/json`. Every folder has to say that it
+/// does not, which a case may prove; nothing else may depend on it.
 fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     let Some((node, path)) = request
         .get("path")
