@@ -68,7 +68,8 @@ pub struct RunSummary {
 /// is kept with its reason, and the run goes on. Meanwhile all threads of this process are kept off the
 /// gateway's cores, as far as there are others.
 ///
-/// A resumed run measures what is missing and what was interrupted; failed trials stay as they are.
+/// A resumed run measures what is missing, what was interrupted, and what failed for no fault of its
+/// gateway or of a file.
 ///
 /// # Errors
 /// The run directory, the cores or the descriptors cannot be had, or two trials in a row failed
