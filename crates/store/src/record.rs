@@ -63,6 +63,21 @@ pub enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    /// Whether a resumed run leaves the trial as it is. What a gateway or a file did is a finding; what
+    /// the upstream, the engine or the environment spoiled says nothing of the gateway and is measured
+    /// again.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::Completed | Self::NotSupported { .. } => true,
+            Self::Failed { culprit, .. } => {
+                matches!(culprit, Culprit::Gateway(_) | Culprit::File { .. })
+            }
+            Self::Interrupted => false,
+        }
+    }
+}
+
 /// What the gateway's process was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayFacts {

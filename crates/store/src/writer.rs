@@ -9,7 +9,7 @@ use gatebench_model::Trial;
 
 use crate::lock::RunLock;
 use crate::manifest::{Manifest, Status};
-use crate::record::{Outcome, TrialRecord};
+use crate::record::TrialRecord;
 use crate::run::{MANIFEST, RECORD, Run, TRIALS, is_complete, trial_folders};
 use crate::{SCHEMA_VERSION, SeriesRow, StoreError, TaggedInterval, atomic, histograms, series};
 
@@ -45,8 +45,9 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Takes up a run again: answers with the records that are finished (all but interrupted ones),
-    /// by number, removes what was left half done and sets the status to running.
+    /// Takes up a run again: answers with the records that need no repetition (see
+    /// [`Outcome::is_final`]), by number, removes what was left half done and sets the status to
+    /// running.
     ///
     /// # Errors
     /// As [`Run::open`], and [`StoreError::Locked`] while another process writes into it.
@@ -63,7 +64,7 @@ impl RunWriter {
             .trials()
             .iter()
             .map(|trial| trial.record.clone())
-            .filter(|record| record.outcome != Outcome::Interrupted)
+            .filter(|record| record.outcome.is_final())
             .collect();
         let manifest = run.manifest().clone();
         let mut writer = Self {

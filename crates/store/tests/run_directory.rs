@@ -217,6 +217,36 @@ fn a_resumed_run_knows_what_is_finished_and_measures_the_rest() {
 }
 
 #[test]
+fn a_resumed_run_repeats_what_was_not_the_gateways_fault() {
+    let (dir, writer) = run_with_a_trial();
+    let file = Culprit::File {
+        path: "mine.yaml".into(),
+        line: Some(3),
+    };
+    let culprits = [
+        Culprit::Gateway("nginx".into()),
+        file,
+        Culprit::Upstream,
+        Culprit::Engine,
+        Culprit::Environment,
+    ];
+    for (number, culprit) in (2..).zip(culprits) {
+        let failed = Outcome::Failed {
+            culprit,
+            reason: "it failed".into(),
+            remedy: "look".into(),
+            phase: None,
+        };
+        let open = writer.begin_trial(&trial(number)).unwrap();
+        open.finish(record(number, failed), &[], &[]).unwrap();
+    }
+    drop(writer);
+    let (_writer, finished) = RunWriter::resume(dir.path()).unwrap();
+    let numbers: Vec<_> = finished.iter().map(|record| record.trial.number).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+}
+
+#[test]
 fn a_directory_that_holds_a_run_is_not_written_over() {
     let (dir, writer) = run_with_a_trial();
     drop(writer);
