@@ -106,3 +106,37 @@ fn the_reference_gateway_gets_its_file() {
     });
     assert_eq!(found, expected);
 }
+
+#[test]
+fn no_cap_on_connections_lies_below_the_load() {
+    let caps = [
+        ("haproxy", "maxconn", [(64, 4096), (10_000, 10_064)]),
+        (
+            "nginx",
+            "worker_connections",
+            [(64, 8192), (10_000, 20_064)],
+        ),
+    ];
+    for (name, setting, expected) in caps {
+        for (keepalive, cap) in expected {
+            let targets = ["127.0.0.1:1".parse().unwrap()];
+            let wiring = Wiring {
+                binary: Path::new("/gateway"),
+                work: Path::new("/w"),
+                listen: "127.0.0.1:1234".parse().unwrap(),
+                targets: &targets,
+                keepalive,
+                cores: &[0],
+                access_log: false,
+            };
+            let files = render(&folder(name), &input_for(&support::plain(), &wiring)).unwrap();
+            let line = format!("    {setting} {cap}");
+            assert!(
+                files
+                    .iter()
+                    .any(|file| file.text.lines().any(|it| it.trim_end_matches(';') == line)),
+                "{name} with {keepalive}: no '{line}'"
+            );
+        }
+    }
+}
