@@ -37,7 +37,7 @@ fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
     let planned = context.plan.trials.len();
     let missing = missing.len();
     Some(format!(
-        "{what}: {missing} of {} {} missing; --resume with the same --out measures what is left.",
+        "{what}: {missing} of {} {} missing; `gatebench run --resume DIR` measures what is left.",
         counted(planned as u64, "trial"),
         if missing == 1 { "is" } else { "are" }
     ))

@@ -209,7 +209,9 @@ fn rankings(scenario: &ScenarioFindings) -> Vec<String> {
         PhaseKind::Closed
     };
     let thriftiest = ranked(
-        entries(kind, Metric::GatewayCpuPerRequest, |_| true),
+        entries(kind, Metric::GatewayCpuPerRequest, |found| {
+            found.validity != Validity::Invalid
+        }),
         Direction::LowerIsBetter,
         cpu_time,
     );

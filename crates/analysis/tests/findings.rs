@@ -6,7 +6,7 @@ mod common;
 use common::{Made, analysed_run, as_recorded, manifest, row, three_blocks};
 use gatebench_analysis::analyse;
 use gatebench_analysis::findings::{
-    CurveMetric, Fact, Metric, PhaseKind, RowStatus, Tone, Validity,
+    CurveMetric, Fact, Metric, PhaseKind, RowStatus, Sentence, Tone, Validity,
 };
 use gatebench_model::{Culprit, Policy};
 use gatebench_store::{Outcome, Run, Status};
@@ -293,7 +293,7 @@ fn an_interrupted_run_says_what_is_missing() {
     });
     assert_eq!(
         findings.notes[0],
-        "The run was interrupted: 2 of 9 trials are missing; --resume with the same --out measures \
+        "The run was interrupted: 2 of 9 trials are missing; `gatebench run --resume DIR` measures \
          what is left."
     );
     assert_eq!(
@@ -397,14 +397,32 @@ fn an_invalid_block_is_shown_and_left_out_of_the_estimate() {
     let cpu = nginx
         .metric(PhaseKind::Open, Metric::GatewayCpuPerRequest)
         .unwrap();
-    assert_eq!(cpu.estimate.as_ref().unwrap().blocks, 3);
-    assert_eq!(cpu.validity, Validity::Valid);
+    // It is compared at an equal rate, which was not reached.
+    assert_eq!(cpu.estimate.as_ref().unwrap().blocks, 2);
+    assert_eq!(cpu.blocks[2].validity, Validity::Invalid);
     let curve = findings.scenarios[0]
         .curves
         .iter()
         .find(|curve| curve.variant == "nginx" && curve.metric == CurveMetric::Added)
         .unwrap();
     assert_eq!(curve.blocks, [1, 2]);
+}
+
+#[test]
+fn a_gateway_that_did_not_reach_the_rate_is_no_rank_in_cpu_per_request() {
+    let findings = three_blocks(|made| {
+        if made.is("nginx") {
+            made.open().counts.dropped = 1;
+        }
+    });
+    let nginx = row(&findings, "nginx");
+    let cpu = nginx
+        .metric(PhaseKind::Open, Metric::GatewayCpuPerRequest)
+        .unwrap();
+    assert_eq!((cpu.validity, &cpu.estimate), (Validity::Invalid, &None));
+    let ranked = |sentence: &&Sentence| sentence.text.contains("least CPU per request");
+    let mut ranks = findings.headlines.iter().filter(ranked);
+    assert!(ranks.all(|rank| !rank.text.contains("nginx")));
 }
 
 #[test]

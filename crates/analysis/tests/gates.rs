@@ -218,7 +218,7 @@ fn upstream_near_floor() {
 #[test]
 fn arrivals_dropped() {
     let dropped = |count| move |made: &mut Made| made.open().counts.dropped = count;
-    let spoils = [Aspect::Latency, Aspect::Throughput];
+    let spoils = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
     check(
         Gate::ArrivalsDropped,
         Validity::Invalid,
@@ -231,7 +231,7 @@ fn arrivals_dropped() {
 #[test]
 fn rate_not_achieved() {
     let in_time = |count| move |made: &mut Made| made.open().counts.completed_in_window = count;
-    let spoils = [Aspect::Latency, Aspect::Throughput];
+    let spoils = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
     check(
         Gate::RateNotAchieved,
         Validity::Invalid,

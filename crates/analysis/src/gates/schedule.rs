@@ -6,6 +6,9 @@ use crate::digest::trusted_percentile;
 use crate::findings::{Aspect, CurveMetric, Gate, PhaseKind, Reason, Unit, Validity};
 use crate::words::{counted, grouped, percent, quantity};
 
+/// What is said of a rate. CPU per request is compared at an equal rate too.
+const AT_A_RATE: [Aspect; 3] = [Aspect::Latency, Aspect::Throughput, Aspect::CpuPerRequest];
+
 /// A request that is never sent has no latency, and it would have had the longest.
 pub(super) fn dropped(view: &View) -> Option<Reason> {
     let dropped = view.phase.counts.dropped;
@@ -15,11 +18,10 @@ pub(super) fn dropped(view: &View) -> Option<Reason> {
         counted(dropped, "arrival")
     );
     let remedy = "Lower the rate below the knee, or allow more connections.";
-    let spoils = [Aspect::Latency, Aspect::Throughput];
     Some(view.reason(
         Gate::ArrivalsDropped,
         Validity::Invalid,
-        &spoils,
+        &AT_A_RATE,
         says(message, remedy),
     ))
 }
@@ -41,11 +43,10 @@ pub(super) fn rate_not_achieved(view: &View) -> Option<Reason> {
         percent(share)
     );
     let remedy = "Lower the rate below the knee.";
-    let spoils = [Aspect::Latency, Aspect::Throughput];
     Some(view.reason(
         Gate::RateNotAchieved,
         Validity::Invalid,
-        &spoils,
+        &AT_A_RATE,
         says(message, remedy),
     ))
 }

@@ -28,7 +28,7 @@ pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason
         }
         Outcome::Interrupted => {
             let message = "The run was interrupted during this trial.".to_owned();
-            let remedy = "Measure it again with --resume.".to_owned();
+            let remedy = "Run `gatebench run --resume DIR`, which measures it again.".to_owned();
             vec![invalid(Gate::NotCompleted, message, remedy, None)]
         }
     }
