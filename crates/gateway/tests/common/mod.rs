@@ -14,13 +14,17 @@ use gatebench_net::{Backend, choose};
 use gatebench_upstream::{Kind, UpstreamConfig};
 use serde_json::{Value, json};
 
-/// epoll, and io_uring where this kernel grants it.
+/// epoll, and io_uring where this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
 pub fn backends() -> Vec<Backend> {
-    let mut backends = vec![Backend::Epoll];
     if choose(None) == Backend::Uring {
-        backends.push(Backend::Uring);
+        return vec![Backend::Epoll, Backend::Uring];
     }
-    backends
+    assert!(
+        std::env::var_os("GATEBENCH_REQUIRE_URING").is_none_or(|it| it != "1"),
+        "this kernel refuses io_uring, which GATEBENCH_REQUIRE_URING=1 demands"
+    );
+    eprintln!("SKIPPED on io_uring, which this kernel refuses");
+    vec![Backend::Epoll]
 }
 
 /// A server on a thread of its own, ended when dropped.

@@ -12,13 +12,17 @@ use std::time::Duration;
 use gatebench_net::{Backend, choose};
 use gatebench_upstream::{Kind, LEDGER_PATH, RESET_PATH, Snapshot, UpstreamConfig, serve};
 
-/// epoll, and io_uring where this kernel grants it.
+/// epoll, and io_uring where this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
 pub fn backends() -> Vec<Backend> {
-    let mut backends = vec![Backend::Epoll];
     if choose(None) == Backend::Uring {
-        backends.push(Backend::Uring);
+        return vec![Backend::Epoll, Backend::Uring];
     }
-    backends
+    assert!(
+        std::env::var_os("GATEBENCH_REQUIRE_URING").is_none_or(|it| it != "1"),
+        "this kernel refuses io_uring, which GATEBENCH_REQUIRE_URING=1 demands"
+    );
+    eprintln!("SKIPPED on io_uring, which this kernel refuses");
+    vec![Backend::Epoll]
 }
 
 /// A running upstream, ended when dropped.
