@@ -89,21 +89,21 @@ fn times_lie_between_sending_and_receiving_and_carry_the_nonce() {
 fn a_delay_is_service_time_and_blocks_nobody_else() {
     on_each(Kind::GoBench, |upstream| {
         let request = format!(
-            "GET /delay/80ms HTTP/1.1\r\nHost: h\r\n{NONCE_HEADER}: 0000000000000001\r\n\r\n"
+            "GET /delay/400ms HTTP/1.1\r\nHost: h\r\n{NONCE_HEADER}: 0000000000000001\r\n\r\n"
         );
         let start = Instant::now();
-        let mut clients: Vec<Client> = (0..20).map(|_| upstream.client()).collect();
+        let mut clients: Vec<Client> = (0..50).map(|_| upstream.client()).collect();
         for client in &mut clients {
             client.send(request.as_bytes());
         }
         for client in &mut clients {
             let answer = client.answer(false);
             let times = Times::parse(answer.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
-            assert!(times.service_ns >= 80_000_000);
+            assert!(times.service_ns >= 400_000_000);
         }
-        // One after the other they would need 1.6 s.
+        // One after the other they would need 20 s; the rest is room for a busy machine.
         assert!(
-            start.elapsed() < Duration::from_millis(1200),
+            start.elapsed() < Duration::from_secs(12),
             "{:?}",
             start.elapsed()
         );
