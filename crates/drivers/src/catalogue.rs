@@ -92,14 +92,35 @@ fn folders_in(overlay: &Path) -> io::Result<Vec<(String, PathBuf)>> {
 }
 
 fn from_path(path: &Path) -> Result<Folder, DriverError> {
+    if !path.is_dir() {
+        return Err(DriverError::NoFolder { path: path.into() });
+    }
     Folder::load(Origin::Path(path.into()), path.into(), |file| {
-        let file = path.join(file);
-        fs::read_to_string(&file).map_err(|error| DriverError::BadFolder {
-            path: file,
-            line: None,
-            message: format!("this file of the gateway folder cannot be read: {error}"),
-        })
+        fs::read_to_string(path.join(file)).map_err(|error| unreadable(path, file, &error))
     })
+}
+
+fn unreadable(folder: &Path, file: &str, error: &io::Error) -> DriverError {
+    let (message, remedy) = match (error.kind(), file) {
+        (io::ErrorKind::NotFound, SPEC_FILE) => (
+            "a gateway folder has this file, and it is not there".into(),
+            "write it (see docs/ADD-A-GATEWAY.md), or name another folder",
+        ),
+        (io::ErrorKind::NotFound, _) => (
+            "gateway.yaml names this template, and it is not there".into(),
+            "write the template, or correct `files` in gateway.yaml",
+        ),
+        _ => (
+            format!("this file of the gateway folder cannot be read: {error}"),
+            "check its permissions, and that it is text in UTF-8",
+        ),
+    };
+    DriverError::BadFolder {
+        path: folder.join(file),
+        line: None,
+        message,
+        remedy: remedy.into(),
+    }
 }
 
 fn from_embedded(name: &str) -> Result<Folder, DriverError> {
@@ -113,6 +134,7 @@ fn from_embedded(name: &str) -> Result<Folder, DriverError> {
                 path: root.join(file),
                 line: None,
                 message: "there is no such file in the gateway folder".into(),
+                remedy: "correct `files` in gateway.yaml".into(),
             })
     })
 }

@@ -33,6 +33,14 @@ pub enum DriverError {
         line: Option<usize>,
         /// What is wrong.
         message: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// A path that leads to no folder.
+    #[error("there is no folder {}", path.display())]
+    NoFolder {
+        /// The path.
+        path: PathBuf,
     },
     /// The gateway cannot do what the scenario asks.
     #[error(transparent)]
@@ -154,6 +162,10 @@ impl DriverError {
                 path: path.clone(),
                 line: *line,
             },
+            Self::NoFolder { path } => Culprit::File {
+                path: path.clone(),
+                line: None,
+            },
             Self::Unsupported(unsupported) => Culprit::Gateway(unsupported.gateway.clone()),
             Self::NoVersion { gateway, .. }
             | Self::Refused { gateway, .. }
@@ -178,7 +190,8 @@ impl DriverError {
             Self::Mistakes(mistakes) => {
                 mistakes.all().first().map(|mistake| mistake.help.clone()).unwrap_or_default()
             }
-            Self::BadFolder { .. } => "correct the file at that place".into(),
+            Self::BadFolder { remedy, .. } => remedy.clone(),
+            Self::NoFolder { .. } => "write the path of a folder that holds a gateway.yaml; `gatebench list` shows the names there are".into(),
             Self::Unsupported(_) => "leave this gateway out of the scenario: not supported is not failed".into(),
             Self::BinaryMissing { install, .. } => install.clone(),
             Self::NoVersion { binary, .. } => format!(

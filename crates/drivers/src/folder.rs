@@ -133,6 +133,7 @@ impl Folder {
                 path: self.file_path(Path::new(name)),
                 line: None,
                 message: "there is no such template".into(),
+                remedy: "correct `files` in gateway.yaml".into(),
             })
     }
 

@@ -13,6 +13,7 @@ mod folder;
 mod http;
 mod input;
 mod launch;
+mod level;
 mod proc;
 mod quote;
 mod ready;

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use gatebench_model::suggest::{listed, nearest};
 use gatebench_model::{GatewayInput, Policy};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::binary::sha256_of;
 use crate::error::DriverError;
-use crate::folder::Folder;
+use crate::folder::{Folder, SPEC_FILE};
+use crate::level::{self, Misses};
 use crate::quote;
 
 /// A file made from a template.
@@ -48,6 +49,7 @@ pub(crate) struct Renderer<'a> {
     folder: &'a Folder,
     environment: Environment<'a>,
     context: Value,
+    misses: Misses,
 }
 
 impl<'a> Renderer<'a> {
@@ -58,12 +60,16 @@ impl<'a> Renderer<'a> {
         // Quoting is the template's own, by filters: what is right depends on the gateway, not on the file's name.
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         quote::add_filters(&mut environment);
+        // Errors tell the place in the line only so.
+        environment.set_debug(true);
+        let misses = Misses::default();
         let context = serde_json::to_value(input)
             .map_err(|error| DriverError::io("describing the input")(error.into()))?;
         Ok(Self {
             folder,
             environment,
-            context: Value::from(Serde(with_all_policy_keys(context))),
+            context: level::value(with_all_policy_keys(context), &misses),
+            misses,
         })
     }
 
@@ -72,8 +78,9 @@ impl<'a> Renderer<'a> {
         self.environment
             .render_named_str(name, source, &self.context)
             .map_err(|error| {
-                let line = error.line();
-                self.bad(name, line, describe(&error))
+                let told = self.told(&error, source);
+                let path = self.folder.file_path(Path::new(name));
+                told.at(path, error.line())
             })
     }
 
@@ -95,19 +102,53 @@ impl<'a> Renderer<'a> {
         self.environment
             .render_str(source, &self.context)
             .map_err(|error| {
-                self.bad(
-                    "gateway.yaml",
-                    None,
-                    format!("in {field}, '{source}': {}", describe(&error)),
-                )
+                let mut told = self.told(&error, source);
+                told.message = format!("in {field}, '{source}': {}", told.message);
+                told.at(self.folder.file_path(Path::new(SPEC_FILE)), None)
             })
     }
 
-    fn bad(&self, file: &str, line: Option<usize>, message: String) -> DriverError {
+    /// What an error says, with the name that is not there where that is what is wrong.
+    fn told(&self, error: &minijinja::Error, source: &str) -> Told {
+        let line = error.line().and_then(|line| source.lines().nth(line - 1));
+        let place = line.map_or(String::new(), |line| format!(", in `{}`", line.trim()));
+        let undefined = error.kind() == ErrorKind::UndefinedError;
+        let expression = error.range().and_then(|range| source.get(range));
+        let miss = self.misses.take().filter(|miss| {
+            undefined
+                && expression
+                    .or(line)
+                    .is_none_or(|text| text.contains(&miss.name))
+        });
+        let Some(miss) = miss else {
+            return Told {
+                message: format!("{}{place}", describe(error)),
+                remedy: "correct the file at that place".into(),
+            };
+        };
+        let known = || miss.known.iter().map(String::as_str);
+        let meant = nearest(&miss.name, known())
+            .map_or(String::new(), |name| format!("did you mean `{name}`? "));
+        Told {
+            message: format!("there is no `{}`{place}", miss.name),
+            remedy: format!("{meant}the names there are {}", listed(known(), "and")),
+        }
+    }
+}
+
+/// What is wrong in a file, and what to do.
+struct Told {
+    message: String,
+    remedy: String,
+}
+
+impl Told {
+    fn at(self, path: PathBuf, line: Option<usize>) -> DriverError {
         DriverError::BadFolder {
-            path: self.folder.file_path(Path::new(file)),
+            path,
             line,
-            message,
+            message: self.message,
+            remedy: self.remedy,
         }
     }
 }

@@ -96,6 +96,17 @@ impl GatewayStart<'_> {
         Err(DriverError::PortTaken { ports: tried })
     }
 
+    /// Renders everything as for a start, and writes and starts nothing.
+    ///
+    /// # Errors
+    /// Unsupported policies, a template that does not render.
+    pub fn rehearse(&self) -> Result<(), DriverError> {
+        self.folder.supports(self.scenario)?;
+        // Any port will do: nothing listens.
+        self.prepare(self.work, SocketAddr::from((Ipv4Addr::LOCALHOST, 1)))
+            .map(drop)
+    }
+
     fn next_port(&self, tried: &[u16]) -> Result<Option<u16>, DriverError> {
         match &self.ports {
             Ports::Free if tried.len() < PORT_ATTEMPTS => reserve_port()
@@ -206,6 +217,7 @@ impl GatewayStart<'_> {
                 path: self.folder.file_path(Path::new("gateway.yaml")),
                 line: None,
                 message: format!("stop.signal: there is no signal '{}'", stop.signal),
+                remedy: "write a signal as TERM or QUIT".into(),
             })?,
             stop_timeout: stop.timeout.0,
             command: prepared.start.iter().map(Into::into).collect(),

@@ -6,8 +6,9 @@ mod support;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
+use std::thread;
 
-use gatebench_drivers::{Catalogue, DriverError, Ended, Ports};
+use gatebench_drivers::{Catalogue, DriverError, Ended, Exit, Ports};
 use gatebench_model::Culprit;
 use support::{below, eventually, exists, folder, launcher, plain, scenario, script_folder, start};
 
@@ -19,7 +20,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 ' "$1" "${STATUS:-204}""#;
 
-const QUICK: &str = "ready: {timeout: 400ms}";
+const QUICK: &str = "ready: {timeout: 3s}";
 
 fn fails(at: &Path, script: &str, more: &str) -> DriverError {
     let folder = script_folder(&at.join("mine"), script, more);
@@ -146,11 +147,35 @@ fn a_hang_at_start_is_found_and_ended() {
 }
 
 #[test]
+fn a_check_that_hangs_is_ended_through_its_supervisor() {
+    let temporary = tempfile::tempdir().unwrap();
+    let note = temporary.path().join("pid");
+    let check = format!(
+        "check: [sh, -c, 'echo stuck; echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600']",
+        note.display()
+    );
+    let folder = script_folder(&temporary.path().join("mine"), "exit 0", &check);
+    let work = temporary.path().join("work");
+    thread::scope(|scope| {
+        let starting = scope.spawn(|| start(&folder, &plain(), &work, Ports::Free));
+        eventually("the check", || note.exists());
+        let pid: u32 = fs::read_to_string(&note).unwrap().trim().parse().unwrap();
+        support::terminate(support::parent(pid));
+        let error = starting.join().unwrap().err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "gateway mine refused its configuration\nstuck"
+        );
+        assert!(!exists(pid));
+    });
+}
+
+#[test]
 fn a_gateway_that_accepts_and_never_answers_hangs() {
     let temporary = tempfile::tempdir().unwrap();
     let script = "exec python3 -c 'import socket, sys, time\n\
                   s = socket.create_server((\"127.0.0.1\", int(sys.argv[1])))\ntime.sleep(600)' \"$1\"";
-    let error = fails(temporary.path(), script, "ready: {timeout: 2s}");
+    let error = fails(temporary.path(), script, "ready: {timeout: 8s}");
     assert!(
         error.to_string().contains("hangs without answering"),
         "{error}"
@@ -163,7 +188,7 @@ fn a_gateway_that_answers_503_is_not_ready() {
     let error = fails(
         temporary.path(),
         ANSWERING,
-        "ready: {timeout: 2s}\nenvironment: {STATUS: '503'}",
+        "ready: {timeout: 8s}\nenvironment: {STATUS: '503'}",
     );
     assert!(
         error.to_string().contains("it answers 503 to GET /"),
@@ -193,6 +218,22 @@ fn a_gateway_that_ignores_the_request_to_stop_is_killed() {
     let processes = below(gateway.supervisor_pid());
     assert_eq!(gateway.stop(), Ended::Killed);
     assert!(!processes.into_iter().any(exists));
+}
+
+#[test]
+fn a_gateway_that_somebody_kills_just_before_its_stop_has_crashed() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = script_folder(
+        &temporary.path().join("mine"),
+        ANSWERING,
+        "stop: {timeout: 1h}",
+    );
+    let work = temporary.path().join("work");
+    let mut gateway = start(&folder, &plain(), &work, Ports::Free).unwrap();
+    for pid in below(gateway.supervisor_pid()) {
+        support::kill(pid);
+    }
+    assert_eq!(gateway.stop(), Ended::Crashed(Exit::Signal(9)));
 }
 
 #[test]
@@ -229,7 +270,39 @@ fn a_template_error_names_file_and_line() {
             line: Some(3)
         }
     );
-    assert!(error.to_string().contains("undefined"), "{error}");
+    assert!(
+        error.to_string().contains("no `wrokers`, in `workers"),
+        "{error}"
+    );
+    assert!(
+        error
+            .remedy()
+            .contains("did you mean `workers`? the names there are `"),
+        "{error:?}"
+    );
+    fs::write(
+        mine.join("conf"),
+        "{% for r in routes %}{{ r.pth }}{% endfor %}",
+    )
+    .unwrap();
+    let folder = Catalogue::default()
+        .resolve(mine.to_str().unwrap())
+        .unwrap();
+    let error = start(
+        &folder,
+        &plain(),
+        &temporary.path().join("work"),
+        Ports::Free,
+    )
+    .err()
+    .unwrap();
+    assert!(error.to_string().contains("no `pth`"), "{error}");
+    assert!(
+        error
+            .remedy()
+            .contains("`path`? the names there are `name`, `path`"),
+        "{error:?}"
+    );
 }
 
 #[test]

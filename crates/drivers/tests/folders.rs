@@ -18,7 +18,7 @@ fn every_embedded_folder_is_whole() {
         .into_iter()
         .map(|folder| folder.spec.gateway)
         .collect();
-    for name in ["haproxy", "nginx", "reference"] {
+    for name in ["caddy", "haproxy", "nginx", "reference"] {
         assert!(names.contains(&name.to_owned()), "{names:?}");
     }
 }
@@ -65,6 +65,22 @@ fn a_mistake_in_a_folder_has_its_line() {
     assert!(
         matches!(&error, DriverError::Mistakes(mistakes) if mistakes.all().iter().any(|mistake| mistake.line == 4))
     );
+}
+
+#[test]
+fn a_folder_or_template_that_is_not_there_is_said_to_be_missing() {
+    let error = Catalogue::default().resolve("./nope").unwrap_err();
+    assert_eq!(error.to_string(), "there is no folder ./nope");
+    let mine = tempfile::tempdir().unwrap();
+    script_folder(mine.path(), "exit 0", "");
+    let yaml = mine.path().join("gateway.yaml");
+    let text =
+        std::fs::read_to_string(&yaml).unwrap() + "files: [{template: x.conf, to: x.conf}]\n";
+    std::fs::write(&yaml, text).unwrap();
+    let error = Catalogue::default()
+        .resolve(mine.path().to_str().unwrap())
+        .unwrap_err();
+    assert!(error.remedy().contains("write the template"), "{error:?}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ mod rules;
 pub mod scenario;
 pub mod schema;
 pub mod span;
-mod suggest;
+pub mod suggest;
 pub mod suite;
 mod words;
 mod yaml;

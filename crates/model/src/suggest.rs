@@ -1,10 +1,7 @@
 //! *Did you mean*: the known word nearest to an unknown one.
 
 /// The candidate that `word` is most likely a slip of, if any is near enough.
-pub(crate) fn nearest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let folded = fold(word);
     candidates
         .into_iter()
@@ -33,7 +30,7 @@ fn fold(word: &str) -> String {
 }
 
 /// Words in a sentence: `` `a`, `b` and `c` ``.
-pub(crate) fn listed<'w>(words: impl IntoIterator<Item = &'w str>, conjunction: &str) -> String {
+pub fn listed<'w>(words: impl IntoIterator<Item = &'w str>, conjunction: &str) -> String {
     let quoted: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
     match quoted.as_slice() {
         [] => "none".into(),
