@@ -41,7 +41,7 @@ pub struct GatewayFolder {
     /// The command that starts it in the foreground.
     #[schemars(length(min = 1))]
     pub start: Vec<String>,
-    /// Environment variables of `check` and `start`.
+    /// Environment variables of `check` and `start`; their values are templates too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// How it is seen to be ready.
@@ -172,7 +172,7 @@ pub enum Action {
 /// What templates are rendered from: contract version 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayInput {
-    /// Always [`CONTRACT_VERSION`].
+    /// Version of the contract, at present 1.
     pub contract: u32,
     /// The program found, absolute.
     pub binary: String,
