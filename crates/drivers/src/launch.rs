@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::command::wait_until;
-use crate::supervise::Orders;
+use crate::supervise::{OUT_OF_PATIENCE, Orders};
 
 /// Beyond the gateway's own stop timeout, how long the supervisor may take before it is killed too.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(5);
@@ -71,12 +71,16 @@ impl Exit {
     /// The supervisor reports a signal as 128 + N, as shells do.
     fn of_supervisor(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
+            (Some(code), _) if code == i32::from(OUT_OF_PATIENCE) => KILLED,
             (Some(code), _) if code > 128 => Self::Signal(code - 128),
             (Some(code), _) => Self::Code(code),
             (None, signal) => Self::Signal(signal.unwrap_or(0)),
         }
     }
 }
+
+/// The end by a signal that cannot be ignored.
+const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 
 /// How something that was started came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +98,9 @@ pub enum Ended {
 pub(crate) struct Supervised {
     child: Child,
     exit: Option<Exit>,
+    /// Whether the supervisor killed it for not stopping in time.
+    out_of_patience: bool,
+    stop_signal: Signal,
     stop_timeout: Duration,
     pub stdout: PathBuf,
     pub stderr: PathBuf,
@@ -125,6 +132,8 @@ impl Supervised {
         Ok(Self {
             child,
             exit: None,
+            out_of_patience: false,
+            stop_signal: orders.stop_signal,
             stop_timeout: orders.stop_timeout,
             stdout,
             stderr,
@@ -148,6 +157,7 @@ impl Supervised {
                 if status.signal().is_some() {
                     self.kill_group();
                 }
+                self.out_of_patience = status.code() == Some(OUT_OF_PATIENCE.into());
                 self.exit = Some(Exit::of_supervisor(status));
             }
         }
@@ -171,7 +181,9 @@ impl Supervised {
         let _ = self.signal(Signal::TERM);
         let deadline = Instant::now() + self.stop_timeout + SUPERVISOR_GRACE;
         match wait_until(deadline, || self.exit()) {
-            Some(Exit::Signal(signal)) if signal == Signal::KILL.as_raw() => Ended::Killed,
+            Some(_) if self.out_of_patience => Ended::Killed,
+            // Somebody else killed it, just before it was asked.
+            Some(KILLED) if self.stop_signal != Signal::KILL => Ended::Crashed(KILLED),
             Some(_) => Ended::Stopped,
             None => {
                 self.kill_group();
@@ -181,9 +193,14 @@ impl Supervised {
         }
     }
 
+    /// The end of all it wrote: standard output, then standard error.
+    pub(crate) fn output_tail(&self) -> String {
+        last_lines(&(text_of(&self.stdout) + &text_of(&self.stderr)))
+    }
+
     /// The end of what it wrote to stderr.
     pub(crate) fn stderr_tail(&self) -> String {
-        tail(&self.stderr)
+        last_lines(&text_of(&self.stderr))
     }
 
     /// The supervisor and what it starts share a process group: the way to reach them without it.
@@ -200,11 +217,10 @@ impl Drop for Supervised {
     }
 }
 
-fn tail(path: &Path) -> String {
-    let text = fs::read(path)
+fn text_of(log: &Path) -> String {
+    fs::read(log)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default();
-    last_lines(&text)
+        .unwrap_or_default()
 }
 
 /// The last lines of a text, without the empty ones at its end.

@@ -5,19 +5,19 @@ use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use gatebench_model::Scenario;
 use gatebench_model::gateway::Action;
+use rustix::process::Signal;
 
 use crate::action;
 use crate::binary::FoundBinary;
-use crate::command;
+use crate::command::{self, wait_until};
 use crate::error::DriverError;
 use crate::folder::Folder;
 use crate::input::{Wiring, input_for};
-use crate::launch::{Ended, Exit, Launcher, Supervised, last_lines};
+use crate::launch::{Ended, Exit, Launcher, Supervised};
 use crate::ready::{self, Outcome};
 use crate::render::{RenderedFile, Renderer, render};
 use crate::supervise::{Orders, signal_from_name};
@@ -27,6 +27,9 @@ const PORT_ATTEMPTS: usize = 5;
 
 /// A runtime that has to warm up may take long to check its configuration.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A check has nothing to finish in order.
+const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Open descriptors a gateway may have, as far as the machine's hard limit allows.
 const NOFILE: u64 = 65_536;
@@ -127,7 +130,9 @@ impl GatewayStart<'_> {
         let timeout = spec.ready.timeout.0;
         let stderr = |process: &Supervised| process.stderr_tail();
         match ready::wait_for(&mut process, prepared.addr, timeout) {
-            Outcome::Ready => Ok(Attempt::Ready(Box::new(prepared.into_running(process, started.elapsed())))),
+            Outcome::Ready => Ok(Attempt::Ready(Box::new(
+                prepared.into_running(process, started.elapsed()),
+            ))),
             Outcome::Clash => Ok(Attempt::Clash),
             Outcome::Ended(exit) => {
                 let gateway = spec.gateway.clone();
@@ -187,25 +192,33 @@ impl GatewayStart<'_> {
         })
     }
 
+    /// Runs the folder's check under a supervisor too: one that hangs must end with gatebench, and at Ctrl-C.
     fn check(&self, work: &Path, prepared: &Prepared) -> Result<(), DriverError> {
-        let Some((program, arguments)) = prepared.check.split_first() else {
+        if prepared.check.is_empty() {
             return Ok(());
+        }
+        let orders = Orders {
+            cores: Vec::new(),
+            nofile: Some(NOFILE),
+            stop_signal: Signal::TERM,
+            stop_timeout: CHECK_STOP_TIMEOUT,
+            command: prepared.check.iter().map(Into::into).collect(),
         };
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .envs(&prepared.environment)
-            .current_dir(work);
-        let refused = |output: String| DriverError::Refused {
+        let mut process = self.supervised(&orders, work, prepared, "check")?;
+        let why = match wait_until(Instant::now() + CHECK_TIMEOUT, || process.exit()) {
+            Some(Exit::Code(0)) => return Ok(()),
+            Some(exit) => exit.to_string(),
+            None => {
+                process.stop();
+                format!("no end after {CHECK_TIMEOUT:?}")
+            }
+        };
+        let said = process.output_tail();
+        Err(DriverError::Refused {
             gateway: self.folder.spec.gateway.clone(),
             command: command::display(&prepared.check),
-            output,
-        };
-        match command::run(&mut command, CHECK_TIMEOUT) {
-            Ok(finished) if finished.status.success() => Ok(()),
-            Ok(finished) => Err(refused(last_lines(&finished.output))),
-            Err(error) => Err(refused(error.to_string())),
-        }
+            output: if said.is_empty() { why } else { said },
+        })
     }
 
     fn spawn(&self, work: &Path, prepared: &Prepared) -> Result<Supervised, DriverError> {
@@ -222,17 +235,19 @@ impl GatewayStart<'_> {
             stop_timeout: stop.timeout.0,
             command: prepared.start.iter().map(Into::into).collect(),
         };
-        Supervised::spawn(
-            self.launcher,
-            &orders,
-            &prepared.environment,
-            work,
-            "gateway",
+        self.supervised(&orders, work, prepared, "gateway")
+    }
+
+    fn supervised(
+        &self,
+        orders: &Orders,
+        work: &Path,
+        prepared: &Prepared,
+        name: &str,
+    ) -> Result<Supervised, DriverError> {
+        Supervised::spawn(self.launcher, orders, &prepared.environment, work, name).map_err(
+            DriverError::io(format!("starting the {name} in {}", work.display())),
         )
-        .map_err(DriverError::io(format!(
-            "starting {}",
-            command::display(&prepared.start)
-        )))
     }
 }
 

@@ -30,6 +30,9 @@ pub(crate) const FORWARDED: [Signal; 4] = [Signal::HUP, Signal::USR1, Signal::US
 /// Signals that ask the supervisor to end the gateway; a second one ends its patience.
 const STOPPING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::QUIT];
 
+/// The exit code that says: killed here, not by somebody else. No signal's code reaches it.
+pub(crate) const OUT_OF_PATIENCE: u8 = 254;
+
 /// How often killing what is left is repeated until nothing is.
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
@@ -37,14 +40,14 @@ const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 /// program at the other end of stdin is gone. The arguments are
 /// `[--cores 0,1] [--nofile N] [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND [ARGUMENT...]`.
 ///
-/// Exits with the command's code, with 128 + N where signal N ended it, or with 125 where the
-/// supervisor itself failed.
+/// Exits with the command's code, with 128 + N where signal N ended it, with 254 where the supervisor
+/// killed it because its time to stop was over, or with 125 where the supervisor itself failed.
 pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match Orders::parse(args)
         .map_err(io::Error::other)
         .and_then(|orders| run(&orders))
     {
-        Ok(status) => ExitCode::from(exit_code(status)),
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("gatebench supervise: {error}");
             ExitCode::from(125)
@@ -52,20 +55,21 @@ pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn run(orders: &Orders) -> io::Result<WaitStatus> {
+fn run(orders: &Orders) -> io::Result<u8> {
     // Registered before the start, so that no signal falls between.
     let inbox = Inbox::open()?;
     prepare(orders)?;
     let main = spawn(orders)?;
-    let status = Watch {
+    let code = Watch {
         orders,
         inbox,
         main,
         deadline: None,
+        out_of_patience: false,
     }
     .until_ended();
     sweep();
-    status
+    code
 }
 
 /// What the command inherits: cores and the descriptor limit; and what makes orphans ours.
@@ -186,19 +190,28 @@ struct Watch<'a> {
     main: Pid,
     /// Set once the gateway was asked to stop.
     deadline: Option<Instant>,
+    /// Once it was killed for not stopping in time.
+    out_of_patience: bool,
 }
 
 impl Watch<'_> {
-    fn until_ended(mut self) -> io::Result<WaitStatus> {
+    /// The exit code that tells how the command ended.
+    fn until_ended(mut self) -> io::Result<u8> {
         loop {
             if let Some(status) = self.reap()? {
-                return Ok(status);
+                return Ok(match status.terminating_signal() {
+                    Some(signal) if self.out_of_patience && signal == Signal::KILL.as_raw() => {
+                        OUT_OF_PATIENCE
+                    }
+                    _ => exit_code(status),
+                });
             }
             let patience = self
                 .deadline
                 .map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if patience.is_some_and(|patience| patience.is_zero()) {
                 kill_process(self.main, Signal::KILL)?;
+                self.out_of_patience = true;
                 self.deadline = None;
             }
             for signal in self.inbox.wait(self.deadline.and(patience))? {

@@ -13,6 +13,7 @@ use gatebench_drivers::{
     Catalogue, DriverError, Folder, GatewayStart, Launcher, Ports, Running, UPSTREAM_KEEPALIVE,
 };
 use gatebench_model::Scenario;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Longer than anything here takes; a test that waits this long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(15);
@@ -212,6 +213,21 @@ pub fn eventually(what: &str, mut so: impl FnMut() -> bool) {
 
 /// Kills a process that the test started.
 pub fn kill(pid: u32) {
-    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    send(pid, Signal::KILL);
+}
+
+/// Asks a process that the test started to end.
+pub fn terminate(pid: u32) {
+    send(pid, Signal::TERM);
+}
+
+fn send(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+}
+
+/// The process that started another one.
+pub fn parent(pid: u32) -> u32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, rest) = stat.rsplit_once(") ").unwrap();
+    rest.split(' ').nth(1).unwrap().parse().unwrap()
 }
