@@ -12,6 +12,9 @@ pub enum LabError {
     /// Files with mistakes, all of them.
     #[error("{}", counted(.0))]
     Mistakes(Vec<Diagnostics>),
+    /// Templates of several files or places do not render.
+    #[error("{}", .0.iter().map(LabError::told).collect::<Vec<_>>().join("\n"))]
+    Templates(Vec<LabError>),
     /// A word of the command line names nothing, or contradicts another.
     #[error("{message}")]
     Words {
@@ -61,10 +64,19 @@ impl LabError {
         }
     }
 
+    /// Culprit, message and remedy in one line.
+    pub(crate) fn told(&self) -> String {
+        let culprit = self
+            .culprit()
+            .map_or(String::new(), |culprit| format!("{culprit}: "));
+        format!("{culprit}{self} → {}", self.remedy())
+    }
+
     /// Whose fault it is; none where the words on the command line are.
     pub fn culprit(&self) -> Option<Culprit> {
         match self {
             Self::Words { .. } => None,
+            Self::Templates(all) => all.first().and_then(Self::culprit),
             Self::Mistakes(files) => {
                 files
                     .first()
@@ -87,6 +99,7 @@ impl LabError {
     /// What to do about it.
     pub fn remedy(&self) -> String {
         match self {
+            Self::Templates(_) => "correct the files at these places".into(),
             Self::Mistakes(_) => "correct the lines shown".into(),
             Self::Words { remedy, .. }
             | Self::File { remedy, .. }

@@ -29,6 +29,7 @@ mod phase;
 mod preflight;
 mod prepare;
 mod progress;
+mod rehearse;
 mod run;
 mod samples;
 mod series;

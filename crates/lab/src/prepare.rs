@@ -11,6 +11,7 @@ use crate::error::LabError;
 use crate::found::Found;
 use crate::identity;
 use crate::library::Library;
+use crate::rehearse::rehearse;
 use crate::suite::{beside, blocks, paced, scenarios_of, suite_of};
 use crate::warning::Warning;
 
@@ -90,7 +91,7 @@ pub struct PreparedGateway {
 ///
 /// # Errors
 /// Words that name nothing, files with mistakes, gateways that were named and are not installed,
-/// more cores than there are.
+/// templates that do not render, more cores than there are.
 pub fn prepare(
     selection: &Selection,
     library: &Library,
@@ -119,11 +120,13 @@ pub fn prepare(
         warnings,
     } = found;
     let plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
-    Ok(Prepared {
+    let prepared = Prepared {
         plan,
         gateways,
         warnings,
-    })
+    };
+    rehearse(&prepared, launcher)?;
+    Ok(prepared)
 }
 
 /// Resolves the plan of a run that was interrupted. The plan is the manifest's; a gateway that has
