@@ -148,6 +148,14 @@ impl Stage {
         self.upstream.as_ref().map(UpstreamProcess::supervisor_pid)
     }
 
+    /// The end of what a gateway of ours wrote to standard error.
+    pub(crate) fn gateway_stderr(&self) -> String {
+        self.gateway
+            .as_ref()
+            .map(Running::stderr_tail)
+            .unwrap_or_default()
+    }
+
     /// Who has died, if somebody has.
     pub(crate) fn death(&mut self, variant: &Variant) -> Option<Failure> {
         if let Some(exit) = self.gateway.as_mut().and_then(Running::exit_status) {

@@ -177,7 +177,7 @@ impl<'a> Course<'a> {
         let failure = parity::failure(&before);
         self.ended.record.parity_before = Some(before);
         if let Some(reason) = failure {
-            return Err(self.parity_failure(stage, reason).into());
+            return Err(self.parity_failure(stage, reason, writer).into());
         }
         for (slot, phase) in (FIRST_PHASE_SLOT..).zip(&scene.plan.load.phases) {
             self.measure(stage, phase, slot)?;
@@ -230,12 +230,21 @@ impl<'a> Course<'a> {
     }
 
     /// A gateway that died fails every case, and then its death is the reason.
-    fn parity_failure(&self, stage: &mut Stage, reason: String) -> Failure {
+    fn parity_failure(&self, stage: &mut Stage, reason: String, writer: &TrialWriter) -> Failure {
         let remedy = match self.scene.variant {
-            Variant::Floor => "correct the scenario's checks, or name the upstream that it needs",
-            _ => {
-                "correct the gateway's templates or the scenario; what was rendered is in the trial's gateway folder"
+            Variant::Floor => {
+                "correct the scenario's checks, or name the upstream that it needs".into()
             }
+            _ => format!(
+                "correct the gateway's templates or the scenario; what was rendered is in {}",
+                writer.gateway_folder().display()
+            ),
+        };
+        let stderr = stage.gateway_stderr();
+        let reason = if stderr.is_empty() {
+            reason
+        } else {
+            format!("{reason}\nthe gateway's last words:\n{stderr}")
         };
         stage
             .death(self.scene.variant)
