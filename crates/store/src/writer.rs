@@ -211,8 +211,8 @@ fn to_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, Store
 /// Removes the folders of trials that were never completed.
 fn remove_unfinished_trials(dir: &Path) -> Result<(), StoreError> {
     let folders = trial_folders(&dir.join(TRIALS))?;
-    let unfinished = folders.iter().filter(|folder| !is_complete(folder));
-    unfinished.map(|folder| remove_trial(folder)).collect()
+    let mut unfinished = folders.iter().filter(|folder| !is_complete(folder));
+    unfinished.try_for_each(|folder| remove_trial(folder))
 }
 
 /// Removes a trial's folder, if there is one; its record first, so that what is left by a power cut is
