@@ -40,8 +40,10 @@ fn in_words(prepared: &Prepared) -> String {
         ));
     }
     lines.push(format!(
-        "order    seed {}, {} blocks",
-        plan.seed, plan.blocks
+        "order    seed {}, {} {}",
+        plan.seed,
+        plan.blocks,
+        if plan.blocks == 1 { "block" } else { "blocks" }
     ));
     lines.push(terminal::wrapped(
         &format!("cores    {}", plan.placement.note),
