@@ -115,6 +115,12 @@ pub(crate) struct Gate {
     pub(crate) start_ns: AtomicU64,
 }
 
+impl Gate {
+    fn is_open(&self) -> bool {
+        self.start_ns.load(Ordering::Relaxed) != 0
+    }
+}
+
 /// The two queues between a worker and the collector: full records out, empty ones back.
 pub(crate) struct Outlet {
     pub(crate) full: Producer<Box<Interval>>,
@@ -158,11 +164,16 @@ pub fn run(
                 outlet,
             };
             let builder = thread::Builder::new().name(format!("engine-{number}"));
-            threads.push(builder.spawn_scoped(scope, move || work_on_core(work, backend))?);
+            let spawned = builder.spawn_scoped(scope, move || work_on_core(work, backend));
+            threads.push(spawned.inspect_err(|_| control.stop())?);
         }
         let mut outcome = Outcome::empty(&compiled, backend);
         while !threads.iter().all(|thread| thread.is_finished()) {
             open_gate(&compiled);
+            if !compiled.gate.is_open() && threads.iter().any(|thread| thread.is_finished()) {
+                // One worker has failed before the start, which the others would wait for in vain.
+                control.stop();
+            }
             collect(&mut inlets, &mut outcome, &mut sink);
             thread::sleep(COLLECT_EVERY);
         }
@@ -228,9 +239,7 @@ fn work_on_core(work: Work<'_>, backend: Backend) -> Result<Ended, EngineError> 
 /// Sets the start once every worker is ready.
 fn open_gate(compiled: &Compiled<'_>) {
     let gate = &compiled.gate;
-    if gate.start_ns.load(Ordering::Relaxed) == 0
-        && gate.ready.load(Ordering::Acquire) == compiled.workers
-    {
+    if !gate.is_open() && gate.ready.load(Ordering::Acquire) == compiled.workers {
         let start_ns = clock::now_ns() + START_AHEAD_NS;
         gate.start_ns.store(start_ns, Ordering::Release);
         compiled.control.start_ns.store(start_ns, Ordering::Release);

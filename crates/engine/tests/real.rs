@@ -213,6 +213,16 @@ fn a_target_that_is_not_there_is_an_error_and_not_a_result() {
 }
 
 #[test]
+fn a_worker_that_cannot_begin_ends_the_others() {
+    let server = Server::start(ok);
+    let mut load = load(server.address, Backend::Epoll, closed(4));
+    // No machine has this core.
+    load.cores = vec![gatebench_cores()[0], 1_000];
+    let error = run(&load, &Control::new(2), |_, _| {}).unwrap_err();
+    assert!(matches!(error, EngineError::Environment(_)), "{error}");
+}
+
+#[test]
 fn a_load_that_is_stopped_keeps_what_it_measured() {
     for backend in backends() {
         let server = Server::start(ok);

@@ -116,7 +116,12 @@ impl Client {
 
     /// Whether bytes of the client are left unread, here or in the kernel.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.exchange.is_paused || !self.backlog.is_empty()
+        self.exchange.is_paused || self.is_owed_reading()
+    }
+
+    /// Whether something can be read without another byte from the client.
+    fn is_owed_reading(&self) -> bool {
+        !self.backlog.is_empty() || self.decoder.has_end()
     }
 
     /// The client will send no more: between requests that is the end, within one it has gone.
@@ -138,7 +143,7 @@ impl Client {
         origins: &mut ConnMap<Origin>,
         core: &mut Core<'_, I>,
     ) -> Fate {
-        while !self.backlog.is_empty() && self.exchange.may_read(origins) {
+        while self.is_owed_reading() && self.exchange.may_read(origins) {
             let backlog = std::mem::take(&mut self.backlog);
             self.read(origins, core, &backlog);
         }
@@ -332,6 +337,8 @@ impl Exchange {
         if self.phase == Phase::Idle {
             self.route = None;
             self.is_request_done = false;
+            // Nothing is known of the request that was refused, least of all from the one before it.
+            self.toward = Toward::default();
             self.log.begin("-", "-", core.now_ns);
         }
         self.toward.keep_alive = false;

@@ -199,12 +199,19 @@ impl Exchange {
         match self.phase {
             Phase::Local(choice) => self.answer(core, local(core.site, choice)),
             Phase::Draining => self.phase = Phase::Idle,
-            Phase::Relaying if self.request_relay == Relay::Chunked => {
+            Phase::Relaying => {
                 if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
-                    write_last_chunk(origin.outbox.queue());
+                    if self.request_relay == Relay::Chunked {
+                        write_last_chunk(origin.outbox.queue());
+                    }
+                    // From the last byte on the upstream has its full time, however slowly it got it.
+                    if origin.is_connected {
+                        let due_ns = core.now_ns + core.site.limits.upstream_ns;
+                        origin.deadline.set(due_ns, origin.id, &mut core.timers);
+                    }
                 }
             }
-            Phase::Relaying | Phase::Idle | Phase::Closing | Phase::Lingering => {}
+            Phase::Idle | Phase::Closing | Phase::Lingering => {}
         }
     }
 }

@@ -104,7 +104,12 @@ fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a str, &'a [u8])> +
                 14 => name.eq_ignore_ascii_case("content-length"),
                 _ => false,
             };
-            !(stays || names_fields && hop::is_hop_by_hop(name, options.clone()))
+            // RFC 9110 7.6.1 forbids to list fields that concern all recipients; Host without its field
+            // would not even be a request.
+            let is_listed = names_fields
+                && !name.eq_ignore_ascii_case("host")
+                && hop::is_hop_by_hop(name, options.clone());
+            !(stays || is_listed)
         })
 }
 

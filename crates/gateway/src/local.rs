@@ -31,7 +31,7 @@ impl<'a> Local<'a> {
 }
 
 /// How an answer goes to its client.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Toward {
     /// The request was HEAD.
     pub(crate) is_head: bool,

@@ -2,8 +2,9 @@
 
 use gatebench_net::http1::{Decoder, Limits};
 use gatebench_net::timers::Deadline;
-use gatebench_net::{ConnId, Io, Outbox};
+use gatebench_net::{ConnId, ConnMap, Io, Outbox};
 
+use crate::client::Client;
 use crate::hold::Hold;
 
 /// A connection to a target, idle in the pool or at work for a client.
@@ -52,6 +53,15 @@ impl Origin {
         if self.is_connected && !self.hold.is_held() {
             self.outbox.flush(io, self.id, false);
         }
+    }
+
+    /// Whether it has taken all it was given of a request that is still coming: then it is the client
+    /// whose time runs.
+    pub(crate) fn owes_nothing(&self, clients: &ConnMap<Client>) -> bool {
+        let client = self.client.and_then(|id| clients.get(id));
+        self.is_connected
+            && self.outbox.pending_bytes() == 0
+            && client.is_some_and(|client| !client.exchange.is_request_done)
     }
 
     /// Lets received bytes come again after a pause.

@@ -198,7 +198,12 @@ impl<'a, I: Io> Worker<'a, I> {
                 .deadline
                 .expired(self.core.now_ns, id, &mut self.core.timers)
         {
-            self.origin_broke(id, 504);
+            if origin.owes_nothing(&self.clients) {
+                let due_ns = self.core.now_ns + self.core.site.limits.upstream_ns;
+                origin.deadline.set(due_ns, id, &mut self.core.timers);
+            } else {
+                self.origin_broke(id, 504);
+            }
         }
     }
 

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use common::{backends, gateway, upstream};
 use gatebench_net::clock;
 use gatebench_net::trace::{NONCE_HEADER, TIMES_HEADER, Times};
@@ -11,8 +13,9 @@ use serde_json::json;
 
 /// From sending to t1, and from t2 to the whole answer, in nanoseconds.
 fn halves(client: &mut common::Client) -> (u64, u64) {
-    let request =
-        format!("GET /ping HTTP/1.1\r\nHost: h\r\n{NONCE_HEADER}: 0000000000000001\r\n\r\n");
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let nonce = NEXT.fetch_add(1, Ordering::Relaxed);
+    let request = format!("GET /ping HTTP/1.1\r\nHost: h\r\n{NONCE_HEADER}: {nonce:016x}\r\n\r\n");
     let sent_ns = clock::now_ns();
     let answer = client.ask(&request);
     let done_ns = clock::now_ns();

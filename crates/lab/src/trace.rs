@@ -25,7 +25,8 @@ pub(crate) struct Seen {
 /// the rest of them was stripped. Without a ledger (an attached gateway's upstream is not ours) untimed
 /// answers count as never having reached it.
 ///
-/// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry.
+/// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
+/// answers a repeated nonce without times, so as many untimed answers are neither stripped nor cached.
 pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let Seen {
         traced,
@@ -41,13 +42,18 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
         let share = reached as f64 / answers.max(1) as f64;
         (measured as f64 * share).round() as u64
     };
-    let header_stripped = from_upstream.saturating_sub(traced).min(untimed);
+    let repeated_at_upstream = ledger.map_or(0, |ledger| ledger.repeated);
+    let retried = repeated_at_upstream.min(untimed);
+    let unexplained = untimed - retried;
+    let header_stripped = from_upstream
+        .saturating_sub(traced + retried)
+        .min(unexplained);
     TraceCounts {
         traced,
-        never_reached_upstream: untimed - header_stripped,
+        never_reached_upstream: unexplained - header_stripped,
         header_stripped,
         foreign,
-        repeated_at_upstream: ledger.map_or(0, |ledger| ledger.repeated),
+        repeated_at_upstream,
     }
 }
 
@@ -67,7 +73,6 @@ mod tests {
     fn ledger(unique: u64) -> LedgerDelta {
         LedgerDelta {
             unique,
-            repeated: 3,
             ..LedgerDelta::default()
         }
     }
@@ -89,9 +94,24 @@ mod tests {
             foreign: 0,
             answers: 1_000,
         };
-        let counts = account(seen, Some(&ledger(1_004)));
-        assert_eq!(told(counts), (900, 0, 0, 0));
-        assert_eq!(counts.repeated_at_upstream, 3);
+        assert_eq!(told(account(seen, Some(&ledger(1_004)))), (900, 0, 0, 0));
+    }
+
+    #[test]
+    fn a_retry_is_neither_stripped_nor_cached() {
+        let seen = Seen {
+            traced: 890,
+            untimed: 10,
+            foreign: 0,
+            answers: 1_000,
+        };
+        let ledger = LedgerDelta {
+            repeated: 10,
+            ..ledger(1_000)
+        };
+        let counts = account(seen, Some(&ledger));
+        assert_eq!(told(counts), (890, 0, 0, 0));
+        assert_eq!(counts.repeated_at_upstream, 10);
     }
 
     #[test]

@@ -44,7 +44,13 @@ impl Pool {
 
     /// Where a piece begins, for the kernel to write to.
     pub(crate) fn address(&self, piece: u16) -> *mut u8 {
-        self.memory[piece as usize * self.piece_bytes].get()
+        let begin = usize::from(piece) * self.piece_bytes;
+        assert!(
+            begin + self.piece_bytes <= self.memory.len(),
+            "the pool has no such piece"
+        );
+        // Derived from the whole block, so that the pointer may be used for all of the piece.
+        UnsafeCell::raw_get(self.memory.as_ptr().wrapping_add(begin))
     }
 
     /// Makes a buffer of a piece that the kernel has filled.

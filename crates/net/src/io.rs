@@ -70,7 +70,8 @@ impl Event {
 /// One thread's I/O.
 ///
 /// The protocol per connection: at most one send is outstanding; after [`Io::close`] or
-/// [`Io::abort`] no event of that [`ConnId`] is ever delivered, even if completions were under way.
+/// [`Io::abort`] no poll delivers an event of that [`ConnId`], even if completions were under way. Events
+/// that an earlier poll delivered stay where they are: names are never reused, so look them up.
 /// Operations on a closed `ConnId` do nothing.
 pub trait Io {
     /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one

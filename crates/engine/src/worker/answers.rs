@@ -226,11 +226,11 @@ impl<I: Io> Worker<'_, I> {
         };
         self.io.close(conn);
         self.idle.retain(|idle| *idle != conn);
-        let pause = if connection.state == State::Connecting {
-            RECONNECT_PAUSE_NS
+        // Due times stay in order: what is due at once goes before what has to wait.
+        if connection.state == State::Connecting {
+            self.reconnects.push_back(now + RECONNECT_PAUSE_NS);
         } else {
-            0
-        };
-        self.reconnects.push_back(now + pause);
+            self.reconnects.push_front(now);
+        }
     }
 }

@@ -21,7 +21,7 @@ impl<I: Io> Worker<'_, I> {
         }
         let limit = self.io.now_ns() + CONNECT_LIMIT_NS;
         let mut events = Vec::new();
-        while self.idle.len() < wanted as usize {
+        while self.idle.len() + self.reconnects.len() < wanted as usize {
             let now = self.io.now_ns();
             if self.compiled.control.stopped() {
                 break;

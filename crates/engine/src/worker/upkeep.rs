@@ -16,7 +16,8 @@ impl<I: Io> Worker<'_, I> {
         while self.reconnects.front().is_some_and(|at| *at <= now) {
             self.reconnects.pop_front();
             if self.open_connection().is_err() {
-                self.interval.counts.errors[ErrorKind::Connect as usize] += 1;
+                let counted = u64::from(self.measures(now));
+                self.interval.counts.errors[ErrorKind::Connect as usize] += counted;
                 self.reconnects.push_back(now + RECONNECT_PAUSE_NS);
                 break;
             }
@@ -60,6 +61,17 @@ impl<I: Io> Worker<'_, I> {
         while self.seal_at_ns <= now {
             self.seal_at_ns = (self.seal_at_ns + SECOND_NS).min(self.end_ns.max(now + 1));
         }
+        self.interval.second = self.second_under_way();
+    }
+
+    /// The number of the second that ends at the next boundary; after the last one that of the drain.
+    fn second_under_way(&self) -> u32 {
+        let whole_ns = self.end_ns - self.measure_ns;
+        let number = match self.seal_at_ns {
+            u64::MAX => whole_ns.div_ceil(SECOND_NS),
+            at => (at.min(self.end_ns) - 1 - self.measure_ns) / SECOND_NS,
+        };
+        number as u32
     }
 
     pub(super) fn hand_out(&mut self) {
@@ -70,7 +82,6 @@ impl<I: Io> Worker<'_, I> {
             .pop()
             .unwrap_or_else(|_| Box::new(Interval::new(checks)));
         let mut full = std::mem::replace(&mut self.interval, next);
-        self.interval.second = full.second + 1;
         // The collector would have to sleep for a minute before this waits.
         while let Err(rtrb::PushError::Full(back)) = self.outlet.full.push(full) {
             full = back;

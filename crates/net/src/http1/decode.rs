@@ -187,6 +187,12 @@ impl Decoder {
         self.facts.keep_alive
     }
 
+    /// Whether [`Event::End`] comes next, without another byte. It does after the last piece of a body
+    /// whose length was told: a caller that stops in between asks again by this.
+    pub fn has_end(&self) -> bool {
+        matches!(self.state, State::End)
+    }
+
     /// Whether nothing of a message was read since the last one ended: closing now loses nothing.
     pub fn is_idle(&self) -> bool {
         self.informational == 0

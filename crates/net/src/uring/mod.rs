@@ -191,9 +191,6 @@ impl Uring {
     fn complete(&mut self, completion: &cqueue::Entry, events: &mut Vec<Event>) {
         let (operation, conn) = parse(completion.user_data());
         let last = !cqueue::more(completion.flags());
-        if last {
-            self.outstanding -= 1;
-        }
         match operation {
             Operation::Accept => {
                 self.accepted(ListenerId(conn.slot), completion.result(), last, events)
@@ -209,9 +206,12 @@ impl Uring {
         if result >= 0 {
             // SAFETY: the kernel has just made this descriptor for us and nobody else owns it.
             let socket = unsafe { OwnedFd::from_raw_fd(result) };
-            let conn = self.adopt(socket, None);
-            events.push(Event::Accepted { listener, conn });
-            self.arm_receive(conn);
+            // What was accepted before its listener was stopped is closed by dropping it.
+            if matches!(self.listeners.get(listener.0 as usize), Some(Some(_))) {
+                let conn = self.adopt(socket, None);
+                events.push(Event::Accepted { listener, conn });
+                self.arm_receive(conn);
+            }
         }
         if last {
             self.arm_accept(listener);
@@ -378,6 +378,8 @@ impl Uring {
         let mut completions = std::mem::take(&mut self.completions);
         completions.extend(self.ring.completion());
         self.recent = completions.len();
+        let ended = completions.iter().filter(|it| !cqueue::more(it.flags()));
+        self.outstanding -= ended.count();
         for completion in completions.drain(..) {
             self.complete(&completion, events);
         }
