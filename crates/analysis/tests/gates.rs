@@ -318,6 +318,26 @@ fn parity_lost() {
 }
 
 #[test]
+fn a_worker_that_ended_outside_the_measurements_is_seen() {
+    let ended = |count| {
+        move |made: &mut Made| made.record.gateway.as_mut().unwrap().processes_ended = count
+    };
+    check(
+        Gate::GatewayRestarted,
+        Validity::Invalid,
+        &ALL,
+        ended(1),
+        ended(0),
+    );
+    // One that its phase tells of is told once.
+    let told = reasons(|made| {
+        made.used("steady", "gateway").processes_ended = 1;
+        made.record.gateway.as_mut().unwrap().processes_ended = 1;
+    });
+    assert_eq!(told.len(), 1, "{told:#?}");
+}
+
+#[test]
 fn gateway_restarted() {
     let ended = |count| {
         move |made: &mut Made| {

@@ -105,6 +105,7 @@ impl Stage {
                 .unwrap_or(u32::MAX)
                 .max(1),
             processes: 0,
+            processes_ended: 0,
             started_in_ms: u64::try_from(running.ready_after.as_millis()).unwrap_or(u64::MAX),
             stopped: String::new(),
         };
@@ -272,7 +273,7 @@ fn gateway_died(label: &str, exit: Exit, stderr: &str) -> Failure {
 }
 
 fn upstream_died(exit: Exit, stderr: &str) -> Failure {
-    let remedy = "repeat the trial with --resume; where nobody killed it, look for the out-of-memory killer in the kernel's log";
+    let remedy = "repeat the trial with `gatebench run --resume DIR`; where nobody killed it, look for the out-of-memory killer in the kernel's log";
     let reason = with_stderr(format!("the upstream died: {}", exit_words(exit)), stderr);
     Failure::new(Culprit::Upstream, reason, remedy)
 }

@@ -3,6 +3,7 @@
 use gatebench_drivers::Launcher;
 use gatebench_model::{Culprit, Phase, Plan, Request, Scenario, Shape, Trial, Variant};
 use gatebench_net::{Backend, clock};
+use gatebench_probe::Sampler;
 use gatebench_store::{
     GatewayFacts, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, TaggedInterval, Timestamp,
     TrialRecord, TrialWriter,
@@ -17,7 +18,6 @@ use crate::parity::{self, Place};
 use crate::phase::{self, Loading};
 use crate::prepare::PreparedGateway;
 use crate::progress::{Observer, PhaseSummary, Progress, Step};
-use crate::samples::Samplers;
 use crate::stage::{self, Bringing, Stage};
 use crate::trace;
 
@@ -138,6 +138,8 @@ struct Course<'a> {
     requests: Vec<Request>,
     began_ns: u64,
     ended: Ended,
+    /// Of the gateway's processes, from readiness to the end of the trial.
+    processes: Option<Sampler>,
 }
 
 impl<'a> Course<'a> {
@@ -166,6 +168,7 @@ impl<'a> Course<'a> {
             requests: scene.requests(),
             began_ns: clock::now_ns(),
             ended,
+            processes: None,
         }
     }
 
@@ -185,6 +188,7 @@ impl<'a> Course<'a> {
         scene.step(Step::ParityAfter)?;
         // What it says is a finding: a gate of the analysis, not the end of the trial.
         self.ended.record.parity_after = Some(self.prove(stage, PARITY_AFTER_SLOT)?);
+        self.count_processes_ended();
         match stage.death(scene.variant) {
             Some(death) => Err(death.into()),
             None => Ok(()),
@@ -207,10 +211,11 @@ impl<'a> Course<'a> {
             self.ended.record.warnings.push(unknown.into());
         }
         if let Some(facts) = &mut self.ended.record.gateway {
-            facts.processes = Samplers::new(stage)
-                .sample()
-                .gateway
-                .map_or(0, |sample| sample.processes);
+            self.processes = stage
+                .gateway_root()
+                .map(|(root, scope)| Sampler::new(root, scope));
+            let ready = self.processes.as_mut().map(Sampler::sample);
+            facts.processes = ready.map_or(0, |sample| sample.processes);
         }
         Ok(())
     }
@@ -249,6 +254,14 @@ impl<'a> Course<'a> {
         stage
             .death(self.scene.variant)
             .unwrap_or_else(|| Failure::new(self.scene.target_culprit(), reason, remedy))
+    }
+
+    /// A worker that crashed in a warm-up or between two loads is seen here only.
+    fn count_processes_ended(&mut self) {
+        let last = self.processes.as_mut().map(Sampler::sample);
+        if let Some((facts, last)) = self.ended.record.gateway.as_mut().zip(last) {
+            facts.processes_ended = last.processes_ended;
+        }
     }
 
     fn measure(&mut self, stage: &mut Stage, phase: &Phase, slot: u32) -> Result<(), Halt> {

@@ -95,6 +95,11 @@ pub struct GatewayFacts {
     pub workers: u32,
     /// Processes in its tree once it was ready.
     pub processes: u32,
+    /// Processes of its tree that ended between readiness and the end of the parity cases after the
+    /// load: crashes, or workers that were replaced. Those that ended while a load was measured are in
+    /// that phase's usage too.
+    #[serde(default)]
+    pub processes_ended: u32,
     /// From the start to readiness.
     pub started_in_ms: u64,
     /// How it ended, in words: `on SIGTERM after 12 ms`.

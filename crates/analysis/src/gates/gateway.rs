@@ -6,15 +6,19 @@ use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
 use crate::metrics::cores_busy;
 use crate::words::{counted, decimals, percent};
 
+/// What to do about processes that ended.
+pub(super) const RESTARTED_REMEDY: &str =
+    "Read the gateway's log for the crash or the limit that recycles its workers.";
+
 /// The unit of replication is a process; another one in its place is another trial.
 pub(super) fn restarted(view: &View) -> Option<Reason> {
     let ended = view.phase.usage.get("gateway")?.processes_ended;
     (ended > 0).then_some(())?;
     let count = counted(u64::from(ended), "process");
     let message = format!("{count} of the gateway ended during the measurement.");
-    let remedy = "Read the gateway's log for the crash or the limit that recycles its workers.";
+    let says = says(message, RESTARTED_REMEDY);
     let gate = Gate::GatewayRestarted;
-    Some(view.reason(gate, Validity::Invalid, &EVERYTHING, says(message, remedy)))
+    Some(view.reason(gate, Validity::Invalid, &EVERYTHING, says))
 }
 
 /// Cores that the gateway kept busy in a closed load, and cores it could have.

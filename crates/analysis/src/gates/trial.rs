@@ -5,12 +5,15 @@ use gatebench_store::{Outcome, TrialRecord};
 use super::EVERYTHING;
 use crate::context::Context;
 use crate::findings::{Gate, Reason, Validity};
-use crate::words::capitalised;
+use crate::words::{capitalised, counted};
 
 /// Judges what belongs to no single phase: how the trial ended, and parity around it.
 pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason> {
     match &record.outcome {
-        Outcome::Completed => parity(context, record).into_iter().collect(),
+        Outcome::Completed => parity(context, record)
+            .into_iter()
+            .chain(restarted(record))
+            .collect(),
         Outcome::NotSupported { .. } => Vec::new(),
         Outcome::Failed {
             culprit,
@@ -57,6 +60,22 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
         remedy.to_owned(),
         None,
     ))
+}
+
+/// Processes that ended while nothing was measured; the others are their phase's reason.
+fn restarted(record: &TrialRecord) -> Option<Reason> {
+    let usages = record
+        .phases
+        .iter()
+        .filter_map(|it| it.usage.get("gateway"));
+    let measured: u32 = usages.map(|usage| usage.processes_ended).sum();
+    let ended = record.gateway.as_ref()?.processes_ended;
+    let unseen = ended.checked_sub(measured).filter(|count| *count > 0)?;
+    let count = counted(u64::from(unseen), "process");
+    let message =
+        format!("{count} of the gateway ended in a warm-up, a proof or between two loads.");
+    let remedy = super::gateway::RESTARTED_REMEDY.to_owned();
+    Some(invalid(Gate::GatewayRestarted, message, remedy, None))
 }
 
 fn invalid(gate: Gate, message: String, remedy: String, phase: Option<String>) -> Reason {

@@ -262,6 +262,7 @@ fn gateway_facts() -> GatewayFacts {
         rendered: vec![FileDigest::of("nginx.conf", b"events {}")],
         workers: 1,
         processes: 2,
+        processes_ended: 0,
         started_in_ms: 12,
         stopped: "on SIGTERM after 3 ms".into(),
     }
