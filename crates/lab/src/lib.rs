@@ -30,6 +30,7 @@ mod preflight;
 mod prepare;
 mod progress;
 mod rehearse;
+mod resumed;
 mod run;
 mod samples;
 mod series;

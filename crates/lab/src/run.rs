@@ -23,6 +23,7 @@ use crate::left::Left;
 use crate::preflight;
 use crate::prepare::Prepared;
 use crate::progress::{Observer, Progress};
+use crate::resumed;
 use crate::trial::{self, Ended, Scene};
 use crate::warning::Warning;
 
@@ -43,7 +44,8 @@ pub struct RunRequest {
     pub launcher: Launcher,
     /// The command line, word by word, for the manifest.
     pub command_line: Vec<String>,
-    /// The engine's event loop; `None` takes the best the kernel grants.
+    /// The engine's event loop; `None` takes the one a resumed run began with, else the best the kernel
+    /// grants.
     pub backend: Option<Backend>,
 }
 
@@ -80,11 +82,11 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<RunSummary, LabError> {
     preflight::check(&request.prepared.plan)?;
-    let (writer, finished) = open(request)?;
+    let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
     let _kept = Kept::on(&[&placement.engine[..], &placement.upstream].concat());
     let hurry = Hurry::default();
-    let mut conductor = Conductor::new(request, interrupt, &hurry, observer, writer, &finished);
+    let mut conductor = Conductor::new(request, interrupt, &hurry, observer, opened);
     let conducted = thread::scope(|scope| {
         let _watching = hurry.watch(scope, interrupt);
         conductor.go()
@@ -92,23 +94,19 @@ pub fn run(
     conductor.conclude(conducted)
 }
 
+/// A run directory, and what its trials are measured with.
+struct Opened {
+    writer: RunWriter,
+    finished: Vec<TrialRecord>,
+    backend: Option<Backend>,
+    /// What is not as it was when the run began.
+    changes: Vec<Warning>,
+}
+
 /// Makes the run directory, or takes it up again with the records it holds.
-fn open(request: &RunRequest) -> Result<(RunWriter, Vec<TrialRecord>), LabError> {
+fn open(request: &RunRequest) -> Result<Opened, LabError> {
     if request.resume {
-        let (mut writer, finished) = RunWriter::resume(&request.out)?;
-        let warnings = &request.prepared.warnings;
-        let resumed = format!(
-            "Resumed at {} with: {}.",
-            Timestamp::now(),
-            request.command_line.join(" ")
-        );
-        writer.update_manifest(|manifest| {
-            manifest.notes.push(resumed);
-            manifest
-                .notes
-                .extend(warnings.iter().map(ToString::to_string));
-        })?;
-        return Ok((writer, finished));
+        return open_again(request);
     }
     let Prepared {
         plan,
@@ -137,7 +135,35 @@ fn open(request: &RunRequest) -> Result<(RunWriter, Vec<TrialRecord>), LabError>
         environment,
         notes: warnings.iter().map(ToString::to_string).collect(),
     };
-    Ok((RunWriter::create(&request.out, manifest)?, Vec::new()))
+    Ok(Opened {
+        writer: RunWriter::create(&request.out, manifest)?,
+        finished: Vec::new(),
+        backend: request.backend,
+        changes: Vec::new(),
+    })
+}
+
+/// Takes a run up again; its manifest gets a note of what is not as it was.
+fn open_again(request: &RunRequest) -> Result<Opened, LabError> {
+    let (mut writer, finished) = RunWriter::resume(&request.out)?;
+    let backend = resumed::backend(request.backend, writer.manifest());
+    let changes = resumed::changes(writer.manifest(), backend);
+    let warnings = request.prepared.warnings.iter().chain(&changes);
+    let resumed = format!(
+        "Resumed at {} with: {}.",
+        Timestamp::now(),
+        request.command_line.join(" ")
+    );
+    writer.update_manifest(|manifest| {
+        manifest.notes.push(resumed);
+        manifest.notes.extend(warnings.map(ToString::to_string));
+    })?;
+    Ok(Opened {
+        writer,
+        finished,
+        backend,
+        changes,
+    })
 }
 
 /// Goes through the trials.
@@ -147,6 +173,8 @@ struct Conductor<'a> {
     hurry: &'a Hurry,
     observer: &'a dyn Observer,
     writer: RunWriter,
+    backend: Option<Backend>,
+    changes: Vec<Warning>,
     done: BTreeSet<u32>,
     left: Left,
     summary: RunSummary,
@@ -159,9 +187,14 @@ impl<'a> Conductor<'a> {
         interrupt: &'a Interrupt,
         hurry: &'a Hurry,
         observer: &'a dyn Observer,
-        writer: RunWriter,
-        finished: &[TrialRecord],
+        opened: Opened,
     ) -> Self {
+        let Opened {
+            writer,
+            finished,
+            backend,
+            changes,
+        } = opened;
         let plan = &request.prepared.plan;
         let mut summary = RunSummary {
             dir: writer.dir().into(),
@@ -182,6 +215,8 @@ impl<'a> Conductor<'a> {
             hurry,
             observer,
             writer,
+            backend,
+            changes,
             done,
             left,
             summary,
@@ -207,6 +242,7 @@ impl<'a> Conductor<'a> {
             .prepared
             .warnings
             .iter()
+            .chain(&self.changes)
             .cloned()
             .chain(preflight::busy_cores(plan));
         warnings.for_each(|warning| self.observer.observe(Progress::Warning(warning)));
@@ -287,7 +323,7 @@ impl<'a> Conductor<'a> {
             variant,
             gateway,
             launcher: &self.request.launcher,
-            backend: self.request.backend,
+            backend: self.backend,
             interrupt: self.interrupt,
             hurry: self.hurry,
             observer: self.observer,

@@ -29,6 +29,11 @@ pub enum Warning {
         /// What has changed, as in `version 1.26.0 instead of 1.24.0`.
         what: String,
     },
+    /// A resumed run is not measured as it was begun.
+    InstrumentChanged {
+        /// What has changed, as in `backend epoll instead of io_uring`.
+        what: String,
+    },
     /// The trial goes on, but something beside it went wrong.
     Trial {
         /// Number of the trial.
@@ -67,6 +72,10 @@ impl fmt::Display for Warning {
             Self::GatewayChanged { gateway, what } => write!(
                 f,
                 "gateway {gateway} has changed since the run began: {what}; begin a new run to compare like with like"
+            ),
+            Self::InstrumentChanged { what } => write!(
+                f,
+                "the run began otherwise: {what}; begin a new run to compare like with like"
             ),
             Self::Trial { number, text } => write!(f, "trial {number}: {text}"),
             Self::TrialLost {

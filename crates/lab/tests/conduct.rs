@@ -12,7 +12,8 @@ use gatebench_drivers::Catalogue;
 use gatebench_gateway::GatewayConfig;
 use gatebench_lab::{Interrupt, LabError, Progress, Step, Warning, prepare_resume, run};
 use gatebench_model::{Culprit, Variant};
-use gatebench_store::{Outcome, Status, StoreError, StoredTrial};
+use gatebench_net::Backend;
+use gatebench_store::{Outcome, RunWriter, Status, StoreError, StoredTrial};
 use gatebench_upstream::{Kind, UpstreamConfig};
 use support::{Bench, kill, launcher, part};
 
@@ -347,6 +348,41 @@ fn an_interrupted_run_keeps_what_was_finished_and_is_resumed() {
         (2, 2, false)
     );
     assert_eq!(bench.stored().manifest().status, Status::Finished);
+}
+
+#[test]
+fn a_resumed_run_keeps_its_backend_and_names_what_has_changed() {
+    let bench = Bench::new();
+    let mut request = bench.request(bench.prepare(&["proxy-json"], &["reference"]), false);
+    request.backend = Some(Backend::Epoll);
+    run(&request, &Interrupt::new(), &ignore).unwrap();
+    let mut trials = std::fs::read_dir(bench.out().join("trials")).unwrap();
+    std::fs::remove_dir_all(trials.next().unwrap().unwrap().path()).unwrap();
+    RunWriter::resume(&bench.out())
+        .unwrap()
+        .0
+        .update_manifest(|manifest| manifest.gatebench = "0.0.0".into())
+        .unwrap();
+
+    let warned = Mutex::new(Vec::new());
+    let observer = |progress| {
+        if let Progress::Warning(warning @ Warning::InstrumentChanged { .. }) = progress {
+            warned.lock().unwrap().push(warning.to_string());
+        }
+    };
+    let prepared = prepare_resume(&bench.out(), &Catalogue::default(), &launcher()).unwrap();
+    run(&bench.request(prepared, true), &Interrupt::new(), &observer).unwrap();
+    let warned = warned.into_inner().unwrap();
+    assert_eq!(warned.len(), 1, "the backend is the same: {warned:?}");
+    assert!(warned[0].contains("instead of 0.0.0"), "{warned:?}");
+    let stored = bench.stored();
+    assert!(stored.manifest().notes.contains(&warned[0]));
+    let mut phases = stored
+        .trials()
+        .iter()
+        .flat_map(|trial| &trial.record.phases);
+    assert_eq!((stored.trials().len(), phases.clone().count()), (2, 4));
+    assert!(phases.all(|phase| phase.engine.backend == "epoll"));
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! What a resumed run takes over from its begin, and what is no longer as it was.
+
+use gatebench_net::{Backend, choose};
+use gatebench_probe::EnvironmentFacts;
+use gatebench_store::Manifest;
+
+use crate::warning::Warning;
+
+/// The backend of a resumed run: the one asked for, else the one it began with, where this gatebench
+/// knows it.
+pub(crate) fn backend(wanted: Option<Backend>, manifest: &Manifest) -> Option<Backend> {
+    let began_with = [Backend::Uring, Backend::Epoll]
+        .into_iter()
+        .find(|backend| backend.as_str() == manifest.engine_backend);
+    wanted.or(began_with)
+}
+
+/// One warning for each of backend, gatebench and kernel that is another than at the run's begin.
+pub(crate) fn changes(manifest: &Manifest, backend: Option<Backend>) -> Vec<Warning> {
+    let kernel = EnvironmentFacts::read().kernel.release;
+    let now = [
+        Some(choose(backend).as_str().to_owned()),
+        Some(env!("CARGO_PKG_VERSION").to_owned()),
+        kernel,
+    ];
+    let before = [
+        Some(manifest.engine_backend.as_str()),
+        Some(manifest.gatebench.as_str()),
+        manifest.environment["kernel"]["release"].as_str(),
+    ];
+    let differing = ["backend", "gatebench", "kernel"]
+        .into_iter()
+        .zip(before.into_iter().zip(now));
+    differing
+        .filter_map(|(name, (before, now))| difference(name, before?, &now?))
+        .map(|what| Warning::InstrumentChanged { what })
+        .collect()
+}
+
+fn difference(name: &str, before: &str, now: &str) -> Option<String> {
+    (before != now).then(|| format!("{name} {now} instead of {before}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_named() {
+        assert_eq!(difference("backend", "epoll", "epoll"), None);
+        assert_eq!(
+            difference("backend", "io_uring", "epoll").as_deref(),
+            Some("backend epoll instead of io_uring")
+        );
+    }
+}
