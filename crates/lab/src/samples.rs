@@ -17,6 +17,8 @@ pub(crate) struct Moment {
     pub(crate) upstream: Option<Sample>,
     /// The process that holds the engine, its displays and samplers included.
     pub(crate) own: Sample,
+    /// CPU time of the supervisors, which are children of this process.
+    pub(crate) supervisors_cpu_ns: u64,
     pub(crate) machine: MachineSample,
 }
 
@@ -25,6 +27,7 @@ pub(crate) struct Samplers {
     gateway: Option<Sampler>,
     upstream: Option<Sampler>,
     own: Sampler,
+    supervisors: Vec<Sampler>,
 }
 
 /// Proportional set sizes of gateway, upstream and this process.
@@ -33,13 +36,17 @@ pub(crate) type Pss = [Option<u64>; 3];
 impl Samplers {
     /// Samplers of what is up.
     pub(crate) fn new(stage: &Stage) -> Self {
+        let gateway = stage.gateway_root();
+        let upstream = stage.upstream_root();
+        // The root of an attached gateway is the gateway itself.
+        let supervisor = gateway.and_then(|(root, scope)| (scope == Scope::Below).then_some(root));
+        let supervisors = supervisor.into_iter().chain(upstream);
         Self {
-            gateway: stage
-                .gateway_root()
-                .map(|(root, scope)| Sampler::new(root, scope)),
-            upstream: stage
-                .upstream_root()
-                .map(|root| Sampler::new(root, Scope::Below)),
+            gateway: gateway.map(|(root, scope)| Sampler::new(root, scope)),
+            upstream: upstream.map(|root| Sampler::new(root, Scope::Below)),
+            supervisors: supervisors
+                .map(|root| Sampler::new(root, Scope::Process))
+                .collect(),
             own: Sampler::new(std::process::id(), Scope::Process),
         }
     }
@@ -50,6 +57,11 @@ impl Samplers {
             gateway: self.gateway.as_mut().map(Sampler::sample),
             upstream: self.upstream.as_mut().map(Sampler::sample),
             own: self.own.sample(),
+            supervisors_cpu_ns: self
+                .supervisors
+                .iter_mut()
+                .map(|supervisor| supervisor.sample().cpu_ns)
+                .sum(),
             machine: MachineSample::read(),
         }
     }
@@ -111,7 +123,9 @@ pub(crate) fn machine(moments: &[Moment], cores: &[usize]) -> MachineFacts {
         let between = pick(last).zip(pick(first));
         between.map_or(0, |(last, first)| last.cpu_ns - first.cpu_ns)
     };
-    let ours_ns = cpu(|it| it.gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own));
+    let supervisors_ns = last.supervisors_cpu_ns - first.supervisors_cpu_ns;
+    let ours_ns =
+        cpu(|it| it.gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own)) + supervisors_ns;
     let (before, after) = (&first.machine, &last.machine);
     MachineFacts {
         window_ns: after.at_ns - before.at_ns,
@@ -166,6 +180,8 @@ mod tests {
     fn what_components_took_is_not_foreign() {
         let moment = |at_ns, cpu_ns, busy_ns| Moment {
             gateway: Some(sample(at_ns, cpu_ns, 0)),
+            own: sample(at_ns, cpu_ns / 20, 0),
+            supervisors_cpu_ns: cpu_ns / 60,
             machine: MachineSample {
                 at_ns,
                 cores: vec![gatebench_probe::CoreTimes {
@@ -180,7 +196,7 @@ mod tests {
         let facts = machine(&[moment(0, 0, 0), moment(1_000, 600, 700)], &[1]);
         assert_eq!(
             (facts.window_ns, facts.foreign_cpu_ns, facts.cores),
-            (1_000, 100, 1)
+            (1_000, 60, 1)
         );
     }
 }
