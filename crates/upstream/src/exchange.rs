@@ -166,7 +166,10 @@ impl Exchange {
         let request = &mut self.request;
         request.received_ns = env.now_ns;
         if !request.is_control {
-            env.ledger.note(env.counters, request.nonce);
+            if env.ledger.note(env.counters, request.nonce) {
+                // The times of a retry are not those of the request: it is counted, not timed.
+                request.nonce = None;
+            }
             env.counters.bytes_in.add(request.wire_bytes);
         }
         request.wire_bytes = 0;

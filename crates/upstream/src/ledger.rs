@@ -72,10 +72,11 @@ impl Ledger {
         &self.workers[index]
     }
 
-    /// Counts a request that has been received whole.
-    pub(crate) fn note(&self, counters: &Counters, nonce: Option<Nonce>) {
+    /// Counts a request that has been received whole; whether its nonce has been here before.
+    pub(crate) fn note(&self, counters: &Counters, nonce: Option<Nonce>) -> bool {
         counters.requests.add(1);
-        let count = match nonce.map(|nonce| self.windows.see(nonce)) {
+        let sighting = nonce.map(|nonce| self.windows.see(nonce));
+        let count = match sighting {
             None => &counters.without_nonce,
             Some(Sighting::First) => &counters.unique,
             Some(Sighting::Repeated) => &counters.repeated,
@@ -83,6 +84,7 @@ impl Ledger {
             Some(Sighting::Untracked) => &counters.untracked,
         };
         count.add(1);
+        sighting == Some(Sighting::Repeated)
     }
 
     /// What happened since the last reset.
