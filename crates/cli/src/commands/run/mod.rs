@@ -30,8 +30,9 @@ Examples:
   gatebench run --resume gatebench-runs/tour-20260102T030405Z
 
 The exit code is 1 where a trial failed because of a gateway, parity did not hold, or answers failed
-their checks. A trial that is limited or invalid for another reason is said so in the report, and
-does not change the exit code: a run asks for no verdict.";
+their checks; 3 where a trial could not be kept; and 4 where no completed trial of a gateway is valid.
+A trial that is limited, or invalid beside one that is not, is said so in the report and does not change
+the exit code: a run asks for no verdict.";
 
 /// Brings gateways up, proves their policies, measures them, and writes a report
 #[derive(Debug, Args)]
@@ -43,7 +44,7 @@ pub struct Run {
     /// Take this gateway instead of the suite's: a name, a folder, or `all` that are found (repeatable)
     #[arg(long = "gateway", value_name = "NAME or DIR")]
     gateways: Vec<String>,
-    /// Measure a gateway that already runs, at http://HOST:PORT
+    /// Measure a gateway that already runs, at http://HOST:PORT, in front of a `gatebench upstream`
     #[arg(long, value_name = "URL")]
     attach: Option<String>,
     /// Root of the attached gateway's process tree, so that its CPU and memory can be read

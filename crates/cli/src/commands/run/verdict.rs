@@ -29,9 +29,26 @@ pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failu
         .min_by_key(|exit| exit.code());
     let exit = match findings.run.status {
         Status::Interrupted => Exit::Interrupted,
-        _ => worst.unwrap_or(Exit::Fine),
+        // A trial that could not be written is missing.
+        Status::Failed => worst.unwrap_or(Exit::Environment),
+        _ => worst.unwrap_or_else(|| without_failure(findings, &run.manifest().plan)),
     };
     Ok((exit, complaints))
+}
+
+/// The exit code where nobody failed: fine, unless gateways were measured and no trial of them counts.
+fn without_failure(findings: &Findings, plan: &Plan) -> Exit {
+    let measured = findings.trials.iter().filter(|trial| {
+        trial.outcome == "completed" && plan.variant(&trial.variant) != Some(&Variant::Floor)
+    });
+    let mut measured = measured.peekable();
+    let nothing_counts =
+        measured.peek().is_some() && measured.all(|trial| trial.validity == Validity::Invalid);
+    if nothing_counts {
+        Exit::Inconclusive
+    } else {
+        Exit::Fine
+    }
 }
 
 /// One complaint for each scenario, variant and gate, about its first trial.
