@@ -116,7 +116,9 @@ impl From<DriverError> for Failure {
         let (culprit, what, remedy) = (error.culprit(), error.to_string(), error.remedy());
         match error {
             DriverError::Mistakes(mistakes) => Self::Mistakes(vec![*mistakes]),
-            DriverError::UnknownGateway { .. } | DriverError::NoFolder { .. } => Self::words("--gateway", what, remedy),
+            DriverError::UnknownGateway { .. } | DriverError::NoFolder { .. } => {
+                Self::words("--gateway", what, remedy)
+            }
             DriverError::Attach { .. } => Self::Said {
                 culprit: "--attach".into(),
                 what,

@@ -332,7 +332,7 @@ fn an_interrupted_run_keeps_what_was_finished_and_is_resumed() {
             &observer,
         )
         .unwrap();
-    assert!(raised.lock().unwrap().unwrap().elapsed() < Duration::from_secs(2));
+    assert!(raised.lock().unwrap().unwrap().elapsed() < Duration::from_secs(20));
     assert_eq!((summary.completed, summary.interrupted), (1, true));
     assert_eq!(bench.stored().manifest().status, Status::Interrupted);
     assert_eq!(

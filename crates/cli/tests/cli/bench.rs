@@ -83,8 +83,11 @@ impl Bench {
     /// Makes the folder `./faulty`, a gateway that behaves like that.
     pub fn faulty(&self, behaviour: &str) {
         fs::create_dir_all(self.path("faulty")).unwrap();
-        let spec =
-            include_str!("faulty/gateway.yaml").replace("BEHAVIOUR", &format!("{behaviour:?}"));
+        // Only what never becomes ready waits this long to the end; Python starts slowly on a busy machine.
+        let ready_timeout = if behaviour == "hang:1" { "2s" } else { "20s" };
+        let spec = include_str!("faulty/gateway.yaml")
+            .replace("READY_TIMEOUT", ready_timeout)
+            .replace("BEHAVIOUR", &format!("{behaviour:?}"));
         self.write("faulty/gateway.yaml", &spec);
         self.write("faulty/faulty.py", include_str!("faulty/faulty.py"));
     }
@@ -148,10 +151,12 @@ impl Bench {
         let entries = fs::read_dir(self.path(run).join("trials"))
             .into_iter()
             .flatten();
+        // A folder without a record is a trial under way, or one that was cut off.
         let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .map(|entry| entry.unwrap())
+            .filter(|entry| entry.path().join("trial.json").exists())
+            .map(|entry| entry.file_name().into_string().unwrap())
             .collect();
-        names.retain(|name| !name.starts_with('.'));
         names.sort();
         names
     }

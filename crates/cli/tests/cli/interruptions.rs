@@ -1,7 +1,5 @@
 //! Someone stops a run: what was finished is kept, nothing is left running.
 
-use std::net::TcpStream;
-
 use crate::bench::{Bench, LONG_MEASURE, LONG_WARM_UP};
 
 /// Starts a run, sends signals once its load goes through the gateway, and sees what is left.
@@ -11,23 +9,13 @@ fn interrupted(load: &str, signals: &[&str]) {
     bench.load(load);
     let session = bench.start("run suite.yaml --out run");
     session.until_load();
-    let ports: Vec<u16> = bench
-        .processes()
-        .iter()
-        .flat_map(|process| process.listens_on())
-        .collect();
-    assert!(ports.len() >= 2, "gateway and upstream listen on {ports:?}");
     for signal in signals {
         session.signal(signal);
     }
     let finished = session.wait();
     finished.assert_code(130).assert_says(&["interrupted"]);
-    for port in ports {
-        assert!(
-            TcpStream::connect(("127.0.0.1", port)).is_err(),
-            "port {port} is still listened on"
-        );
-    }
+    // With the processes their ports are free; another test may have taken them by now.
+    assert!(bench.processes().is_empty(), "{:?}", bench.processes());
     let report = bench.gatebench("report run");
     assert!(
         report.assert_code(0).stdout.contains("interrupted"),

@@ -37,32 +37,6 @@ impl Process {
             })
             .count()
     }
-
-    /// TCP ports it listens on.
-    pub fn listens_on(&self) -> Vec<u16> {
-        let inodes: Vec<String> = fs::read_dir(format!("/proc/{}/fd", self.pid))
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|descriptor| fs::read_link(descriptor.path()).ok())
-            .filter_map(|to| {
-                Some(
-                    to.to_str()?
-                        .strip_prefix("socket:[")?
-                        .strip_suffix(']')?
-                        .to_owned(),
-                )
-            })
-            .collect();
-        let table = fs::read_to_string("/proc/net/tcp").unwrap();
-        let listening = table.lines().skip(1).filter_map(|line| {
-            let fields: Vec<&str> = line.split_whitespace().collect();
-            let port = fields[1].split_once(':')?.1;
-            (fields[3] == "0A" && inodes.iter().any(|inode| inode == fields[9]))
-                .then(|| u16::from_str_radix(port, 16).unwrap())
-        });
-        listening.collect()
-    }
 }
 
 /// Every process with `NAME=VALUE` in its environment, or at work in a folder: one that renames itself

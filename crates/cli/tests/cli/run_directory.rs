@@ -20,8 +20,13 @@ fn a_disk_that_becomes_full() {
     let bench = Bench::new();
     bench.suite("reference", 4);
     let Some(disk) = Disk::mount(&bench, "4m") else {
-        eprintln!("left out: a small disk cannot be mounted here");
-        return;
+        // A person without root may leave it out; the machine that decides may not.
+        let is_required = std::env::var_os("CI").is_some();
+        assert!(
+            !is_required,
+            "a small disk cannot be mounted: run the tests as root"
+        );
+        return eprintln!("SKIPPED: mounting a small disk needs root");
     };
     let session = bench.start("run suite.yaml --out disk/run");
     bench.wait_for("the first trial", || {
