@@ -22,12 +22,14 @@ impl<I: Io> Worker<'_, I> {
 
     /// Waits for the answers under way and the arrivals still queued.
     pub(super) fn drain(&mut self) -> Result<Ended, EngineError> {
-        let limit = self.end_ns + nanos(self.compiled.load.drain);
+        let mut limit = self.end_ns + nanos(self.compiled.load.drain);
         let mut events = Vec::new();
         let mut now = self.io.now_ns();
+        limit += self.stall_ns(now);
         while (self.busy > 0 || !self.queue.is_empty()) && now < limit {
             self.io.poll(Some(limit.min(now + NAP_NS)), &mut events)?;
             now = self.io.now_ns();
+            limit += self.stall_ns(now);
             self.take(&mut events, now);
             self.upkeep(now);
             if self.interrupted {

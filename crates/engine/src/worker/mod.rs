@@ -76,6 +76,8 @@ struct Worker<'a, I> {
     end_ns: u64,
     seal_at_ns: u64,
     expire_at_ns: u64,
+    /// When the last round of the loop was, to see when this worker did not run.
+    round_ns: u64,
     interval: Box<Interval>,
     completed_total: u64,
     failed_total: u64,
@@ -111,6 +113,7 @@ impl<'a, I: Io> Worker<'a, I> {
             end_ns: 0,
             seal_at_ns: 0,
             expire_at_ns: 0,
+            round_ns: 0,
             interval: Box::new(Interval::new(compiled.check_count)),
             completed_total: 0,
             failed_total: 0,

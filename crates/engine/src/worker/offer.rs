@@ -24,6 +24,7 @@ impl<I: Io> Worker<'_, I> {
         if now >= self.seal_at_ns {
             self.seal(now);
         }
+        self.round_ns = now;
         loop {
             self.offer_due(now);
             let until = self.wake_at(now);
@@ -38,6 +39,7 @@ impl<I: Io> Worker<'_, I> {
                 self.offer_due(now);
                 return Ok(());
             }
+            self.stall_ns(now);
             self.upkeep(now);
             if self.compiled.control.stopped() {
                 self.interrupted = true;

@@ -6,12 +6,28 @@ use crate::connection::{Connection, State};
 use crate::record::{ErrorKind, Interval};
 use crate::run::nanos;
 
-use super::{RECONNECT_PAUSE_NS, SECOND_NS, Worker};
+use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
 
 /// How often connections are searched for requests that have timed out.
 const EXPIRY_EVERY_NS: u64 = 50_000_000;
 
+/// Rounds are never further apart than a nap, unless the worker was not run: the machine was paused, or
+/// starved it.
+const STALL_MIN_NS: u64 = 5 * NAP_NS;
+
 impl<I: Io> Worker<'_, I> {
+    /// How long this worker had not been run when it woke at `now`; 0 in the ordinary course. What it
+    /// could not see meanwhile is not yet late: expiry waits as long again, so that answers which are
+    /// there, or which a server paused with us still owes, are taken first. Their latency counts in full.
+    pub(super) fn stall_ns(&mut self, now: u64) -> u64 {
+        let gap_ns = now.saturating_sub(std::mem::replace(&mut self.round_ns, now));
+        if gap_ns < STALL_MIN_NS {
+            return 0;
+        }
+        self.expire_at_ns = self.expire_at_ns.max(now + gap_ns.min(SECOND_NS));
+        gap_ns
+    }
+
     pub(super) fn upkeep(&mut self, now: u64) {
         while self.reconnects.front().is_some_and(|at| *at <= now) {
             self.reconnects.pop_front();
