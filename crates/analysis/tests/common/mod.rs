@@ -1,6 +1,8 @@
 //! A synthetic run with known numbers, written through the store and read back.
 #![allow(clippy::unwrap_used, dead_code)]
 
+pub mod gates;
+
 use std::collections::BTreeMap;
 
 use gatebench_analysis::analyse;

@@ -1,0 +1,117 @@
+//! Gates over figures that must agree with each other: a change that trips each, and the nearest that
+//! does not.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Made;
+use common::gates::{ALL, check};
+use gatebench_analysis::findings::{Aspect, Gate, Validity};
+
+#[test]
+fn clamped() {
+    let clamped = |count| {
+        move |made: &mut Made| {
+            made.open().sums.get_mut("response.2xx").unwrap().clamped = count;
+        }
+    };
+    check(
+        Gate::Clamped,
+        Validity::Limited,
+        &[Aspect::Latency],
+        clamped(1),
+        clamped(0),
+    );
+}
+
+#[test]
+fn histograms_that_contradict_their_sums() {
+    let sum = |change: fn(&mut gatebench_store::ExactSum)| {
+        move |made: &mut Made| {
+            change(made.open().sums.get_mut("added.2xx").unwrap());
+        }
+    };
+    let spoils = [Aspect::Latency];
+    let (gate, invalid) = (Gate::Inconsistent, Validity::Invalid);
+    check(
+        gate,
+        invalid,
+        &spoils,
+        sum(|sum| sum.count += 1),
+        sum(|_| ()),
+    );
+    check(
+        gate,
+        invalid,
+        &spoils,
+        sum(|sum| sum.sum_ns += sum.sum_ns / 50),
+        sum(|sum| sum.sum_ns += 1),
+    );
+    check(
+        gate,
+        invalid,
+        &spoils,
+        sum(|sum| sum.max_ns = 100_000),
+        sum(|_| ()),
+    );
+    check(
+        gate,
+        invalid,
+        &spoils,
+        sum(|sum| sum.min_ns = 60_000),
+        sum(|_| ()),
+    );
+    let missing = |made: &mut Made| made.intervals.retain(|i| i.tag != "steady.added.2xx");
+    check(gate, invalid, &spoils, missing, |_| ());
+}
+
+#[test]
+fn littles_law() {
+    let mean = |made: &mut Made, ns: u64| {
+        let requests = made.closed().counts.completed;
+        made.record_values("saturate", "response", &[(ns, requests)]);
+    };
+    // 40,000 per second over 64 connections is 1.6 ms.
+    let spoils = [Aspect::Throughput, Aspect::Latency];
+    check(
+        Gate::Inconsistent,
+        Validity::Limited,
+        &spoils,
+        |made| mean(made, 1_200_000),
+        |made| mean(made, 1_500_000),
+    );
+}
+
+#[test]
+fn classes_that_do_not_add_up() {
+    let class = |count| {
+        move |made: &mut Made| {
+            made.open().counts.by_class.insert("5xx".into(), count);
+        }
+    };
+    check(
+        Gate::Inconsistent,
+        Validity::Invalid,
+        &ALL,
+        class(1),
+        class(0),
+    );
+}
+
+#[test]
+fn answers_of_another_length_than_in_other_blocks() {
+    let longer = |bytes: u64| {
+        move |made: &mut Made| {
+            if made.record.trial.block == 1 {
+                made.open().counts.bytes_received = 50_000 * bytes;
+            }
+        }
+    };
+    check(
+        Gate::Inconsistent,
+        Validity::Limited,
+        &ALL,
+        longer(220),
+        longer(205),
+    );
+}
