@@ -43,7 +43,7 @@ fn a_gateway_that_is_not_installed() {
     bench.suite("reference, ./faulty", 1);
     let listed = bench.gatebench("run suite.yaml --out run");
     listed
-        .assert_code(0)
+        .assert_measured()
         .assert_says(&["warning", "faulty", "no-such-package"]);
     bench.assert_reportable("run", 1);
 }
@@ -118,7 +118,7 @@ fn a_gateway_without_the_policy_is_not_supported_and_not_failed() {
     let finished =
         bench.gatebench("run --smoke --scenario api-key --gateway ./faulty --no-floor --out run");
     finished
-        .assert_code(0)
+        .assert_measured()
         .assert_says(&["not supported: api_key"]);
     bench.assert_reportable("run", 1);
 }

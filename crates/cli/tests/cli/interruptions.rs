@@ -92,7 +92,7 @@ fn an_interrupted_run_is_finished_with_resume() {
         "run/trials/{}/trial.json",
         bench.kept_trials("run")[0]
     ));
-    bench.gatebench("run --resume run").assert_code(0);
+    bench.gatebench("run --resume run").assert_measured();
     assert_eq!(
         bench.read(&format!(
             "run/trials/{}/trial.json",
@@ -103,14 +103,16 @@ fn an_interrupted_run_is_finished_with_resume() {
     );
     bench.assert_reportable("run", 3);
     assert!(bench.read("run/manifest.json").contains("\"finished\""));
-    bench.gatebench("run --resume run").assert_code(0);
+    bench.gatebench("run --resume run").assert_measured();
 }
 
 #[test]
 fn a_killed_gatebench_leaves_no_process_and_what_it_finished() {
     let bench = Bench::new();
     bench.suite("reference", 1);
-    bench.gatebench("run suite.yaml --out run").assert_code(0);
+    bench
+        .gatebench("run suite.yaml --out run")
+        .assert_measured();
     bench.load(LONG_MEASURE);
     let session = bench.start("run suite.yaml --out killed");
     session.until_load();

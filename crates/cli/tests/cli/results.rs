@@ -10,7 +10,7 @@ fn a_run_is_reported_on_the_terminal_and_in_files() {
     let bench = Bench::new();
     bench.suite("reference", 2);
     let finished = bench.gatebench("run suite.yaml --out run");
-    finished.assert_code(0).assert_says(&[
+    finished.assert_measured().assert_says(&[
         "2 trials, about",
         "[1/2, ",
         "[2/2, 0s left] reference · ping · block 2/2: throughput",
@@ -39,7 +39,9 @@ fn a_run_is_reported_on_the_terminal_and_in_files() {
 fn a_report_is_rebuilt_byte_for_byte() {
     const FILES: [&str; 4] = ["report.html", "report.md", "report.json", "summary.csv"];
     let bench = Bench::new();
-    bench.gatebench("run suite.yaml --out run").assert_code(0);
+    bench
+        .gatebench("run suite.yaml --out run")
+        .assert_measured();
     let before = FILES.map(|name| bench.read(&format!("run/{name}")));
     FILES
         .iter()
@@ -74,7 +76,7 @@ fn json_is_all_that_standard_output_gets() {
     let bench = Bench::new();
     let finished = bench.gatebench("run suite.yaml --out run --json");
     let findings: serde_json::Value =
-        serde_json::from_str(&finished.assert_code(0).stdout).unwrap();
+        serde_json::from_str(&finished.assert_measured().stdout).unwrap();
     assert_eq!(findings["run"]["suite"], "small");
     assert_eq!(findings["trials"].as_array().unwrap().len(), 1);
 }
@@ -82,7 +84,7 @@ fn json_is_all_that_standard_output_gets() {
 #[test]
 fn without_a_directory_a_run_finds_its_own() {
     let bench = Bench::new();
-    bench.gatebench("run suite.yaml").assert_code(0);
+    bench.gatebench("run suite.yaml").assert_measured();
     let runs: Vec<_> = fs::read_dir(bench.path("gatebench-runs"))
         .unwrap()
         .flatten()
@@ -103,7 +105,7 @@ fn a_folder_outside_the_repository_is_a_gateway_like_any_other() {
     bench.faulty("honest");
     let finished = bench.gatebench("run suite.yaml --gateway ./faulty --gateway nginx --out run");
     finished
-        .assert_code(0)
+        .assert_measured()
         .assert_says(&["faulty · ping", "nginx · ping"]);
     bench.assert_reportable("run", 2);
 }
@@ -130,7 +132,7 @@ fn a_gateway_that_runs_already_is_measured_where_it_is_and_left_alone() {
         gateway.child.id()
     );
     let finished = bench.gatebench(&words);
-    finished.assert_code(0).assert_says(&["attached · ping"]);
+    finished.assert_measured().assert_says(&["attached · ping"]);
     assert!(gateway.child.try_wait().unwrap().is_none(), "it still runs");
     bench.assert_reportable("run", 1);
     let record = bench.read(&format!(

@@ -46,7 +46,7 @@ fn a_disk_that_becomes_full() {
     let kept = bench.kept_trials("disk/run").len();
     assert!((1..4).contains(&kept), "{kept}");
     bench.assert_reportable("disk/run", kept);
-    bench.gatebench("run --resume disk/run").assert_code(0);
+    bench.gatebench("run --resume disk/run").assert_measured();
     bench.assert_reportable("disk/run", 4);
 }
 
@@ -104,7 +104,7 @@ fn two_runs_on_two_directories() {
         other.start("run suite.yaml --out run"),
     ];
     for session in sessions {
-        session.wait().assert_code(0);
+        session.wait().assert_measured();
     }
     one.assert_reportable("run", 1);
     other.assert_reportable("run", 1);
@@ -113,7 +113,9 @@ fn two_runs_on_two_directories() {
 #[test]
 fn a_damaged_trial_is_named() {
     let bench = Bench::new();
-    bench.gatebench("run suite.yaml --out run").assert_code(0);
+    bench
+        .gatebench("run suite.yaml --out run")
+        .assert_measured();
     let record = format!("run/trials/{}/trial.json", bench.kept_trials("run")[0]);
     bench.write(&record, "{");
     bench
