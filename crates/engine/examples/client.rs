@@ -6,7 +6,7 @@
 use std::net::ToSocketAddrs;
 use std::time::Duration;
 
-use gatebench_engine::{Class, Control, Load, Metric, Target, run};
+use gatebench_engine::{Class, Control, Group, Load, Metric, Target, run};
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Check, Request, Shape};
 use gatebench_net::Backend;
@@ -64,25 +64,28 @@ fn load(
         Ok("io_uring") => Some(Backend::Uring),
         _ => None,
     };
-    Ok(Load {
-        target: Target {
-            address,
-            host: host.into(),
-        },
-        requests: vec![Request {
-            method: "GET".into(),
-            path: format!("/{path}"),
-            headers: Default::default(),
-            body: None,
-            checks: vec![Check::Status(200)],
-        }],
+    let request = Request {
+        method: "GET".into(),
+        path: format!("/{path}"),
+        headers: Default::default(),
+        body: None,
+        checks: vec![Check::Status(200)],
+    };
+    let group = Group {
+        name: "all".into(),
+        target: Target::new(address, host),
+        requests: vec![request],
         shape,
+        timeout: Duration::from_secs(10),
+    };
+    Ok(Load {
+        groups: vec![group],
         warm_up: Duration::ZERO,
         measure: Duration::from_secs_f64(seconds),
         drain: Duration::from_secs(1),
-        timeout: Duration::from_secs(10),
         cores: Vec::new(),
         backend,
         trace_tag: None,
+        seed: 1,
     })
 }

@@ -21,8 +21,8 @@ pub(crate) enum State {
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exchange {
-    /// Number of the request in the load's list.
-    pub(crate) request: usize,
+    /// Number of the route in the load's list.
+    pub(crate) route: usize,
     pub(crate) intended_ns: u64,
     pub(crate) sent_ns: u64,
     pub(crate) nonce: Nonce,
@@ -30,14 +30,31 @@ pub(crate) struct Exchange {
     pub(crate) times: Option<Times>,
 }
 
+impl Exchange {
+    pub(crate) fn new(route: usize, intended_ns: u64, sent_ns: u64, nonce: Nonce) -> Self {
+        Self {
+            route,
+            intended_ns,
+            sent_ns,
+            nonce,
+            status: 0,
+            times: None,
+        }
+    }
+}
+
 pub(crate) struct Connection {
+    /// Number of its group.
+    pub(crate) group: usize,
     pub(crate) state: State,
     pub(crate) exchange: Exchange,
     /// Numbers of the checks that the answer under way has failed.
     pub(crate) failed_checks: Vec<usize>,
-    /// The request's bytes while they are not with the kernel, and which request they hold.
+    /// The request's bytes while they are not with the kernel, and which route they hold.
     pub(crate) buffer: Option<Vec<u8>>,
     pub(crate) buffer_holds: Option<usize>,
+    /// Requests begun on it.
+    pub(crate) requests: u64,
     decoder: Decoder,
     body: Vec<u8>,
 }
@@ -52,21 +69,15 @@ pub(crate) enum Progress {
 }
 
 impl Connection {
-    pub(crate) fn new() -> Self {
-        let exchange = Exchange {
-            request: 0,
-            intended_ns: 0,
-            sent_ns: 0,
-            nonce: Nonce(0),
-            status: 0,
-            times: None,
-        };
+    pub(crate) fn new(group: usize) -> Self {
         Self {
+            group,
             state: State::Connecting,
-            exchange,
+            exchange: Exchange::new(0, 0, 0, Nonce(0)),
             failed_checks: Vec::new(),
             buffer: Some(Vec::new()),
             buffer_holds: None,
+            requests: 0,
             decoder: Decoder::responses(Limits::default()),
             body: Vec::new(),
         }
@@ -76,6 +87,7 @@ impl Connection {
     pub(crate) fn begin(&mut self, exchange: Exchange, is_head: bool) {
         self.state = State::Busy;
         self.exchange = exchange;
+        self.requests += 1;
         self.failed_checks.clear();
         self.body.clear();
         self.decoder.expect(is_head);

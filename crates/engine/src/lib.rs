@@ -6,13 +6,18 @@
 //! connections and its record. Each second a worker hands the finished record out through a queue, so a
 //! day needs no more memory than a minute.
 
+mod book;
 mod check;
 mod connection;
 mod cost;
+mod counts;
+mod kind;
 mod load;
 mod outcome;
 mod record;
+mod recording;
 mod render;
+mod route;
 mod run;
 mod schedule;
 #[cfg(test)]
@@ -20,8 +25,12 @@ mod simulated;
 mod worker;
 
 pub use check::failed_checks;
-pub use load::{Load, Target};
-pub use outcome::{Outcome, WorkerFacts};
-pub use record::{Class, Counts, ErrorKind, HIGHEST_NS, Interval, Metric, Recording};
+pub use counts::Counts;
+pub use kind::{Class, ErrorKind, Metric};
+pub use load::{Group, Load, Target};
+pub use outcome::{GroupOutcome, Outcome, Recordings, WorkerFacts};
+pub use record::Interval;
+pub use recording::{HIGHEST_NS, Recording};
+pub use route::RouteRecord;
 pub use run::{Control, EngineError, Live, run};
 pub use schedule::Schedule;

@@ -1,41 +1,67 @@
 //! What the engine is asked to do.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use gatebench_model::{Request, Shape};
 use gatebench_net::Backend;
 
-/// Where requests go.
+/// Where requests go, and how.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Address to connect to.
     pub address: SocketAddr,
-    /// Value of the Host header.
+    /// Value of the Host header, or `:authority`.
     pub host: String,
+    /// Local addresses that connections are made from, in turn; empty leaves it to the kernel, whose
+    /// one address has about 28,000 ports.
+    pub sources: Vec<IpAddr>,
 }
 
-/// One load: a warm-up that is discarded, a measurement, and the wait for the last answers.
+impl Target {
+    /// Plain HTTP/1.1 to an address.
+    pub fn new(address: SocketAddr, host: impl Into<String>) -> Self {
+        Self {
+            address,
+            host: host.into(),
+            sources: Vec::new(),
+        }
+    }
+}
+
+/// Requests of one kind of user: with a profile, connections and figures of their own.
 #[derive(Clone, Debug)]
-pub struct Load {
-    /// Where requests go.
+pub struct Group {
+    /// Name, unique in the load.
+    pub name: String,
+    /// Where its requests go.
     pub target: Target,
-    /// The requests, sent in turn; at least one.
+    /// The requests, sent in turn; at least one. Each is a route with figures of its own.
     pub requests: Vec<Request>,
     /// Closed or open.
     pub shape: Shape,
+    /// A request without an answer after this long has failed.
+    pub timeout: Duration,
+}
+
+/// One load: a warm-up that is discarded, a measurement, and the wait for the last answers. All groups
+/// run at the same time.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Who sends what; at least one.
+    pub groups: Vec<Group>,
     /// Discarded first part.
     pub warm_up: Duration,
     /// Measured part.
     pub measure: Duration,
     /// How long the last answers are waited for.
     pub drain: Duration,
-    /// A request without an answer after this long has failed.
-    pub timeout: Duration,
     /// Cores of the workers, one each; empty means one worker that is not pinned.
     pub cores: Vec<usize>,
     /// Kernel interface; `None` takes the best the kernel grants.
     pub backend: Option<Backend>,
     /// The tag of this load's nonces. `None` sends no nonce, and nothing is traced.
     pub trace_tag: Option<u16>,
+    /// What random choices begin from: the same seed makes the same choices.
+    pub seed: u64,
 }

@@ -4,7 +4,15 @@ use std::collections::BTreeMap;
 
 use gatebench_net::Backend;
 
-use crate::record::{Class, Counts, Interval, Metric, Recording};
+use crate::book::Kept;
+use crate::counts::Counts;
+use crate::kind::{Class, Metric};
+use crate::record::Interval;
+use crate::recording::Recording;
+use crate::route::RouteRecord;
+
+/// Recordings by what they measure and how requests ended.
+pub type Recordings = BTreeMap<(Metric, Class), Recording>;
 
 /// The whole load, merged over workers and seconds by addition.
 #[derive(Debug)]
@@ -12,7 +20,9 @@ pub struct Outcome {
     /// All counts.
     pub counts: Counts,
     /// All recordings.
-    pub recordings: BTreeMap<(Metric, Class), Recording>,
+    pub recordings: Recordings,
+    /// Each group, in the order of the load.
+    pub groups: Vec<GroupOutcome>,
     /// The texts of the checks, in the order of [`Counts::checks_failed`].
     pub checks: Vec<String>,
     /// When the first request was due, `CLOCK_MONOTONIC` nanoseconds.
@@ -27,6 +37,19 @@ pub struct Outcome {
     pub backend: Backend,
     /// Each worker's cost.
     pub workers: Vec<WorkerFacts>,
+}
+
+/// What one group came to.
+#[derive(Clone, Debug)]
+pub struct GroupOutcome {
+    /// Its name.
+    pub name: String,
+    /// Its counts.
+    pub counts: Counts,
+    /// Its recordings.
+    pub recordings: Recordings,
+    /// Its routes by name, in the order of its requests. Empty where the load has only one.
+    pub routes: Vec<(String, RouteRecord)>,
 }
 
 /// What one worker cost in the measured window.
@@ -52,5 +75,28 @@ impl Outcome {
         }
         self.workers[worker].cpu_ns += interval.cpu_ns;
         self.workers[worker].run_queue_wait_ns += interval.run_queue_wait_ns;
+    }
+
+    /// Divides the load into its groups, given by name with the names of their routes.
+    pub(crate) fn divide(&mut self, groups: Vec<(String, Vec<String>)>, kept: Kept) {
+        let mut routes = kept.routes.into_iter();
+        let mut records = kept.groups.into_iter();
+        for (name, names) in groups {
+            let (counts, recordings) = match records.next() {
+                Some(record) => {
+                    let each = record.recordings();
+                    let cloned = each.map(|(metric, class, it)| ((metric, class), it.clone()));
+                    (record.counts.clone(), cloned.collect())
+                }
+                // The only group is the load.
+                None => (self.counts.clone(), self.recordings.clone()),
+            };
+            self.groups.push(GroupOutcome {
+                name,
+                counts,
+                recordings,
+                routes: names.into_iter().zip(routes.by_ref()).collect(),
+            });
+        }
     }
 }

@@ -53,11 +53,6 @@ impl Rendered {
         }
     }
 
-    /// Bytes on the wire.
-    pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
     /// Fills `buffer` with the request. A buffer that already holds it only gets the new nonce.
     pub(crate) fn fill(&self, buffer: &mut Vec<u8>, holds_it: bool, nonce: Nonce) {
         if !holds_it {

@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use gatebench_model::Shape;
+use gatebench_model::{Request, Shape};
 use gatebench_net::{Backend, choose, clock};
 use rtrb::{Consumer, Producer, RingBuffer};
 
+use crate::book::Kept;
 use crate::check::{Checks, describe};
-use crate::load::Load;
+use crate::counts::Counts;
+use crate::load::{Group, Load};
 use crate::outcome::{Outcome, WorkerFacts};
-use crate::record::{Counts, Interval};
+use crate::record::Interval;
 use crate::render::Rendered;
 use crate::schedule::Schedule;
 use crate::worker::{Ended, Work};
@@ -98,13 +101,21 @@ impl Control {
 /// Everything workers share, fixed before the start.
 pub(crate) struct Compiled<'a> {
     pub(crate) load: &'a Load,
-    pub(crate) requests: Vec<Rendered>,
-    pub(crate) checks: Vec<Checks>,
+    /// The requests of all groups.
+    pub(crate) routes: Vec<Route>,
+    /// Each group's part of the routes.
+    pub(crate) groups: Vec<Range<usize>>,
+    pub(crate) schedules: Vec<Option<Schedule>>,
     pub(crate) check_count: usize,
-    pub(crate) schedule: Option<Schedule>,
     pub(crate) workers: usize,
     pub(crate) gate: Gate,
     pub(crate) control: &'a Control,
+}
+
+/// One request of one group, ready to be sent.
+pub(crate) struct Route {
+    pub(crate) rendered: Rendered,
+    pub(crate) checks: Checks,
 }
 
 /// Where workers wait for each other before the start.
@@ -186,20 +197,26 @@ pub fn run(
             })
             .collect();
         collect(&mut inlets, &mut outcome, &mut sink);
-        outcome.conclude(&ended?);
+        outcome.conclude(&compiled, &ended?);
         Ok(outcome)
     })
 }
 
 pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Compiled<'a> {
     let traced = load.trace_tag.is_some();
-    let mut checks = Vec::new();
-    let mut check_count = 0;
-    for request in &load.requests {
-        checks.push(Checks::compile(&request.checks, check_count));
-        check_count += request.checks.len();
+    let (mut routes, mut groups, mut check_count) = (Vec::new(), Vec::new(), 0);
+    for group in &load.groups {
+        let first = routes.len();
+        for request in &group.requests {
+            routes.push(Route {
+                rendered: Rendered::new(request, &group.target.host, traced),
+                checks: Checks::compile(&request.checks, check_count),
+            });
+            check_count += request.checks.len();
+        }
+        groups.push(first..routes.len());
     }
-    let schedule = match &load.shape {
+    let schedule = |group: &Group| match &group.shape {
         Shape::Closed(_) => None,
         Shape::Open(open) => Some(Schedule::new(
             open,
@@ -209,14 +226,10 @@ pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Compiled<'a> 
     };
     Compiled {
         load,
-        requests: load
-            .requests
-            .iter()
-            .map(|r| Rendered::new(r, &load.target.host, traced))
-            .collect(),
-        checks,
+        routes,
+        groups,
+        schedules: load.groups.iter().map(schedule).collect(),
         check_count,
-        schedule,
         workers: load.cores.len().max(1),
         gate: Gate::default(),
         control,
@@ -260,18 +273,16 @@ fn collect(inlets: &mut [Inlet], outcome: &mut Outcome, sink: &mut impl FnMut(us
 
 impl Outcome {
     fn empty(compiled: &Compiled<'_>, backend: Backend) -> Self {
-        let texts = compiled
-            .load
-            .requests
-            .iter()
-            .flat_map(|request| &request.checks)
-            .map(describe);
+        let groups = compiled.load.groups.iter();
+        let requests = groups.flat_map(|group| &group.requests);
+        let texts = requests.flat_map(|request| &request.checks).map(describe);
         Self {
             counts: Counts {
                 checks_failed: vec![0; compiled.check_count],
                 ..Counts::default()
             },
             recordings: BTreeMap::new(),
+            groups: Vec::new(),
             checks: texts.collect(),
             start_ns: 0,
             window_ns: (0, 0),
@@ -282,12 +293,27 @@ impl Outcome {
         }
     }
 
-    fn conclude(&mut self, ended: &[Ended]) {
+    fn conclude(&mut self, compiled: &Compiled<'_>, ended: &[Ended]) {
         let min = |pick: fn(&Ended) -> u64| ended.iter().map(pick).min().unwrap_or(0);
         let max = |pick: fn(&Ended) -> u64| ended.iter().map(pick).max().unwrap_or(0);
         self.start_ns = min(|it| it.start_ns);
         self.window_ns = (min(|it| it.window_ns.0), max(|it| it.window_ns.1));
         self.drained_ns = max(|it| it.drained_ns);
         self.interrupted = ended.iter().any(|it| it.interrupted);
+        let load = compiled.load;
+        let mut kept = Kept::new(
+            load.groups.len(),
+            compiled.routes.len(),
+            compiled.check_count,
+        );
+        ended.iter().for_each(|it| kept.add(&it.kept));
+        let name = |request: &Request| format!("{} {}", request.method, request.path);
+        let names = |group: &Group| {
+            (
+                group.name.clone(),
+                group.requests.iter().map(name).collect(),
+            )
+        };
+        self.divide(load.groups.iter().map(names).collect(), kept);
     }
 }

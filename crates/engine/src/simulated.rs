@@ -14,15 +14,18 @@ use gatebench_model::{Check, Request, Shape};
 use gatebench_net::{Buffer, ConnId, Event, Io, IoTask, ListenerId};
 use rtrb::RingBuffer;
 
-use crate::load::{Load, Target};
-use crate::record::{Class, Counts, ErrorKind, Interval, Metric};
+use crate::book::Kept;
+use crate::counts::Counts;
+use crate::kind::{Class, ErrorKind, Metric};
+use crate::load::{Group, Load, Target};
+use crate::record::Interval;
 use crate::run::{Control, Outlet, compile};
 use crate::worker::Work;
 
 const MS: u64 = 1_000_000;
 
-/// What the simulated server does with the request that is its `index`-th, received at `now_ns`.
-type Server = fn(index: u64, now_ns: u64) -> Reaction;
+/// What the simulated server does with a request: its `index`-th, received at `now_ns`, of these bytes.
+type Server = fn(index: u64, now_ns: u64, request: &[u8]) -> Reaction;
 
 enum Reaction {
     /// Answers with these bytes after so many nanoseconds.
@@ -42,6 +45,8 @@ struct Simulated {
     conns: u32,
     events: BinaryHeap<Reverse<(u64, u64)>>,
     waiting: Vec<Option<Event>>,
+    /// When the whole machine, the server too, is not run, and for how long.
+    pause: Option<(u64, u64)>,
 }
 
 impl Simulated {
@@ -53,7 +58,18 @@ impl Simulated {
             conns: 0,
             events: BinaryHeap::new(),
             waiting: Vec::new(),
+            pause: None,
         }
+    }
+
+    /// Lets time go by without anybody doing anything.
+    fn skip(&mut self, for_ns: u64) {
+        self.now_ns += for_ns;
+        let later = |Reverse((at, number))| Reverse((at + for_ns, number));
+        self.events = std::mem::take(&mut self.events)
+            .into_iter()
+            .map(later)
+            .collect();
     }
 
     fn at(&mut self, at_ns: u64, event: Event) {
@@ -82,8 +98,8 @@ impl Io for Simulated {
     }
 
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        let reaction = (self.server)(self.requests, self.now_ns, &bytes);
         self.at(self.now_ns, Event::Sent { conn, bytes });
-        let reaction = (self.server)(self.requests, self.now_ns);
         self.requests += 1;
         match reaction {
             Reaction::Answer(after_ns, bytes) => {
@@ -117,6 +133,9 @@ impl Io for Simulated {
             "the worker waits for something that never comes"
         );
         self.now_ns = self.now_ns.max(until);
+        if let Some((_, for_ns)) = self.pause.take_if(|(at, _)| *at <= until) {
+            self.skip(for_ns);
+        }
         while let Some(Reverse((at, number))) = self.events.peek().copied() {
             if at > self.now_ns {
                 break;
@@ -137,19 +156,24 @@ fn load(shape: Shape, warm_up_ms: u64, measure_ms: u64) -> Load {
         checks: vec![Check::Status(200), Check::BodyEquals("ok".into())],
     };
     Load {
-        target: Target {
-            address: "127.0.0.1:1".parse().unwrap(),
-            host: "test".into(),
-        },
-        requests: vec![request],
-        shape,
+        groups: vec![group("all", request, shape)],
         warm_up: Duration::from_millis(warm_up_ms),
         measure: Duration::from_millis(measure_ms),
         drain: Duration::from_millis(2_000),
-        timeout: Duration::from_millis(1_000),
         cores: Vec::new(),
         backend: None,
         trace_tag: None,
+        seed: 1,
+    }
+}
+
+fn group(name: &str, request: Request, shape: Shape) -> Group {
+    Group {
+        name: name.into(),
+        target: Target::new("127.0.0.1:1".parse().unwrap(), "test"),
+        requests: vec![request],
+        shape,
+        timeout: Duration::from_millis(1_000),
     }
 }
 
@@ -164,6 +188,12 @@ fn open(rate_per_second: f64, connections_max: u32, queue_max: u32) -> Shape {
 
 /// Runs one worker; the intervals it handed out, and their sum.
 fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
+    let (intervals, sum, _) = simulate_on(load, Simulated::new(server));
+    (intervals, sum)
+}
+
+/// The same on a machine made by the caller, with what was kept for the end.
+fn simulate_on(load: &Load, machine: Simulated) -> (Vec<Interval>, Interval, Kept) {
     let control = Control::new(1);
     let compiled = compile(load, &control);
     compiled.gate.start_ns.store(10 * MS, Ordering::Relaxed);
@@ -174,7 +204,7 @@ fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
         number: 0,
         outlet: Outlet { full, empty },
     };
-    work.run(Simulated::new(server)).unwrap();
+    let ended = work.run(machine).unwrap();
     let intervals: Vec<_> = std::iter::from_fn(|| out.pop().ok())
         .map(|it| *it)
         .collect();
@@ -182,7 +212,7 @@ fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
     for interval in &intervals {
         sum.add(interval);
     }
-    (intervals, sum)
+    (intervals, sum, ended.kept)
 }
 
 /// Exact count, least and greatest value, and mean of one recording, in nanoseconds.
@@ -203,7 +233,7 @@ fn exact(interval: &Interval, metric: Metric, class: Class) -> Option<(u64, u64,
 #[test]
 fn a_closed_load_sends_as_soon_as_it_is_answered() {
     let shape = Shape::Closed(Closed { connections: 4 });
-    let (intervals, sum) = simulate(&load(shape, 100, 2_000), |_, _| {
+    let (intervals, sum) = simulate(&load(shape, 100, 2_000), |_, _, _| {
         Reaction::Answer(10 * MS, OK)
     });
     // 4 connections ÷ 10 ms = 400/s.
@@ -229,7 +259,7 @@ fn a_closed_load_sends_as_soon_as_it_is_answered() {
 fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
     // 100/s on one connection. The request sent at 500 ms of the measurement is answered after 305 ms,
     // all others after 5 ms: the 30 arrivals of the stall wait in the queue.
-    let (_, sum) = simulate(&load(open(100.0, 1, 1_000), 0, 1_000), |index, _| {
+    let (_, sum) = simulate(&load(open(100.0, 1, 1_000), 0, 1_000), |index, _, _| {
         Reaction::Answer(if index == 50 { 305 * MS } else { 5 * MS }, OK)
     });
     assert_eq!(
@@ -258,7 +288,7 @@ fn an_open_load_keeps_its_schedule_when_the_server_stalls() {
 
 #[test]
 fn arrivals_beyond_the_queue_are_dropped_and_counted() {
-    let (_, sum) = simulate(&load(open(100.0, 1, 3), 0, 1_000), |index, _| {
+    let (_, sum) = simulate(&load(open(100.0, 1, 3), 0, 1_000), |index, _, _| {
         Reaction::Answer(if index == 0 { 501 * MS } else { MS }, OK)
     });
     // Of the 50 arrivals during the stall 3 wait and 47 are dropped.
@@ -276,7 +306,7 @@ fn arrivals_beyond_the_queue_are_dropped_and_counted() {
 
 #[test]
 fn the_warm_up_is_not_recorded() {
-    let (_, sum) = simulate(&load(open(1_000.0, 8, 10), 500, 1_000), |_, now| {
+    let (_, sum) = simulate(&load(open(1_000.0, 8, 10), 500, 1_000), |_, now, _| {
         // Slow until the warm-up ends, 510 ms after the clock's zero.
         Reaction::Answer(if now < 505 * MS { 3 * MS } else { MS }, OK)
     });
@@ -291,7 +321,7 @@ fn the_warm_up_is_not_recorded() {
 fn silence_counts_as_a_timeout_at_its_elapsed_time() {
     let (_, sum) = simulate(
         &load(open(10.0, 64, 10), 0, 1_000),
-        |index, _| match index {
+        |index, _, _| match index {
             3 => Reaction::Silence,
             _ => Reaction::Answer(MS, OK),
         },
@@ -310,7 +340,7 @@ fn silence_counts_as_a_timeout_at_its_elapsed_time() {
 fn a_connection_closed_in_mid_answer_is_an_error_and_is_made_anew() {
     let (_, sum) = simulate(
         &load(open(100.0, 2, 100), 0, 1_000),
-        |index, _| match index {
+        |index, _, _| match index {
             10 | 20 => Reaction::Close(2 * MS),
             _ => Reaction::Answer(MS, OK),
         },
@@ -322,7 +352,7 @@ fn a_connection_closed_in_mid_answer_is_an_error_and_is_made_anew() {
 
 #[test]
 fn failed_checks_are_counted_by_check_and_by_answer() {
-    let (_, sum) = simulate(&load(open(100.0, 4, 100), 0, 1_000), |index, _| {
+    let (_, sum) = simulate(&load(open(100.0, 4, 100), 0, 1_000), |index, _, _| {
         match index % 4 {
             0 => Reaction::Answer(MS, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"),
             1 => Reaction::Answer(MS, b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"),
@@ -344,7 +374,7 @@ fn failed_checks_are_counted_by_check_and_by_answer() {
 fn bytes_beyond_the_answer_are_a_protocol_error() {
     let (_, sum) = simulate(
         &load(open(10.0, 4, 100), 0, 1_000),
-        |index, _| match index {
+        |index, _, _| match index {
             5 => Reaction::Answer(
                 MS,
                 b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n",
@@ -355,4 +385,78 @@ fn bytes_beyond_the_answer_are_a_protocol_error() {
     );
     assert_eq!(sum.counts.errors[ErrorKind::Protocol as usize], 2);
     assert_eq!(sum.counts.completed, 8);
+}
+
+#[test]
+fn groups_run_at_the_same_time_and_are_told_apart() {
+    let path = |path: &str| Request {
+        method: "GET".into(),
+        path: path.into(),
+        headers: Default::default(),
+        body: None,
+        checks: vec![Check::Status(200)],
+    };
+    let mut load = load(open(100.0, 8, 10), 0, 1_000);
+    load.groups = vec![
+        group("good", path("/good"), open(100.0, 8, 10)),
+        group(
+            "failing",
+            path("/failing"),
+            Shape::Closed(Closed { connections: 2 }),
+        ),
+    ];
+    load.groups[0].requests.push(path("/better"));
+    let machine = Simulated::new(|_, _, request| match request {
+        it if it.starts_with(b"GET /good") => Reaction::Answer(2 * MS, OK),
+        it if it.starts_with(b"GET /better") => Reaction::Answer(MS, OK),
+        _ => Reaction::Answer(10 * MS, b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"),
+    });
+    let (_, sum, kept) = simulate_on(&load, machine);
+    let [good, failing] = &kept.groups[..] else {
+        panic!("{} groups", kept.groups.len())
+    };
+    assert_eq!(
+        (good.counts.completed, good.counts.answers_failing_checks),
+        (100, 0)
+    );
+    assert_eq!(
+        (
+            failing.counts.completed,
+            failing.counts.answers_failing_checks
+        ),
+        (200, 200)
+    );
+    assert_eq!(
+        (sum.counts.completed, sum.counts.answers_failing_checks),
+        (300, 200)
+    );
+    assert_eq!(
+        exact(good, Metric::Response, Class::Success).unwrap().2,
+        2 * MS
+    );
+    assert_eq!(
+        exact(failing, Metric::Response, Class::ServerError)
+            .unwrap()
+            .1,
+        10 * MS
+    );
+    let routes: Vec<_> = kept
+        .routes
+        .iter()
+        .map(|it| (it.sent, it.response.max_ns))
+        .collect();
+    assert_eq!(routes, [(50, 2 * MS), (50, MS), (200, 10 * MS)]);
+}
+
+#[test]
+fn a_paused_machine_is_not_taken_for_a_silent_server() {
+    let mut machine = Simulated::new(|_, _, _| Reaction::Answer(5 * MS, OK));
+    // Longer than the timeout; server and worker sleep through it alike.
+    machine.pause = Some((500 * MS, 1_500 * MS));
+    let (_, sum, _) = simulate_on(&load(open(100.0, 64, 1_000), 0, 4_000), machine);
+    assert_eq!(sum.counts.errors, [0; ErrorKind::ALL.len()]);
+    assert_eq!((sum.counts.intended, sum.counts.completed), (400, 400));
+    // What was under way, and what fell due meanwhile, has it in its latency.
+    let (_, _, response_max, _) = exact(&sum, Metric::Response, Class::Success).unwrap();
+    assert!(response_max >= 1_500 * MS, "{response_max}");
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use gatebench_engine::{Control, EngineError, ErrorKind, Load, Outcome, Target, run};
+use gatebench_engine::{Control, EngineError, ErrorKind, Group, Load, Outcome, Target, run};
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Check, Request, Shape};
 use gatebench_net::{Backend, choose};
@@ -76,26 +76,29 @@ fn ok(_: u64) -> (&'static [u8], bool) {
 }
 
 fn load(address: SocketAddr, backend: Backend, shape: Shape) -> Load {
-    Load {
-        target: Target {
-            address,
-            host: "test".into(),
-        },
-        requests: vec![Request {
-            method: "GET".into(),
-            path: "/".into(),
-            headers: Default::default(),
-            body: None,
-            checks: vec![Check::Status(200), Check::BodyEquals("ok".into())],
-        }],
+    let request = Request {
+        method: "GET".into(),
+        path: "/".into(),
+        headers: Default::default(),
+        body: None,
+        checks: vec![Check::Status(200), Check::BodyEquals("ok".into())],
+    };
+    let group = Group {
+        name: "all".into(),
+        target: Target::new(address, "test"),
+        requests: vec![request],
         shape,
+        timeout: Duration::from_secs(5),
+    };
+    Load {
+        groups: vec![group],
         warm_up: Duration::ZERO,
         measure: Duration::from_millis(300),
         drain: Duration::from_secs(5),
-        timeout: Duration::from_secs(5),
         cores: Vec::new(),
         backend: Some(backend),
         trace_tag: None,
+        seed: 1,
     }
 }
 

@@ -5,7 +5,7 @@ use std::panic;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use gatebench_engine::{Class, ErrorKind, Load, Metric, Outcome, Target};
+use gatebench_engine::{Class, ErrorKind, Group, Load, Metric, Outcome, Target};
 use gatebench_model::{Phase, Request};
 use gatebench_store::{
     Counts, EngineFacts, ExactSum, Histogram, LedgerDelta, PhaseRecord, SeriesRow, TaggedInterval,
@@ -107,20 +107,22 @@ pub(crate) fn measure(
 fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load, Halt> {
     let address = stage.target().ok_or(Halt::Interrupted)?;
     let phase = loading.phase;
-    Ok(Load {
-        target: Target {
-            address,
-            host: address.to_string(),
-        },
+    let group = Group {
+        name: "all".into(),
+        target: Target::new(address, address.to_string()),
         requests: loading.requests.to_vec(),
         shape: phase.shape.clone(),
+        timeout: phase.timeout.0,
+    };
+    Ok(Load {
+        groups: vec![group],
         warm_up: phase.warm_up.0,
         measure: phase.measure.0,
         drain: phase.drain.0,
-        timeout: phase.timeout.0,
         cores: scene.plan.placement.engine.clone(),
         backend: scene.backend,
         trace_tag: Some(loading.tag),
+        seed: u64::from(loading.tag),
     })
 }
 

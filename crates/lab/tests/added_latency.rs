@@ -22,7 +22,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use gatebench_engine::{Class, Control, Load, Metric, Outcome, Target, run};
+use gatebench_engine::{Class, Control, Group, Load, Metric, Outcome, Target, run};
 use gatebench_gateway::GatewayConfig;
 use gatebench_model::{Request, Shape, load::Open};
 use gatebench_store::Histogram;
@@ -158,20 +158,22 @@ fn through(delay: &Value) -> Outcome {
         connections_max: 16,
         queue_max: 1_000,
     };
-    let load = Load {
-        target: Target {
-            address,
-            host: address.to_string(),
-        },
+    let group = Group {
+        name: "all".into(),
+        target: Target::new(address, address.to_string()),
         requests: vec![request],
         shape: Shape::Open(open),
+        timeout: Duration::from_secs(1),
+    };
+    let load = Load {
+        groups: vec![group],
         warm_up: Duration::from_millis(100),
         measure: Duration::from_millis(750),
         drain: Duration::from_secs(1),
-        timeout: Duration::from_secs(1),
         cores: vec![cores().0],
         backend: None,
         trace_tag: Some(7),
+        seed: 1,
     };
     let outcome = run(&load, &Control::new(1), |_, _| {}).unwrap();
     assert_eq!(outcome.counts.traced, 300, "{delay}: {:?}", outcome.counts);

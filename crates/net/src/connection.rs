@@ -6,7 +6,7 @@ pub struct ListenerId(pub(crate) u32);
 
 /// Names one connection of one loop. The slot is reused after a close, the generation is not, so a
 /// late event can never be taken for one of the slot's next connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId {
     pub(crate) slot: u32,
     pub(crate) generation: u32,

@@ -11,7 +11,9 @@ impl<I: Io> Worker<'_, I> {
     pub(super) fn cut_short(&mut self, now: u64) {
         self.end_ns = now;
         self.measure_ns = self.measure_ns.min(now);
-        self.next_due_ns = None;
+        for group in &mut self.groups {
+            group.next_due_ns = None;
+        }
         self.seal_at_ns = if self.seal_at_ns == self.measure_ns {
             now
         } else {
@@ -26,7 +28,7 @@ impl<I: Io> Worker<'_, I> {
         let mut events = Vec::new();
         let mut now = self.io.now_ns();
         limit += self.stall_ns(now);
-        while (self.busy > 0 || !self.queue.is_empty()) && now < limit {
+        while (self.busy > 0 || self.is_queued()) && now < limit {
             self.io.poll(Some(limit.min(now + NAP_NS)), &mut events)?;
             now = self.io.now_ns();
             limit += self.stall_ns(now);
@@ -37,12 +39,8 @@ impl<I: Io> Worker<'_, I> {
             }
         }
         if !self.interrupted {
-            self.expire(u64::MAX, now);
-            let unsent = self
-                .queue
-                .drain(..)
-                .filter(|due| (self.measure_ns..self.end_ns).contains(due));
-            self.interval.counts.dropped += unsent.count() as u64;
+            self.expire_all(now);
+            self.drop_queued();
         }
         self.hand_out();
         Ok(Ended {
@@ -50,6 +48,22 @@ impl<I: Io> Worker<'_, I> {
             window_ns: (self.measure_ns, self.end_ns),
             drained_ns: now.saturating_sub(self.end_ns),
             interrupted: self.interrupted,
+            kept: std::mem::take(&mut self.book.kept),
         })
+    }
+
+    /// Whether arrivals wait for a connection.
+    fn is_queued(&self) -> bool {
+        self.groups.iter().any(|group| !group.queue.is_empty())
+    }
+
+    /// Counts what was never sent.
+    fn drop_queued(&mut self) {
+        let window = self.measure_ns..self.end_ns;
+        for (number, group) in self.groups.iter_mut().enumerate() {
+            let unsent = group.queue.drain(..).filter(|due| window.contains(due));
+            let dropped = unsent.count() as u64;
+            self.book.note(number, |it| it.counts.dropped += dropped);
+        }
     }
 }

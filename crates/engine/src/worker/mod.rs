@@ -3,19 +3,22 @@
 
 mod answers;
 mod end;
+mod group;
 mod offer;
 mod start;
 mod upkeep;
 
-use std::collections::VecDeque;
+use std::ops::Range;
 
-use gatebench_model::Shape;
-use gatebench_net::{ConnId, ConnMap, Io, IoTask};
+use gatebench_net::{ConnMap, Io, IoTask};
 
+use crate::book::{Book, Kept};
 use crate::connection::Connection;
 use crate::cost::ThreadCost;
 use crate::record::Interval;
 use crate::run::{Compiled, EngineError, Outlet};
+
+use self::group::GroupState;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// The longest a worker sleeps, so that it notices a stop.
@@ -36,6 +39,7 @@ pub(crate) struct Ended {
     pub(crate) window_ns: (u64, u64),
     pub(crate) drained_ns: u64,
     pub(crate) interrupted: bool,
+    pub(crate) kept: Kept,
 }
 
 impl IoTask for Work<'_> {
@@ -57,20 +61,9 @@ struct Worker<'a, I> {
     outlet: Outlet,
     cost: ThreadCost,
     conns: ConnMap<Connection>,
-    /// Connections without a request, longest idle first: arrivals rotate over all of them.
-    idle: VecDeque<ConnId>,
-    /// Intended times of arrivals that wait for a connection.
-    queue: VecDeque<u64>,
-    queue_max: usize,
-    closed: bool,
-    /// When to try again to connect, once for each connection that is missing.
-    reconnects: VecDeque<u64>,
+    groups: Vec<GroupState<'a>>,
     busy: usize,
-    /// Index of the next arrival of the whole load that is this worker's, and when it is due.
-    next_index: u64,
-    next_due_ns: Option<u64>,
     sequence: u64,
-    next_request: usize,
     start_ns: u64,
     measure_ns: u64,
     end_ns: u64,
@@ -78,7 +71,7 @@ struct Worker<'a, I> {
     expire_at_ns: u64,
     /// When the last round of the loop was, to see when this worker did not run.
     round_ns: u64,
-    interval: Box<Interval>,
+    book: Book,
     completed_total: u64,
     failed_total: u64,
     interrupted: bool,
@@ -87,10 +80,8 @@ struct Worker<'a, I> {
 impl<'a, I: Io> Worker<'a, I> {
     fn new(work: Work<'a>, io: I) -> Result<Self, EngineError> {
         let compiled = work.compiled;
-        let queue_max = match &compiled.load.shape {
-            Shape::Closed(_) => 0,
-            Shape::Open(open) => share(open.queue_max, work.number, compiled.workers) as usize,
-        };
+        let groups = 0..compiled.load.groups.len();
+        let kept = Kept::new(groups.len(), compiled.routes.len(), compiled.check_count);
         Ok(Self {
             io,
             compiled,
@@ -98,41 +89,34 @@ impl<'a, I: Io> Worker<'a, I> {
             outlet: work.outlet,
             cost: ThreadCost::new()?,
             conns: ConnMap::default(),
-            idle: VecDeque::new(),
-            queue: VecDeque::new(),
-            queue_max,
-            closed: matches!(compiled.load.shape, Shape::Closed(_)),
-            reconnects: VecDeque::new(),
+            groups: groups
+                .map(|index| GroupState::new(compiled, index, work.number))
+                .collect(),
             busy: 0,
-            next_index: work.number as u64,
-            next_due_ns: None,
             sequence: 0,
-            next_request: work.number % compiled.requests.len(),
             start_ns: 0,
             measure_ns: 0,
             end_ns: 0,
             seal_at_ns: 0,
             expire_at_ns: 0,
             round_ns: 0,
-            interval: Box::new(Interval::new(compiled.check_count)),
+            book: Book {
+                interval: Box::new(Interval::new(compiled.check_count)),
+                kept,
+            },
             completed_total: 0,
             failed_total: 0,
             interrupted: false,
         })
     }
 
-    /// Connections of this worker.
-    fn connections(&self) -> u32 {
-        let all = match &self.compiled.load.shape {
-            Shape::Closed(closed) => closed.connections,
-            Shape::Open(open) => open.connections_max,
-        };
-        share(all, self.number, self.compiled.workers)
+    /// Where a request has to be due to count.
+    fn window(&self) -> Range<u64> {
+        self.measure_ns..self.end_ns
     }
-}
 
-/// This worker's part of a number that is divided among all, the remainder going to the first.
-fn share(all: u32, number: usize, workers: usize) -> u32 {
-    let workers = workers as u32;
-    all / workers + u32::from((number as u32) < all % workers)
+    /// Whether a request due then counts.
+    fn measures(&self, intended_ns: u64) -> bool {
+        self.window().contains(&intended_ns)
+    }
 }

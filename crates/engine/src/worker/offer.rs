@@ -8,6 +8,7 @@ use gatebench_net::{ConnId, Event, Io};
 use crate::connection::Exchange;
 use crate::run::EngineError;
 
+use super::group::GroupState;
 use super::{NAP_NS, Worker};
 
 impl<I: Io> Worker<'_, I> {
@@ -54,59 +55,65 @@ impl<I: Io> Worker<'_, I> {
             self.handle(event, now);
         }
         let live = &self.compiled.control.live()[self.number];
+        let queued: usize = self.groups.iter().map(|group| group.queue.len()).sum();
         live.completed
             .store(self.completed_total, Ordering::Relaxed);
         live.failed.store(self.failed_total, Ordering::Relaxed);
-        live.queued
-            .store(self.queue.len() as u64, Ordering::Relaxed);
+        live.queued.store(queued as u64, Ordering::Relaxed);
     }
 
-    /// Sends what is due: in a closed load on every idle connection, in an open one by the schedule.
+    /// Sends what is due: in a closed group on every idle connection, in an open one by the schedule.
     pub(super) fn offer_due(&mut self, now: u64) {
-        if self.closed {
-            while now < self.end_ns
-                && let Some(conn) = self.idle.pop_front()
-            {
-                self.count_arrival(now);
-                self.issue(conn, now, now);
+        for group in 0..self.groups.len() {
+            if self.groups[group].closed {
+                self.offer_idle(group, now);
+            } else {
+                self.offer_scheduled(group, now);
             }
-            return;
-        }
-        while let Some(due_ns) = self.next_due_ns.filter(|due| *due <= now) {
-            self.count_arrival(due_ns);
-            self.arrive(due_ns);
-            self.next_index += self.compiled.workers as u64;
-            self.next_due_ns = self.due();
         }
     }
 
-    pub(super) fn due(&self) -> Option<u64> {
-        let after_start = self.compiled.schedule.as_ref()?.due_ns(self.next_index)?;
-        Some(self.start_ns + after_start)
+    fn offer_idle(&mut self, group: usize, now: u64) {
+        while now < self.end_ns
+            && let Some(conn) = self.groups[group].idle.pop_front()
+        {
+            self.count_arrival(group, now);
+            self.issue(conn, now, now);
+        }
     }
 
-    pub(super) fn arrive(&mut self, due_ns: u64) {
-        if let Some(conn) = self.idle.pop_front() {
+    fn offer_scheduled(&mut self, group: usize, now: u64) {
+        while let Some(due_ns) = self.groups[group].next_due_ns.filter(|due| *due <= now) {
+            self.count_arrival(group, due_ns);
+            self.arrive(group, due_ns);
+            let state = &mut self.groups[group];
+            state.next_index += self.compiled.workers as u64;
+            state.next_due_ns = state.due_ns(self.start_ns);
+        }
+    }
+
+    fn arrive(&mut self, group: usize, due_ns: u64) {
+        let counts = self.measures(due_ns);
+        let state = &mut self.groups[group];
+        if let Some(conn) = state.idle.pop_front() {
             let sent_ns = self.io.now_ns();
             self.issue(conn, due_ns, sent_ns);
-        } else if self.queue.len() < self.queue_max {
-            self.queue.push_back(due_ns);
-            let queued = self.queue.len() as u64;
-            if due_ns >= self.measure_ns {
-                self.interval.counts.queued_max = self.interval.counts.queued_max.max(queued);
+        } else if state.queue.len() < state.queue_max {
+            state.queue.push_back(due_ns);
+            let queued = state.queue.len() as u64;
+            if counts {
+                self.book.note(group, |it| {
+                    it.counts.queued_max = it.counts.queued_max.max(queued);
+                });
             }
-        } else if self.measures(due_ns) {
-            self.interval.counts.dropped += 1;
+        } else if counts {
+            self.book.note(group, |it| it.counts.dropped += 1);
         }
     }
 
-    pub(super) fn measures(&self, intended_ns: u64) -> bool {
-        (self.measure_ns..self.end_ns).contains(&intended_ns)
-    }
-
-    pub(super) fn count_arrival(&mut self, intended_ns: u64) {
+    pub(super) fn count_arrival(&mut self, group: usize, intended_ns: u64) {
         if self.measures(intended_ns) {
-            self.interval.counts.intended += 1;
+            self.book.note(group, |it| it.counts.intended += 1);
         }
     }
 
@@ -117,35 +124,26 @@ impl<I: Io> Worker<'_, I> {
         let Some(mut buffer) = connection.buffer.take() else {
             return;
         };
-        let request = self.next_request;
-        self.next_request = if request + 1 == self.compiled.requests.len() {
-            0
-        } else {
-            request + 1
-        };
-        let rendered = &self.compiled.requests[request];
+        let group = connection.group;
+        let number = self.groups[group].take_turn();
+        let route = &self.compiled.routes[number];
         let nonce = match self.compiled.load.trace_tag {
             Some(tag) => Nonce::new(tag, self.number as u8, self.sequence),
             None => Nonce(0),
         };
         self.sequence += 1;
-        rendered.fill(&mut buffer, connection.buffer_holds == Some(request), nonce);
-        connection.buffer_holds = Some(request);
-        let exchange = Exchange {
-            request,
-            intended_ns,
-            sent_ns,
-            nonce,
-            status: 0,
-            times: None,
-        };
-        connection.begin(exchange, rendered.is_head);
+        let holds_it = connection.buffer_holds == Some(number);
+        route.rendered.fill(&mut buffer, holds_it, nonce);
+        connection.buffer_holds = Some(number);
+        connection.begin(
+            Exchange::new(number, intended_ns, sent_ns, nonce),
+            route.rendered.is_head,
+        );
         self.busy += 1;
         if self.measures(intended_ns) {
-            self.interval.counts.sent += 1;
-            self.interval.counts.bytes_sent += rendered.len() as u64;
+            self.book.sent(group, number, buffer.len() as u64);
         }
-        let back = if self.closed {
+        let back = if self.groups[group].closed {
             self.io.send(conn, buffer)
         } else {
             self.io.send_now(conn, buffer)
@@ -157,14 +155,9 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    pub(super) fn wake_at(&self, now: u64) -> u64 {
-        let mut until = (now + NAP_NS).min(self.seal_at_ns);
-        if let Some(due) = self.next_due_ns {
-            until = until.min(due);
-        }
-        if let Some(at) = self.reconnects.front() {
-            until = until.min(*at);
-        }
-        until
+    fn wake_at(&self, now: u64) -> u64 {
+        let due = self.groups.iter().filter_map(GroupState::wake_at);
+        let until = (now + NAP_NS).min(self.seal_at_ns);
+        due.fold(until, u64::min)
     }
 }

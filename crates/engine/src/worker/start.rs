@@ -15,57 +15,77 @@ const CONNECT_LIMIT_NS: u64 = 5 * SECOND_NS;
 
 impl<I: Io> Worker<'_, I> {
     pub(super) fn connect_all(&mut self) -> Result<(), EngineError> {
-        let wanted = self.connections();
-        for _ in 0..wanted {
-            self.open_connection()?;
+        for group in 0..self.groups.len() {
+            let wanted = self.groups[group].connections(self.number, self.compiled.workers);
+            for _ in 0..wanted {
+                self.open_connection(group)?;
+            }
         }
         let limit = self.io.now_ns() + CONNECT_LIMIT_NS;
         let mut events = Vec::new();
-        while self.idle.len() + self.reconnects.len() < wanted as usize {
+        while let Some(late) = self.groups.iter().position(|it| it.missing > 0) {
             let now = self.io.now_ns();
             if self.compiled.control.stopped() {
                 break;
             }
             if now >= limit {
-                return Err(self.unreachable("the connections were not accepted within 5 s".into()));
+                let reason = "the connections were not accepted within 5 s".into();
+                return Err(self.unreachable(late, reason));
             }
             self.io.poll(Some(limit.min(now + NAP_NS)), &mut events)?;
             for event in events.drain(..) {
-                match event {
-                    Event::Connected { conn } => self.connected(conn),
-                    Event::Failed { error, .. } => return Err(self.unreachable(error.to_string())),
-                    // A server that closes before the first request gets its connections anew later.
-                    Event::EndOfStream { conn } => self.lost(conn, now),
-                    Event::Received { .. } | Event::Sent { .. } | Event::Accepted { .. } => {}
-                }
-            }
-            if self.idle.is_empty() && !self.reconnects.is_empty() {
-                return Err(
-                    self.unreachable("connections are closed as soon as they are made".into())
-                );
+                self.connecting(event, now)?;
             }
         }
         Ok(())
     }
 
-    pub(super) fn unreachable(&self, reason: String) -> EngineError {
+    /// What happens while the first connections are made.
+    fn connecting(&mut self, event: Event, now: u64) -> Result<(), EngineError> {
+        let Some(group) = self.conns.get(event.conn()).map(|it| it.group) else {
+            return Ok(());
+        };
+        match event {
+            Event::Connected { conn } => {
+                self.groups[group].missing -= 1;
+                self.connected(conn);
+            }
+            Event::Failed { error, .. } => return Err(self.unreachable(group, error.to_string())),
+            // A server that closes before the first request gets its connections anew later.
+            Event::EndOfStream { conn } => {
+                self.lost(conn, now);
+                if self.groups[group].idle.is_empty() {
+                    let reason = "connections are closed as soon as they are made".into();
+                    return Err(self.unreachable(group, reason));
+                }
+            }
+            Event::Received { .. } | Event::Sent { .. } | Event::Accepted { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn unreachable(&self, group: usize, reason: String) -> EngineError {
         EngineError::Unreachable {
-            address: self.compiled.load.target.address,
+            address: self.compiled.load.groups[group].target.address,
             reason,
         }
     }
 
-    pub(super) fn open_connection(&mut self) -> io::Result<()> {
-        let conn = self.io.connect(self.compiled.load.target.address, None)?;
-        self.conns.insert(conn, Connection::new());
+    pub(super) fn open_connection(&mut self, group: usize) -> io::Result<()> {
+        let state = &mut self.groups[group];
+        let source = state.source();
+        let conn = self.io.connect(state.settings.target.address, source)?;
+        self.conns.insert(conn, Connection::new(group));
         Ok(())
     }
 
     pub(super) fn connected(&mut self, conn: ConnId) {
         if let Some(connection) = self.conns.get_mut(conn) {
             connection.state = State::Idle;
-            self.interval.counts.connections_opened += 1;
-            self.idle.push_back(conn);
+            let group = connection.group;
+            self.book
+                .note(group, |it| it.counts.connections_opened += 1);
+            self.groups[group].idle.push_back(conn);
         }
     }
 
@@ -91,7 +111,9 @@ impl<I: Io> Worker<'_, I> {
         self.measure_ns = start_ns + nanos(load.warm_up);
         self.end_ns = self.measure_ns + nanos(load.measure);
         self.seal_at_ns = self.measure_ns;
-        self.next_due_ns = self.due();
+        for group in &mut self.groups {
+            group.next_due_ns = group.due_ns(start_ns);
+        }
         Ok(())
     }
 }

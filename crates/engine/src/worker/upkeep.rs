@@ -3,7 +3,8 @@
 use gatebench_net::{ConnId, Io};
 
 use crate::connection::{Connection, State};
-use crate::record::{ErrorKind, Interval};
+use crate::kind::ErrorKind;
+use crate::record::Interval;
 use crate::run::nanos;
 
 use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
@@ -29,29 +30,56 @@ impl<I: Io> Worker<'_, I> {
     }
 
     pub(super) fn upkeep(&mut self, now: u64) {
-        while self.reconnects.front().is_some_and(|at| *at <= now) {
-            self.reconnects.pop_front();
-            if self.open_connection().is_err() {
-                let counted = u64::from(self.measures(now));
-                self.interval.counts.errors[ErrorKind::Connect as usize] += counted;
-                self.reconnects.push_back(now + RECONNECT_PAUSE_NS);
-                break;
-            }
+        for group in 0..self.groups.len() {
+            self.reconnect(group, now);
         }
         if now >= self.expire_at_ns {
             self.expire_at_ns = now + EXPIRY_EVERY_NS;
-            self.expire(now.saturating_sub(nanos(self.compiled.load.timeout)), now);
+            self.expire(now);
         }
     }
 
-    /// Fails every request sent at or before `sent_before_ns`.
-    pub(super) fn expire(&mut self, sent_before_ns: u64, now: u64) {
+    fn reconnect(&mut self, group: usize, now: u64) {
+        while let Some(at) = self.groups[group].reconnects.front()
+            && *at <= now
+        {
+            self.groups[group].reconnects.pop_front();
+            if self.open_connection(group).is_err() {
+                if self.measures(now) {
+                    self.book.note(group, |it| {
+                        it.counts.errors[ErrorKind::Connect as usize] += 1;
+                    });
+                }
+                let again = now + RECONNECT_PAUSE_NS;
+                self.groups[group].reconnects.push_back(again);
+                break;
+            }
+        }
+    }
+
+    /// Fails every request that has waited for its group's timeout.
+    fn expire(&mut self, now: u64) {
+        let groups = &self.groups;
         let late = |(conn, it): (ConnId, &mut Connection)| {
-            (it.state == State::Busy && it.exchange.sent_ns <= sent_before_ns).then_some(conn)
+            let timeout_ns = nanos(groups[it.group].settings.timeout);
+            let is_late = it.exchange.sent_ns.saturating_add(timeout_ns) <= now;
+            (it.state == State::Busy && is_late).then_some(conn)
         };
         let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
+        self.time_out(&expired, now);
+    }
+
+    /// Fails every request under way.
+    pub(super) fn expire_all(&mut self, now: u64) {
+        let busy =
+            |(conn, it): (ConnId, &mut Connection)| (it.state == State::Busy).then_some(conn);
+        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(busy).collect();
+        self.time_out(&expired, now);
+    }
+
+    fn time_out(&mut self, expired: &[ConnId], now: u64) {
         for conn in expired {
-            self.fail(conn, ErrorKind::Timeout, now);
+            self.fail(*conn, ErrorKind::Timeout, now);
         }
     }
 
@@ -60,12 +88,12 @@ impl<I: Io> Worker<'_, I> {
     pub(super) fn seal(&mut self, now: u64) {
         let (cpu_ns, run_queue_wait_ns) = self.cost.since_last();
         if self.seal_at_ns == self.measure_ns {
-            let opened = self.interval.counts.connections_opened;
-            self.interval.clear();
-            self.interval.counts.connections_opened = opened;
+            let opened = self.book.interval.counts.connections_opened;
+            self.book.interval.clear();
+            self.book.interval.counts.connections_opened = opened;
         } else {
-            self.interval.cpu_ns = cpu_ns;
-            self.interval.run_queue_wait_ns = run_queue_wait_ns;
+            self.book.interval.cpu_ns = cpu_ns;
+            self.book.interval.run_queue_wait_ns = run_queue_wait_ns;
             self.hand_out();
         }
         self.seal_at_ns = if now >= self.end_ns {
@@ -77,7 +105,7 @@ impl<I: Io> Worker<'_, I> {
         while self.seal_at_ns <= now {
             self.seal_at_ns = (self.seal_at_ns + SECOND_NS).min(self.end_ns.max(now + 1));
         }
-        self.interval.second = self.second_under_way();
+        self.book.interval.second = self.second_under_way();
     }
 
     /// The number of the second that ends at the next boundary; after the last one that of the drain.
@@ -97,7 +125,7 @@ impl<I: Io> Worker<'_, I> {
             .empty
             .pop()
             .unwrap_or_else(|_| Box::new(Interval::new(checks)));
-        let mut full = std::mem::replace(&mut self.interval, next);
+        let mut full = std::mem::replace(&mut self.book.interval, next);
         // The collector would have to sleep for a minute before this waits.
         while let Err(rtrb::PushError::Full(back)) = self.outlet.full.push(full) {
             full = back;

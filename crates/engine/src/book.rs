@@ -1,0 +1,133 @@
+//! What one worker writes down: the second under way, and where there are several, each group and route.
+
+use crate::connection::Exchange;
+use crate::kind::{Class, ErrorKind};
+use crate::record::Interval;
+use crate::route::RouteRecord;
+
+/// The records of one worker.
+pub(crate) struct Book {
+    pub(crate) interval: Box<Interval>,
+    pub(crate) kept: Kept,
+}
+
+/// What is recorded over the whole measurement and handed out at its end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    /// One for each group; empty where there is only one, which is the load.
+    pub(crate) groups: Vec<Interval>,
+    /// One for each route; empty where there is only one, which is the load.
+    pub(crate) routes: Vec<RouteRecord>,
+}
+
+impl Kept {
+    pub(crate) fn new(groups: usize, routes: usize, checks: usize) -> Self {
+        let several = |count: usize| if count > 1 { count } else { 0 };
+        Self {
+            groups: vec![Interval::new(checks); several(groups)],
+            routes: vec![RouteRecord::new(); several(routes)],
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (to, from) in self.groups.iter_mut().zip(&other.groups) {
+            to.add(from);
+        }
+        for (to, from) in self.routes.iter_mut().zip(&other.routes) {
+            to.add(from);
+        }
+    }
+}
+
+impl Book {
+    /// Writes something down for the load and for the group.
+    pub(crate) fn note(&mut self, group: usize, note: impl Fn(&mut Interval)) {
+        note(&mut self.interval);
+        if let Some(record) = self.kept.groups.get_mut(group) {
+            note(record);
+        }
+    }
+
+    pub(crate) fn sent(&mut self, group: usize, route: usize, bytes: u64) {
+        self.note(group, |it| {
+            it.counts.sent += 1;
+            it.counts.bytes_sent += bytes;
+        });
+        if let Some(record) = self.kept.routes.get_mut(route) {
+            record.sent += 1;
+        }
+    }
+
+    /// An answer is complete. Of a traced load its parts are recorded too.
+    pub(crate) fn answer(
+        &mut self,
+        group: usize,
+        exchange: &Exchange,
+        failed_checks: &[usize],
+        traced: bool,
+        now: u64,
+    ) {
+        self.note(group, |it| it.answer(exchange, failed_checks, traced, now));
+        if let Some(record) = self.kept.routes.get_mut(exchange.route) {
+            record.completed += 1;
+            record.by_class[Class::of(exchange.status) as usize] += 1;
+            record.answers_failing_checks += u64::from(!failed_checks.is_empty());
+            record
+                .response
+                .record(now.saturating_sub(exchange.intended_ns));
+        }
+    }
+
+    /// There will be no answer.
+    pub(crate) fn failure(&mut self, group: usize, exchange: &Exchange, kind: ErrorKind, now: u64) {
+        self.note(group, |it| it.failure(exchange, kind, now));
+        if let Some(record) = self.kept.routes.get_mut(exchange.route) {
+            record.errors[kind as usize] += 1;
+            record
+                .response
+                .record(now.saturating_sub(exchange.intended_ns));
+        }
+    }
+}
+
+impl Interval {
+    fn answer(&mut self, exchange: &Exchange, failed_checks: &[usize], traced: bool, now: u64) {
+        let class = Class::of(exchange.status);
+        self.counts.completed += 1;
+        self.counts.by_class[class as usize] += 1;
+        self.counts.answers_failing_checks += u64::from(!failed_checks.is_empty());
+        for number in failed_checks {
+            self.counts.checks_failed[*number] += 1;
+        }
+        let service_ns = now.saturating_sub(exchange.sent_ns);
+        let lateness_ns = exchange.sent_ns.saturating_sub(exchange.intended_ns);
+        let response_ns = now.saturating_sub(exchange.intended_ns);
+        self.record(class, response_ns, service_ns, lateness_ns);
+        if traced {
+            self.trace(class, exchange, service_ns, now);
+        }
+    }
+
+    fn trace(&mut self, class: Class, exchange: &Exchange, service_ns: u64, now: u64) {
+        match exchange.times {
+            None => self.counts.untimed += 1,
+            Some(times) if times.nonce != exchange.nonce => self.counts.foreign += 1,
+            Some(times) => {
+                self.counts.traced += 1;
+                let added_ns = service_ns.saturating_sub(times.service_ns);
+                let request_half_ns = times.received_ns.saturating_sub(exchange.sent_ns);
+                let answered_ns = times.received_ns.saturating_add(times.service_ns);
+                let response_half_ns = now.saturating_sub(answered_ns);
+                self.record_trace(class, [added_ns, request_half_ns, response_half_ns]);
+            }
+        }
+    }
+
+    fn failure(&mut self, exchange: &Exchange, kind: ErrorKind, now: u64) {
+        self.counts.errors[kind as usize] += 1;
+        let response_ns = now.saturating_sub(exchange.intended_ns);
+        let service_ns = now.saturating_sub(exchange.sent_ns);
+        let lateness_ns = exchange.sent_ns.saturating_sub(exchange.intended_ns);
+        self.record(Class::Failed, response_ns, service_ns, lateness_ns);
+    }
+}

@@ -1,0 +1,71 @@
+//! What is counted of a load.
+
+use crate::kind::{Class, ErrorKind};
+
+/// Counts of one worker, or of all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Arrivals due in the measured window.
+    pub intended: u64,
+    /// Of these, sent.
+    pub sent: u64,
+    /// Of these, answered.
+    pub completed: u64,
+    /// Answers that arrived within the window, whenever their request was due: what throughput is
+    /// counted from.
+    pub completed_in_window: u64,
+    /// Answers by [`Class`].
+    pub by_class: [u64; Class::ALL.len()],
+    /// Requests without an answer, by [`ErrorKind`].
+    pub errors: [u64; ErrorKind::ALL.len()],
+    /// Arrivals dropped because the queue was full.
+    pub dropped: u64,
+    /// The longest the queue was.
+    pub queued_max: u64,
+    /// Answers that failed a check, by the check's number.
+    pub checks_failed: Vec<u64>,
+    /// Answers of which at least one check failed.
+    pub answers_failing_checks: u64,
+    /// Connections established.
+    pub connections_opened: u64,
+    /// Bytes of requests, heads included.
+    pub bytes_sent: u64,
+    /// Bytes of answers, heads included.
+    pub bytes_received: u64,
+    /// Answers whose four times are known.
+    pub traced: u64,
+    /// Answers without the times, though the request carried a nonce.
+    pub untimed: u64,
+    /// Answers that carry another request's nonce.
+    pub foreign: u64,
+}
+
+impl Counts {
+    /// Adds another worker's or second's counts; of the queue's length the greater stands.
+    pub fn add(&mut self, other: &Self) {
+        self.intended += other.intended;
+        self.sent += other.sent;
+        self.completed += other.completed;
+        self.completed_in_window += other.completed_in_window;
+        add_each(&mut self.by_class, &other.by_class);
+        add_each(&mut self.errors, &other.errors);
+        self.dropped += other.dropped;
+        self.queued_max = self.queued_max.max(other.queued_max);
+        self.checks_failed
+            .resize(self.checks_failed.len().max(other.checks_failed.len()), 0);
+        add_each(&mut self.checks_failed, &other.checks_failed);
+        self.answers_failing_checks += other.answers_failing_checks;
+        self.connections_opened += other.connections_opened;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.traced += other.traced;
+        self.untimed += other.untimed;
+        self.foreign += other.foreign;
+    }
+}
+
+fn add_each(to: &mut [u64], from: &[u64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += from;
+    }
+}

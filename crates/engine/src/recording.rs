@@ -1,0 +1,78 @@
+//! Histograms with the exact figures that their buckets blur.
+
+use hdrhistogram::{Counter, Histogram};
+
+/// Latencies above this are clamped to it and counted as clamped: 60 s.
+pub const HIGHEST_NS: u64 = 60_000_000_000;
+/// Precision of the histograms of a load and of its groups.
+const SIGNIFICANT_DIGITS: u8 = 3;
+/// A route's histogram begins here: what is quicker than a microsecond is one bucket wide off at most.
+const ROUTE_LOWEST_NS: u64 = 1_000;
+/// Precision of a route's histogram: within 1 %, so that a thousand of them fit a core's cache.
+const ROUTE_SIGNIFICANT_DIGITS: u8 = 2;
+
+/// A histogram with the exact figures that its buckets blur.
+#[derive(Clone, Debug)]
+pub struct Recording<C: Counter = u64> {
+    /// Nanoseconds; 3 significant digits, for a route 2.
+    pub histogram: Histogram<C>,
+    /// Exact sum in nanoseconds.
+    pub sum_ns: u128,
+    /// Exact least value; `u64::MAX` where nothing was recorded.
+    pub min_ns: u64,
+    /// Exact greatest value, before clamping.
+    pub max_ns: u64,
+    /// Values above [`HIGHEST_NS`], recorded as that.
+    pub clamped: u64,
+}
+
+impl Recording {
+    pub(crate) fn new() -> Self {
+        Self::with_bounds(1, SIGNIFICANT_DIGITS)
+    }
+}
+
+impl Recording<u32> {
+    /// The smaller form, of which there is one per route.
+    pub(crate) fn of_route() -> Self {
+        Self::with_bounds(ROUTE_LOWEST_NS, ROUTE_SIGNIFICANT_DIGITS)
+    }
+}
+
+impl<C: Counter> Recording<C> {
+    fn with_bounds(lowest_ns: u64, digits: u8) -> Self {
+        let histogram = Histogram::new_with_bounds(lowest_ns, HIGHEST_NS, digits)
+            .expect("the bounds are constants that the histogram accepts");
+        Self {
+            histogram,
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            clamped: 0,
+        }
+    }
+
+    pub(crate) fn record(&mut self, value_ns: u64) {
+        self.histogram.saturating_record(value_ns);
+        self.sum_ns += u128::from(value_ns);
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
+        self.clamped += u64::from(value_ns > HIGHEST_NS);
+    }
+
+    /// Adds what another worker or second recorded.
+    pub fn add(&mut self, other: &Self) {
+        self.histogram
+            .add(&other.histogram)
+            .expect("both histograms have the same bounds");
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.clamped += other.clamped;
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.histogram.reset();
+        (self.sum_ns, self.min_ns, self.max_ns, self.clamped) = (0, u64::MAX, 0, 0);
+    }
+}
