@@ -7,7 +7,7 @@ GATEBENCH = target/release/gatebench
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-full lint format
+.PHONY: help run build test test-full lint format peers
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ test-full: test ## and the tests that take long
 lint: ## formatting and lints; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+peers: ## installs the load tools that `cargo xtask bench engine` compares with
+	@scripts/install-peers
 
 format: ## formats the Rust code
 	$(CARGO) fmt --all

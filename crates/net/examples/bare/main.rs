@@ -1,0 +1,139 @@
+//! What a request costs at least: a client that parses nothing, checks nothing and records nothing but
+//! a count. The benchmarks run it beside the engine, whose distance from it is the price of being right.
+//!
+//! `bare MODE http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]` prints one line of JSON. Modes:
+//! `ring`, the engine's loop (io_uring, multishot receive, a ring of buffers, batched submission) with
+//! nothing in it; `spin` and `block`, one connection that waits for each answer without and with sleep,
+//! and tells its percentiles. An answer is counted when so many bytes have come as the first one had.
+
+mod one;
+mod ring;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Any error: this program only ends with it.
+type Failure = Box<dyn std::error::Error>;
+
+/// How long the first answer may be silent before it counts as whole.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// What is sent, how often, and how long the answer is.
+struct Work {
+    address: SocketAddr,
+    request: Vec<u8>,
+    answer_bytes: usize,
+    connections: usize,
+    length: Duration,
+}
+
+fn main() -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [mode, url, connections, seconds, rest @ ..] = words.as_slice() else {
+        return Err(
+            "usage: bare ring|spin|block http://ADDR:PORT/PATH CONNECTIONS SECONDS [BODY_FILE]"
+                .into(),
+        );
+    };
+    let work = Work::new(url, connections, seconds, rest.first())?;
+    let found = match (mode.as_str(), work.connections) {
+        ("ring", _) => ring::run(&work)?,
+        ("spin", 1) => one::run(&work, true)?,
+        ("block", 1) => one::run(&work, false)?,
+        ("spin" | "block", _) => return Err("spin and block have one connection".into()),
+        _ => return Err(format!("there is no mode '{mode}': ring, spin or block").into()),
+    };
+    println!(
+        "{{\"requests\":{},\"seconds\":{:.6},\"answer_bytes\":{}{}}}",
+        found.requests, found.seconds, work.answer_bytes, found.percentiles
+    );
+    Ok(())
+}
+
+/// What a mode came to.
+struct Found {
+    requests: u64,
+    seconds: f64,
+    /// Further fields of the JSON.
+    percentiles: String,
+}
+
+impl Work {
+    fn new(
+        url: &str,
+        connections: &str,
+        seconds: &str,
+        body: Option<&String>,
+    ) -> Result<Self, Failure> {
+        let rest = url
+            .strip_prefix("http://")
+            .ok_or("the URL begins with http://")?;
+        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let mut request = match body {
+            None => format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes(),
+            Some(file) => {
+                let body = std::fs::read(file)?;
+                let length = body.len();
+                let head = format!(
+                    "POST /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+                );
+                [head.into_bytes(), body].concat()
+            }
+        };
+        request.shrink_to_fit();
+        let address = host.parse()?;
+        Ok(Self {
+            answer_bytes: first_answer(address, &request)?,
+            address,
+            request,
+            connections: connections.parse()?,
+            length: Duration::from_secs_f64(seconds.parse()?),
+        })
+    }
+
+    /// A new connection without Nagle's delay.
+    fn connect(&self) -> std::io::Result<TcpStream> {
+        connect(self.address)
+    }
+}
+
+fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// Bytes of the answer: all that comes before the connection falls silent.
+fn first_answer(address: SocketAddr, request: &[u8]) -> Result<usize, Failure> {
+    let mut stream = connect(address)?;
+    stream.write_all(request)?;
+    let mut answer = Vec::new();
+    let mut chunk = [0; 16 * 1024];
+    loop {
+        match stream.read(&mut chunk) {
+            Ok(0) => {
+                return Err("the server closes its connections: there is nothing to count".into());
+            }
+            Ok(bytes) => answer.extend_from_slice(&chunk[..bytes]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        stream.set_read_timeout(Some(QUIET))?;
+    }
+    if answer.starts_with(b"HTTP/1.1 200 ") {
+        Ok(answer.len())
+    } else {
+        let line = answer
+            .split(|byte| *byte == b'\r')
+            .next()
+            .unwrap_or_default();
+        Err(format!(
+            "the answer is not 200, but '{}'",
+            String::from_utf8_lossy(line)
+        )
+        .into())
+    }
+}

@@ -1,0 +1,53 @@
+//! One connection: what a round trip takes when nothing else happens.
+
+use std::io::{ErrorKind, Read, Write};
+use std::time::Instant;
+
+use crate::{Failure, Found, Work};
+
+/// Sends a request, waits for the whole answer, again and again. Spinning, the thread asks the socket
+/// until there is something; else it sleeps in the read.
+pub fn run(work: &Work, spin: bool) -> Result<Found, Failure> {
+    let mut stream = work.connect()?;
+    stream.set_nonblocking(spin)?;
+    let mut chunk = vec![0; 64 * 1024];
+    let mut times_ns = Vec::new();
+    let began = Instant::now();
+    let mut sent = began;
+    while sent - began < work.length {
+        // A request this small fits the socket's buffer, which is empty: it is never sent in parts.
+        stream.write_all(&work.request)?;
+        let mut missing = work.answer_bytes;
+        while missing > 0 {
+            match stream.read(&mut chunk) {
+                Ok(0) => return Err("the server closed the connection".into()),
+                Ok(bytes) => missing = missing.saturating_sub(bytes),
+                Err(error) if spin && error.kind() == ErrorKind::WouldBlock => {
+                    std::hint::spin_loop();
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let now = Instant::now();
+        times_ns.push(u64::try_from((now - sent).as_nanos())?);
+        sent = now;
+    }
+    times_ns.sort_unstable();
+    // The nearest-rank percentile: the smallest value that so many do not exceed.
+    let quantile = |q: f64| {
+        let rank = (times_ns.len() as f64 * q).ceil() as usize;
+        times_ns[rank.clamp(1, times_ns.len()) - 1]
+    };
+    let percentiles = format!(
+        ",\"p50_ns\":{},\"p90_ns\":{},\"p99_ns\":{},\"p99_9_ns\":{}",
+        quantile(0.5),
+        quantile(0.9),
+        quantile(0.99),
+        quantile(0.999)
+    );
+    Ok(Found {
+        requests: times_ns.len() as u64,
+        seconds: (sent - began).as_secs_f64(),
+        percentiles,
+    })
+}
