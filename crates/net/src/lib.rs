@@ -15,6 +15,7 @@ pub mod outbox;
 mod slots;
 mod socket;
 pub mod timers;
+pub mod tls;
 pub mod trace;
 mod uring;
 pub mod workers;

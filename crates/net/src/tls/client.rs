@@ -1,0 +1,147 @@
+//! The client's settings, and what is made of them before the loop.
+
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+
+use super::unverified::Unverified;
+use super::{Identity, Pem, SettingsError, Version, provider, versions};
+
+/// Sessions kept to be resumed.
+const KEPT_SESSIONS: usize = 256;
+
+/// How the server's certificate is judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// By the machine's authorities, or those in `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    #[default]
+    System,
+    /// By the authorities given.
+    Ca(Pem),
+    /// Not at all: any certificate will do.
+    Skip,
+}
+
+/// What a client wants of TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientSettings {
+    /// How the server's certificate is judged.
+    pub verify: Verify,
+    /// The name asked for (SNI) and looked for in the certificate; without, the host.
+    pub server_name: Option<String>,
+    /// The protocols offered, the preferred first, for example `http/1.1`; empty offers none.
+    pub alpn: Vec<Vec<u8>>,
+    /// The lowest version accepted.
+    pub min: Version,
+    /// The highest version offered.
+    pub max: Version,
+    /// What the client shows when the server asks for a certificate.
+    pub identity: Option<Identity>,
+    /// Whether later connections resume the session of earlier ones.
+    pub resumption: bool,
+}
+
+impl Default for ClientSettings {
+    fn default() -> Self {
+        Self {
+            verify: Verify::System,
+            server_name: None,
+            alpn: Vec::new(),
+            min: Version::Tls12,
+            max: Version::Tls13,
+            identity: None,
+            resumption: true,
+        }
+    }
+}
+
+/// Everything decided before the first connection. Cloning is cheap; clones share the sessions that
+/// may be resumed, and so a lock, taken in handshakes only. A worker takes its own with
+/// [`ClientContext::separate`].
+#[derive(Clone, Debug)]
+pub struct ClientContext {
+    pub(super) config: Arc<ClientConfig>,
+    pub(super) name: ServerName<'static>,
+    resumption: bool,
+}
+
+impl ClientContext {
+    /// Makes a context for a server at `host`: a DNS name or an IP address, without a port.
+    ///
+    /// # Errors
+    /// When something given cannot be used; the error names it.
+    pub fn new(settings: &ClientSettings, host: &str) -> Result<Self, SettingsError> {
+        let name = settings.server_name.as_deref().unwrap_or(host);
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        let name = ServerName::try_from(bare.to_owned())
+            .map_err(|_| SettingsError::ServerName(name.to_owned()))?;
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_protocol_versions(&versions(settings.min, settings.max)?)
+            .map_err(|error| SettingsError::Refused(error.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier(&settings.verify)?);
+        let mut config = match &settings.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => builder
+                .with_client_auth_cert(identity.chain.certificates()?, identity.key.key()?)
+                .map_err(|error| identity.refused(&error))?,
+        };
+        config.alpn_protocols.clone_from(&settings.alpn);
+        config.resumption = resumption(settings.resumption);
+        Ok(Self {
+            config: Arc::new(config),
+            name,
+            resumption: settings.resumption,
+        })
+    }
+
+    /// The same settings with nothing to resume yet, sharing nothing that is written to.
+    pub fn separate(&self) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = resumption(self.resumption);
+        Self {
+            config: Arc::new(config),
+            name: self.name.clone(),
+            resumption: self.resumption,
+        }
+    }
+}
+
+fn resumption(wanted: bool) -> Resumption {
+    if wanted {
+        Resumption::in_memory_sessions(KEPT_SESSIONS)
+    } else {
+        Resumption::disabled()
+    }
+}
+
+fn verifier(verify: &Verify) -> Result<Arc<dyn ServerCertVerifier>, SettingsError> {
+    let roots = match verify {
+        Verify::Skip => return Ok(Arc::new(Unverified(provider()))),
+        Verify::Ca(pem) => pem.roots()?,
+        Verify::System => system_roots()?,
+    };
+    match WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build() {
+        Ok(verifier) => Ok(verifier),
+        Err(error) => Err(SettingsError::Refused(error.to_string())),
+    }
+}
+
+fn system_roots() -> Result<RootCertStore, SettingsError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    // Some machines carry old certificates that cannot be parsed; the others count.
+    let (usable, _) = roots.add_parsable_certificates(found.certs);
+    if usable > 0 {
+        return Ok(roots);
+    }
+    let reason = match found.errors.first() {
+        Some(error) => error.to_string(),
+        None => "none was found".to_owned(),
+    };
+    Err(SettingsError::NoSystemRoots(reason))
+}

@@ -1,0 +1,168 @@
+//! What can be wrong with settings, and with a session.
+
+use std::io;
+use std::path::PathBuf;
+
+use rustls::{AlertDescription, CertificateError, Error};
+
+use super::Version;
+
+/// Why a context cannot be made. The culprit is always what the user gave, but for
+/// [`SettingsError::NoSystemRoots`], which is the machine's.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// A file cannot be read.
+    #[error("{}: {error}; give the path of a readable PEM file", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        #[source]
+        error: io::Error,
+    },
+    /// What was given is not what it should be.
+    #[error("{name}: {reason}; {remedy}")]
+    Unusable {
+        /// The name of the PEM text, usually its file.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The machine has no certificates of authorities.
+    #[error(
+        "this machine's certificates of authorities cannot be loaded ({0}); install the package \
+         ca-certificates, set SSL_CERT_FILE, or give the authority's certificate"
+    )]
+    NoSystemRoots(String),
+    /// The name to ask for is no name.
+    #[error(
+        "'{0}' is neither a DNS name nor an IP address; give the name in the server's certificate"
+    )]
+    ServerName(String),
+    /// There is no version to speak.
+    #[error(
+        "no TLS version is at least {min} and at most {max}; let the lowest not exceed the highest"
+    )]
+    Versions {
+        /// The lowest asked for.
+        min: Version,
+        /// The highest asked for.
+        max: Version,
+    },
+    /// rustls refuses the combination.
+    #[error("these TLS settings do not go together: {0}; change one of them")]
+    Refused(String),
+}
+
+/// Why a session ended early.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// The peer sent a fatal alert.
+    #[error("the peer ended TLS with the alert {name}; {}", alert_remedy(name))]
+    Alert {
+        /// As RFC 8446 6.2 writes it, for example `handshake_failure`.
+        name: String,
+    },
+    /// The peer's certificate was not accepted.
+    #[error("the peer's certificate is not accepted: {reason}; {remedy}")]
+    Certificate {
+        /// What is wrong with it.
+        reason: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The first bytes were no TLS.
+    #[error("the peer does not speak TLS; use the port that does, or no TLS")]
+    NotTls,
+    /// The two sides have no version, cipher, or ALPN protocol in common.
+    #[error("the peer and this side have nothing in common: {0}; widen the versions or protocols")]
+    Incompatible(String),
+    /// The peer broke the protocol, or what it sent was altered on the way.
+    #[error("the peer broke the TLS protocol: {0}; try `openssl s_client` against it")]
+    Protocol(String),
+    /// Under TLS 1.2 keys cannot be renewed, and may protect only so many records (2^24 with AES-GCM).
+    #[error(
+        "the connection's TLS 1.2 keys have protected as many records as they may; use TLS 1.3, which \
+         renews its keys, or renew connections earlier"
+    )]
+    KeysUsedUp,
+    /// The connection ended before the handshake was done.
+    #[error("the peer closed the connection during the TLS handshake; its log may say why")]
+    ClosedInHandshake,
+    /// The connection ended without close_notify: what arrived may be cut off.
+    #[error(
+        "the peer closed the connection without close_notify, so what it sent may be cut off; its \
+         log may say why"
+    )]
+    Truncated,
+}
+
+impl From<Error> for SessionError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::AlertReceived(alert) => Self::Alert {
+                name: alert_name(alert),
+            },
+            Error::InvalidCertificate(error) => Self::Certificate {
+                remedy: certificate_remedy(&error),
+                reason: error.to_string(),
+            },
+            Error::NoCertificatesPresented => Self::Certificate {
+                reason: "it sent none".to_owned(),
+                remedy: "give the client a certificate and its key",
+            },
+            Error::PeerIncompatible(_) | Error::NoApplicationProtocol => {
+                Self::Incompatible(error.to_string())
+            }
+            Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType) => Self::NotTls,
+            error => Self::Protocol(error.to_string()),
+        }
+    }
+}
+
+/// The name in the RFC: `UnknownCA` is `unknown_ca`.
+pub(super) fn alert_name(alert: AlertDescription) -> String {
+    let name = match alert {
+        AlertDescription::EncryptedClientHelloRequired => return "ech_required".to_owned(),
+        AlertDescription::UnrecognisedName => return "unrecognized_name".to_owned(),
+        AlertDescription::Unknown(code) => return code.to_string(),
+        known => format!("{known:?}"),
+    };
+    let letters: Vec<char> = name.chars().collect();
+    let mut snake = String::new();
+    for (at, letter) in letters.iter().enumerate() {
+        let after_lower = at > 0 && letters[at - 1].is_lowercase();
+        let before_lower = at > 0 && letters.get(at + 1).is_some_and(|it| it.is_lowercase());
+        if letter.is_uppercase() && (after_lower || before_lower) {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
+fn alert_remedy(name: &str) -> &'static str {
+    match name {
+        "certificate_required" => "give a client certificate and its key",
+        "unknown_ca" => "let one side's certificate be signed by an authority the other trusts",
+        "protocol_version" => "allow a TLS version that the peer speaks",
+        "no_application_protocol" => "offer an ALPN protocol that the peer speaks",
+        "unrecognized_name" => "ask for a server name that the peer serves",
+        _ => "the peer's log may say why",
+    }
+}
+
+fn certificate_remedy(error: &CertificateError) -> &'static str {
+    use CertificateError as E;
+    match error {
+        E::UnknownIssuer => "give the certificate of the authority that signed it",
+        E::NotValidForName | E::NotValidForNameContext { .. } => {
+            "give the server name that it is valid for"
+        }
+        E::Expired | E::ExpiredContext { .. } => "renew it, or correct this machine's clock",
+        E::NotValidYet | E::NotValidYetContext { .. } => "wait, or correct this machine's clock",
+        _ => "let the peer have a valid one, or skip the verification",
+    }
+}

@@ -1,0 +1,97 @@
+//! TLS 1.2 and 1.3 without I/O, on rustls with the ring provider.
+//!
+//! Contexts ([`ClientContext`], [`ServerContext`]) are made once, before the loop, of settings whose
+//! mistakes are told in words. A [`Session`] is one connection's TLS: it is given the bytes that
+//! arrived, hands out what they say, and appends what is to be sent to a vector of the caller.
+//!
+//! # Which interface of rustls
+//! rustls can keep the buffers itself or leave them to its user (`rustls::unbuffered`). Measured in
+//! memory with TLS 1.3, a request of 160 bytes and an answer of 260 bytes cost both ends together
+//! 0.98 µs with its buffers and 0.96 µs without, and an answer of 10 kB 3.8 µs either way: no
+//! difference beyond noise. With its buffers one type serves client and server, so that is used.
+
+mod client;
+mod error;
+mod pem;
+mod self_signed;
+mod server;
+mod session;
+mod unverified;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::SupportedProtocolVersion;
+use rustls::crypto::CryptoProvider;
+
+pub use client::{ClientContext, ClientSettings, Verify};
+pub use error::{SessionError, SettingsError};
+pub use pem::{Identity, Pem};
+pub use self_signed::self_signed;
+pub use server::{ServerContext, ServerSettings};
+pub use session::Session;
+
+/// A version of the protocol; the older is the lesser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// TLS 1.2 (RFC 5246).
+    Tls12,
+    /// TLS 1.3 (RFC 8446).
+    Tls13,
+}
+
+impl Version {
+    /// Every version, the oldest first.
+    pub const ALL: [Self; 2] = [Self::Tls12, Self::Tls13];
+
+    /// The number a user types and reads: `1.2` or `1.3`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tls12 => "1.2",
+            Self::Tls13 => "1.3",
+        }
+    }
+
+    /// The reverse of [`Version::as_str`].
+    pub fn from_number(number: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == number)
+    }
+
+    fn supported(self) -> &'static SupportedProtocolVersion {
+        match self {
+            Self::Tls12 => &rustls::version::TLS12,
+            Self::Tls13 => &rustls::version::TLS13,
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The versions from `min` to `max`, as rustls takes them.
+fn versions(
+    min: Version,
+    max: Version,
+) -> Result<Vec<&'static SupportedProtocolVersion>, SettingsError> {
+    let allowed: Vec<_> = Version::ALL
+        .into_iter()
+        .filter(|it| (min..=max).contains(it))
+        .map(Version::supported)
+        .collect();
+    if allowed.is_empty() {
+        return Err(SettingsError::Versions { min, max });
+    }
+    Ok(allowed)
+}
+
+/// Where the cryptography comes from. ring, because a request and its answer cost 0.51 µs with it and
+/// 0.62 µs with aws-lc-rs, rustls' default.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}

@@ -1,0 +1,126 @@
+//! Certificates and keys as users give them.
+
+use std::path::Path;
+
+use rustls::RootCertStore;
+use rustls::pki_types::pem::{Error as PemError, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::SettingsError;
+
+const BEGIN: &[u8] = b"-----BEGIN";
+
+/// PEM text (RFC 7468) and what it is called in errors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pem {
+    /// Usually the path of the file.
+    pub name: String,
+    /// The text; where it holds certificates, a single one in DER will do.
+    pub bytes: Vec<u8>,
+}
+
+impl Pem {
+    /// PEM text that is in memory.
+    pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self {
+            name: name.into(),
+            bytes: bytes.into(),
+        }
+    }
+
+    /// The contents of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read. What it holds is looked at when a context is made.
+    pub fn read(path: &Path) -> Result<Self, SettingsError> {
+        match std::fs::read(path) {
+            Ok(bytes) => Ok(Self::new(path.display().to_string(), bytes)),
+            Err(error) => Err(SettingsError::Unreadable {
+                path: path.to_owned(),
+                error,
+            }),
+        }
+    }
+
+    fn unusable(&self, reason: impl Into<String>, remedy: &'static str) -> SettingsError {
+        SettingsError::Unusable {
+            name: self.name.clone(),
+            reason: reason.into(),
+            remedy,
+        }
+    }
+
+    /// Every certificate in it, at least one.
+    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, SettingsError> {
+        const REMEDY: &str = "give certificates in PEM, each between BEGIN and END CERTIFICATE";
+        if !self.is_text() && self.bytes.first() == Some(&DER_SEQUENCE) {
+            return Ok(vec![CertificateDer::from(self.bytes.clone())]);
+        }
+        let found: Result<Vec<_>, PemError> = CertificateDer::pem_slice_iter(&self.bytes).collect();
+        match found {
+            Ok(found) if found.is_empty() => Err(self.unusable("it holds no certificate", REMEDY)),
+            Ok(found) => Ok(found),
+            Err(error) => Err(self.unusable(error.to_string(), REMEDY)),
+        }
+    }
+
+    /// The first private key in it.
+    pub(super) fn key(&self) -> Result<PrivateKeyDer<'static>, SettingsError> {
+        const REMEDY: &str = "give an unencrypted private key in PEM (PKCS #8, PKCS #1 or SEC 1); `openssl pkey -in` converts";
+        PrivateKeyDer::from_pem_slice(&self.bytes).map_err(|error| match error {
+            PemError::NoItemsFound => self.unusable("it holds no private key", REMEDY),
+            error => self.unusable(error.to_string(), REMEDY),
+        })
+    }
+
+    /// Its certificates as authorities to trust.
+    pub(super) fn roots(&self) -> Result<RootCertStore, SettingsError> {
+        const REMEDY: &str = "give the X.509 certificate of an authority";
+        let mut roots = RootCertStore::empty();
+        for certificate in self.certificates()? {
+            roots
+                .add(certificate)
+                .map_err(|error| self.unusable(error.to_string(), REMEDY))?;
+        }
+        Ok(roots)
+    }
+
+    fn is_text(&self) -> bool {
+        self.bytes.windows(BEGIN.len()).any(|it| it == BEGIN)
+    }
+}
+
+/// How every certificate in DER begins.
+const DER_SEQUENCE: u8 = 0x30;
+
+/// A certificate with its private key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The certificate, then those that lead to its authority.
+    pub chain: Pem,
+    /// The certificate's private key.
+    pub key: Pem,
+}
+
+impl Identity {
+    /// What rustls says of a chain and a key, in the user's terms.
+    pub(super) fn refused(&self, error: &rustls::Error) -> SettingsError {
+        match error {
+            rustls::Error::InconsistentKeys(_) => self.chain.unusable(
+                format!(
+                    "its first certificate does not belong to the key in {}",
+                    self.key.name
+                ),
+                "give the key it was issued for, and the chain in order, the server's own first",
+            ),
+            rustls::Error::InvalidCertificate(error) => self.chain.unusable(
+                error.to_string(),
+                "give an X.509 certificate with a subject alternative name",
+            ),
+            error => self.key.unusable(
+                error.to_string(),
+                "give a key for ECDSA P-256 or P-384, Ed25519, or RSA with at least 2048 bits",
+            ),
+        }
+    }
+}

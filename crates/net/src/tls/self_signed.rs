@@ -1,0 +1,21 @@
+//! A certificate for when the user has none.
+
+use super::{Identity, Pem, SettingsError};
+
+/// Makes a key (ECDSA P-256) and a certificate that it signs itself, for DNS names and IP addresses.
+/// Who trusts the certificate as an authority accepts it.
+///
+/// # Errors
+/// When a name cannot stand in a certificate.
+pub fn self_signed(names: &[&str]) -> Result<Identity, SettingsError> {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let made = rcgen::generate_simple_self_signed(names.clone())
+        .map_err(|error| SettingsError::Refused(format!("{error} in {}", names.join(", "))))?;
+    Ok(Identity {
+        chain: Pem::new("the self-signed certificate", made.cert.pem()),
+        key: Pem::new(
+            "the key of the self-signed certificate",
+            made.signing_key.serialize_pem(),
+        ),
+    })
+}

@@ -1,0 +1,84 @@
+//! The server's settings, and what is made of them before the loop.
+
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring::Ticketer;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+
+use super::{Identity, Pem, SettingsError, Version, provider, versions};
+
+/// What a server wants of TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// What it shows.
+    pub identity: Identity,
+    /// The protocols it speaks, the preferred first; empty agrees on none.
+    pub alpn: Vec<Vec<u8>>,
+    /// The lowest version accepted.
+    pub min: Version,
+    /// The highest version accepted.
+    pub max: Version,
+    /// Where given, every client must show a certificate signed by one of these.
+    pub client_ca: Option<Pem>,
+    /// Whether clients may resume sessions (by tickets, which cost the server no memory).
+    pub resumption: bool,
+}
+
+impl ServerSettings {
+    /// Both versions, no ALPN, no client certificates, resumption.
+    pub fn new(identity: Identity) -> Self {
+        Self {
+            identity,
+            alpn: Vec::new(),
+            min: Version::Tls12,
+            max: Version::Tls13,
+            client_ca: None,
+            resumption: true,
+        }
+    }
+}
+
+/// Everything decided before the first connection; cloning is cheap.
+#[derive(Clone, Debug)]
+pub struct ServerContext {
+    pub(super) config: Arc<ServerConfig>,
+}
+
+impl ServerContext {
+    /// Makes a context.
+    ///
+    /// # Errors
+    /// When something given cannot be used; the error names it.
+    pub fn new(settings: &ServerSettings) -> Result<Self, SettingsError> {
+        let identity = &settings.identity;
+        let refused = |error: rustls::Error| SettingsError::Refused(error.to_string());
+        let mut config = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&versions(settings.min, settings.max)?)
+            .map_err(refused)?
+            .with_client_cert_verifier(client_verifier(settings.client_ca.as_ref())?)
+            .with_single_cert(identity.chain.certificates()?, identity.key.key()?)
+            .map_err(|error| identity.refused(&error))?;
+        config.alpn_protocols.clone_from(&settings.alpn);
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        if settings.resumption {
+            config.ticketer = Ticketer::new().map_err(refused)?;
+        } else {
+            config.send_tls13_tickets = 0;
+        }
+        Ok(Self {
+            config: Arc::new(config),
+        })
+    }
+}
+
+fn client_verifier(ca: Option<&Pem>) -> Result<Arc<dyn ClientCertVerifier>, SettingsError> {
+    let Some(ca) = ca else {
+        return Ok(WebPkiClientVerifier::no_client_auth());
+    };
+    let roots = Arc::new(ca.roots()?);
+    WebPkiClientVerifier::builder_with_provider(roots, provider())
+        .build()
+        .map_err(|error| SettingsError::Refused(error.to_string()))
+}
