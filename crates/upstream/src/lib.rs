@@ -1,4 +1,5 @@
 //! The embedded origins: `ping`, `go-bench` and `httpbin`, fast enough to stand behind any gateway, and
+//! `pathology`, ill in ways that are known by construction. All are
 //! instrumented: they give back each request's nonce with the times at which it arrived and was
 //! answered, and keep a ledger of the nonces they saw.
 //!
@@ -23,6 +24,7 @@ mod duration;
 mod exchange;
 mod json;
 mod ledger;
+pub mod pathology;
 mod pattern;
 mod random;
 mod wall_clock;
@@ -52,14 +54,17 @@ pub enum Kind {
     GoBench,
     /// `/anything`, `/uuid`, `/status/{n}`, `/delay/{n}`, `/json`, `/headers`, `/bytes/{n}`.
     Httpbin,
+    /// Service times known by construction ([`pathology`]).
+    Pathology,
 }
 
 impl Kind {
     /// Every kind with the name a user types.
-    pub const NAMES: [(&'static str, Self); 3] = [
+    pub const NAMES: [(&'static str, Self); 4] = [
         ("ping", Self::Ping),
         ("go-bench", Self::GoBench),
         ("httpbin", Self::Httpbin),
+        ("pathology", Self::Pathology),
     ];
 
     /// The kind of that name.
@@ -76,6 +81,7 @@ impl Kind {
             Self::Ping => "ping",
             Self::GoBench => "go-bench",
             Self::Httpbin => "httpbin",
+            Self::Pathology => "pathology",
         }
     }
 }
@@ -109,7 +115,6 @@ pub fn serve(
     on_listening: impl FnOnce(SocketAddr),
 ) -> Result<(), UpstreamError> {
     let count = config.cores.len().max(1);
-    let service = worker::Origin::new(config.kind, count);
     let workers = Workers {
         listen: &[config.listen],
         count,
@@ -117,6 +122,10 @@ pub fn serve(
         backend: config.backend,
         stop: &stop,
     };
-    workers.serve(&service, |bound| on_listening(bound[0]))?;
+    let on_bound = |bound: &[SocketAddr]| on_listening(bound[0]);
+    match config.kind {
+        Kind::Pathology => workers.serve(&pathology::Pathology::new(count), on_bound)?,
+        kind => workers.serve(&worker::Origin::new(kind, count), on_bound)?,
+    }
     Ok(())
 }

@@ -74,5 +74,6 @@ fn example_path(kind: Kind) -> &'static str {
         Kind::Ping => "/ping",
         Kind::GoBench => "/json/valid",
         Kind::Httpbin => "/anything",
+        Kind::Pathology => "/stall",
     }
 }

@@ -73,6 +73,8 @@ pub(crate) fn answer(
         Kind::Ping => Answer::not_found(),
         Kind::GoBench => go_bench::answer(asked, scratch, random),
         Kind::Httpbin => httpbin::answer(asked, scratch, random),
+        // It has workers of its own, which never ask here.
+        Kind::Pathology => Answer::not_found(),
     }
 }
 

@@ -1,0 +1,294 @@
+//! The account: for every request when it came and when it was answered, in histograms of fixed size,
+//! and exact counts.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+use super::Arrivals;
+
+/// Times above this are clamped: two hours, more than any case takes.
+const HIGHEST_NS: u64 = 7_200_000_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+/// Requests are back to back when the gap between them is below this share of the nominal one.
+const BACK_TO_BACK_SHARE: f64 = 0.1;
+
+/// What an upstream did since it began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Account {
+    /// When the first request came, `CLOCK_MONOTONIC` nanoseconds: number 0, time 0.
+    pub epoch_ns: Option<u64>,
+    /// Requests received whole. What is not answered, reset or abandoned is under way.
+    pub received: u64,
+    /// Answers whose last byte was given to the kernel.
+    pub answered: u64,
+    /// Answers broken off by a reset, as planned.
+    pub reset: u64,
+    /// Requests whose client went away first.
+    pub abandoned: u64,
+    /// Bytes of the bodies of the whole answers.
+    pub body_bytes: u64,
+    /// From a request's arrival until its last byte, or the reset.
+    pub service_ns: Quantiles,
+    /// How much later that was than the case says: how exact this upstream is.
+    pub overshoot_ns: Quantiles,
+    /// From arrival to arrival.
+    pub gap_ns: Quantiles,
+    /// Only where the rate was told.
+    pub at_rate: Option<AtRate>,
+}
+
+/// Arrivals held against a schedule that begins at the epoch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AtRate {
+    /// Arrivals per second.
+    pub rate_per_second: f64,
+    /// Arrivals less than a tenth of the nominal gap after the one before.
+    pub back_to_back: u64,
+    /// From when the n-th arrival was due until the n-th request that came was told.
+    pub response_ns: Quantiles,
+    /// From when the n-th arrival was due until the n-th request came.
+    pub lag_ns: Quantiles,
+}
+
+/// A histogram told in a few numbers, nanoseconds with three significant digits; `min` and `max` too.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// How many values.
+    pub count: u64,
+    /// The least.
+    pub min: u64,
+    /// The mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: u64,
+    /// 90 %.
+    pub p90: u64,
+    /// 99 %.
+    pub p99: u64,
+    /// 99.9 %.
+    pub p99_9: u64,
+    /// The greatest.
+    pub max: u64,
+}
+
+impl Quantiles {
+    fn of(histogram: &Histogram<u64>) -> Self {
+        if histogram.is_empty() {
+            return Self::default();
+        }
+        Self {
+            count: histogram.len(),
+            min: histogram.min(),
+            mean: histogram.mean(),
+            p50: histogram.value_at_quantile(0.5),
+            p90: histogram.value_at_quantile(0.9),
+            p99: histogram.value_at_quantile(0.99),
+            p99_9: histogram.value_at_quantile(0.999),
+            max: histogram.max(),
+        }
+    }
+}
+
+/// A request that has been received: its number, and when it came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Receipt {
+    pub(super) index: u64,
+    pub(super) received_ns: u64,
+    pub(super) epoch_ns: u64,
+    /// Which beginning it belongs to.
+    turn: u64,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// So many bytes of body were answered.
+    Answered(u64),
+    Reset,
+    Abandoned,
+}
+
+/// The account as it grows, shared by the workers. A lock per request is cheap beside what a request
+/// waits here.
+#[derive(Debug)]
+pub(super) struct Accounts(Mutex<Growing>);
+
+#[derive(Debug)]
+struct Growing {
+    turn: u64,
+    told: Account,
+    rate_per_second: Option<f64>,
+    last_ns: u64,
+    back_to_back: u64,
+    service: Histogram<u64>,
+    overshoot: Histogram<u64>,
+    gap: Histogram<u64>,
+    response: Histogram<u64>,
+    lag: Histogram<u64>,
+}
+
+impl Growing {
+    fn new(turn: u64, rate_per_second: Option<f64>) -> Self {
+        Self {
+            turn,
+            told: Account::default(),
+            rate_per_second,
+            last_ns: 0,
+            back_to_back: 0,
+            service: histogram(),
+            overshoot: histogram(),
+            gap: histogram(),
+            response: histogram(),
+            lag: histogram(),
+        }
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_max(HIGHEST_NS, SIGNIFICANT_DIGITS)
+        .expect("the bounds are constants in range")
+}
+
+impl Accounts {
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(Growing::new(0, None)))
+    }
+
+    /// Begins anew. What is still under way from before is not counted when it ends.
+    pub(super) fn begin(&self, rate_per_second: Option<f64>) {
+        let mut growing = self.lock();
+        *growing = Growing::new(growing.turn + 1, rate_per_second);
+    }
+
+    /// A request is whole.
+    pub(super) fn receive(&self, now_ns: u64) -> Receipt {
+        let mut growing = self.lock();
+        let growing = &mut *growing;
+        let index = growing.told.received;
+        growing.told.received += 1;
+        // Another worker's clock may have been read a little earlier.
+        let epoch_ns = *growing.told.epoch_ns.get_or_insert(now_ns);
+        if index > 0 {
+            let gap_ns = now_ns.saturating_sub(growing.last_ns);
+            growing.gap.saturating_record(gap_ns);
+            let nominal_ns = growing.rate_per_second.map_or(0.0, |rate| 1e9 / rate);
+            let is_close = (gap_ns as f64) < nominal_ns * BACK_TO_BACK_SHARE;
+            growing.back_to_back += u64::from(is_close);
+        }
+        growing.last_ns = now_ns;
+        Receipt {
+            index,
+            received_ns: now_ns.max(epoch_ns),
+            epoch_ns,
+            turn: growing.turn,
+        }
+    }
+
+    /// A request ended, which the case said would be at `due_ns`.
+    pub(super) fn end(&self, receipt: &Receipt, end: End, due_ns: u64, now_ns: u64) {
+        let mut growing = self.lock();
+        let growing = &mut *growing;
+        if receipt.turn != growing.turn {
+            return;
+        }
+        match end {
+            End::Abandoned => {
+                growing.told.abandoned += 1;
+                return;
+            }
+            End::Reset => growing.told.reset += 1,
+            End::Answered(bytes) => {
+                growing.told.answered += 1;
+                growing.told.body_bytes += bytes;
+            }
+        }
+        let service_ns = now_ns.saturating_sub(receipt.received_ns);
+        growing.service.saturating_record(service_ns);
+        growing
+            .overshoot
+            .saturating_record(now_ns.saturating_sub(due_ns));
+        if let Some(rate_per_second) = growing.rate_per_second {
+            let arrivals = Arrivals::of(rate_per_second, 0.0);
+            let intended_ns = receipt.epoch_ns + arrivals.due_ns(receipt.index);
+            let lag_ns = receipt.received_ns.saturating_sub(intended_ns);
+            growing
+                .response
+                .saturating_record(now_ns.saturating_sub(intended_ns));
+            growing.lag.saturating_record(lag_ns);
+        }
+    }
+
+    pub(super) fn account(&self) -> Account {
+        let growing = self.lock();
+        Account {
+            service_ns: Quantiles::of(&growing.service),
+            overshoot_ns: Quantiles::of(&growing.overshoot),
+            gap_ns: Quantiles::of(&growing.gap),
+            at_rate: growing.rate_per_second.map(|rate_per_second| AtRate {
+                rate_per_second,
+                back_to_back: growing.back_to_back,
+                response_ns: Quantiles::of(&growing.response),
+                lag_ns: Quantiles::of(&growing.lag),
+            }),
+            ..growing.told.clone()
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Growing> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn requests_are_held_against_the_schedule_from_the_first() {
+        let accounts = Accounts::new();
+        accounts.begin(Some(100.0));
+        // Due at 0, 10, 20 and 30 ms after the first: the third is 5 ms late, the fourth right behind it.
+        for at_ms in [1_000, 1_010, 1_025, 1_030] {
+            let receipt = accounts.receive(at_ms * MS);
+            let due_ns = receipt.received_ns + 2 * MS;
+            accounts.end(&receipt, End::Answered(7), due_ns, due_ns + MS);
+        }
+        let account = accounts.account();
+        assert_eq!((account.received, account.answered), (4, 4));
+        assert_eq!(
+            (account.epoch_ns, account.body_bytes),
+            (Some(1_000 * MS), 28)
+        );
+        let near = |found: u64, ms: u64| found.abs_diff(ms * MS) <= ms * MS / 500;
+        assert!(near(account.service_ns.max, 3) && near(account.overshoot_ns.max, 1));
+        let at_rate = account.at_rate.unwrap();
+        assert!(near(at_rate.lag_ns.max, 5), "{at_rate:?}");
+        assert!(near(at_rate.response_ns.max, 8) && near(at_rate.response_ns.p50, 3));
+        assert_eq!(at_rate.back_to_back, 0);
+    }
+
+    #[test]
+    fn a_burst_is_back_to_back() {
+        let accounts = Accounts::new();
+        accounts.begin(Some(1_000.0));
+        for at_us in [0, 50, 99, 1_000, 1_100] {
+            accounts.receive(at_us * 1_000 + MS);
+        }
+        assert_eq!(accounts.account().at_rate.unwrap().back_to_back, 2);
+    }
+
+    #[test]
+    fn what_began_before_is_not_counted_after() {
+        let accounts = Accounts::new();
+        let early = accounts.receive(MS);
+        accounts.begin(None);
+        accounts.end(&early, End::Reset, MS, MS);
+        assert_eq!(accounts.account(), Account::default());
+        assert_eq!(accounts.receive(5 * MS).index, 0);
+    }
+}

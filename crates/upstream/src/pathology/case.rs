@@ -1,0 +1,391 @@
+//! What an upstream with a known illness does with its n-th request.
+
+use super::distribution::Distribution;
+use crate::duration::{parse_duration_ns, parse_size_bytes};
+
+/// The longest a request is ever kept, in nanoseconds (an hour).
+const SERVICE_NS_MAX: u64 = 3_600_000_000_000;
+/// The longest body, in bytes.
+const BODY_BYTES_MAX: u64 = 1 << 20;
+
+/// A service whose time is known by construction: a function of a request's number or of when it came.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Case {
+    /// Every request takes `service`.
+    Constant {
+        /// Nanoseconds.
+        service_ns: u64,
+    },
+    /// As constant, but nobody is answered during a stall: what is due within it leaves at its end.
+    /// The stalls begin `at`, `at + every`, `at + 2·every` ... after the epoch.
+    Stall {
+        /// From stall to stall, nanoseconds.
+        every_ns: u64,
+        /// How long each lasts, nanoseconds.
+        lasts_ns: u64,
+        /// When the first begins, nanoseconds after the epoch.
+        at_ns: u64,
+        /// Outside of stalls, nanoseconds.
+        service_ns: u64,
+    },
+    /// Every `slow_every`-th request is slow.
+    Bimodal {
+        /// Nanoseconds.
+        fast_ns: u64,
+        /// Nanoseconds.
+        slow_ns: u64,
+        /// At least 1.
+        slow_every: u64,
+    },
+    /// Service becomes linearly faster until `lasts` after the epoch and stays so.
+    SlowStart {
+        /// Nanoseconds.
+        lasts_ns: u64,
+        /// At the epoch, nanoseconds.
+        from_ns: u64,
+        /// At the end and from then on, nanoseconds.
+        to_ns: u64,
+    },
+    /// Service times drawn from a distribution, each from the seed and the request's number.
+    Jitter {
+        /// Which, and its parameters.
+        distribution: Distribution,
+        /// Another seed, other draws.
+        seed: u64,
+    },
+    /// Every `every`-th answer is broken off in its middle by a reset.
+    Reset {
+        /// At least 1.
+        every: u64,
+        /// Nanoseconds until the answer begins, and until the reset.
+        service_ns: u64,
+        /// Of a whole answer's body.
+        bytes: u64,
+    },
+    /// The answer begins after `service` and comes in pieces, each `every` after the one before.
+    Trickle {
+        /// Of the body.
+        bytes: u64,
+        /// Of each piece but the last, which may be shorter.
+        piece_bytes: u64,
+        /// From piece to piece, nanoseconds.
+        every_ns: u64,
+        /// Nanoseconds until head and first piece.
+        service_ns: u64,
+    },
+}
+
+/// What is done with one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// From the request's arrival until the answer begins, nanoseconds.
+    pub begins_ns: u64,
+    /// From piece to piece, nanoseconds.
+    pub piece_every_ns: u64,
+    /// Bytes of every piece but the last.
+    pub piece_bytes: u64,
+    /// Bytes of the whole body.
+    pub body_bytes: u64,
+    /// Broken off after the first half of the body.
+    pub is_reset: bool,
+}
+
+impl Service {
+    fn whole(begins_ns: u64, body_bytes: u64) -> Self {
+        Self {
+            begins_ns,
+            piece_every_ns: 0,
+            piece_bytes: body_bytes,
+            body_bytes,
+            is_reset: false,
+        }
+    }
+
+    /// How many pieces the answer comes in, at least one.
+    pub fn pieces(&self) -> u64 {
+        self.body_bytes.div_ceil(self.piece_bytes.max(1)).max(1)
+    }
+
+    /// From the request's arrival until its last byte, or the reset, nanoseconds.
+    pub fn ends_ns(&self) -> u64 {
+        self.begins_ns + (self.pieces() - 1) * self.piece_every_ns
+    }
+}
+
+impl Case {
+    /// The service of the request with this number (from 0) that arrives so long after the epoch.
+    pub fn service(&self, index: u64, arrival_ns: u64) -> Service {
+        match *self {
+            Self::Constant { service_ns } => Service::whole(service_ns, SHORT_BYTES),
+            Self::Stall {
+                every_ns,
+                lasts_ns,
+                at_ns,
+                service_ns,
+            } => {
+                let due_ns = arrival_ns + service_ns;
+                let into_ns = due_ns.checked_sub(at_ns).map(|since| since % every_ns);
+                let held_ns = into_ns.map_or(0, |into| lasts_ns.saturating_sub(into));
+                Service::whole(service_ns + held_ns, SHORT_BYTES)
+            }
+            Self::Bimodal {
+                fast_ns,
+                slow_ns,
+                slow_every,
+            } => {
+                let is_slow = index % slow_every == slow_every - 1;
+                Service::whole(if is_slow { slow_ns } else { fast_ns }, SHORT_BYTES)
+            }
+            Self::SlowStart {
+                lasts_ns,
+                from_ns,
+                to_ns,
+            } => {
+                let done = arrival_ns.min(lasts_ns) as f64 / lasts_ns as f64;
+                let service_ns = (to_ns as f64 - from_ns as f64).mul_add(done, from_ns as f64);
+                Service::whole(service_ns.round() as u64, SHORT_BYTES)
+            }
+            Self::Jitter { distribution, seed } => {
+                let service_ns = distribution.draw_ns(seed, index).min(SERVICE_NS_MAX);
+                Service::whole(service_ns, SHORT_BYTES)
+            }
+            Self::Reset {
+                every,
+                service_ns,
+                bytes,
+            } => Service {
+                is_reset: index % every == every - 1,
+                ..Service::whole(service_ns, bytes)
+            },
+            Self::Trickle {
+                bytes,
+                piece_bytes,
+                every_ns,
+                service_ns,
+            } => Service {
+                piece_every_ns: every_ns,
+                piece_bytes,
+                ..Service::whole(service_ns, bytes)
+            },
+        }
+    }
+
+    /// Reads the case from a request's path and query, such as `/stall?every=14s&for=1s&service=5ms`.
+    ///
+    /// # Errors
+    /// A sentence that says which word is wrong and what is expected.
+    pub fn parse(path: &str, query: &str) -> Result<Self, String> {
+        let mut words = Words::new(query)?;
+        let case = Self::read(path, &mut words)?;
+        words.end()?;
+        Ok(case)
+    }
+
+    fn read(path: &str, words: &mut Words<'_>) -> Result<Self, String> {
+        Ok(match path {
+            "/constant" => Self::Constant {
+                service_ns: words.duration("service", 0)?,
+            },
+            "/stall" => {
+                let every_ns = words.duration("every", 14_000 * MS)?;
+                let lasts_ns = words.duration("for", 1_000 * MS)?;
+                if lasts_ns >= every_ns {
+                    return Err("'for' must be shorter than 'every'".into());
+                }
+                Self::Stall {
+                    every_ns,
+                    lasts_ns,
+                    at_ns: words.duration("at", (every_ns - lasts_ns) / 2)?,
+                    service_ns: words.duration("service", 5 * MS)?,
+                }
+            }
+            "/bimodal" => Self::Bimodal {
+                fast_ns: words.duration("fast", MS)?,
+                slow_ns: words.duration("slow", 20 * MS)?,
+                slow_every: words.count("slow_every", 10)?,
+            },
+            "/slow-start" => Self::SlowStart {
+                lasts_ns: words.duration("for", 5_000 * MS)?.max(1),
+                from_ns: words.duration("from", 50 * MS)?,
+                to_ns: words.duration("to", 2 * MS)?,
+            },
+            "/jitter" => Self::Jitter {
+                distribution: Distribution::read(
+                    words.take("distribution").unwrap_or("exponential"),
+                    words.duration("mean", 5 * MS)?,
+                )?,
+                seed: words.number("seed", 1)?,
+            },
+            "/reset" => Self::Reset {
+                every: words.count("every", 100)?,
+                service_ns: words.duration("service", MS)?,
+                bytes: words.size("bytes", 1_024)?,
+            },
+            "/trickle" => Self::Trickle {
+                bytes: words.size("bytes", 2_000)?,
+                piece_bytes: words.size("piece", 200)?,
+                every_ns: words.duration("every", 2 * MS)?,
+                service_ns: words.duration("service", 0)?,
+            },
+            _ => return Err(format!("no such path; there are {PATHS}")),
+        })
+    }
+}
+
+/// The body of the cases that do not choose their own, in bytes: `ab`.
+const SHORT_BYTES: u64 = 2;
+const MS: u64 = 1_000_000;
+const PATHS: &str = "/constant?service=, /stall?every=&for=&at=&service=, \
+     /bimodal?fast=&slow=&slow_every=, /slow-start?for=&from=&to=, \
+     /jitter?distribution=&mean=&seed=, /reset?every=&service=&bytes=, \
+     /trickle?bytes=&piece=&every=&service=";
+/// The most pairs a query may hold.
+const PAIRS_MAX: usize = 8;
+
+/// The pairs of a query, each to be taken once.
+struct Words<'a> {
+    pairs: [Option<(&'a str, &'a str)>; PAIRS_MAX],
+}
+
+impl<'a> Words<'a> {
+    fn new(query: &'a str) -> Result<Self, String> {
+        let mut pairs = [None; PAIRS_MAX];
+        for (at, pair) in query.split('&').filter(|it| !it.is_empty()).enumerate() {
+            let place = pairs.get_mut(at).ok_or("the query has too many words")?;
+            *place = Some(
+                pair.split_once('=')
+                    .ok_or_else(|| format!("'{pair}' has no value; write name=value"))?,
+            );
+        }
+        Ok(Self { pairs })
+    }
+
+    fn take(&mut self, name: &str) -> Option<&'a str> {
+        let is_it = |pair: &&mut Option<(&str, &str)>| pair.is_some_and(|(known, _)| known == name);
+        let (_, value) = self.pairs.iter_mut().find(is_it)?.take()?;
+        Some(value)
+    }
+
+    fn duration(&mut self, name: &str, default_ns: u64) -> Result<u64, String> {
+        let Some(value) = self.take(name) else {
+            return Ok(default_ns);
+        };
+        let duration_ns = parse_duration_ns(value).filter(|ns| *ns <= SERVICE_NS_MAX);
+        duration_ns
+            .ok_or_else(|| format!("'{name}' is no duration up to 1h; write 250us, 5ms or 1.5s"))
+    }
+
+    /// A size of at least a byte.
+    fn size(&mut self, name: &str, default_bytes: u64) -> Result<u64, String> {
+        let Some(value) = self.take(name) else {
+            return Ok(default_bytes);
+        };
+        parse_size_bytes(value)
+            .filter(|bytes| (1..=BODY_BYTES_MAX).contains(bytes))
+            .ok_or_else(|| format!("'{name}' is no size from 1 byte to 1 MiB; write 350B or 5KB"))
+    }
+
+    fn number(&mut self, name: &str, default: u64) -> Result<u64, String> {
+        self.take(name).map_or(Ok(default), |value| {
+            let number = value.parse();
+            number.map_err(|_| format!("'{name}' is no whole number"))
+        })
+    }
+
+    /// A number of at least 1.
+    fn count(&mut self, name: &str, default: u64) -> Result<u64, String> {
+        let number = self.number(name, default)?;
+        if number == 0 {
+            return Err(format!("'{name}' must be at least 1"));
+        }
+        Ok(number)
+    }
+
+    fn end(&self) -> Result<(), String> {
+        match self.pairs.iter().flatten().next() {
+            Some((name, _)) => Err(format!("'{name}' is not known here; there are {PATHS}")),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn ends_ns(target: &str, arrivals: &[(u64, u64)]) -> Vec<u64> {
+        let (path, query) = target.split_once('?').unwrap();
+        let case = Case::parse(path, query).unwrap();
+        let each = arrivals
+            .iter()
+            .map(|(index, at)| case.service(*index, *at).ends_ns());
+        each.collect()
+    }
+
+    #[test]
+    fn a_stall_holds_what_is_due_within_it_until_its_end() {
+        let target = "/stall?every=10s&for=1s&at=2s&service=5ms";
+        let at = [
+            0, 1_994, 1_995, 1_996, 2_000, 2_500, 2_994, 2_995, 3_000, 12_000, 13_000,
+        ];
+        let arrivals = at.map(|ms| (0, ms * MS));
+        let expected = [5, 5, 1_005, 1_004, 1_000, 500, 6, 5, 5, 1_000, 5];
+        assert_eq!(ends_ns(target, &arrivals), expected.map(|ms| ms * MS));
+    }
+
+    #[test]
+    fn every_fourth_request_is_slow() {
+        let arrivals = [0, 1, 2, 3, 4, 5, 6, 7].map(|index| (index, 0));
+        let found = ends_ns("/bimodal?fast=1ms&slow=20ms&slow_every=4", &arrivals);
+        assert_eq!(found, [1, 1, 1, 20, 1, 1, 1, 20].map(|ms| ms * MS));
+    }
+
+    #[test]
+    fn a_slow_start_becomes_faster_in_a_straight_line() {
+        let arrivals = [0, 1, 5, 9, 10, 99].map(|s| (0, s * 1_000 * MS));
+        let found = ends_ns("/slow-start?for=10s&from=50ms&to=10ms", &arrivals);
+        assert_eq!(found, [50, 46, 30, 14, 10, 10].map(|ms| ms * MS));
+    }
+
+    #[test]
+    fn every_third_answer_is_reset() {
+        let case = Case::parse("/reset", "every=3&bytes=10").unwrap();
+        let resets = [0, 1, 2, 3, 4, 5].map(|index| case.service(index, 0).is_reset);
+        assert_eq!(resets, [false, false, true, false, false, true]);
+    }
+
+    #[test]
+    fn an_answer_trickles_in_pieces_of_which_the_last_is_shorter() {
+        let case = Case::parse("/trickle", "bytes=10&piece=4&every=3ms&service=1ms").unwrap();
+        let service = case.service(0, 0);
+        assert_eq!((service.pieces(), service.ends_ns()), (3, 7 * MS));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (path, query, culprit) in [
+            ("/ping", "", "no such path"),
+            ("/stall", "every=1s&for=1s", "'for'"),
+            ("/stall", "service=5", "'service'"),
+            ("/stall", "wait=5ms", "'wait'"),
+            ("/bimodal", "slow_every=0", "'slow_every'"),
+            ("/jitter", "distribution=zipf", "'zipf'"),
+            ("/trickle", "piece=0", "'piece'"),
+            ("/constant", "service", "'service'"),
+            ("/constant", "a=&b=&c=&d=&e=&f=&g=&h=&i=", "too many"),
+        ] {
+            let error = Case::parse(path, query).unwrap_err();
+            assert!(error.contains(culprit), "{path}?{query}: {error}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_target_panics(path in "/(stall|jitter|trickle|reset|bimodal)", query in ".{0,60}", index: u64) {
+            if let Ok(case) = Case::parse(&path, &query) {
+                let _ = case.service(index, index >> 8).ends_ns();
+            }
+        }
+    }
+}

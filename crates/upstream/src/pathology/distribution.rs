@@ -1,0 +1,103 @@
+//! Service times that look random and are a function of seed and number, so that the truth is known.
+
+use crate::random::Random;
+
+/// Shape of the Pareto distribution: mean and variance exist, and the tail is heavy.
+const PARETO_SHAPE: f64 = 2.5;
+
+/// A distribution of service times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    /// From 0 to twice the mean, all alike.
+    Uniform {
+        /// Nanoseconds.
+        mean_ns: u64,
+    },
+    /// −mean · ln(1 − u).
+    Exponential {
+        /// Nanoseconds.
+        mean_ns: u64,
+    },
+    /// Scale · (1 − u)^(−1/2.5), where the scale is 0.6 of the mean.
+    Pareto {
+        /// Nanoseconds.
+        mean_ns: u64,
+    },
+}
+
+impl Distribution {
+    /// The distribution of that name.
+    pub(super) fn read(name: &str, mean_ns: u64) -> Result<Self, String> {
+        Ok(match name {
+            "uniform" => Self::Uniform { mean_ns },
+            "exponential" => Self::Exponential { mean_ns },
+            "pareto" => Self::Pareto { mean_ns },
+            other => {
+                return Err(format!(
+                    "'{other}' is no distribution; there are uniform, exponential and pareto"
+                ));
+            }
+        })
+    }
+
+    /// The draw with this number, nanoseconds, by the inverse of the distribution function.
+    pub(super) fn draw_ns(self, seed: u64, index: u64) -> u64 {
+        self.inverse_ns(uniform(seed, index)).round() as u64
+    }
+
+    fn inverse_ns(self, u: f64) -> f64 {
+        match self {
+            Self::Uniform { mean_ns } => 2.0 * mean_ns as f64 * u,
+            Self::Exponential { mean_ns } => -(mean_ns as f64) * (-u).ln_1p(),
+            Self::Pareto { mean_ns } => {
+                let scale_ns = mean_ns as f64 * (PARETO_SHAPE - 1.0) / PARETO_SHAPE;
+                scale_ns * (1.0 - u).powf(-1.0 / PARETO_SHAPE)
+            }
+        }
+    }
+}
+
+/// The number of this index in [0, 1): the upper 53 bits of SplitMix64 at that place in its sequence.
+fn uniform(seed: u64, index: u64) -> f64 {
+    const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut random = Random::new(seed.wrapping_add(index.wrapping_mul(GAMMA)));
+    (random.next() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEAN_NS: u64 = 1_000_000;
+
+    #[test]
+    fn the_inverse_is_right_at_known_places() {
+        let uniform = Distribution::Uniform { mean_ns: MEAN_NS };
+        let exponential = Distribution::Exponential { mean_ns: MEAN_NS };
+        let pareto = Distribution::Pareto { mean_ns: MEAN_NS };
+        assert_eq!(uniform.inverse_ns(0.25), 500_000.0);
+        // The median of an exponential distribution is ln 2 of its mean.
+        assert_eq!(exponential.inverse_ns(0.5).round(), 693_147.0);
+        assert_eq!(exponential.inverse_ns(0.0), 0.0);
+        // The scale is the least value; at 1 − 2^−2.5 it has doubled.
+        assert_eq!(pareto.inverse_ns(0.0), 600_000.0);
+        assert_eq!(
+            pareto.inverse_ns(1.0 - 2_f64.powf(-2.5)).round(),
+            1_200_000.0
+        );
+    }
+
+    #[test]
+    fn draws_follow_the_generator_and_keep_the_mean() {
+        let mut random = Random::new(7);
+        for index in 0..100 {
+            let next = (random.next() >> 11) as f64 / (1_u64 << 53) as f64;
+            assert_eq!(uniform(7, index), next);
+        }
+        let distribution = Distribution::Exponential { mean_ns: MEAN_NS };
+        let sum: u64 = (0..100_000)
+            .map(|index| distribution.draw_ns(1, index))
+            .sum();
+        assert!((980_000..1_020_000).contains(&(sum / 100_000)), "{sum}");
+    }
+}

@@ -1,0 +1,32 @@
+//! The `pathology` origin: an upstream whose illness is known by construction, to hold a load engine
+//! against.
+//!
+//! The path names the [`Case`] (`/stall?every=14s&for=1s&service=5ms`), which says from a request's number or from
+//! its arrival what is done with it. Numbers and time begin at the first request after a start or a
+//! `POST` to [`BEGIN_PATH`]. Every connection is served for itself: no request waits for another.
+//! Answers leave within some 20 µs of when they are due on a core of their own, because the worker
+//! polls without waiting before each.
+//!
+//! What an open load must then find is a pure function, [`truth`]; what really happened is in the
+//! [`Account`].
+
+mod account;
+mod case;
+mod connection;
+mod distribution;
+mod request;
+mod service;
+mod truth;
+
+pub use account::{Account, AtRate, Quantiles};
+pub use case::{Case, Service};
+pub use distribution::Distribution;
+pub(crate) use service::Pathology;
+pub use truth::{Arrivals, Truth, truth};
+
+/// `GET` answers the [`Account`] as JSON.
+pub const ACCOUNT_PATH: &str = "/.gatebench/pathology";
+
+/// `POST` begins number, time and account anew. With `?rate=1000` the account holds arrivals against a
+/// load of that many uniform arrivals a second.
+pub const BEGIN_PATH: &str = "/.gatebench/pathology/begin";

@@ -1,0 +1,178 @@
+//! One worker's loop: events to connections, and deadlines met by polling.
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use gatebench_net::timers::Timers;
+use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service};
+use gatebench_net::{ConnId, ConnMap, Event, Io};
+
+use super::account::Accounts;
+use super::connection::{Connection, Fate};
+use super::{ACCOUNT_PATH, BEGIN_PATH};
+use crate::answer::{Answer, Body, JSON};
+use crate::control::{self, RESET_PATH};
+use crate::counters::Counters;
+use crate::ledger::Ledger;
+
+/// The last part of a wait is spent polling without waiting: a thread that sleeps wakes late by more
+/// than this origin may be off.
+const SPIN_NS: u64 = 150_000;
+
+/// What the workers share.
+pub(crate) struct Pathology {
+    pub(super) accounts: Accounts,
+    pub(super) ledger: Ledger,
+}
+
+/// What all connections of a worker use.
+pub(super) struct Env<'a, I> {
+    pub(super) io: I,
+    pub(super) shared: &'a Pathology,
+    pub(super) counters: &'a Counters,
+    pub(super) timers: Timers<ConnId>,
+    /// The clock as it was after the last poll.
+    pub(super) now_ns: u64,
+}
+
+impl Pathology {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            accounts: Accounts::new(),
+            ledger: Ledger::new(workers),
+        }
+    }
+
+    /// Answers a request to control's paths.
+    pub(super) fn control(
+        &self,
+        method: &str,
+        path: &str,
+        query: &str,
+        scratch: &mut Vec<u8>,
+    ) -> Answer {
+        match (path, method) {
+            (ACCOUNT_PATH, "GET") => self.told(scratch),
+            (ACCOUNT_PATH, _) => Answer::not_allowed("GET"),
+            (BEGIN_PATH, "POST") => match rate(query) {
+                Ok(rate_per_second) => {
+                    self.accounts.begin(rate_per_second);
+                    self.ledger.reset();
+                    self.told(scratch)
+                }
+                Err(words) => Answer::error(400, words),
+            },
+            (BEGIN_PATH, _) => Answer::not_allowed("POST"),
+            _ => {
+                if (path, method) == (RESET_PATH, "POST") {
+                    self.accounts.begin(None);
+                }
+                control::answer(method, path, &self.ledger, scratch)
+            }
+        }
+    }
+
+    fn told(&self, scratch: &mut Vec<u8>) -> Answer {
+        match serde_json::to_writer(scratch, &self.accounts.account()) {
+            Ok(()) => Answer::ok(JSON, Body::Scratch),
+            Err(_) => Answer::error(500, "upstream: the account cannot be written as JSON\n"),
+        }
+    }
+}
+
+fn rate(query: &str) -> Result<Option<f64>, &'static str> {
+    if query.is_empty() {
+        return Ok(None);
+    }
+    let rate = query
+        .strip_prefix("rate=")
+        .and_then(|text| text.parse().ok());
+    rate.filter(|rate: &f64| rate.is_finite() && *rate > 0.0)
+        .map(Some)
+        .ok_or("upstream: write ?rate=1000, in requests per second\n")
+}
+
+impl Service for Pathology {
+    fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
+        let counters = self.ledger.of_worker(seat.index);
+        counters.thread_id.store(seat.thread_id, Ordering::Relaxed);
+        let mut env = Env {
+            now_ns: io.now_ns(),
+            io,
+            shared: self,
+            counters,
+            timers: Timers::default(),
+        };
+        let mut conns = ConnMap::default();
+        let mut events = Vec::new();
+        while !seat.stopped() {
+            let check_ns = env.now_ns + STOP_CHECK_NS;
+            let until_ns = env.timers.next_ns().map_or(check_ns, |due_ns| {
+                due_ns.saturating_sub(SPIN_NS).min(check_ns)
+            });
+            env.io.poll(Some(until_ns), &mut events)?;
+            env.now_ns = env.io.now_ns();
+            for event in events.drain(..) {
+                handle(&mut env, &mut conns, event);
+            }
+            while let Some(id) = env.timers.pop_due(env.now_ns) {
+                let fate = conns.get_mut(id).map(|conn| conn.due(&mut env));
+                obey(&mut env, &mut conns, id, fate);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn handle<I: Io>(env: &mut Env<'_, I>, conns: &mut ConnMap<Connection>, event: Event) {
+    let id = event.conn();
+    let fate = match event {
+        Event::Accepted { conn, .. } => {
+            env.counters.accepted.add(1);
+            conns.insert(conn, Connection::new(conn));
+            Some(Fate::Keep)
+        }
+        Event::Received { bytes, .. } => conns.get_mut(id).map(|conn| conn.received(env, &bytes)),
+        Event::EndOfStream { .. } => conns.get_mut(id).map(|conn| conn.end_of_stream(env)),
+        Event::Sent { bytes, .. } => conns.get_mut(id).map(|conn| conn.sent(env, bytes)),
+        Event::Failed { .. } => Some(Fate::Close),
+        // An origin connects to nobody.
+        Event::Connected { .. } => None,
+    };
+    obey(env, conns, id, fate);
+}
+
+fn obey<I: Io>(
+    env: &mut Env<'_, I>,
+    conns: &mut ConnMap<Connection>,
+    id: ConnId,
+    fate: Option<Fate>,
+) {
+    let Some(fate @ (Fate::Close | Fate::Reset)) = fate else {
+        return;
+    };
+    let Some(conn) = conns.remove(id) else {
+        return;
+    };
+    conn.gone(env);
+    match fate {
+        Fate::Reset => env.io.abort(id),
+        Fate::Close | Fate::Keep => env.io.close(id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_a_positive_number() {
+        assert_eq!(rate(""), Ok(None));
+        assert_eq!(rate("rate=12.5"), Ok(Some(12.5)));
+        for wrong in [
+            "rate=", "rate=0", "rate=-1", "rate=inf", "rate=NaN", "speed=1",
+        ] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+    }
+}
