@@ -51,12 +51,10 @@ fn load(
         .next()
         .ok_or("the host has no address")?;
     let shape = match rate {
-        None => Shape::Closed(Closed { connections }),
+        None => Shape::Closed(Closed::new(connections)),
         Some(rate) => Shape::Open(Open {
-            rate_per_second: rate.parse()?,
-            ramp_to_per_second: None,
             connections_max: connections,
-            queue_max: 100_000,
+            ..Open::new(rate.parse()?)
         }),
     };
     let backend = match std::env::var("GATEBENCH_BACKEND").as_deref() {
@@ -65,11 +63,8 @@ fn load(
         _ => None,
     };
     let request = Request {
-        method: "GET".into(),
-        path: format!("/{path}"),
-        headers: Default::default(),
-        body: None,
         checks: vec![Check::Status(200)],
+        ..Request::new("GET", format!("/{path}"))
     };
     let group = Group {
         name: "all".into(),

@@ -61,10 +61,8 @@ mod tests {
 
     fn open(rate_per_second: f64, ramp_to_per_second: Option<f64>) -> Open {
         Open {
-            rate_per_second,
             ramp_to_per_second,
-            connections_max: 1,
-            queue_max: 1,
+            ..Open::new(rate_per_second)
         }
     }
 

@@ -149,11 +149,8 @@ impl Io for Simulated {
 
 fn load(shape: Shape, warm_up_ms: u64, measure_ms: u64) -> Load {
     let request = Request {
-        method: "GET".into(),
-        path: "/".into(),
-        headers: Default::default(),
-        body: None,
         checks: vec![Check::Status(200), Check::BodyEquals("ok".into())],
+        ..Request::new("GET", "/")
     };
     Load {
         groups: vec![group("all", request, shape)],
@@ -179,10 +176,9 @@ fn group(name: &str, request: Request, shape: Shape) -> Group {
 
 fn open(rate_per_second: f64, connections_max: u32, queue_max: u32) -> Shape {
     Shape::Open(Open {
-        rate_per_second,
-        ramp_to_per_second: None,
         connections_max,
         queue_max,
+        ..Open::new(rate_per_second)
     })
 }
 
@@ -232,7 +228,7 @@ fn exact(interval: &Interval, metric: Metric, class: Class) -> Option<(u64, u64,
 
 #[test]
 fn a_closed_load_sends_as_soon_as_it_is_answered() {
-    let shape = Shape::Closed(Closed { connections: 4 });
+    let shape = Shape::Closed(Closed::new(4));
     let (intervals, sum) = simulate(&load(shape, 100, 2_000), |_, _, _| {
         Reaction::Answer(10 * MS, OK)
     });
@@ -390,11 +386,8 @@ fn bytes_beyond_the_answer_are_a_protocol_error() {
 #[test]
 fn groups_run_at_the_same_time_and_are_told_apart() {
     let path = |path: &str| Request {
-        method: "GET".into(),
-        path: path.into(),
-        headers: Default::default(),
-        body: None,
         checks: vec![Check::Status(200)],
+        ..Request::new("GET", path)
     };
     let mut load = load(open(100.0, 8, 10), 0, 1_000);
     load.groups = vec![
@@ -402,7 +395,7 @@ fn groups_run_at_the_same_time_and_are_told_apart() {
         group(
             "failing",
             path("/failing"),
-            Shape::Closed(Closed { connections: 2 }),
+            Shape::Closed(Closed::new(2)),
         ),
     ];
     load.groups[0].requests.push(path("/better"));

@@ -77,11 +77,8 @@ fn ok(_: u64) -> (&'static [u8], bool) {
 
 fn load(address: SocketAddr, backend: Backend, shape: Shape) -> Load {
     let request = Request {
-        method: "GET".into(),
-        path: "/".into(),
-        headers: Default::default(),
-        body: None,
         checks: vec![Check::Status(200), Check::BodyEquals("ok".into())],
+        ..Request::new("GET", "/")
     };
     let group = Group {
         name: "all".into(),
@@ -103,15 +100,14 @@ fn load(address: SocketAddr, backend: Backend, shape: Shape) -> Load {
 }
 
 fn closed(connections: u32) -> Shape {
-    Shape::Closed(Closed { connections })
+    Shape::Closed(Closed::new(connections))
 }
 
 fn open(rate_per_second: f64) -> Shape {
     Shape::Open(Open {
-        rate_per_second,
-        ramp_to_per_second: None,
         connections_max: 8,
         queue_max: 10_000,
+        ..Open::new(rate_per_second)
     })
 }
 

@@ -252,11 +252,9 @@ mod tests {
     #[test]
     fn a_request_is_rendered_with_its_nonce() {
         let request = Request {
-            method: "POST".into(),
-            path: "/a?b".into(),
             headers: [("X-A".to_owned(), "1".to_owned())].into(),
             body: Some(gatebench_model::Body::new("hi")),
-            checks: vec![],
+            ..Request::new("POST", "/a?b")
         };
         let bytes = render(&request, "h:1", Some(Nonce(1)));
         let expected = "POST /a?b HTTP/1.1\r\nHost: h:1\r\ngatebench-nonce: 0000000000000001\r\nX-A: 1\r\n\

@@ -13,13 +13,7 @@ use crate::interrupt::Interrupt;
 
 /// Asks the upstream for its ledger.
 pub(crate) fn read(upstream: SocketAddr, interrupt: &Interrupt) -> Result<Snapshot, Halt> {
-    let request = Request {
-        method: "GET".into(),
-        path: LEDGER_PATH.into(),
-        headers: Default::default(),
-        body: None,
-        checks: Vec::new(),
-    };
+    let request = Request::new("GET", LEDGER_PATH);
     let bytes = render(&request, &upstream.to_string(), None);
     let failed = |reason: String| {
         let reason = format!("the upstream does not tell its ledger: {reason}");

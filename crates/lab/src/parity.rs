@@ -223,13 +223,7 @@ fn received(answer: &io::Result<Answer>) -> String {
 }
 
 fn get(path: &str) -> Request {
-    Request {
-        method: "GET".into(),
-        path: path.into(),
-        headers: Default::default(),
-        body: None,
-        checks: Vec::new(),
-    }
+    Request::new("GET", path)
 }
 
 fn count(length: usize) -> u32 {

@@ -153,10 +153,9 @@ fn through(delay: &Value) -> Outcome {
     let request: Request =
         serde_json::from_value(json!({ "method": "GET", "path": "/ping" })).unwrap();
     let open = Open {
-        rate_per_second: 400.0,
-        ramp_to_per_second: None,
         connections_max: 16,
         queue_max: 1_000,
+        ..Open::new(400.0)
     };
     let group = Group {
         name: "all".into(),

@@ -3,32 +3,39 @@
 
 mod conform;
 pub mod culprit;
+pub mod data;
 pub mod diagnostic;
 pub mod gateway;
+pub mod group;
 pub mod load;
 mod node;
 pub mod parse;
 pub mod placement;
 pub mod plan;
+mod repeat;
+pub mod request;
 mod rules;
 pub mod scenario;
 pub mod schema;
 pub mod span;
 pub mod suggest;
 pub mod suite;
+pub mod sweep;
 mod words;
 mod yaml;
 
 pub use culprit::Culprit;
+pub use data::Source;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use gateway::{GatewayFolder, GatewayInput};
+pub use group::Group;
 pub use load::{LoadProfile, Phase, Shape};
 pub use parse::{Document, ReadError, parse, read};
 pub use placement::Placement;
 pub use plan::{Plan, Trial, Variant};
-pub use scenario::{
-    Body, Check, Consumer, ParityCase, Policy, Request, Route, Scenario, UpstreamKind,
-};
+pub use request::{Body, Check, Request};
+pub use scenario::{Consumer, ParityCase, Policy, Route, Scenario, UpstreamKind};
 pub use schema::{FileKind, schema};
 pub use span::Span;
 pub use suite::Suite;
+pub use sweep::Sweep;

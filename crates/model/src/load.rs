@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Span;
+use crate::sweep::Sweep;
 
 /// One load profile file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +32,10 @@ pub struct Phase {
     /// Who decides when a request is sent.
     #[serde(flatten)]
     pub shape: Shape,
-    /// Same load before the measurement, discarded.
+    /// Repeats the phase, once with each of several numbers; the plan has a phase for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Sweep>,
+    /// Same load before the measurement, discarded; what changes with time begins with the measurement.
     #[serde(default)]
     pub warm_up: Span,
     /// How long is measured.
@@ -52,6 +56,24 @@ fn timeout() -> Span {
     Span::from_millis(10_000)
 }
 
+impl Phase {
+    /// The same phase in at most these times: stages are shortened in proportion, so that a load
+    /// goes through all its numbers.
+    pub fn shortened(&self, warm_up: Span, measure: Span) -> Self {
+        let mut phase = self.clone();
+        phase.warm_up = self.warm_up.min(warm_up);
+        phase.measure = self.measure.min(measure);
+        let factor = phase.measure.as_secs_f64() / self.measure.as_secs_f64();
+        if factor < 1.0 {
+            phase
+                .shape
+                .stage_lengths()
+                .for_each(|over| *over = Span(over.0.mul_f64(factor)));
+        }
+        phase
+    }
+}
+
 /// Closed: an answer lets the next request go. Open: the clock does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -62,26 +84,124 @@ pub enum Shape {
     Open(Open),
 }
 
+impl Shape {
+    fn stage_lengths(&mut self) -> Box<dyn Iterator<Item = &mut Span> + '_> {
+        match self {
+            Self::Closed(closed) => Box::new(closed.stages.iter_mut().map(|stage| &mut stage.over)),
+            Self::Open(open) => Box::new(open.stages.iter_mut().map(|stage| &mut stage.over)),
+        }
+    }
+}
+
 /// Settings of a closed load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Closed {
-    /// Connections, each with one request in flight.
+    /// Connections, each with one request in flight; with `stages`, at the beginning.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections: u32,
+    /// Numbers of connections, each reached linearly from the one before, from the beginning of the
+    /// measurement on; after the last one the number stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<ConnectionStage>,
+    /// How long a connection waits after an answer before it sends again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Think>,
+    /// Ends the load when so many requests were sent and answered, warm-up included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub requests_max: Option<u64>,
+    /// Requests after which a connection is closed and opened anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub requests_per_connection: Option<u64>,
+    /// Connections opened per second at the start; without it all at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.001, max = 1_000_000.0))]
+    pub connections_per_second: Option<f64>,
+}
+
+impl Closed {
+    /// A constant number of connections that send without a pause.
+    pub fn new(connections: u32) -> Self {
+        Self {
+            connections,
+            stages: Vec::new(),
+            think: None,
+            requests_max: None,
+            requests_per_connection: None,
+            connections_per_second: None,
+        }
+    }
+}
+
+/// A number of connections, and how long the way to it takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionStage {
+    /// Connections at the end of the stage.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub connections: u32,
+    /// How long the stage takes.
+    pub over: Span,
+}
+
+/// Time between an answer and the next request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Think {
+    /// Always the same.
+    Constant(Span),
+    /// Drawn anew each time.
+    Drawn(DrawnThink),
+}
+
+/// A distribution of think times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DrawnThink {
+    /// Each time between two is equally likely.
+    Uniform(UniformThink),
+    /// Exponential, as between the arrivals of a Poisson process.
+    Exponential(ExponentialThink),
+}
+
+/// Settings of `uniform`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UniformThink {
+    /// The shortest.
+    pub min: Span,
+    /// The longest.
+    pub max: Span,
+}
+
+/// Settings of `exponential`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExponentialThink {
+    /// The mean.
+    pub mean: Span,
 }
 
 /// Settings of an open load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
-    /// Arrivals per second; with `ramp_to_per_second`, at the beginning of the measurement.
+    /// Arrivals per second; with `ramp_to_per_second` or `stages`, at the beginning.
     #[schemars(range(min = 0.001, max = 100_000_000.0))]
     pub rate_per_second: f64,
     /// Arrivals per second at the end of the measurement, reached linearly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.001, max = 100_000_000.0))]
     pub ramp_to_per_second: Option<f64>,
+    /// Rates, one after the other, from the beginning of the measurement on; after the last one the
+    /// rate stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<RateStage>,
+    /// How arrivals are spread.
+    #[serde(default, skip_serializing_if = "Spread::is_uniform")]
+    pub arrivals: Spread,
     /// Connections opened at the most.
     #[serde(default = "connections_max")]
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -89,6 +209,18 @@ pub struct Open {
     /// Arrivals that may wait for a free connection; those beyond are dropped and counted.
     #[serde(default = "queue_max")]
     pub queue_max: u32,
+    /// Ends the load when so many requests were sent and answered, warm-up included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub requests_max: Option<u64>,
+    /// Requests after which a connection is closed and opened anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub requests_per_connection: Option<u64>,
+    /// Connections opened per second at the start; without it all at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.001, max = 1_000_000.0))]
+    pub connections_per_second: Option<f64>,
 }
 
 fn connections_max() -> u32 {
@@ -97,4 +229,63 @@ fn connections_max() -> u32 {
 
 fn queue_max() -> u32 {
     100_000
+}
+
+impl Open {
+    /// A constant rate of evenly spread arrivals, with the other settings as a file without them has.
+    pub fn new(rate_per_second: f64) -> Self {
+        Self {
+            rate_per_second,
+            ramp_to_per_second: None,
+            stages: Vec::new(),
+            arrivals: Spread::Uniform,
+            connections_max: connections_max(),
+            queue_max: queue_max(),
+            requests_max: None,
+            requests_per_connection: None,
+            connections_per_second: None,
+        }
+    }
+}
+
+/// A rate, and how and how fast it is reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateStage {
+    /// Arrivals per second at the end of the stage.
+    #[schemars(range(min = 0.0, max = 100_000_000.0))]
+    pub rate_per_second: f64,
+    /// How long the stage takes.
+    pub over: Span,
+    /// How the rate is reached.
+    #[serde(default)]
+    pub how: Change,
+}
+
+/// How a stage reaches its rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// In a straight line, from the rate before it.
+    #[default]
+    Linear,
+    /// At once; the rate stays for the whole stage.
+    Step,
+}
+
+/// How arrivals are spread over the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Spread {
+    /// Evenly.
+    #[default]
+    Uniform,
+    /// As those of many people who know nothing of each other: a Poisson process.
+    Poisson,
+}
+
+impl Spread {
+    fn is_uniform(&self) -> bool {
+        *self == Self::Uniform
+    }
 }

@@ -87,7 +87,7 @@ impl Plan {
     /// Every scenario with every variant once per block, shuffled within the block.
     ///
     /// The floor comes first among the variants where the suite asks for it; a scenario in which the
-    /// gateway answers by itself has no floor. The order is a Fisher-Yates shuffle drawn from one
+    /// gateway answers by itself has no floor. Sweeps of the load are expanded. The order is a Fisher-Yates shuffle drawn from one
     /// xoshiro256++ seeded with `seed`, block after block, so that a plan with more blocks begins
     /// with the same trials.
     pub fn expand(
@@ -109,7 +109,7 @@ impl Plan {
             seed,
             blocks,
             scenarios,
-            load,
+            load: load.expanded(),
             variants,
             placement,
             trials,

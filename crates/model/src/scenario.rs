@@ -7,6 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::data::{Source, WrittenSource};
+use crate::group::Group;
+use crate::repeat;
+use crate::request::Request;
+
 /// One scenario file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,9 +29,18 @@ pub struct Scenario {
     /// Who may call, with their keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<Consumer>,
-    /// The requests of the load, sent in turn.
+    /// Where the values in templates come from, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, WrittenSource>")]
+    pub data: BTreeMap<String, Source>,
+    /// The requests of the load, sent in turn or by their weights; instead of `groups`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1))]
     pub requests: Vec<Request>,
+    /// Groups of requests that are sent at the same time and reported apart; instead of `requests`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
+    pub groups: Vec<Group>,
     /// Proof, before and after the load, that the policies act: good requests and bad ones.
     #[serde(default)]
     pub parity: Vec<ParityCase>,
@@ -50,9 +64,25 @@ impl Scenario {
             .max_by_key(|route| route.path.len())
     }
 
+    /// The groups of the load. `requests` at the top level are one group, called
+    /// [`DEFAULT_GROUP`](crate::group::DEFAULT_GROUP), that has the whole load.
+    pub fn groups(&self) -> Vec<Group> {
+        if self.groups.is_empty() {
+            vec![Group::of_all(self.requests.clone())]
+        } else {
+            self.groups.clone()
+        }
+    }
+
+    /// The requests of all groups, in the order in which they are written.
+    pub fn load_requests(&self) -> impl Iterator<Item = &Request> {
+        let grouped = self.groups.iter().flat_map(|group| &group.requests);
+        self.requests.iter().chain(grouped)
+    }
+
     /// Whether the load can be sent straight to the upstream: not where a gateway answers by itself.
     pub fn has_floor(&self) -> bool {
-        self.requests.iter().all(|request| {
+        self.load_requests().all(|request| {
             self.route_of(&request.path)
                 .is_some_and(|route| !route.answers())
         })
@@ -93,9 +123,10 @@ impl UpstreamKind {
 /// A path prefix, the policies on it, and where it leads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = repeat::describe)]
 pub struct Route {
     /// The route's name, unique in the scenario.
-    #[schemars(schema_with = "crate::words::name")]
+    #[schemars(schema_with = "crate::words::name_template")]
     pub name: String,
     /// Path prefix, beginning with `/` and ending where a segment of the path ends.
     #[schemars(schema_with = "crate::words::path")]
@@ -179,103 +210,25 @@ pub struct MockPolicy {
 /// Someone who may call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = repeat::describe)]
 pub struct Consumer {
     /// Unique name.
-    #[schemars(schema_with = "crate::words::name")]
+    #[schemars(schema_with = "crate::words::name_template")]
     pub name: String,
     /// Keys accepted by `api_key`.
     #[serde(default)]
     pub keys: Vec<String>,
 }
 
-/// One request of the load, or of a parity case.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Request {
-    /// The method; GET where none is given.
-    #[serde(default = "get")]
-    #[schemars(schema_with = "crate::words::method")]
-    pub method: String,
-    /// Path and query, beginning with `/`.
-    #[schemars(schema_with = "crate::words::path")]
-    pub path: String,
-    /// Headers besides Host, Content-Length and Connection, which are made.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, String>,
-    /// The body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<Body>,
-    /// What each answer must be.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<Check>,
-}
-
-fn get() -> String {
-    "GET".into()
-}
-
-/// The body of a request, written as a plain string.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Body(String);
-
-impl Body {
-    /// A body of this text.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// The bytes to send.
-    pub fn bytes(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
-}
-
-/// One condition on an answer. All conditions of a request must hold.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Check {
-    /// The status is this one.
-    Status(#[schemars(range(min = 100, max = 599))] u16),
-    /// A header is present and has exactly this value.
-    Header(HeaderCheck),
-    /// The whole body is exactly this text.
-    BodyEquals(String),
-    /// The body contains this text.
-    BodyContains(String),
-    /// The body is JSON, and the value at a path equals another.
-    Json(JsonCheck),
-}
-
-/// A header and its value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HeaderCheck {
-    /// Name, in any case.
-    #[schemars(schema_with = "crate::words::header_name")]
-    pub name: String,
-    /// Exact value.
-    pub equals: String,
-}
-
-/// A place in a JSON document and the value that must be there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct JsonCheck {
-    /// JSON Pointer (RFC 6901): `/result`, `/items/0/name`; the empty string is the whole document.
-    #[schemars(schema_with = "crate::words::json_pointer")]
-    pub path: String,
-    /// The value, compared as JSON.
-    pub equals: serde_json::Value,
-}
-
 /// One request with a known answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = repeat::describe)]
 pub struct ParityCase {
     /// What the case proves, in words.
     pub name: String,
-    /// The request, with the checks its answer must pass.
+    /// The request, with the checks its answer must pass. It is sent as it is written: what is known
+    /// to be answered does not come from `data`.
     pub request: Request,
     /// Whether the request must reach the upstream; read from the upstream's ledger, not believed.
     pub reaches_upstream: bool,

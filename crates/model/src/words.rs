@@ -12,13 +12,31 @@ pub(crate) fn name(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A path of a URL, with or without a query.
+/// A [`name`] of something that may be repeated.
+pub(crate) fn name_template(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^([a-z0-9]|\\{\\{ *index *\\}\\})([a-z0-9-]|\\{\\{ *index *\\}\\})*$",
+        "patternErrorMessage": "write lower-case letters, digits and hyphens, as in proxy-json"
+    })
+}
+
+/// A path of a URL, with or without a query, in which values of `data` may stand.
 pub(crate) fn path(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
-        "pattern": "^/[!\"$-~]*$",
+        "pattern": "^/([!\"$-~]|\\{\\{( *[A-Za-z0-9_.-]+| *\"[^\"]*\"| *'[^']*') *\\}\\})*$",
         "patternErrorMessage":
             "write a path that begins with /, as in /json/valid; blanks and other characters are percent-encoded, as %20"
+    })
+}
+
+/// Base64 (RFC 4648 section 4), with padding.
+pub(crate) fn base64(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+        "patternErrorMessage": "write Base64 with its padding, as in aGVsbG8="
     })
 }
 

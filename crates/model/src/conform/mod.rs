@@ -84,7 +84,7 @@ impl<'s> Walker<'s> {
     fn check(&mut self, node: &mut Node, schema: &'s Value, place: &Place<'s>) {
         let schema = self.resolve(schema);
         if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
-            return self.optional(node, choices, place);
+            return self.one_of_forms(node, choices, place);
         }
         if let Some(words) = words(schema) {
             return self.word(node, &words, place);
@@ -100,12 +100,19 @@ impl<'s> Walker<'s> {
         }
     }
 
-    /// `anyOf` with null is how an optional value of a named type is written.
-    fn optional(&mut self, node: &mut Node, choices: &'s [Value], place: &Place<'s>) {
-        let is_null = |choice: &&Value| choice.get("type").and_then(Value::as_str) == Some("null");
-        match choices.iter().find(|choice| !is_null(choice)) {
-            Some(choice) if !matches!(node.data, Data::Null) => self.check(node, choice, place),
-            _ => {}
+    /// `anyOf` with null is how an optional value of a named type is written; without null it is a
+    /// choice between forms of different types.
+    fn one_of_forms(&mut self, node: &mut Node, forms: &'s [Value], place: &Place<'s>) {
+        let forms: Vec<&'s Value> = forms.iter().map(|form| self.resolve(form)).collect();
+        let is_null = |form: &&&Value| form.get("type").and_then(Value::as_str) == Some("null");
+        if matches!(node.data, Data::Null) && forms.iter().any(|form| is_null(&form)) {
+            return;
+        }
+        let mut others = forms.iter().filter(|form| !is_null(form));
+        let first = others.clone().next();
+        let fitting = others.find(|form| self.may_be(&node.data, form));
+        if let Some(form) = fitting.or(first) {
+            self.check(node, form, place);
         }
     }
 

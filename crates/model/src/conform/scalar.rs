@@ -32,6 +32,15 @@ impl<'s> Walker<'s> {
         self.report(span, format!("{} {what}", place.name), help);
     }
 
+    /// Whether a value has a type that the schema allows, or that one of its forms does.
+    pub(super) fn may_be(&self, data: &Data, schema: &'s Value) -> bool {
+        let schema = self.resolve(schema);
+        match schema.get("anyOf").and_then(Value::as_array) {
+            Some(forms) => forms.iter().any(|form| self.may_be(data, form)),
+            None => types(schema).iter().any(|name| is(data, name)),
+        }
+    }
+
     /// Whether the value has a type that the schema allows; reports it where it has not.
     pub(super) fn has_type(&mut self, node: &Node, schema: &Value, place: &Place<'s>) -> bool {
         let allowed = types(schema);

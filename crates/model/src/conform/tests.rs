@@ -52,14 +52,6 @@ fn check_keywords(schema: &Value) {
             _ => {}
         }
     }
-    if let Some(Value::Array(branches)) = object.get("anyOf") {
-        assert_eq!(
-            branches.len(),
-            2,
-            "anyOf is understood as an optional value only"
-        );
-        assert!(branches.iter().any(|branch| branch["type"] == "null"));
-    }
     if let Some(Value::Array(branches)) = object.get("oneOf") {
         let words = branches.iter().all(|branch| branch.get("const").is_some());
         let tagged = branches.iter().all(|branch| {
@@ -74,6 +66,37 @@ fn check_keywords(schema: &Value) {
     }
 }
 
+/// The JSON types of a value that fits.
+fn types_of<'s>(schema: &'s Value, root: &'s Value) -> Vec<&'s str> {
+    if let Some(pointer) = schema["$ref"].as_str() {
+        return types_of(root.pointer(&pointer[1..]).unwrap(), root);
+    }
+    match (&schema["anyOf"], &schema["oneOf"], &schema["type"]) {
+        (Value::Array(forms), ..) => forms.iter().flat_map(|form| types_of(form, root)).collect(),
+        (_, Value::Array(branches), _) => types_of(&branches[0], root),
+        (_, _, Value::Array(names)) => names.iter().map(|name| name.as_str().unwrap()).collect(),
+        (_, _, name) => vec![name.as_str().unwrap()],
+    }
+}
+
+/// Forms of `anyOf` are told apart by their types.
+fn check_forms(schema: &Value, root: &Value) {
+    match schema {
+        Value::Object(object) => {
+            if object.contains_key("anyOf") {
+                let mut types = types_of(schema, root);
+                let count = types.len();
+                types.sort_unstable();
+                types.dedup();
+                assert_eq!(types.len(), count, "{schema}");
+            }
+            object.values().for_each(|value| check_forms(value, root));
+        }
+        Value::Array(items) => items.iter().for_each(|value| check_forms(value, root)),
+        _ => {}
+    }
+}
+
 #[test]
 fn the_walker_knows_every_keyword_of_the_schemas_of_files() {
     for kind in [
@@ -83,5 +106,6 @@ fn the_walker_knows_every_keyword_of_the_schemas_of_files() {
         FileKind::Gateway,
     ] {
         check_keywords(&schema(kind));
+        check_forms(&schema(kind), &schema(kind));
     }
 }

@@ -10,7 +10,8 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     routes(root, problems);
     consumers(root, problems);
     somebody_has_a_key(root, problems);
-    for request in root.list("requests") {
+    requests_or_groups(root, problems);
+    for request in load_requests(root) {
         self::request(request, problems);
         splits_a_segment(root, request, problems);
         reaches_a_route(root, request, problems);
@@ -24,6 +25,29 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
             splits_a_segment(root, request, problems);
         }
         parity(root, case, request, problems);
+    }
+}
+
+/// The requests of the load, whether in groups or not.
+pub(super) fn load_requests(root: &Node) -> impl Iterator<Item = &Node> {
+    let groups = root.list("groups").iter();
+    let grouped = groups.flat_map(|group| group.list("requests"));
+    root.list("requests").iter().chain(grouped)
+}
+
+fn requests_or_groups(root: &Node, problems: &mut Vec<Problem>) {
+    match (root.get("requests"), root.entry("groups")) {
+        (None, None) => {
+            let help = "add `requests:` (The requests of the load), or `groups:` of them";
+            let message = "the scenario has no `requests`";
+            problems.push(Problem::new(root.head(), message, help));
+        }
+        (Some(_), Some(groups)) => {
+            let message = "`requests` and `groups` exclude each other";
+            let help = "put the requests into a group, or remove the groups";
+            problems.push(Problem::new(groups.key_span.clone(), message, help));
+        }
+        _ => {}
     }
 }
 

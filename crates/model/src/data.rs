@@ -1,0 +1,304 @@
+//! Where the values in templates come from: rows, sequences, distributions.
+
+use std::fmt::Write as _;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A source of values, as the engine is given it: files have been read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Rows.
+    List(List),
+    /// Whole numbers, each once.
+    Sequence(Sequence),
+    /// Whole numbers, each equally likely.
+    Uniform(Uniform),
+    /// Whole numbers around a mean.
+    Normal(Normal),
+    /// Whole numbers from 1 on, the small ones most often.
+    Zipf(Zipf),
+}
+
+/// A source of values, as it is written.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case", rename = "Source")]
+#[expect(
+    dead_code,
+    reason = "only its schema is used: files become lists when they are read"
+)]
+pub(crate) enum WrittenSource {
+    /// A file of comma-separated values (RFC 4180) whose first line names the columns.
+    Csv(File),
+    /// A file with a JSON object on each line, whose keys are the columns.
+    JsonLines(File),
+    /// Values or rows that are written here.
+    List(List),
+    /// Whole numbers, each once: `from`, `from + step`, and so on.
+    Sequence(Sequence),
+    /// Whole numbers from `min` to `max`, each equally likely.
+    Uniform(Uniform),
+    /// Whole numbers, normally distributed.
+    Normal(Normal),
+    /// Whole numbers from 1 to `items`; number k comes as often as k to the power of -`exponent`.
+    Zipf(Zipf),
+}
+
+/// A file of rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File {
+    /// Its path, seen from the scenario's file.
+    pub file: String,
+    /// Which row each request gets.
+    #[serde(default)]
+    pub pick: Pick,
+    /// With `pick: zipf`, how much more often the first rows are taken; 1 where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub exponent: Option<f64>,
+}
+
+/// Rows, and how they are chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// Names of the columns; without them every item is one value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+    /// The values; with `columns`, a list of values for each row.
+    pub values: Rows,
+    /// Which row each request gets.
+    #[serde(default)]
+    pub pick: Pick,
+    /// With `pick: zipf`, how much more often the first rows are taken; 1 where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub exponent: Option<f64>,
+}
+
+/// Which row each request gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// One after the other, and again from the first; each worker has rows of its own.
+    #[default]
+    InTurn,
+    /// Each row is equally likely.
+    Uniform,
+    /// Rows in the middle most often: normally distributed, a sixth of the rows being one deviation.
+    Normal,
+    /// The first rows most often (Zipf's law).
+    Zipf,
+}
+
+/// Settings of `sequence`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sequence {
+    /// The first number.
+    #[serde(default)]
+    pub from: i64,
+    /// From one number to the next.
+    #[serde(default = "one")]
+    pub step: i64,
+}
+
+fn one() -> i64 {
+    1
+}
+
+/// Settings of `uniform`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Uniform {
+    /// The least number.
+    pub min: i64,
+    /// The greatest number.
+    pub max: i64,
+}
+
+/// Settings of `normal`. Drawn numbers are rounded to whole ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Normal {
+    /// The mean.
+    #[schemars(range(min = -1e15, max = 1e15))]
+    pub mean: f64,
+    /// The standard deviation.
+    #[schemars(range(min = 0.0, max = 1e15))]
+    pub standard_deviation: f64,
+}
+
+/// Settings of `zipf`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Zipf {
+    /// The greatest number.
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    pub items: u64,
+    /// The exponent of the law; 0 makes all numbers equally likely.
+    #[serde(default = "unit")]
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub exponent: f64,
+}
+
+fn unit() -> f64 {
+    1.0
+}
+
+/// A table of texts in one piece of memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    text: String,
+    /// Where each value ends in `text`, row after row.
+    ends: Vec<usize>,
+    /// Values of a row, or 0 where each item is a value by itself.
+    width: usize,
+}
+
+impl Rows {
+    /// An empty table with this many values in each row.
+    pub fn new(width: usize) -> Self {
+        Self {
+            width,
+            ..Self::default()
+        }
+    }
+
+    /// Appends a value to the last row, or begins the next one with it.
+    pub fn push(&mut self, value: &str) {
+        self.text.push_str(value);
+        self.ends.push(self.text.len());
+    }
+
+    /// Whole rows.
+    pub fn len(&self) -> usize {
+        self.ends.len() / self.width.max(1)
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value at a row and a column, both from 0.
+    pub fn get(&self, row: usize, column: usize) -> Option<&str> {
+        let width = self.width.max(1);
+        if column >= width {
+            return None;
+        }
+        let index = row.checked_mul(width)?.checked_add(column)?;
+        let end = *self.ends.get(index)?;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.text.get(start..end)
+    }
+}
+
+/// A value as it is written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Cell {
+    Flag(bool),
+    Number(serde_json::Number),
+    Text(String),
+}
+
+impl Cell {
+    fn push_to(&self, rows: &mut Rows) {
+        // Writing to a string cannot fail.
+        let _ = match self {
+            Self::Flag(flag) => write!(rows.text, "{flag}"),
+            Self::Number(number) => write!(rows.text, "{number}"),
+            Self::Text(text) => rows.text.write_str(text),
+        };
+        rows.ends.push(rows.text.len());
+    }
+}
+
+/// An item of a list, as it is written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Item {
+    Row(Vec<Cell>),
+    Value(Cell),
+}
+
+impl<'de> Deserialize<'de> for Rows {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let items = Vec::<Item>::deserialize(deserializer)?;
+        let width = match items.first() {
+            Some(Item::Row(row)) => row.len(),
+            _ => 0,
+        };
+        let mut rows = Self::new(width);
+        for item in &items {
+            match item {
+                Item::Value(value) if width == 0 => value.push_to(&mut rows),
+                Item::Row(row) if row.len() == width && width > 0 => {
+                    row.iter().for_each(|cell| cell.push_to(&mut rows));
+                }
+                _ => return Err(serde::de::Error::custom("rows differ in their lengths")),
+            }
+        }
+        Ok(rows)
+    }
+}
+
+impl Serialize for Rows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut items = serializer.serialize_seq(Some(self.len()))?;
+        for row in 0..self.len() {
+            let value = |column| self.get(row, column).unwrap_or_default();
+            if self.width == 0 {
+                items.serialize_element(value(0))?;
+            } else {
+                items.serialize_element(&(0..self.width).map(value).collect::<Vec<_>>())?;
+            }
+        }
+        items.end()
+    }
+}
+
+impl JsonSchema for Rows {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Rows".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let scalar = ["string", "number", "boolean"];
+        json_schema!({
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": ["string", "number", "boolean", "array"],
+                "items": {"type": scalar},
+                "description": "A value, or the values of a row"
+            },
+            "description": "Values, or rows of values"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn rows_survive_json_with_and_without_columns() {
+        for text in [r#"["a","","b c"]"#, r#"[["1","x"],["2",""]]"#] {
+            let rows: Rows = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&rows).unwrap(), text);
+        }
+        let rows: Rows = serde_json::from_str(r#"[[1, 2.5], [true, "é"]]"#).unwrap();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows.get(0, 1), Some("2.5"));
+        assert_eq!(rows.get(1, 0), Some("true"));
+        assert_eq!(rows.get(1, 1), Some("é"));
+        assert_eq!((rows.get(2, 0), rows.get(0, 2)), (None, None));
+        assert!(serde_json::from_str::<Rows>(r#"[[1], [1, 2]]"#).is_err());
+    }
+}

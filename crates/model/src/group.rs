@@ -1,0 +1,234 @@
+//! Groups of requests that are sent at the same time, each reported apart.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::load::{Closed, Open};
+use crate::{Request, Shape, repeat};
+
+/// The group that the requests at the top level of a scenario are.
+pub const DEFAULT_GROUP: &str = "all";
+
+/// Requests with a load of their own, or a share of the phase's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = repeat::describe)]
+pub struct Group {
+    /// The group's name, unique in the scenario.
+    #[schemars(schema_with = "crate::words::name_template")]
+    pub name: String,
+    /// Part of the phase's connections or rate, relative to the other groups; equal parts where no
+    /// group says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.000_001, max = 1_000_000.0))]
+    pub share: Option<f64>,
+    /// A load of its own, beside the phase's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Shape>,
+    /// The requests, sent in turn or by their weights.
+    #[schemars(length(min = 1))]
+    pub requests: Vec<Request>,
+}
+
+impl Group {
+    /// The group of all requests, with the whole load.
+    pub fn of_all(requests: Vec<Request>) -> Self {
+        Self {
+            name: DEFAULT_GROUP.into(),
+            share: None,
+            load: None,
+            requests,
+        }
+    }
+}
+
+/// The load is too small for the groups that share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{groups} groups cannot share {connections} connections; give at least {groups}, or groups a `load` of their own"
+)]
+pub struct TooFewConnections {
+    /// Groups without a load of their own.
+    pub groups: usize,
+    /// Connections to be shared.
+    pub connections: u32,
+}
+
+/// The load of each group in a phase of this shape, in the order of the groups. Rates are divided
+/// exactly; connections and other whole numbers by the largest remainder, so that they add up to
+/// those of the phase, with at least one connection for each group.
+///
+/// # Errors
+/// There are fewer connections than groups that share them.
+pub fn divide(shape: &Shape, groups: &[Group]) -> Result<Vec<Shape>, TooFewConnections> {
+    let sharing = || groups.iter().filter(|group| group.load.is_none());
+    let weights: Vec<f64> = sharing().map(|group| group.share.unwrap_or(1.0)).collect();
+    let mut parts = match shape {
+        Shape::Closed(closed) => divide_closed(closed, &weights)?,
+        Shape::Open(open) => divide_open(open, &weights)?,
+    }
+    .into_iter();
+    let own_or_part = |group: &Group| group.load.clone().or_else(|| parts.next());
+    Ok(groups.iter().filter_map(own_or_part).collect())
+}
+
+fn divide_closed(closed: &Closed, weights: &[f64]) -> Result<Vec<Shape>, TooFewConnections> {
+    if let [_] = weights {
+        return Ok(vec![Shape::Closed(closed.clone())]);
+    }
+    let connections = at_least_one(closed.connections, weights)?;
+    let stages: Vec<Vec<u64>> = closed
+        .stages
+        .iter()
+        .map(|stage| apportion(stage.connections.into(), weights))
+        .collect();
+    let requests_max = closed.requests_max.map(|most| apportion(most, weights));
+    let part = |index: usize| {
+        let mut part = closed.clone();
+        part.connections = connections[index];
+        for (stage, parts) in part.stages.iter_mut().zip(&stages) {
+            stage.connections = narrow(parts[index]);
+        }
+        part.requests_max = requests_max.as_ref().map(|parts| parts[index]);
+        scale(&mut part.connections_per_second, fraction(index, weights));
+        Shape::Closed(part)
+    };
+    Ok((0..weights.len()).map(part).collect())
+}
+
+fn divide_open(open: &Open, weights: &[f64]) -> Result<Vec<Shape>, TooFewConnections> {
+    if let [_] = weights {
+        return Ok(vec![Shape::Open(open.clone())]);
+    }
+    let connections = at_least_one(open.connections_max, weights)?;
+    let queue = apportion(open.queue_max.into(), weights);
+    let requests_max = open.requests_max.map(|most| apportion(most, weights));
+    let part = |index: usize| {
+        let fraction = fraction(index, weights);
+        let mut part = open.clone();
+        part.rate_per_second *= fraction;
+        scale(&mut part.ramp_to_per_second, fraction);
+        for stage in &mut part.stages {
+            stage.rate_per_second *= fraction;
+        }
+        part.connections_max = connections[index];
+        part.queue_max = narrow(queue[index]);
+        part.requests_max = requests_max.as_ref().map(|parts| parts[index]);
+        scale(&mut part.connections_per_second, fraction);
+        Shape::Open(part)
+    };
+    Ok((0..weights.len()).map(part).collect())
+}
+
+fn fraction(index: usize, weights: &[f64]) -> f64 {
+    weights[index] / weights.iter().sum::<f64>()
+}
+
+fn scale(rate: &mut Option<f64>, fraction: f64) {
+    if let Some(rate) = rate {
+        *rate *= fraction;
+    }
+}
+
+fn narrow(part: u64) -> u32 {
+    u32::try_from(part).unwrap_or(u32::MAX)
+}
+
+fn at_least_one(connections: u32, weights: &[f64]) -> Result<Vec<u32>, TooFewConnections> {
+    let groups = weights.len();
+    let rest = (connections as usize)
+        .checked_sub(groups)
+        .ok_or(TooFewConnections {
+            groups,
+            connections,
+        })?;
+    let parts = apportion(connections.into(), weights);
+    if parts.iter().all(|part| *part > 0) {
+        return Ok(parts.into_iter().map(narrow).collect());
+    }
+    let parts = apportion(rest as u64, weights);
+    Ok(parts.into_iter().map(|part| narrow(part + 1)).collect())
+}
+
+/// Divides a whole number in proportion to weights by the largest remainder (Hamilton's method); of
+/// equal remainders the first come first.
+fn apportion(total: u64, weights: &[f64]) -> Vec<u64> {
+    let sum: f64 = weights.iter().sum();
+    let quotas: Vec<f64> = weights
+        .iter()
+        .map(|weight| total as f64 * weight / sum)
+        .collect();
+    let mut parts: Vec<u64> = quotas.iter().map(|quota| quota.floor() as u64).collect();
+    let given: u64 = parts.iter().sum();
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by(|a, b| quotas[*b].fract().total_cmp(&quotas[*a].fract()));
+    let left = usize::try_from(total.saturating_sub(given)).unwrap_or(usize::MAX);
+    for index in order.into_iter().take(left) {
+        parts[index] += 1;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn group(name: &str, share: Option<f64>) -> Group {
+        Group {
+            name: name.into(),
+            share,
+            ..Group::of_all(vec![Request::new("GET", "/")])
+        }
+    }
+
+    fn connections(shapes: &[Shape]) -> Vec<u32> {
+        let of = |shape: &Shape| match shape {
+            Shape::Closed(closed) => closed.connections,
+            Shape::Open(open) => open.connections_max,
+        };
+        shapes.iter().map(of).collect()
+    }
+
+    #[test]
+    fn connections_are_divided_without_a_rest_and_nobody_goes_without() {
+        let shape = Shape::Closed(Closed::new(10));
+        let equal = [group("a", None), group("b", None), group("c", None)];
+        assert_eq!(connections(&divide(&shape, &equal).unwrap()), [4, 3, 3]);
+        let unequal = [
+            group("a", Some(98.0)),
+            group("b", Some(1.0)),
+            group("c", Some(1.0)),
+        ];
+        assert_eq!(connections(&divide(&shape, &unequal).unwrap()), [8, 1, 1]);
+        let few = divide(&Shape::Closed(Closed::new(2)), &equal).unwrap_err();
+        assert_eq!((few.groups, few.connections), (3, 2));
+    }
+
+    #[test]
+    fn rates_are_divided_exactly_and_a_load_of_its_own_stands_beside() {
+        let shape = Shape::Open(Open::new(1000.0));
+        let own = Shape::Closed(Closed::new(3));
+        let mut groups = [
+            group("a", Some(3.0)),
+            group("own", None),
+            group("b", Some(1.0)),
+        ];
+        groups[1].load = Some(own.clone());
+        let parts = divide(&shape, &groups).unwrap();
+        let rate = |index: usize| match &parts[index] {
+            Shape::Open(open) => open.rate_per_second,
+            Shape::Closed(_) => 0.0,
+        };
+        assert_eq!((rate(0), rate(2)), (750.0, 250.0));
+        assert_eq!(parts[1], own);
+        assert_eq!(connections(&parts), [48, 3, 16]);
+    }
+
+    #[test]
+    fn one_group_has_the_load_as_it_is() {
+        let shape = Shape::Open(Open::new(0.1));
+        assert_eq!(divide(&shape, &[group("a", Some(0.3))]), Ok(vec![shape]));
+    }
+}

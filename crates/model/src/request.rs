@@ -1,0 +1,196 @@
+//! A request, its body, and what each answer must be.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::repeat;
+
+/// One request of the load, or of a parity case.
+///
+/// In the load, the path, the values of headers and a body of text are templates
+/// ([`Template`](crate::template::Template)).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = repeat::describe)]
+pub struct Request {
+    /// Its name in figures; where none is given, the method and the path as they are written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// How often it is sent, relative to the other requests of its group.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 0.001, max = 1_000_000.0))]
+    pub weight: f64,
+    /// The method; GET where none is given.
+    #[serde(default = "get")]
+    #[schemars(schema_with = "crate::words::method")]
+    pub method: String,
+    /// Path and query, beginning with `/`.
+    #[schemars(schema_with = "crate::words::path")]
+    pub path: String,
+    /// Headers besides Host, Content-Length and Connection, which are made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Body>,
+    /// A file with the body, in place of `body`; its path is seen from the scenario's file. What is
+    /// read from it becomes `body`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_file: Option<String>,
+    /// What each answer must be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+}
+
+fn get() -> String {
+    "GET".into()
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn is_one(weight: &f64) -> bool {
+    *weight == 1.0
+}
+
+impl Request {
+    /// A request without headers, body or checks, whose `path` may be a template.
+    pub fn new(method: impl Into<String>, path: impl Into<String>) -> Self {
+        Self {
+            name: None,
+            weight: 1.0,
+            method: method.into(),
+            path: path.into(),
+            headers: BTreeMap::new(),
+            body: None,
+            body_file: None,
+            checks: Vec::new(),
+        }
+    }
+
+    /// The name in figures.
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) => name.clone(),
+            None => format!("{} {}", self.method, self.path),
+        }
+    }
+}
+
+/// The body of a request: text, written as a plain string, or any bytes, written as
+/// `{base64: ...}`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body(Vec<u8>);
+
+impl Body {
+    /// A body of this text or these bytes.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// The bytes to send; the template of them, where they are text.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The body as text, if it is text.
+    pub fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+}
+
+/// A body as it is written in files.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum WrittenBody {
+    /// The body itself.
+    Text(String),
+    /// Bytes that are no text.
+    Bytes(Base64Body),
+}
+
+/// Bytes that are no text.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Base64Body {
+    /// The bytes in Base64 (RFC 4648 section 4).
+    #[schemars(schema_with = "crate::words::base64")]
+    base64: String,
+}
+
+impl Serialize for Body {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.text() {
+            Some(text) => serializer.serialize_str(text),
+            None => {
+                let base64 = STANDARD.encode(&self.0);
+                Base64Body { base64 }.serialize(serializer)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match WrittenBody::deserialize(deserializer)? {
+            WrittenBody::Text(text) => Ok(Self(text.into_bytes())),
+            WrittenBody::Bytes(body) => STANDARD
+                .decode(body.base64)
+                .map(Self)
+                .map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+impl JsonSchema for Body {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Body".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        WrittenBody::json_schema(generator)
+    }
+}
+
+/// One condition on an answer. All conditions of a request must hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// The status is this one.
+    Status(#[schemars(range(min = 100, max = 599))] u16),
+    /// A header is present and has exactly this value.
+    Header(HeaderCheck),
+    /// The whole body is exactly this text.
+    BodyEquals(String),
+    /// The body contains this text.
+    BodyContains(String),
+    /// The body is JSON, and the value at a path equals another.
+    Json(JsonCheck),
+}
+
+/// A header and its value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderCheck {
+    /// Name, in any case.
+    #[schemars(schema_with = "crate::words::header_name")]
+    pub name: String,
+    /// Exact value.
+    pub equals: String,
+}
+
+/// A place in a JSON document and the value that must be there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JsonCheck {
+    /// JSON Pointer (RFC 6901): `/result`, `/items/0/name`; the empty string is the whole document.
+    #[schemars(schema_with = "crate::words::json_pointer")]
+    pub path: String,
+    /// The value, compared as JSON.
+    pub equals: serde_json::Value,
+}

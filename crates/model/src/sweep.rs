@@ -1,0 +1,115 @@
+//! Sweeps: one phase of a file that becomes several of the plan.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{LoadProfile, Phase, Shape};
+
+/// The numbers that a phase is repeated with, in the order in which they are measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sweep {
+    /// Numbers of connections of a closed load, as [1, 2, 4].
+    Connections(#[schemars(length(min = 1), inner(range(min = 1, max = 1_000_000)))] Vec<u32>),
+    /// Rates of an open load, as [100, 200, 400].
+    RatePerSecond(
+        #[schemars(length(min = 1), inner(range(min = 0.001, max = 100_000_000.0)))] Vec<f64>,
+    ),
+}
+
+impl LoadProfile {
+    /// The profile with a phase for each number of each sweep.
+    pub fn expanded(&self) -> Self {
+        Self {
+            phases: self.phases.iter().flat_map(Phase::expanded).collect(),
+            ..self.clone()
+        }
+    }
+}
+
+impl Phase {
+    /// The phase once with each number of its sweep, with the number in its name: `load` becomes
+    /// `load-c1` and `load-c2`, or `load-r0-5` and `load-r100`. A phase without a sweep stays.
+    pub fn expanded(&self) -> Vec<Self> {
+        match &self.sweep {
+            None => vec![self.clone()],
+            Some(Sweep::Connections(numbers)) => numbers
+                .iter()
+                .map(|number| self.at_connections(*number))
+                .collect(),
+            Some(Sweep::RatePerSecond(rates)) => {
+                rates.iter().map(|rate| self.at_rate(*rate)).collect()
+            }
+        }
+    }
+
+    fn at_connections(&self, connections: u32) -> Self {
+        let mut phase = self.named(swept_name(&self.name, "c", connections.into()));
+        if let Shape::Closed(closed) = &mut phase.shape {
+            closed.connections = connections;
+        }
+        phase
+    }
+
+    fn at_rate(&self, rate_per_second: f64) -> Self {
+        let mut phase = self.named(swept_name(&self.name, "r", rate_per_second));
+        if let Shape::Open(open) = &mut phase.shape {
+            open.rate_per_second = rate_per_second;
+        }
+        phase
+    }
+
+    fn named(&self, name: String) -> Self {
+        Self {
+            name,
+            sweep: None,
+            ..self.clone()
+        }
+    }
+}
+
+/// The name of a phase with one number of its sweep. Names have no points.
+pub(crate) fn swept_name(name: &str, letter: &str, number: f64) -> String {
+    format!("{name}-{letter}{number}").replace('.', "-")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::parse;
+
+    #[test]
+    fn a_sweep_becomes_phases_with_its_numbers_in_their_names() {
+        let text = "
+profile: p
+title: t
+phases:
+  - {name: c, closed: {connections: 9}, sweep: {connections: [1, 20]}, measure: 2s}
+  - {name: between, closed: {connections: 3}, measure: 1s}
+  - {name: r, open: {rate_per_second: 9}, sweep: {rate_per_second: [0.5, 1000]}, measure: 3s}
+";
+        let profile: LoadProfile = parse("p.yaml", text).unwrap();
+        let expanded = profile.expanded();
+        let seen: Vec<_> = expanded
+            .phases
+            .iter()
+            .map(|phase| {
+                let number = match &phase.shape {
+                    Shape::Closed(closed) => f64::from(closed.connections),
+                    Shape::Open(open) => open.rate_per_second,
+                };
+                (phase.name.as_str(), number, phase.measure.as_secs_f64())
+            })
+            .collect();
+        let expected = [
+            ("c-c1", 1.0, 2.0),
+            ("c-c20", 20.0, 2.0),
+            ("between", 3.0, 1.0),
+            ("r-r0-5", 0.5, 3.0),
+            ("r-r1000", 1000.0, 3.0),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(expanded.expanded(), expanded);
+    }
+}
