@@ -22,7 +22,7 @@ pub use account::{Account, AtRate, Quantiles};
 pub use case::{Case, Service};
 pub use distribution::Distribution;
 pub(crate) use service::Pathology;
-pub use truth::{Arrivals, Truth, truth};
+pub use truth::{Arrivals, Truth, truth, truth_through};
 
 /// `GET` answers the [`Account`] as JSON.
 pub const ACCOUNT_PATH: &str = "/.gatebench/pathology";

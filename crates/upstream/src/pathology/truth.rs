@@ -4,7 +4,10 @@
 //! So its response time is a pure function of its number: the engine that is asked for the same load has to say
 //! the same, but for the way there and back.
 
-use super::Case;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::{Case, Service};
 
 /// Uniform arrivals: the n-th is due n ÷ rate after the epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,29 +49,52 @@ pub struct Truth {
     pub body_bytes: u64,
 }
 
-/// What a load of `arrivals` finds at an upstream that is ill in this way.
+/// What a load of `arrivals` finds at an upstream that is ill in this way, when none has to wait for a
+/// connection.
 pub fn truth(case: &Case, arrivals: &Arrivals) -> Truth {
-    let mut truth = Truth {
-        response_ns: Vec::with_capacity(arrivals.count as usize),
-        answered: 0,
-        reset: 0,
-        body_bytes: 0,
-    };
-    for index in arrivals.first..arrivals.first + arrivals.count {
-        let service = case.service(index, arrivals.due_ns(index));
-        truth.response_ns.push(service.ends_ns());
-        if service.is_reset {
-            truth.reset += 1;
-        } else {
-            truth.answered += 1;
-            truth.body_bytes += service.body_bytes;
-        }
-    }
-    truth.response_ns.sort_unstable();
-    truth
+    Truth::of(arrivals, |index, due_ns| {
+        let service = case.service(index, due_ns);
+        (service, service.ends_ns())
+    })
+}
+
+/// As [`truth`], through so many connections (at least one) with a request each: arrivals that find none free
+/// wait for the first that is, in order.
+pub fn truth_through(connections: usize, case: &Case, arrivals: &Arrivals) -> Truth {
+    let mut free_ns: BinaryHeap<Reverse<u64>> = (0..connections).map(|_| Reverse(0)).collect();
+    Truth::of(arrivals, |index, due_ns| {
+        let Reverse(free) = free_ns.pop().unwrap_or_default();
+        let sent_ns = due_ns.max(free);
+        let service = case.service(index, sent_ns);
+        let told_ns = sent_ns + service.ends_ns();
+        free_ns.push(Reverse(told_ns));
+        (service, told_ns - due_ns)
+    })
 }
 
 impl Truth {
+    /// `serve` says what is done with an arrival, in order, and its response time.
+    fn of(arrivals: &Arrivals, mut serve: impl FnMut(u64, u64) -> (Service, u64)) -> Self {
+        let mut truth = Self {
+            response_ns: Vec::with_capacity(arrivals.count as usize),
+            answered: 0,
+            reset: 0,
+            body_bytes: 0,
+        };
+        for index in arrivals.first..arrivals.first + arrivals.count {
+            let (service, response_ns) = serve(index, arrivals.due_ns(index));
+            truth.response_ns.push(response_ns);
+            if service.is_reset {
+                truth.reset += 1;
+            } else {
+                truth.answered += 1;
+                truth.body_bytes += service.body_bytes;
+            }
+        }
+        truth.response_ns.sort_unstable();
+        truth
+    }
+
     /// The least response time that at least the share `q` (0 to 1) of the requests does not exceed,
     /// nanoseconds: the ⌈q·n⌉-th of n. 0 for an empty load.
     pub fn quantile_ns(&self, q: f64) -> u64 {
@@ -140,6 +166,18 @@ mod tests {
         );
         assert_eq!((truth.answered, truth.body_bytes), (200, 200_000));
         assert_eq!(quantiles_ms(&truth), [19.0; 5]);
+    }
+
+    #[test]
+    fn two_connections_carry_two_requests_every_five_milliseconds() {
+        let case = Case::parse("/constant", "service=5ms").unwrap();
+        let arrivals = Arrivals::of(1_000.0, 0.01);
+        // Due at 0, 1, ... 9 ms, told at 5, 6, 10, 11, ... 25, 26: the waiting grows by 1.5 ms an arrival.
+        let found = truth_through(2, &case, &arrivals).response_ns;
+        let expected = [5, 5, 8, 8, 11, 11, 14, 14, 17, 17];
+        assert_eq!(found, expected.map(|ms| ms * MS));
+        // Five are enough.
+        assert_eq!(truth_through(5, &case, &arrivals), truth(&case, &arrivals));
     }
 
     #[test]
