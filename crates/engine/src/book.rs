@@ -3,6 +3,7 @@
 use crate::connection::Exchange;
 use crate::kind::{Class, ErrorKind};
 use crate::record::Interval;
+use crate::recording::Recording;
 use crate::route::RouteRecord;
 
 /// The records of one worker.
@@ -12,12 +13,16 @@ pub(crate) struct Book {
 }
 
 /// What is recorded over the whole measurement and handed out at its end.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Kept {
     /// One for each group; empty where there is only one, which is the load.
     pub(crate) groups: Vec<Interval>,
     /// One for each route; empty where there is only one, which is the load.
     pub(crate) routes: Vec<RouteRecord>,
+    /// How long connections took until requests could be sent, those before the measurement too.
+    pub(crate) connects: Recording,
+    /// TLS handshakes among them that resumed an earlier session.
+    pub(crate) resumed: u64,
 }
 
 impl Kept {
@@ -26,6 +31,8 @@ impl Kept {
         Self {
             groups: vec![Interval::new(checks); several(groups)],
             routes: vec![RouteRecord::new(); several(routes)],
+            connects: Recording::new(),
+            resumed: 0,
         }
     }
 
@@ -36,6 +43,8 @@ impl Kept {
         for (to, from) in self.routes.iter_mut().zip(&other.routes) {
             to.add(from);
         }
+        self.connects.add(&other.connects);
+        self.resumed += other.resumed;
     }
 }
 

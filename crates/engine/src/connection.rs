@@ -4,14 +4,19 @@ use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 use gatebench_net::trace::{Nonce, TIMES_HEADER, Times};
 
 use crate::check::Checks;
+use crate::layer::Layer;
 
 /// A body longer than this is not kept for its checks, which then fail: the engine's memory does not
 /// depend on what a server sends.
 const BODY_KEPT_MAX_BYTES: usize = 16 * 1024 * 1024;
 
+/// Whether a request says that it is its connection's last.
+pub(crate) type Last = bool;
+
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
+    /// Until requests may be sent: TLS is part of it.
     Connecting,
     Idle,
     /// A request is under way.
@@ -52,7 +57,11 @@ pub(crate) struct Connection {
     pub(crate) failed_checks: Vec<usize>,
     /// The request's bytes while they are not with the kernel, and which route they hold.
     pub(crate) buffer: Option<Vec<u8>>,
-    pub(crate) buffer_holds: Option<usize>,
+    pub(crate) buffer_holds: Option<(usize, Last)>,
+    /// Between HTTP and the socket; nothing where bytes go as they are.
+    pub(crate) layer: Option<Box<Layer>>,
+    /// When it was asked for.
+    pub(crate) begun_ns: u64,
     /// Requests begun on it.
     pub(crate) requests: u64,
     decoder: Decoder,
@@ -69,7 +78,7 @@ pub(crate) enum Progress {
 }
 
 impl Connection {
-    pub(crate) fn new(group: usize) -> Self {
+    pub(crate) fn new(group: usize, begun_ns: u64) -> Self {
         Self {
             group,
             state: State::Connecting,
@@ -77,6 +86,8 @@ impl Connection {
             failed_checks: Vec::new(),
             buffer: Some(Vec::new()),
             buffer_holds: None,
+            layer: None,
+            begun_ns,
             requests: 0,
             decoder: Decoder::responses(Limits::default()),
             body: Vec::new(),

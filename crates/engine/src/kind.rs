@@ -100,18 +100,21 @@ pub enum ErrorKind {
     ClosedEarly,
     /// No complete answer within the timeout, or none until the end of the drain.
     Timeout,
-    /// What came back is not HTTP/1.1.
+    /// What came back is not what the protocol allows.
     Protocol,
+    /// TLS failed: a certificate that is not accepted, an alert, a record that cannot be read.
+    Tls,
 }
 
 impl ErrorKind {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Connect,
         Self::Reset,
         Self::ClosedEarly,
         Self::Timeout,
         Self::Protocol,
+        Self::Tls,
     ];
 
     /// The word in files.
@@ -122,6 +125,7 @@ impl ErrorKind {
             Self::ClosedEarly => "closed_early",
             Self::Timeout => "timeout",
             Self::Protocol => "protocol",
+            Self::Tls => "tls",
         }
     }
 }

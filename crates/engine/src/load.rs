@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use gatebench_model::{Request, Shape};
 use gatebench_net::Backend;
+use gatebench_net::tls::ClientContext;
+
+use crate::layer::ProxyProtocol;
 
 /// Where requests go, and how.
 #[derive(Clone, Debug)]
@@ -13,6 +16,11 @@ pub struct Target {
     pub address: SocketAddr,
     /// Value of the Host header, or `:authority`.
     pub host: String,
+    /// TLS on every connection.
+    pub tls: Option<ClientContext>,
+    /// The PROXY header that every connection begins with. It names the connection's source address
+    /// and, since the kernel has the true port only later, a port counted up from 1,024.
+    pub proxy: Option<ProxyProtocol>,
     /// Local addresses that connections are made from, in turn; empty leaves it to the kernel, whose
     /// one address has about 28,000 ports.
     pub sources: Vec<IpAddr>,
@@ -24,6 +32,8 @@ impl Target {
         Self {
             address,
             host: host.into(),
+            tls: None,
+            proxy: None,
             sources: Vec::new(),
         }
     }

@@ -23,6 +23,11 @@ pub struct Outcome {
     pub recordings: Recordings,
     /// Each group, in the order of the load.
     pub groups: Vec<GroupOutcome>,
+    /// How long connections took until requests could be sent, TLS included; those made before the
+    /// measurement too.
+    pub connects: Recording,
+    /// Connections whose TLS session was resumed.
+    pub resumed: u64,
     /// The texts of the checks, in the order of [`Counts::checks_failed`].
     pub checks: Vec<String>,
     /// When the first request was due, `CLOCK_MONOTONIC` nanoseconds.
@@ -79,6 +84,8 @@ impl Outcome {
 
     /// Divides the load into its groups, given by name with the names of their routes.
     pub(crate) fn divide(&mut self, groups: Vec<(String, Vec<String>)>, kept: Kept) {
+        self.connects = kept.connects;
+        self.resumed = kept.resumed;
         let mut routes = kept.routes.into_iter();
         let mut records = kept.groups.into_iter();
         for (name, names) in groups {

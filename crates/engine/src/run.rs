@@ -17,6 +17,7 @@ use crate::counts::Counts;
 use crate::load::{Group, Load};
 use crate::outcome::{Outcome, WorkerFacts};
 use crate::record::Interval;
+use crate::recording::Recording;
 use crate::render::Rendered;
 use crate::schedule::Schedule;
 use crate::worker::{Ended, Work};
@@ -115,6 +116,8 @@ pub(crate) struct Compiled<'a> {
 /// One request of one group, ready to be sent.
 pub(crate) struct Route {
     pub(crate) rendered: Rendered,
+    /// The same for the last request of a connection, where connections end after a number of them.
+    pub(crate) closing: Option<Rendered>,
     pub(crate) checks: Checks,
 }
 
@@ -210,6 +213,8 @@ pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Compiled<'a> 
         for request in &group.requests {
             routes.push(Route {
                 rendered: Rendered::new(request, &group.target.host, traced),
+                closing: requests_per_connection(&group.shape)
+                    .map(|_| Rendered::new(&with_close(request), &group.target.host, traced)),
                 checks: Checks::compile(&request.checks, check_count),
             });
             check_count += request.checks.len();
@@ -234,6 +239,22 @@ pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Compiled<'a> 
         gate: Gate::default(),
         control,
     }
+}
+
+/// Requests after which a connection ends.
+pub(crate) fn requests_per_connection(shape: &Shape) -> Option<u64> {
+    match shape {
+        Shape::Closed(closed) => closed.requests_per_connection,
+        Shape::Open(open) => open.requests_per_connection,
+    }
+}
+
+/// The request, saying that it is the last (RFC 9112 9.6). The server then closes first, and keeps the
+/// TIME-WAIT that would cost us a port.
+fn with_close(request: &Request) -> Request {
+    let mut request = request.clone();
+    request.headers.insert("Connection".into(), "close".into());
+    request
 }
 
 pub(crate) fn nanos(duration: Duration) -> u64 {
@@ -283,6 +304,8 @@ impl Outcome {
             },
             recordings: BTreeMap::new(),
             groups: Vec::new(),
+            connects: Recording::new(),
+            resumed: 0,
             checks: texts.collect(),
             start_ns: 0,
             window_ns: (0, 0),

@@ -13,10 +13,8 @@ impl<I: Io> Worker<'_, I> {
             Event::Received { conn, bytes } => self.received(conn, &bytes, now),
             Event::Sent { conn, bytes } => self.sent(conn, bytes, now),
             Event::Connected { conn } => {
-                self.connected(conn);
-                if let Some(group) = self.conns.get(conn).map(|it| it.group) {
-                    self.serve_queue(group);
-                }
+                let connected = self.connected(conn, now);
+                self.set_up(conn, connected, now);
             }
             Event::EndOfStream { conn } => self.end_of_stream(conn, now),
             Event::Failed { conn, .. } => {
@@ -38,7 +36,41 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    pub(super) fn received(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
+    /// A connection in the making has come as far as it could.
+    fn set_up(&mut self, conn: ConnId, progress: Result<(), String>, now: u64) {
+        if progress.is_err() {
+            return self.fail(conn, ErrorKind::Tls, now);
+        }
+        if let Some(group) = self.conns.get(conn).map(|it| it.group) {
+            self.serve_queue(group);
+        }
+    }
+
+    fn received(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return;
+        };
+        if connection.state == State::Connecting {
+            let established = self.establish(conn, bytes, now);
+            return self.set_up(conn, established, now);
+        }
+        let Some(layer) = &mut connection.layer else {
+            return self.answered(conn, bytes, bytes.len(), now);
+        };
+        let mut plain = std::mem::take(&mut self.plain);
+        plain.clear();
+        let received = layer.receive(bytes, &mut plain);
+        layer.flush(&mut self.io, conn, true);
+        if received.is_err() {
+            self.fail(conn, ErrorKind::Tls, now);
+        } else if !plain.is_empty() {
+            self.answered(conn, &plain, bytes.len(), now);
+        }
+        self.plain = plain;
+    }
+
+    /// Takes bytes of an answer, which came in as many bytes as `wire_bytes` says.
+    fn answered(&mut self, conn: ConnId, bytes: &[u8], wire_bytes: usize, now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
@@ -51,7 +83,7 @@ impl<I: Io> Worker<'_, I> {
         let traced = self.compiled.load.trace_tag.is_some();
         let progress = connection.receive(bytes, checks, traced);
         if self.measures(now) {
-            let received = bytes.len() as u64;
+            let received = wire_bytes as u64;
             self.book
                 .note(group, |it| it.counts.bytes_received += received);
         }
@@ -67,12 +99,18 @@ impl<I: Io> Worker<'_, I> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
-        if connection.state != State::Busy {
-            return self.lost(conn, now);
+        match connection.state {
+            State::Connecting => return self.fail(conn, ErrorKind::Tls, now),
+            State::Idle => return self.lost(conn, now),
+            State::Busy => {}
         }
+        let whole = connection
+            .layer
+            .as_ref()
+            .is_none_or(|it| it.end_of_stream().is_ok());
         let checks = &self.compiled.routes[connection.exchange.route].checks;
         match connection.end_of_stream(checks) {
-            Ok(Progress::Complete) => {
+            Ok(Progress::Complete) if whole => {
                 self.completed(conn, now);
                 self.lost(conn, now);
             }
@@ -98,7 +136,9 @@ impl<I: Io> Worker<'_, I> {
             let traced = self.compiled.load.trace_tag.is_some();
             self.book.answer(group, &exchange, failed, traced, now);
         }
-        if connection.keep_alive() {
+        let most = self.groups[group].requests_per_connection;
+        let has_more = most.is_none_or(|most| connection.requests < most);
+        if connection.keep_alive() && has_more {
             self.release(conn, now)
         } else {
             self.lost(conn, now)
@@ -140,6 +180,10 @@ impl<I: Io> Worker<'_, I> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
+        if let Some(layer) = &mut connection.layer {
+            layer.sent(bytes);
+            return layer.flush(&mut self.io, conn, true);
+        }
         connection.buffer = Some(bytes);
         // Usually the answer is still to come; it may also have overtaken this.
         if connection.state == State::Idle {

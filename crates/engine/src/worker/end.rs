@@ -48,7 +48,7 @@ impl<I: Io> Worker<'_, I> {
             window_ns: (self.measure_ns, self.end_ns),
             drained_ns: now.saturating_sub(self.end_ns),
             interrupted: self.interrupted,
-            kept: std::mem::take(&mut self.book.kept),
+            kept: self.book.kept.clone(),
         })
     }
 

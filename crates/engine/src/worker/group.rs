@@ -1,13 +1,15 @@
 //! One worker's part of one group: its connections that are free, its arrivals, its turn.
 
 use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 
 use gatebench_model::Shape;
 use gatebench_net::ConnId;
+use gatebench_net::tls::ClientContext;
 
 use crate::load::Group;
-use crate::run::Compiled;
+use crate::run::{Compiled, requests_per_connection};
 use crate::schedule::Schedule;
 
 pub(super) struct GroupState<'a> {
@@ -28,9 +30,17 @@ pub(super) struct GroupState<'a> {
     /// Index of the next arrival of the whole group that is this worker's, and when it is due.
     pub(super) next_index: u64,
     pub(super) next_due_ns: Option<u64>,
+    /// What TLS connections are made with.
+    pub(super) tls: Option<ClientContext>,
+    /// Requests after which a connection ends.
+    pub(super) requests_per_connection: Option<u64>,
     next_route: usize,
     next_source: usize,
+    next_port: u16,
 }
+
+/// The first port that a PROXY header names.
+const FIRST_PORT: u16 = 1_024;
 
 impl<'a> GroupState<'a> {
     /// The part of worker `number` in the group with that index.
@@ -54,7 +64,11 @@ impl<'a> GroupState<'a> {
             reconnects: VecDeque::new(),
             next_index: number as u64,
             next_due_ns: None,
+            // Each worker has sessions of its own, so that no two meet at a lock.
+            tls: settings.target.tls.as_ref().map(ClientContext::separate),
+            requests_per_connection: requests_per_connection(&settings.shape),
             next_source: number,
+            next_port: FIRST_PORT,
         };
         group.missing = group.connections(number, compiled.workers);
         group
@@ -81,13 +95,32 @@ impl<'a> GroupState<'a> {
     }
 
     /// The local address of the next connection.
-    pub(super) fn source(&mut self) -> Option<std::net::IpAddr> {
+    pub(super) fn source(&mut self) -> Option<IpAddr> {
         let sources = &self.settings.target.sources;
         let source = sources
             .get(self.next_source % sources.len().max(1))
             .copied();
         self.next_source = self.next_source.wrapping_add(1);
         source
+    }
+
+    /// Whether anything stands between HTTP and the socket.
+    pub(super) fn has_layer(&self) -> bool {
+        let target = &self.settings.target;
+        target.tls.is_some() || target.proxy.is_some()
+    }
+
+    /// What the next connection begins with, before TLS.
+    pub(super) fn preamble(&mut self) -> Vec<u8> {
+        let target = &self.settings.target;
+        let Some(proxy) = target.proxy else {
+            return Vec::new();
+        };
+        let destination = target.address;
+        let source = target.sources.first().copied();
+        let source = SocketAddr::new(source.unwrap_or(destination.ip()), self.next_port);
+        self.next_port = self.next_port.checked_add(1).unwrap_or(FIRST_PORT);
+        proxy.header(source, destination)
     }
 
     /// When something has to be done without an event: an arrival or a connection.

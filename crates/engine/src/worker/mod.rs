@@ -72,6 +72,8 @@ struct Worker<'a, I> {
     /// When the last round of the loop was, to see when this worker did not run.
     round_ns: u64,
     book: Book,
+    /// What the bytes under way say, where they are encrypted; kept for its memory.
+    plain: Vec<u8>,
     completed_total: u64,
     failed_total: u64,
     interrupted: bool,
@@ -104,6 +106,7 @@ impl<'a, I: Io> Worker<'a, I> {
                 interval: Box::new(Interval::new(compiled.check_count)),
                 kept,
             },
+            plain: Vec::new(),
             completed_total: 0,
             failed_total: 0,
             interrupted: false,

@@ -6,6 +6,7 @@ use gatebench_net::trace::Nonce;
 use gatebench_net::{ConnId, Event, Io};
 
 use crate::connection::Exchange;
+use crate::kind::ErrorKind;
 use crate::run::EngineError;
 
 use super::group::GroupState;
@@ -132,25 +133,49 @@ impl<I: Io> Worker<'_, I> {
             None => Nonce(0),
         };
         self.sequence += 1;
-        let holds_it = connection.buffer_holds == Some(number);
-        route.rendered.fill(&mut buffer, holds_it, nonce);
-        connection.buffer_holds = Some(number);
+        let last = self.groups[group]
+            .requests_per_connection
+            .is_some_and(|most| connection.requests + 1 >= most);
+        let rendered = match &route.closing {
+            Some(closing) if last => closing,
+            _ => &route.rendered,
+        };
+        let holds_it = connection.buffer_holds == Some((number, last));
+        rendered.fill(&mut buffer, holds_it, nonce);
+        connection.buffer_holds = Some((number, last));
         connection.begin(
             Exchange::new(number, intended_ns, sent_ns, nonce),
-            route.rendered.is_head,
+            rendered.is_head,
         );
         self.busy += 1;
         if self.measures(intended_ns) {
             self.book.sent(group, number, buffer.len() as u64);
         }
-        let back = if self.groups[group].closed {
-            self.io.send(conn, buffer)
-        } else {
-            self.io.send_now(conn, buffer)
+        self.send(conn, buffer);
+    }
+
+    /// Sends a request, batched with others in a closed load, at once in an open one.
+    fn send(&mut self, conn: ConnId, buffer: Vec<u8>) {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return;
         };
-        if back.is_some()
-            && let Some(connection) = self.conns.get_mut(conn)
-        {
+        let now = !self.groups[connection.group].closed;
+        if let Some(layer) = &mut connection.layer {
+            let written = layer.write(&buffer);
+            layer.flush(&mut self.io, conn, now);
+            connection.buffer = Some(buffer);
+            if written.is_err() {
+                let at = self.io.now_ns();
+                self.fail(conn, ErrorKind::Tls, at);
+            }
+            return;
+        }
+        let back = if now {
+            self.io.send_now(conn, buffer)
+        } else {
+            self.io.send(conn, buffer)
+        };
+        if back.is_some() {
             connection.buffer = back;
         }
     }

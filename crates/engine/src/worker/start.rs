@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use gatebench_net::{ConnId, Event, Io};
 
 use crate::connection::{Connection, State};
+use crate::layer::Layer;
 use crate::run::{EngineError, nanos};
 
 use super::{NAP_NS, SECOND_NS, Worker};
@@ -45,21 +46,33 @@ impl<I: Io> Worker<'_, I> {
         let Some(group) = self.conns.get(event.conn()).map(|it| it.group) else {
             return Ok(());
         };
-        match event {
-            Event::Connected { conn } => {
-                self.groups[group].missing -= 1;
-                self.connected(conn);
+        let result = match event {
+            Event::Connected { conn } => self.connected(conn, now),
+            Event::Received { conn, bytes } => self.establish(conn, &bytes, now),
+            Event::Sent { conn, bytes } => {
+                self.sent(conn, bytes, now);
+                Ok(())
             }
-            Event::Failed { error, .. } => return Err(self.unreachable(group, error.to_string())),
-            // A server that closes before the first request gets its connections anew later.
-            Event::EndOfStream { conn } => {
-                self.lost(conn, now);
-                if self.groups[group].idle.is_empty() {
-                    let reason = "connections are closed as soon as they are made".into();
-                    return Err(self.unreachable(group, reason));
-                }
-            }
-            Event::Received { .. } | Event::Sent { .. } | Event::Accepted { .. } => {}
+            Event::Failed { error, .. } => Err(error.to_string()),
+            Event::EndOfStream { conn } => self.closed_at_start(conn, now),
+            Event::Accepted { .. } => Ok(()),
+        };
+        result.map_err(|reason| self.unreachable(group, reason))
+    }
+
+    /// A server that closes before the first request gets its connections anew later; one that closes
+    /// all of them cannot be loaded.
+    fn closed_at_start(&mut self, conn: ConnId, now: u64) -> Result<(), String> {
+        let Some(connection) = self.conns.get(conn) else {
+            return Ok(());
+        };
+        let (group, state) = (connection.group, connection.state);
+        if state == State::Connecting {
+            return Err("the connection is closed during the TLS handshake".into());
+        }
+        self.lost(conn, now);
+        if self.groups[group].idle.is_empty() {
+            return Err("connections are closed as soon as they are made".into());
         }
         Ok(())
     }
@@ -72,21 +85,64 @@ impl<I: Io> Worker<'_, I> {
     }
 
     pub(super) fn open_connection(&mut self, group: usize) -> io::Result<()> {
+        let begun_ns = self.io.now_ns();
         let state = &mut self.groups[group];
         let source = state.source();
         let conn = self.io.connect(state.settings.target.address, source)?;
-        self.conns.insert(conn, Connection::new(group));
+        self.conns.insert(conn, Connection::new(group, begun_ns));
         Ok(())
     }
 
-    pub(super) fn connected(&mut self, conn: ConnId) {
-        if let Some(connection) = self.conns.get_mut(conn) {
-            connection.state = State::Idle;
-            let group = connection.group;
-            self.book
-                .note(group, |it| it.counts.connections_opened += 1);
-            self.groups[group].idle.push_back(conn);
+    /// The kernel has made a connection. An error is that of its TLS.
+    pub(super) fn connected(&mut self, conn: ConnId, now: u64) -> Result<(), String> {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return Ok(());
+        };
+        let group = &mut self.groups[connection.group];
+        if group.has_layer() {
+            let begun = Layer::begin(&group.preamble(), group.tls.as_ref());
+            let layer = begun.map_err(|error| error.to_string())?;
+            connection
+                .layer
+                .insert(Box::new(layer))
+                .flush(&mut self.io, conn, true);
         }
+        self.establish(conn, &[], now)
+    }
+
+    /// Goes on with what comes before the first request; `bytes` arrived. An error is that of TLS.
+    pub(super) fn establish(&mut self, conn: ConnId, bytes: &[u8], now: u64) -> Result<(), String> {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return Ok(());
+        };
+        self.plain.clear();
+        if let Some(layer) = &mut connection.layer {
+            let received = layer.receive(bytes, &mut self.plain);
+            layer.flush(&mut self.io, conn, true);
+            received.map_err(|error| error.to_string())?;
+            if !layer.is_ready() {
+                return Ok(());
+            }
+            self.book.kept.resumed += u64::from(layer.is_resumed());
+        }
+        self.established(conn, now);
+        Ok(())
+    }
+
+    /// Requests may be sent.
+    fn established(&mut self, conn: ConnId, now: u64) {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return;
+        };
+        connection.state = State::Idle;
+        let group = connection.group;
+        let took_ns = now.saturating_sub(connection.begun_ns);
+        self.book.kept.connects.record(took_ns);
+        self.book
+            .note(group, |it| it.counts.connections_opened += 1);
+        let state = &mut self.groups[group];
+        state.missing = state.missing.saturating_sub(1);
+        state.idle.push_back(conn);
     }
 
     pub(super) fn wait_for_start(&mut self) -> Result<(), EngineError> {

@@ -1,0 +1,178 @@
+//! What stands between HTTP and the socket, where that is not nothing: a PROXY header, TLS.
+
+use std::net::SocketAddr;
+
+use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
+use gatebench_net::{ConnId, Io, Outbox};
+
+/// The layers of one connection, and what waits to be sent through them.
+pub(crate) struct Layer {
+    session: Option<Session>,
+    outbox: Outbox,
+}
+
+impl Layer {
+    /// Begins on a connection that has just been made: what is said first is queued.
+    pub(crate) fn begin(
+        preamble: &[u8],
+        tls: Option<&ClientContext>,
+    ) -> Result<Self, SettingsError> {
+        let mut outbox = Outbox::default();
+        outbox.queue().extend_from_slice(preamble);
+        let session = match tls {
+            Some(context) => Some(Session::client(context, outbox.queue())?),
+            None => None,
+        };
+        Ok(Self { session, outbox })
+    }
+
+    /// Whether requests may be sent.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.session.as_ref().is_none_or(|it| !it.is_handshaking())
+    }
+
+    /// Whether an earlier session was resumed.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.session.as_ref().is_some_and(Session::resumed)
+    }
+
+
+    /// Queues a message; [`Layer::flush`] sends it.
+    pub(crate) fn write(&mut self, message: &[u8]) -> Result<(), SessionError> {
+        match &mut self.session {
+            Some(session) => session.send(message, self.outbox.queue()),
+            None => {
+                self.outbox.queue().extend_from_slice(message);
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes bytes that arrived; what they say is appended to `plain`.
+    pub(crate) fn receive(
+        &mut self,
+        bytes: &[u8],
+        plain: &mut Vec<u8>,
+    ) -> Result<(), SessionError> {
+        match &mut self.session {
+            Some(session) => session.receive(bytes, self.outbox.queue(), |said| {
+                plain.extend_from_slice(said);
+            }),
+            None => {
+                plain.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    /// The server closed its side; an error where its last words may be missing.
+    pub(crate) fn end_of_stream(&self) -> Result<(), SessionError> {
+        self.session.as_ref().map_or(Ok(()), Session::end_of_stream)
+    }
+
+    /// Sends what is queued, at once if `now`.
+    pub(crate) fn flush<I: Io>(&mut self, io: &mut I, conn: ConnId, now: bool) {
+        self.outbox.flush(io, conn, now);
+    }
+
+    /// Takes the vector of a finished send back.
+    pub(crate) fn sent(&mut self, bytes: Vec<u8>) {
+        self.outbox.sent(bytes);
+    }
+}
+
+/// Which form of the PROXY header a connection begins with (the PROXY protocol, versions 1 and 2, by
+/// HAProxy).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyProtocol {
+    /// A line of text.
+    V1,
+    /// Binary.
+    V2,
+}
+
+impl ProxyProtocol {
+    /// The header that says a client at `source` connected to `destination`.
+    pub(crate) fn header(self, source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
+        match self {
+            Self::V1 => header_v1(source, destination),
+            Self::V2 => header_v2(source, destination),
+        }
+    }
+}
+
+fn header_v1(source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
+    let family = if destination.is_ipv4() {
+        "TCP4"
+    } else {
+        "TCP6"
+    };
+    let (from, to) = (source.ip(), destination.ip());
+    let ports = (source.port(), destination.port());
+    format!("PROXY {family} {from} {to} {} {}\r\n", ports.0, ports.1).into_bytes()
+}
+
+fn header_v2(source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
+    const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
+    /// Version 2, command PROXY.
+    const PROXY: u8 = 0x21;
+    let mut addresses = Vec::new();
+    let family = match (source, destination) {
+        (SocketAddr::V4(from), SocketAddr::V4(to)) => {
+            addresses.extend(from.ip().octets());
+            addresses.extend(to.ip().octets());
+            0x11
+        }
+        (from, to) => {
+            addresses.extend(in_six(from).octets());
+            addresses.extend(in_six(to).octets());
+            0x21
+        }
+    };
+    addresses.extend(source.port().to_be_bytes());
+    addresses.extend(destination.port().to_be_bytes());
+    let mut header = SIGNATURE.to_vec();
+    header.extend([PROXY, family]);
+    header.extend((addresses.len() as u16).to_be_bytes());
+    header.extend(addresses);
+    header
+}
+
+fn in_six(address: SocketAddr) -> std::net::Ipv6Addr {
+    match address.ip() {
+        std::net::IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+        std::net::IpAddr::V6(ip) => ip,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn header(protocol: ProxyProtocol, source: &str, destination: &str) -> Vec<u8> {
+        protocol.header(source.parse().unwrap(), destination.parse().unwrap())
+    }
+
+    #[test]
+    fn the_first_version_is_a_line() {
+        assert_eq!(
+            header(ProxyProtocol::V1, "192.0.2.1:56324", "192.0.2.2:443"),
+            b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\n"
+        );
+        assert_eq!(
+            header(ProxyProtocol::V1, "[2001:db8::1]:1", "[2001:db8::2]:2"),
+            b"PROXY TCP6 2001:db8::1 2001:db8::2 1 2\r\n"
+        );
+    }
+
+    #[test]
+    fn the_second_version_is_binary() {
+        let four = header(ProxyProtocol::V2, "192.0.2.1:258", "192.0.2.2:443");
+        let expected =
+            b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x01\xc0\0\x02\x02\x01\x02\x01\xbb";
+        assert_eq!(four, expected);
+        let six = header(ProxyProtocol::V2, "[::1]:1", "[::2]:2");
+        assert_eq!((six.len(), &six[12..16]), (16 + 36, &b"\x21\x21\0\x24"[..]));
+    }
+}
