@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Check, Request, Shape};
-use gatebench_net::{Buffer, ConnId, Event, Io, IoTask, ListenerId};
+use gatebench_net::{Buffer, ConnId, Event, Io, IoTask, ListenerId, Peer};
 use rtrb::RingBuffer;
 
 use crate::book::Kept;
@@ -90,7 +90,7 @@ impl Io for Simulated {
 
     fn stop_listening(&mut self, _: ListenerId) {}
 
-    fn connect(&mut self, _: SocketAddr, _: Option<IpAddr>) -> io::Result<ConnId> {
+    fn connect(&mut self, _: impl Into<Peer>, _: Option<IpAddr>) -> io::Result<ConnId> {
         let conn = ConnId::new(self.conns, 0);
         self.conns += 1;
         self.at(self.now_ns, Event::Connected { conn });

@@ -14,13 +14,13 @@ use std::rc::Rc;
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, SocketFlags};
+use rustix::net::{SendFlags, SocketAddrUnix, SocketFlags};
 use rustix::time::Timespec;
 
 use crate::buffer::Pool;
 use crate::io::{Event, Io, IoConfig, SMALL_BYTES};
 use crate::slots::Slots;
-use crate::{ConnId, ListenerId, clock, socket};
+use crate::{ConnId, ListenerId, Peer, clock, socket};
 
 /// Events taken from the kernel in one call.
 const EVENTS_PER_WAIT: usize = 512;
@@ -306,12 +306,22 @@ impl Io for Epoll {
         }
     }
 
-    fn connect(&mut self, peer: SocketAddr, source: Option<IpAddr>) -> io::Result<ConnId> {
-        let socket = socket::connecting(peer, source)?;
-        match rustix::net::connect(&socket, &peer) {
-            Ok(()) | Err(Errno::INPROGRESS) => self.adopt(socket, State::Connecting),
-            Err(error) => Err(error.into()),
+    fn connect(&mut self, peer: impl Into<Peer>, source: Option<IpAddr>) -> io::Result<ConnId> {
+        let peer = peer.into();
+        let socket = socket::connecting(&peer, source)?;
+        let answer = match &peer {
+            Peer::Tcp(address) => rustix::net::connect(&socket, address),
+            Peer::Unix(path) => rustix::net::connect(&socket, &SocketAddrUnix::new(path)?),
+        };
+        let conn = self.adopt(socket, State::Connecting)?;
+        if let Err(error) = answer
+            && error != Errno::INPROGRESS
+        {
+            let mut ready = std::mem::take(&mut self.ready);
+            self.fail(conn, error, &mut ready);
+            self.ready = ready;
         }
+        Ok(conn)
     }
 
     fn send(&mut self, conn: ConnId, bytes: Vec<u8>) -> Option<Vec<u8>> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use crate::{Buffer, ConnId, ListenerId};
+use crate::{Buffer, ConnId, ListenerId, Peer};
 
 /// A send of at most so many bytes that completes at once needs no event. A user that streams more than
 /// this can rely on an event to go on with.
@@ -89,12 +89,13 @@ pub trait Io {
     /// Stops accepting on a listener and closes it; connections it accepted live on.
     fn stop_listening(&mut self, listener: ListenerId);
 
-    /// Begins to connect to `peer`, from the local address `source` where one is given.
+    /// Begins to connect to `peer`, from the local address `source` where one is given (over TCP; the
+    /// port is chosen so that every source has about 28,000 connections to each peer).
     /// [`Event::Connected`] or [`Event::Failed`] follows.
     ///
     /// # Errors
     /// Only what can be known at once, for example no descriptor left.
-    fn connect(&mut self, peer: SocketAddr, source: Option<IpAddr>) -> io::Result<ConnId>;
+    fn connect(&mut self, peer: impl Into<Peer>, source: Option<IpAddr>) -> io::Result<ConnId>;
 
     /// Sends all of `bytes`. Where there is much to do it leaves together with other sends at the next
     /// [`Io::poll`], which costs least; where there is little, at once.

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
+use crate::Peer;
+
 /// Connections waiting to be accepted; the kernel caps it at `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
 
@@ -38,8 +40,19 @@ pub(crate) fn listener(address: SocketAddr, shared: bool) -> io::Result<(OwnedFd
 }
 
 /// A socket ready to be connected to `peer`.
-pub(crate) fn connecting(peer: SocketAddr, source: Option<IpAddr>) -> io::Result<OwnedFd> {
-    let socket = tcp_socket(&peer)?;
+pub(crate) fn connecting(peer: &Peer, source: Option<IpAddr>) -> io::Result<OwnedFd> {
+    match peer {
+        Peer::Tcp(peer) => tcp_connecting(peer, source),
+        Peer::Unix(_) => {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+            Ok(rustix::net::socket_with(family, kind, flags, None)?)
+        }
+    }
+}
+
+fn tcp_connecting(peer: &SocketAddr, source: Option<IpAddr>) -> io::Result<OwnedFd> {
+    let socket = tcp_socket(peer)?;
     if let Some(source) = source {
         // Leaves the choice of the port to connect(2), which may then use one port towards several
         // peers: without it 28,000 connections exhaust a source address.
@@ -77,4 +90,22 @@ fn bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
 pub(crate) fn reset_on_close(socket: impl AsFd) {
     // A failure leaves an orderly close, which is no harm.
     let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_source_address_takes_no_port_before_it_connects() {
+        for (peer, source) in [("127.0.0.1:9", "127.0.0.7"), ("[::1]:9", "::1")] {
+            let peer = Peer::Tcp(peer.parse().unwrap());
+            let socket = connecting(&peer, Some(source.parse().unwrap())).unwrap();
+            let bound = SocketAddr::try_from(rustix::net::getsockname(&socket).unwrap()).unwrap();
+            assert_eq!(bound.ip().to_string(), source);
+            assert_eq!(bound.port(), 0);
+        }
+    }
 }

@@ -4,9 +4,11 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use gatebench_net::{ConnId, Epoll, Event, Io, IoConfig, Uring};
+use gatebench_net::{ConnId, Epoll, Event, Io, IoConfig, Peer, Uring};
 
 const LOOPBACK: &str = "127.0.0.1:0";
 
@@ -327,3 +329,64 @@ on_both!(a_listener_stops, IoConfig::default(), |mut io| {
         io.poll(Some(0), &mut events).unwrap();
     }
 });
+
+on_both!(
+    a_unix_socket_is_connected_to,
+    IoConfig::default(),
+    |mut io| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("server.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        let conn = io.connect(Peer::Unix(path), None).unwrap();
+        until(&mut io, |_, event| match event {
+            Event::Connected { conn: it } => {
+                assert_eq!(it, conn);
+                Some(())
+            }
+            _ => None,
+        });
+        let (mut peer, _) = listener.accept().unwrap();
+        assert!(io.send_now(conn, b"ping".to_vec()).is_some());
+        let mut got = [0; 4];
+        peer.read_exact(&mut got).unwrap();
+        assert_eq!(&got, b"ping");
+        peer.write_all(b"pong").unwrap();
+        until(&mut io, |_, event| match event {
+            Event::Received { bytes, .. } => {
+                assert_eq!(&bytes[..], b"pong");
+                Some(())
+            }
+            _ => None,
+        });
+        drop(peer);
+        until(&mut io, |_, event| {
+            matches!(event, Event::EndOfStream { .. }).then_some(())
+        });
+        io.close(conn);
+    }
+);
+
+on_both!(
+    a_unix_socket_that_is_not_there_fails_with_its_reason,
+    IoConfig::default(),
+    |mut io| {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing.sock");
+        let conn = io.connect(missing.as_path(), None).unwrap();
+        let error = until(&mut io, |_, event| match event {
+            Event::Failed { conn: it, error } => {
+                assert_eq!(it, conn);
+                Some(error)
+            }
+            _ => None,
+        });
+        assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+        io.close(conn);
+
+        // What cannot be an address is known at once.
+        for path in ["x".repeat(200), "a\0b".to_owned()] {
+            io.connect(Peer::Unix(PathBuf::from(path)), None)
+                .unwrap_err();
+        }
+    }
+);

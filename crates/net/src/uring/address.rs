@@ -2,12 +2,57 @@
 
 #![allow(unsafe_code)]
 
+use std::io;
+use std::mem::offset_of;
 use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::Peer;
 
 /// An address in the form of the system call.
 pub(super) struct SocketAddrStorage {
     pub(super) storage: libc::sockaddr_storage,
     pub(super) len: libc::socklen_t,
+}
+
+impl TryFrom<&Peer> for SocketAddrStorage {
+    type Error = io::Error;
+
+    fn try_from(peer: &Peer) -> io::Result<Self> {
+        match peer {
+            Peer::Tcp(address) => Ok(Self::from(*address)),
+            Peer::Unix(path) => Self::unix(path),
+        }
+    }
+}
+
+impl SocketAddrStorage {
+    /// A path in the file system, which has to end with a zero byte within the address (unix(7)).
+    fn unix(path: &Path) -> io::Result<Self> {
+        let path = path.as_os_str().as_bytes();
+        // SAFETY: all zeroes is a valid `sockaddr_un`: it consists of integers.
+        let mut raw: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+        raw.sun_family = libc::AF_UNIX as libc::sa_family_t;
+        if path.len() >= raw.sun_path.len() {
+            return Err(io::ErrorKind::InvalidFilename.into());
+        }
+        if path.contains(&0) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        for (place, byte) in raw.sun_path.iter_mut().zip(path) {
+            *place = *byte as libc::c_char;
+        }
+        let len = offset_of!(libc::sockaddr_un, sun_path) + path.len() + 1;
+        // SAFETY: all zeroes is a valid `sockaddr_storage`: it consists of integers.
+        let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+        // SAFETY: `sockaddr_storage` is defined to hold and be aligned for every address type.
+        unsafe { (&raw mut storage).cast::<libc::sockaddr_un>().write(raw) };
+        Ok(Self {
+            storage,
+            len: len as libc::socklen_t,
+        })
+    }
 }
 
 impl From<SocketAddr> for SocketAddrStorage {

@@ -32,7 +32,7 @@ use self::token::{Operation, parse, token};
 use crate::buffer::Pool;
 use crate::io::{Event, Io, IoConfig, SMALL_BYTES};
 use crate::slots::Slots;
-use crate::{ConnId, ListenerId, clock, socket};
+use crate::{ConnId, ListenerId, Peer, clock, socket};
 
 /// Submissions that fit the queue before it is flushed early.
 const SUBMISSIONS: u32 = 1024;
@@ -420,10 +420,11 @@ impl Io for Uring {
         }
     }
 
-    fn connect(&mut self, peer: SocketAddr, source: Option<IpAddr>) -> io::Result<ConnId> {
-        let socket = socket::connecting(peer, source)?;
+    fn connect(&mut self, peer: impl Into<Peer>, source: Option<IpAddr>) -> io::Result<ConnId> {
+        let peer = peer.into();
+        let socket = socket::connecting(&peer, source)?;
         let fd = Fd(socket.as_raw_fd());
-        let storage = Box::new(SocketAddrStorage::from(peer));
+        let storage = Box::new(SocketAddrStorage::try_from(&peer)?);
         let (address, len) = (&raw const storage.storage, storage.len);
         let conn = self.adopt(socket, Some(storage));
         if let Some(entry) = self.conns.get_mut(conn) {
