@@ -1,66 +1,305 @@
-//! Requests rendered to bytes before the start.
+//! Requests rendered before the start: to bytes where they are constant, else to pieces of bytes
+//! between which values are written.
 
 use gatebench_model::Request;
-use gatebench_net::http1::{BodyLength, write_request_head};
-use gatebench_net::trace::{NONCE_HEADER, Nonce};
+use gatebench_net::trace::{HEX_BYTES, NONCE_HEADER, Nonce};
+
+use crate::data::{DataError, DataSet};
+use crate::draw::Draw;
+use crate::template::Text;
 
 /// A request as it goes on the wire.
 #[derive(Clone, Debug)]
 pub(crate) struct Rendered {
-    bytes: Vec<u8>,
-    /// Where the nonce's 16 digits are.
-    nonce_at: Option<usize>,
+    wire: Wire,
+    parts: Parts,
+    /// The sources whose values it needs, each once.
+    sources: Vec<usize>,
     /// Whether the answer has no body whatever its headers say.
     pub(crate) is_head: bool,
 }
 
+/// A request in the parts of which each protocol makes its own messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    /// The method.
+    pub(crate) method: String,
+    /// The Host header, or `:authority`.
+    pub(crate) authority: String,
+    /// Path and query.
+    pub(crate) path: Text,
+    /// The user's header fields, as they are written.
+    pub(crate) fields: Vec<(String, Text)>,
+    /// The body.
+    pub(crate) body: Text,
+    /// Whether the length of the body is said, even where it is 0.
+    pub(crate) says_length: bool,
+}
+
+/// HTTP/1.1.
+#[derive(Clone, Debug)]
+enum Wire {
+    /// The whole message.
+    Constant {
+        bytes: Vec<u8>,
+        /// Where the nonce's 16 digits are.
+        nonce_at: Option<usize>,
+    },
+    /// The head, cut where the nonce stands, up to the framing field.
+    Drawn {
+        before_nonce: Text,
+        after_nonce: Text,
+        traced: bool,
+    },
+}
+
 /// Stands in the rendered bytes where each request gets its own nonce.
-const EMPTY_NONCE: [u8; 16] = [b'0'; 16];
+const EMPTY_NONCE: [u8; HEX_BYTES] = [b'0'; HEX_BYTES];
+
+impl Parts {
+    fn compile(request: &Request, host: &str, data: &DataSet) -> Result<Self, DataError> {
+        let path = Text::compile(&request.path, data)?;
+        allows(&path, data, "the path", |byte| byte.is_ascii_graphic())?;
+        let mut fields = Vec::with_capacity(request.headers.len());
+        for (name, value) in &request.headers {
+            let value = Text::compile(value, data)?;
+            allows(&value, data, "a header", |byte| {
+                matches!(byte, b'\t' | b' '..=b'~')
+            })?;
+            fields.push((name.clone(), value));
+        }
+        let body = match request
+            .body
+            .as_ref()
+            .map(|body| (body.text(), body.bytes()))
+        {
+            None => Text::default(),
+            Some((Some(text), _)) => Text::compile(text, data)?,
+            Some((None, bytes)) => Text::of_bytes(bytes),
+        };
+        Ok(Self::new(&request.method, host, path, fields, body))
+    }
+
+    fn literal(request: &Request, host: &str) -> Self {
+        let text = |text: &String| Text::of_bytes(text.as_bytes());
+        let fields = request.headers.iter();
+        let body = request
+            .body
+            .as_ref()
+            .map(|body| Text::of_bytes(body.bytes()));
+        Self::new(
+            &request.method,
+            host,
+            text(&request.path),
+            fields
+                .map(|(name, value)| (name.clone(), text(value)))
+                .collect(),
+            body.unwrap_or_default(),
+        )
+    }
+
+    fn new(method: &str, host: &str, path: Text, fields: Vec<(String, Text)>, body: Text) -> Self {
+        let is_empty = body.constant().is_some_and(<[u8]>::is_empty);
+        let expects_body = ["POST", "PUT", "PATCH"].contains(&method);
+        Self {
+            method: method.into(),
+            authority: host.into(),
+            path,
+            fields,
+            body,
+            says_length: expects_body || !is_empty,
+        }
+    }
+
+    /// The head of HTTP/1.1 before and after the nonce, which comes second of all fields.
+    fn head(&self, traced: bool) -> (Text, Text) {
+        let mut before = Text::of_bytes(self.method.as_bytes());
+        before.push_bytes(b" ");
+        before.push(&self.path);
+        before.push_bytes(b" HTTP/1.1\r\nHost: ");
+        before.push_bytes(self.authority.as_bytes());
+        before.push_bytes(b"\r\n");
+        let mut after = Text::default();
+        if traced {
+            before.push_bytes(format!("{NONCE_HEADER}: ").as_bytes());
+            after.push_bytes(b"\r\n");
+        }
+        for (name, value) in &self.fields {
+            after.push_bytes(name.as_bytes());
+            after.push_bytes(b": ");
+            after.push(value);
+            after.push_bytes(b"\r\n");
+        }
+        (before, after)
+    }
+
+    fn slots(&self) -> impl Iterator<Item = crate::data::Slot> {
+        let fields = self.fields.iter().flat_map(|(_, value)| value.slots());
+        self.path.slots().chain(fields).chain(self.body.slots())
+    }
+}
+
+/// Refuses values that would end the part of the head that they stand in.
+fn allows(
+    text: &Text,
+    data: &DataSet,
+    place: &'static str,
+    allowed: fn(&u8) -> bool,
+) -> Result<(), DataError> {
+    for slot in text.slots() {
+        if let Some(value) = data
+            .texts(slot)
+            .find(|value| !value.as_bytes().iter().all(allowed))
+        {
+            return Err(DataError::Unsafe {
+                name: data.sources[slot.source].name.clone(),
+                place,
+                value: value.into(),
+            });
+        }
+    }
+    Ok(())
+}
 
 impl Rendered {
     /// Renders a request, with a nonce header where the load is traced.
+    ///
+    /// # Errors
+    /// The request has a template that names what `data` has not, or whose values cannot stand there.
+    pub(crate) fn with_data(
+        request: &Request,
+        host: &str,
+        traced: bool,
+        data: &DataSet,
+    ) -> Result<Self, DataError> {
+        Ok(Self::of_parts(Parts::compile(request, host, data)?, traced))
+    }
+
+    /// Renders a request whose texts are no templates but what is sent.
     pub(crate) fn new(request: &Request, host: &str, traced: bool) -> Self {
-        let mut fields: Vec<(&str, &[u8])> = vec![("Host", host.as_bytes())];
-        if traced {
-            // Second of all, so that no user's header can be taken for it below.
-            fields.push((NONCE_HEADER, &EMPTY_NONCE));
-        }
-        fields.extend(
-            request
-                .headers
-                .iter()
-                .map(|(name, value)| (name.as_str(), value.as_bytes())),
-        );
-        let body = request.body.as_ref().map_or(&[][..], |body| body.bytes());
-        let length =
-            if body.is_empty() && !["POST", "PUT", "PATCH"].contains(&request.method.as_str()) {
-                BodyLength::None
-            } else {
-                BodyLength::Length(body.len() as u64)
-            };
-        let mut bytes = Vec::new();
-        write_request_head(&mut bytes, &request.method, &request.path, fields, length);
-        let nonce_at = traced.then(|| {
-            let head = format!("{NONCE_HEADER}: ");
-            let name_at = memchr::memmem::find(&bytes, head.as_bytes());
-            name_at.expect("the header was written above") + head.len()
-        });
-        bytes.extend_from_slice(body);
+        Self::of_parts(Parts::literal(request, host), traced)
+    }
+
+    fn of_parts(parts: Parts, traced: bool) -> Self {
+        let mut sources: Vec<usize> = parts.slots().map(|slot| slot.source).collect();
+        sources.sort_unstable();
+        sources.dedup();
         Self {
-            bytes,
-            nonce_at,
-            is_head: request.method == "HEAD",
+            wire: Wire::new(&parts, traced),
+            sources,
+            is_head: parts.method == "HEAD",
+            parts,
         }
     }
 
-    /// Fills `buffer` with the request. A buffer that already holds it only gets the new nonce.
+    /// The request in parts, for HTTP/2. Values are drawn by [`Rendered::draw`] before parts are written.
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Draws the values of the next request.
+    pub(crate) fn draw(&self, draw: &mut Draw) {
+        draw.advance(&self.sources);
+    }
+
+    /// Whether every request is the same but for its nonce.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// Fills `buffer` with a request that is constant but for its nonce, which is all that a buffer
+    /// gets that already holds it.
     pub(crate) fn fill(&self, buffer: &mut Vec<u8>, holds_it: bool, nonce: Nonce) {
-        if !holds_it {
-            buffer.clear();
-            buffer.extend_from_slice(&self.bytes);
-        }
-        if let Some(at) = self.nonce_at {
-            buffer[at..at + EMPTY_NONCE.len()].copy_from_slice(&nonce.to_hex());
+        if let Wire::Constant { bytes, nonce_at } = &self.wire {
+            if !holds_it {
+                buffer.clear();
+                buffer.extend_from_slice(bytes);
+            }
+            if let Some(at) = *nonce_at {
+                buffer[at..at + HEX_BYTES].copy_from_slice(&nonce.to_hex());
+            }
         }
     }
+
+    /// Fills `buffer` with the next request in HTTP/1.1, whether constant or drawn.
+    pub(crate) fn fill_drawn(
+        &self,
+        buffer: &mut Vec<u8>,
+        holds_it: bool,
+        nonce: Nonce,
+        draw: &mut Draw,
+    ) {
+        match &self.wire {
+            Wire::Constant { .. } => self.fill(buffer, holds_it, nonce),
+            Wire::Drawn {
+                before_nonce,
+                after_nonce,
+                traced,
+            } => {
+                self.draw(draw);
+                buffer.clear();
+                before_nonce.write(draw, buffer);
+                if *traced {
+                    buffer.extend_from_slice(&nonce.to_hex());
+                }
+                after_nonce.write(draw, buffer);
+                self.write_body(draw, buffer);
+            }
+        }
+    }
+
+    /// Appends the framing field, the end of the head, and the body.
+    fn write_body(&self, draw: &mut Draw, buffer: &mut Vec<u8>) {
+        if let Some(body) = self.parts.body.constant() {
+            end_head(buffer, self.parts.says_length.then_some(body.len()));
+            buffer.extend_from_slice(body);
+            return;
+        }
+        // The length comes before the body, which is therefore rendered beside it first.
+        let mut scratch = std::mem::take(&mut draw.scratch);
+        scratch.clear();
+        self.parts.body.write(draw, &mut scratch);
+        end_head(buffer, Some(scratch.len()));
+        buffer.extend_from_slice(&scratch);
+        draw.scratch = scratch;
+    }
 }
+
+impl Wire {
+    fn new(parts: &Parts, traced: bool) -> Self {
+        let (before_nonce, after_nonce) = parts.head(traced);
+        let constants = (
+            before_nonce.constant(),
+            after_nonce.constant(),
+            parts.body.constant(),
+        );
+        let (Some(before), Some(after), Some(body)) = constants else {
+            return Self::Drawn {
+                before_nonce,
+                after_nonce,
+                traced,
+            };
+        };
+        let mut bytes = before.to_vec();
+        let nonce_at = traced.then_some(bytes.len());
+        if traced {
+            bytes.extend_from_slice(&EMPTY_NONCE);
+        }
+        bytes.extend_from_slice(after);
+        end_head(&mut bytes, parts.says_length.then_some(body.len()));
+        bytes.extend_from_slice(body);
+        Self::Constant { bytes, nonce_at }
+    }
+}
+
+fn end_head(out: &mut Vec<u8>, length: Option<usize>) {
+    use std::io::Write as _;
+    if let Some(length) = length {
+        // Writing to memory cannot fail.
+        let _ = write!(out, "Content-Length: {length}\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,110 +1,223 @@
 //! When the n-th request of an open load is due: arithmetic on its index, without a clock.
+//!
+//! The rate is piecewise linear in time; its area Λ(t) is the number of arrivals due until t. Evenly
+//! spread arrivals are Λ⁻¹ of the whole numbers. Those of a Poisson process are Λ⁻¹ of the arrivals of
+//! one with the rate 1 (time-rescaling: Çinlar, Introduction to Stochastic Processes, 1975, section
+//! 4.7), which is exact for any rate.
 
-use gatebench_model::load::Open;
+use std::sync::Arc;
 
-/// Arrivals at a rate that is constant in the warm-up and then constant or linear in time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+use gatebench_model::load::{Change, Open, Spread};
+use rand_distr::{Distribution, Exp1};
+
+use crate::random::{Random, Use, generator};
+
+/// The arrivals of an open load: a rate that is constant in the warm-up and then goes through stages.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    rate_per_ns: f64,
-    /// Change of the rate per nanosecond, in the measured part.
-    slope_per_ns2: f64,
-    warm_up_ns: f64,
+    /// Where the rate is above zero, in the order of time.
+    segments: Arc<[Segment]>,
     end_ns: f64,
+    spread: Spread,
+    phase: f64,
+}
+
+/// A time in which the rate is linear.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Segment {
+    begin_ns: f64,
+    rate_per_ns: f64,
+    slope_per_ns2: f64,
+    /// Arrivals before it.
+    before: f64,
 }
 
 impl Schedule {
-    /// The schedule of an open load.
+    /// The schedule of an open load. The warm-up has the rate of the beginning; stages that are longer
+    /// than the measurement are cut off.
     pub fn new(open: &Open, warm_up_ns: u64, measure_ns: u64) -> Self {
-        let rate_per_ns = open.rate_per_second / 1e9;
-        let end_rate = open
-            .ramp_to_per_second
-            .map_or(rate_per_ns, |rate| rate / 1e9);
-        let measure = measure_ns as f64;
+        let mut line = Line::new(warm_up_ns.saturating_add(measure_ns) as f64);
+        let rate = open.rate_per_second;
+        line.straight(rate, rate, warm_up_ns as f64);
+        let mut last = rate;
+        for stage in &open.stages {
+            let from = match stage.how {
+                Change::Linear => last,
+                Change::Step => stage.rate_per_second,
+            };
+            last = stage.rate_per_second;
+            line.straight(from, last, stage.over.as_nanos() as f64);
+        }
+        line.straight(last, open.ramp_to_per_second.unwrap_or(last), f64::INFINITY);
         Self {
-            rate_per_ns,
-            slope_per_ns2: if measure > 0.0 {
-                (end_rate - rate_per_ns) / measure
-            } else {
-                0.0
-            },
-            warm_up_ns: warm_up_ns as f64,
-            end_ns: (warm_up_ns + measure_ns) as f64,
+            end_ns: line.last_ns,
+            segments: line.segments.into(),
+            spread: open.arrivals,
+            phase: 0.0,
         }
     }
 
-    /// Nanoseconds from the start until arrival `index` is due, or `None` after the end.
-    ///
-    /// With the rate r in the warm-up w and the slope s after it, N(t) = r·t + s·(t−w)²/2 arrivals are
-    /// due until t; this is its inverse.
-    pub fn due_ns(&self, index: u64) -> Option<u64> {
-        let arrivals = index as f64;
-        let in_warm_up = self.rate_per_ns * self.warm_up_ns;
-        let due = if arrivals <= in_warm_up || self.slope_per_ns2 == 0.0 {
-            arrivals / self.rate_per_ns
-        } else {
-            // s/2·x² + r·x − n = 0 for x = t − w, in the form that does not cancel for small s.
-            let n = arrivals - in_warm_up;
-            let r = self.rate_per_ns;
-            let root = r.mul_add(r, 2.0 * self.slope_per_ns2 * n);
-            if root < 0.0 {
-                return None;
-            }
-            self.warm_up_ns + 2.0 * n / (r + root.sqrt())
+    /// The same schedule a part of a gap later, from 0 to below 1, so that the even arrivals of several
+    /// groups do not fall together.
+    pub fn with_phase(self, phase: f64) -> Self {
+        Self { phase, ..self }
+    }
+
+    /// The arrivals of one of several workers. Even ones are dealt out in turn, so that those of all
+    /// workers together are the schedule; of a Poisson process each worker has an independent one of
+    /// an equal part of the rate, which add up to that of the whole rate.
+    pub fn arrivals(&self, worker: usize, workers: usize, seed: u64) -> Arrivals {
+        let workers = workers.max(1);
+        let next = match self.spread {
+            Spread::Uniform => Next::Even {
+                index: worker as u64,
+                step: workers as u64,
+            },
+            Spread::Poisson => Next::Poisson {
+                random: generator(seed, Use::Arrivals, worker),
+                area: 0.0,
+                mean: workers as f64,
+            },
         };
-        (due < self.end_ns).then_some(due.round() as u64)
+        Arrivals {
+            schedule: self.clone(),
+            next,
+        }
+    }
+
+    /// Nanoseconds from the start until even arrival `index` is due, or `None` after the end.
+    pub fn due_ns(&self, index: u64) -> Option<u64> {
+        self.reached_ns(index as f64 + self.phase)
+    }
+
+    /// Λ⁻¹: when so many arrivals have been due, or `None` after the end.
+    fn reached_ns(&self, arrivals: f64) -> Option<u64> {
+        let number = self
+            .segments
+            .partition_point(|segment| segment.before <= arrivals);
+        let segment = self.segments.get(number.checked_sub(1)?)?;
+        let due_ns = segment.reached_ns(arrivals)?;
+        (due_ns < self.end_ns).then_some(due_ns.round() as u64)
+    }
+}
+
+impl Segment {
+    /// r·x + s/2·x² = n solved for x, in the form that does not cancel for small s. `None` where a
+    /// falling rate never gets there.
+    fn reached_ns(&self, arrivals: f64) -> Option<f64> {
+        let n = arrivals - self.before;
+        let r = self.rate_per_ns;
+        if self.slope_per_ns2 == 0.0 {
+            return Some(self.begin_ns + n / r);
+        }
+        let square = r.mul_add(r, 2.0 * self.slope_per_ns2 * n);
+        // n = 0 at a rate of zero is now.
+        let from_begin = if n > 0.0 {
+            2.0 * n / (r + square.sqrt())
+        } else {
+            0.0
+        };
+        (square >= 0.0).then_some(self.begin_ns + from_begin)
+    }
+}
+
+/// Puts segments one after the other.
+struct Line {
+    segments: Vec<Segment>,
+    now_ns: f64,
+    area: f64,
+    /// Nothing is due from here on.
+    end_ns: f64,
+    /// Where the rate was last above zero.
+    last_ns: f64,
+}
+
+impl Line {
+    fn new(end_ns: f64) -> Self {
+        Self {
+            segments: Vec::new(),
+            now_ns: 0.0,
+            area: 0.0,
+            end_ns,
+            last_ns: 0.0,
+        }
+    }
+
+    /// Goes from a rate to another; a way longer than what is left to the end takes what is left if it
+    /// has no length of its own (the ramp over the measurement), and is cut off otherwise.
+    fn straight(&mut self, from_per_second: f64, to_per_second: f64, over_ns: f64) {
+        let left_ns = self.end_ns - self.now_ns;
+        let whole_ns = if over_ns.is_finite() {
+            over_ns
+        } else {
+            left_ns
+        };
+        let length_ns = whole_ns.min(left_ns);
+        if length_ns <= 0.0 {
+            return;
+        }
+        let rate_per_ns = from_per_second / 1e9;
+        let slope_per_ns2 = (to_per_second - from_per_second) / 1e9 / whole_ns;
+        let area = (slope_per_ns2 * length_ns / 2.0 + rate_per_ns) * length_ns;
+        let segment = Segment {
+            begin_ns: self.now_ns,
+            rate_per_ns,
+            slope_per_ns2,
+            before: self.area,
+        };
+        let continues = self.last_ns == self.now_ns
+            && self.segments.last().is_some_and(|last| {
+                (last.rate_per_ns, last.slope_per_ns2) == (rate_per_ns, 0.0) && slope_per_ns2 == 0.0
+            });
+        self.now_ns += length_ns;
+        if area > 0.0 {
+            self.area += area;
+            self.last_ns = self.now_ns;
+            if !continues {
+                self.segments.push(segment);
+            }
+        }
+    }
+}
+
+/// The arrivals of one worker, one after the other.
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    schedule: Schedule,
+    next: Next,
+}
+
+#[derive(Clone, Debug)]
+enum Next {
+    Even {
+        index: u64,
+        step: u64,
+    },
+    Poisson {
+        random: Random,
+        area: f64,
+        mean: f64,
+    },
+}
+
+impl Arrivals {
+    /// Nanoseconds from the start until the next arrival, never less than before; `None` after the
+    /// last one.
+    pub fn next_due_ns(&mut self) -> Option<u64> {
+        match &mut self.next {
+            Next::Even { index, step } => {
+                let due_ns = self.schedule.due_ns(*index);
+                *index += *step;
+                due_ns
+            }
+            Next::Poisson { random, area, mean } => {
+                let gap: f64 = Exp1.sample(random);
+                *area += gap * *mean;
+                self.schedule.reached_ns(*area)
+            }
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn open(rate_per_second: f64, ramp_to_per_second: Option<f64>) -> Open {
-        Open {
-            ramp_to_per_second,
-            ..Open::new(rate_per_second)
-        }
-    }
-
-    fn count(schedule: &Schedule) -> u64 {
-        (0..)
-            .find(|index| schedule.due_ns(*index).is_none())
-            .unwrap_or(u64::MAX)
-    }
-
-    #[test]
-    fn a_constant_rate_is_listed_exactly() {
-        let schedule = Schedule::new(&open(1000.0, None), 2_000_000, 3_000_000);
-        let due: Vec<_> = (0..6).map(|index| schedule.due_ns(index)).collect();
-        let expected = [0, 1, 2, 3, 4].map(|ms| Some(ms * 1_000_000));
-        assert_eq!(due[..5], expected);
-        assert_eq!(due[5], None);
-    }
-
-    #[test]
-    fn a_ramp_has_the_arrivals_of_its_area() {
-        // 1 s of warm-up at 100/s, then 100/s to 300/s in 10 s: 100 + 2,000.
-        let schedule = Schedule::new(&open(100.0, Some(300.0)), 1_000_000_000, 10_000_000_000);
-        assert_eq!(count(&schedule), 2_100);
-        // Half of the time holds 100·5 + 20·25/2 = 750 of them.
-        let half = schedule.due_ns(850);
-        assert_eq!(half, Some(6_000_000_000));
-    }
-
-    #[test]
-    fn a_falling_ramp_ends() {
-        let schedule = Schedule::new(&open(200.0, Some(100.0)), 0, 2_000_000_000);
-        assert_eq!(count(&schedule), 300);
-    }
-
-    #[test]
-    fn arrivals_never_go_back_in_time() {
-        for ramp in [None, Some(50_000.0), Some(10.0)] {
-            let schedule = Schedule::new(&open(7_777.0, ramp), 123_456_789, 1_000_000_000);
-            let due: Vec<_> = (0..count(&schedule))
-                .filter_map(|index| schedule.due_ns(index))
-                .collect();
-            assert!(due.is_sorted());
-        }
-    }
-}
+mod tests;

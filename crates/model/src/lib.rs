@@ -21,6 +21,7 @@ pub mod span;
 pub mod suggest;
 pub mod suite;
 pub mod sweep;
+pub mod template;
 mod words;
 mod yaml;
 

@@ -1,0 +1,200 @@
+//! The values that requests are filled with, resolved: names are numbers, and every law is ready to be
+//! drawn from. Shared by all workers, changed by none.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::Source;
+use gatebench_model::data::{List, Pick, Rows};
+use gatebench_model::template::Reference;
+use rand_distr::{Normal, Uniform, Zipf};
+
+/// Why values or requests cannot be made ready.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DataError {
+    /// A template names a source that is not there.
+    #[error("no source of values is called '{name}'; define it under `data`")]
+    NoSource {
+        /// The name.
+        name: String,
+    },
+    /// A template names a column that is not there, or none where there are several.
+    #[error(
+        "'{source_name}' has no value of its own called '{column}'; name one of its columns: {columns}"
+    )]
+    NoColumn {
+        /// The source.
+        source_name: String,
+        /// The column; empty where none was named.
+        column: String,
+        /// Those there are.
+        columns: String,
+    },
+    /// A law has parameters for which it is not defined.
+    #[error("the values of '{name}' cannot be drawn: {reason}; correct its numbers")]
+    Undefined {
+        /// The source.
+        name: String,
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// A text is no template.
+    #[error(transparent)]
+    Template(#[from] gatebench_model::template::TemplateError),
+    /// A value would break the head of a request.
+    #[error(
+        "a value of '{name}' cannot stand in {place}: {value:?}; encode it, or send it in the body"
+    )]
+    Unsafe {
+        /// The source.
+        name: String,
+        /// The part of the request.
+        place: &'static str,
+        /// The value.
+        value: String,
+    },
+}
+
+/// Sources of values by number.
+#[derive(Clone, Debug, Default)]
+pub struct DataSet {
+    pub(crate) sources: Vec<Ready>,
+}
+
+/// A source, ready to be drawn from.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    pub(crate) name: String,
+    pub(crate) values: Values,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Values {
+    Rows(Table),
+    Sequence { from: i64, step: i64 },
+    Uniform(Uniform<i64>),
+    Normal(Normal<f64>),
+    Zipf(Zipf<f64>),
+}
+
+/// Rows, and the law by which they are chosen.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Rows,
+    pub(crate) choice: Choice,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Choice {
+    InTurn,
+    Uniform(Uniform<usize>),
+    /// Drawn again where it falls outside.
+    Normal(Normal<f64>),
+    Zipf(Zipf<f64>),
+}
+
+/// One value of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) source: usize,
+    pub(crate) column: usize,
+}
+
+impl DataSet {
+    /// Makes the sources of a scenario ready.
+    ///
+    /// # Errors
+    /// A law is not defined for its numbers, or a list is empty.
+    pub fn new(sources: &BTreeMap<String, Source>) -> Result<Self, DataError> {
+        let sources = sources.iter().map(|(name, source)| {
+            let values = values(source).map_err(|reason| DataError::Undefined {
+                name: name.clone(),
+                reason,
+            })?;
+            Ok(Ready {
+                name: name.clone(),
+                values,
+            })
+        });
+        Ok(Self {
+            sources: sources.collect::<Result<_, DataError>>()?,
+        })
+    }
+
+    /// The number of what a template names.
+    pub(crate) fn resolve(&self, reference: &Reference) -> Result<Slot, DataError> {
+        let name = &reference.source;
+        let source = self.sources.iter().position(|source| source.name == *name);
+        let source = source.ok_or_else(|| DataError::NoSource { name: name.clone() })?;
+        let columns = match &self.sources[source].values {
+            Values::Rows(table) => table.columns.as_slice(),
+            _ => &[],
+        };
+        let column = match &reference.column {
+            None if columns.len() <= 1 => Some(0),
+            None => None,
+            Some(wanted) => columns.iter().position(|column| column == wanted),
+        };
+        let column = column.ok_or_else(|| DataError::NoColumn {
+            source_name: name.clone(),
+            column: reference.column.clone().unwrap_or_default(),
+            columns: columns.join(", "),
+        })?;
+        Ok(Slot { source, column })
+    }
+
+    /// The texts that a slot can have, where they are not numbers.
+    pub(crate) fn texts(&self, slot: Slot) -> impl Iterator<Item = &str> {
+        let rows = match &self.sources[slot.source].values {
+            Values::Rows(table) => Some(&table.rows),
+            _ => None,
+        };
+        rows.into_iter()
+            .flat_map(move |rows| (0..rows.len()).filter_map(move |row| rows.get(row, slot.column)))
+    }
+}
+
+fn values(source: &Source) -> Result<Values, String> {
+    Ok(match source {
+        Source::List(list) => Values::Rows(table(list)?),
+        Source::Sequence(it) => Values::Sequence {
+            from: it.from,
+            step: it.step,
+        },
+        Source::Uniform(it) => {
+            Values::Uniform(Uniform::new_inclusive(it.min, it.max).map_err(|it| it.to_string())?)
+        }
+        Source::Normal(it) => {
+            let law = Normal::new(it.mean, it.standard_deviation);
+            Values::Normal(law.map_err(|it| it.to_string())?)
+        }
+        Source::Zipf(it) => Values::Zipf(zipf(it.items as f64, it.exponent)?),
+    })
+}
+
+/// Zipf's law by rejection-inversion (Hörmann and Derflinger 1996).
+fn zipf(items: f64, exponent: f64) -> Result<Zipf<f64>, String> {
+    Zipf::new(items, exponent).map_err(|it| it.to_string())
+}
+
+fn table(list: &List) -> Result<Table, String> {
+    let count = list.values.len();
+    if count == 0 {
+        return Err("it has no rows".into());
+    }
+    let rows = count as f64;
+    let choice = match list.pick {
+        Pick::InTurn => Choice::InTurn,
+        Pick::Uniform => Choice::Uniform(Uniform::new(0, count).map_err(|it| it.to_string())?),
+        Pick::Normal => {
+            let law = Normal::new((rows - 1.0) / 2.0, rows / 6.0);
+            Choice::Normal(law.map_err(|it| it.to_string())?)
+        }
+        Pick::Zipf => Choice::Zipf(zipf(rows, list.exponent.unwrap_or(1.0))?),
+    };
+    Ok(Table {
+        columns: list.columns.clone(),
+        rows: list.values.clone(),
+        choice,
+    })
+}

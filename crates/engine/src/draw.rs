@@ -1,0 +1,109 @@
+//! What one worker draws from the data: for each request one row or number of each source it names.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use rand_distr::Distribution;
+
+use crate::data::{Choice, DataSet, Slot, Values};
+use crate::random::{Random, Use, generator};
+
+/// A worker's place in the data. Rows in turn are dealt out: worker w of W has the rows w, w + W,
+/// w + 2·W and so on to itself, so that no two workers ever use the same row while there are rows
+/// enough. The numbers of a sequence are dealt out likewise, so that each is used once.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    data: Arc<DataSet>,
+    random: Random,
+    places: Vec<Place>,
+    worker: usize,
+    workers: usize,
+    /// Where a body is rendered to before its length is known.
+    pub(crate) scratch: Vec<u8>,
+}
+
+/// Where a worker stands in one source.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Values drawn in turn.
+    drawn: u64,
+    /// What the request under way uses: the number of a row, or the value itself.
+    current: i64,
+}
+
+impl Draw {
+    /// The place of one of several workers that share the data.
+    pub fn new(data: Arc<DataSet>, seed: u64, worker: usize, workers: usize) -> Self {
+        Self {
+            places: vec![Place::default(); data.sources.len()],
+            data,
+            random: generator(seed, Use::Data, worker),
+            worker,
+            workers: workers.max(1),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Draws the next value of these sources; those of others stay.
+    pub(crate) fn advance(&mut self, sources: &[usize]) {
+        for source in sources {
+            let place = &mut self.places[*source];
+            let turn = place.drawn;
+            let drawn = match &self.data.sources[*source].values {
+                Values::Rows(table) => {
+                    let rows = table.rows.len();
+                    match &table.choice {
+                        Choice::InTurn => own_row(turn, rows, self.worker, self.workers) as i64,
+                        Choice::Uniform(law) => law.sample(&mut self.random) as i64,
+                        Choice::Normal(law) => inside(rows, || law.sample(&mut self.random)),
+                        Choice::Zipf(law) => law.sample(&mut self.random) as i64 - 1,
+                    }
+                }
+                Values::Sequence { from, step } => {
+                    let index = turn.wrapping_mul(self.workers as u64) + self.worker as u64;
+                    from.wrapping_add(step.wrapping_mul(index as i64))
+                }
+                Values::Uniform(law) => law.sample(&mut self.random),
+                Values::Normal(law) => law.sample(&mut self.random).round() as i64,
+                Values::Zipf(law) => law.sample(&mut self.random) as i64,
+            };
+            place.current = drawn;
+            place.drawn += 1;
+        }
+    }
+
+    /// Appends the value of a slot as it was drawn last.
+    pub(crate) fn write(&self, slot: Slot, out: &mut Vec<u8>) {
+        let current = self.places[slot.source].current;
+        match &self.data.sources[slot.source].values {
+            Values::Rows(table) => {
+                let value = table.rows.get(current as usize, slot.column);
+                out.extend_from_slice(value.unwrap_or_default().as_bytes());
+            }
+            // Writing to memory cannot fail.
+            _ => drop(write!(out, "{current}")),
+        }
+    }
+}
+
+/// The row of a worker's turn among its own rows; workers beyond the rows share them.
+fn own_row(turn: u64, rows: usize, worker: usize, workers: usize) -> usize {
+    if worker >= rows {
+        return worker % rows;
+    }
+    let own = (rows - worker).div_ceil(workers);
+    worker + (turn % own as u64) as usize * workers
+}
+
+/// Draws until the number is one of a row.
+fn inside(rows: usize, mut draw: impl FnMut() -> f64) -> i64 {
+    loop {
+        let drawn = draw().round();
+        if (0.0..rows as f64).contains(&drawn) {
+            return drawn as i64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Templates: text in which values of `data` stand as `{{ name }}` or `{{ name.column }}`.
+//!
+//! A value in quotes stands for itself, so `{{ "{{" }}` writes two braces. A `}}` outside of a
+//! template is text: it ends many JSON bodies.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+/// Text, cut where values stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    pieces: Vec<Piece>,
+}
+
+/// A part of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Text as it is sent; never empty, and never beside another text.
+    Text(String),
+    /// A value of a source.
+    Value(Reference),
+}
+
+/// The name of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The source under `data`.
+    pub source: String,
+    /// The column, where the source has some.
+    pub column: Option<String>,
+    /// The braces and what is between them: bytes of the text.
+    pub span: Range<usize>,
+}
+
+/// What is wrong with a template, and what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}; {help}")]
+pub struct TemplateError {
+    /// The culprit: bytes of the text.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub help: String,
+}
+
+const OPEN: &str = "{{";
+const CLOSE: &str = "}}";
+
+impl Template {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// Braces that are not closed, or hold something other than a name or a text in quotes.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        let mut template = Self { pieces: Vec::new() };
+        let mut at = 0;
+        while let Some(open) = text[at..].find(OPEN).map(|found| at + found) {
+            template.text(&text[at..open]);
+            at = template.placeholder(text, open)?;
+        }
+        template.text(&text[at..]);
+        Ok(template)
+    }
+
+    /// The parts, in their order.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The values that are needed, in the order in which they stand.
+    pub fn references(&self) -> impl Iterator<Item = &Reference> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(_) => None,
+            Piece::Value(reference) => Some(reference),
+        })
+    }
+
+    /// The text that it always is, if no value stands in it.
+    pub fn constant(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [] => Some(""),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            _ if text.is_empty() => {}
+            Some(Piece::Text(before)) => before.push_str(text),
+            _ => self.pieces.push(Piece::Text(text.into())),
+        }
+    }
+
+    /// Takes what opens at `open`; returns where it ends.
+    fn placeholder(&mut self, text: &str, open: usize) -> Result<usize, TemplateError> {
+        let after = open + OPEN.len();
+        let inner = text[after..].trim_start_matches(' ');
+        if let Some(quote) = inner
+            .chars()
+            .next()
+            .filter(|first| matches!(first, '"' | '\''))
+        {
+            let begin = text.len() - inner.len() + 1;
+            let end = text[begin..].find(quote).map(|found| begin + found);
+            let end = end.ok_or_else(|| unclosed(text, open))?;
+            let rest = text[end + 1..].trim_start_matches(' ');
+            if !rest.starts_with(CLOSE) {
+                return Err(unclosed(text, open));
+            }
+            self.text(&text[begin..end]);
+            return Ok(text.len() - rest.len() + CLOSE.len());
+        }
+        let end = text[after..].find(CLOSE).map(|found| after + found);
+        let end = end.ok_or_else(|| unclosed(text, open))?;
+        let span = open..end + CLOSE.len();
+        let reference = reference(text[after..end].trim_matches(' '), span)?;
+        self.pieces.push(Piece::Value(reference));
+        Ok(end + CLOSE.len())
+    }
+}
+
+/// Text that a template renders to exactly this text.
+pub fn escape(text: &str) -> String {
+    text.replace(OPEN, "{{ \"{{\" }}")
+}
+
+fn reference(words: &str, span: Range<usize>) -> Result<Reference, TemplateError> {
+    let (source, column) = match words.split_once('.') {
+        Some((source, column)) => (source, Some(column)),
+        None => (words, None),
+    };
+    if is_source_name(source) && column.is_none_or(is_column_name) {
+        return Ok(Reference {
+            source: source.into(),
+            column: column.map(str::to_owned),
+            span,
+        });
+    }
+    Err(TemplateError {
+        span,
+        message: "between `{{` and `}}` stands no name".into(),
+        help: format!("write `{{{{ name }}}}` or `{{{{ name.column }}}}`; {LITERAL}"),
+    })
+}
+
+/// How two braces are written that mean themselves.
+pub(crate) const LITERAL: &str = "two braces that are sent are written as `{{ \"{{\" }}`";
+
+/// Whether a source can have this name.
+pub(crate) fn is_source_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// Whether a template can name this column.
+pub(crate) fn is_column_name(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+}
+
+fn unclosed(text: &str, open: usize) -> TemplateError {
+    let line = text[open..].find('\n').map_or(text.len(), |end| open + end);
+    TemplateError {
+        span: open..line,
+        message: "`{{` is not closed".into(),
+        help: format!("close it with `}}}}`; {LITERAL}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shown(text: &str) -> Vec<String> {
+        let template = Template::parse(text).unwrap();
+        let show = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Value(it) => format!("<{}:{}>", it.source, it.column.as_deref().unwrap_or("")),
+        };
+        template.pieces().iter().map(show).collect()
+    }
+
+    #[test]
+    fn names_are_cut_out_of_the_text() {
+        assert_eq!(
+            shown("/a/{{ id }}?mail={{users.e-mail}}&x"),
+            ["/a/", "<id:>", "?mail=", "<users:e-mail>", "&x"]
+        );
+        assert_eq!(shown("{{a}}{{ b }}"), ["<a:>", "<b:>"]);
+        assert!(shown("").is_empty());
+    }
+
+    #[test]
+    fn braces_of_json_and_braces_in_quotes_are_text() {
+        assert_eq!(shown(r#"{"a": {"b": 1}}"#), [r#"{"a": {"b": 1}}"#]);
+        assert_eq!(shown(r#"x{{ "{{" }}y{{'}}'}}z"#), ["x{{y}}z"]);
+    }
+
+    #[test]
+    fn what_is_no_template_is_told_with_its_place() {
+        for (text, span) in [
+            ("ab{{ c", 2..6),
+            ("{{ }}", 0..5),
+            ("é{{ a b }}", 2..11),
+            ("{{ \"a }}\nb", 0..8),
+            ("{{ 'a' b }}", 0..11),
+            ("{{ 1a }}", 0..8),
+        ] {
+            let error = Template::parse(text).unwrap_err();
+            assert_eq!(error.span, span, "{text}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(\\PC|[{}\"' .a\n]){0,40}") {
+            if let Err(error) = Template::parse(&text) {
+                prop_assert!(text.get(error.span).is_some());
+            }
+        }
+
+        #[test]
+        fn escaped_text_is_sent_as_it_is(text in "(\\PC|[{}\"' \n]){0,40}") {
+            let template = Template::parse(&escape(&text)).unwrap();
+            prop_assert_eq!(template.constant(), Some(text.as_str()));
+        }
+    }
+}
