@@ -1,55 +1,76 @@
 //! One run of a load tool as a whole process on its own core.
 
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::{Command, Output, Stdio};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::CLIENT_CORE;
+use super::tools::{Job, Tool};
 
-/// What a run of a load tool came to.
+/// What a valid run of a load tool came to.
+#[derive(Clone, Debug)]
 pub struct Run {
     pub requests: u64,
-    pub rate_per_second: f64,
+    /// How long it sent, as the tool itself measured it.
+    pub seconds: f64,
     /// User and system time of the whole process, start and end included.
-    pub cpu_us_per_request: f64,
+    pub cpu_us: f64,
 }
 
-/// Runs a tool to its end. `requests` reads from what it printed how many requests it made.
-pub fn run(
-    words: &[String],
-    environment: &[(&str, &str)],
-    requests: fn(&str) -> Option<u64>,
-) -> Result<Run, String> {
-    let before = children_cpu_us();
-    let began = Instant::now();
-    let output = Command::new("taskset")
-        .args(["-c", CLIENT_CORE])
-        .args(words)
-        .envs(environment.iter().copied())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("taskset cannot be started: {error}"))?;
-    let wall = began.elapsed().as_secs_f64();
-    let cpu_us = children_cpu_us() - before;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if !output.status.success() {
-        let errors = String::from_utf8_lossy(&output.stderr);
-        return Err(format!(
-            "{} ended with {}: {errors}",
-            words[0], output.status
-        ));
+impl Run {
+    pub fn rate_per_second(&self) -> f64 {
+        self.requests as f64 / self.seconds
     }
-    let requests = requests(&text).filter(|count| *count > 0);
-    let requests = requests.ok_or_else(|| format!("{} made no requests:\n{text}", words[0]))?;
+
+    pub fn cpu_us_per_request(&self) -> f64 {
+        self.cpu_us / self.requests as f64
+    }
+}
+
+/// Runs a tool to its end. A run with an error, or an answer that is not 2xx, is an error and no run.
+pub fn run(tool: &Tool, job: &Job<'_>) -> Result<Run, String> {
+    let words = (tool.words)(job)?;
+    let before = children_cpu_us();
+    let output = pinned(&[], &words, job.seconds)?;
+    let cpu_us = children_cpu_us() - before;
+    let made = (tool.read)(job, &output)?;
+    if made.requests == 0 || made.seconds <= 0.0 {
+        return Err("made no requests".into());
+    }
     Ok(Run {
-        requests,
-        rate_per_second: requests as f64 / wall,
-        cpu_us_per_request: cpu_us / requests as f64,
+        requests: made.requests,
+        seconds: made.seconds,
+        cpu_us,
     })
 }
 
-/// User and system time of all children that have ended.
+/// Starts words on the core of the load, behind `prefix`, and answers what they print.
+pub fn pinned(prefix: &[String], words: &[String], seconds: u32) -> Result<String, String> {
+    let limit = 20 + 4 * seconds;
+    let output = Command::new("timeout")
+        .args(["--foreground", "-k", "1", &limit.to_string()])
+        .args(["taskset", "-c", CLIENT_CORE])
+        .args(prefix)
+        .args(words)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("timeout (coreutils) cannot be started: {error}"))?;
+    printed(&output, limit)
+}
+
+fn printed(output: &Output, limit: u32) -> Result<String, String> {
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    if output.status.code() == Some(124) {
+        return Err(format!("did not end within {limit} s"));
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let last = errors.trim().lines().last().unwrap_or("it said nothing");
+    Err(format!("ended with {}: {last}", output.status))
+}
+
+/// User and system time of all children that have ended, and of theirs.
 fn children_cpu_us() -> f64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
         let micros =

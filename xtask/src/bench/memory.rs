@@ -3,20 +3,22 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::CLIENT_CORE;
+use super::programs::Programs;
 use super::server::Server;
-use super::{Binaries, CLIENT_CORE, Settings};
+use super::settings::Settings;
 
 /// How often memory is read.
 const EVERY: Duration = Duration::from_secs(10);
 
 /// Runs one long closed load and prints the client's anonymous memory as it goes.
-pub fn run(settings: &Settings, binaries: &Binaries) -> Result<(), String> {
-    let server = Server::ping(binaries)?;
+pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
+    let server = Server::upstream(programs, &["ping"])?;
     let url = format!("http://{}/ping", server.address);
     let seconds = settings.minutes * 60;
     let child = Command::new("taskset")
         .args(["-c", CLIENT_CORE])
-        .arg(&binaries.client)
+        .arg(&programs.client)
         .args([
             &url,
             &settings.connections.to_string(),

@@ -1,48 +1,68 @@
 //! Server CPU per request of `upstream ping`, beside nginx `return 200`, under the same client.
 
 use super::client;
-use super::pairs::spread;
-use super::peers;
+use super::files::Files;
+use super::programs::Programs;
 use super::server::Server;
-use super::{Binaries, Settings};
+use super::settings::Settings;
+use super::spread::{Spread, ratios, spread};
+use super::tools::ours::OURS;
+use super::tools::{Job, Method, Protocol, Work};
 
 /// Runs both in turn under the same closed load.
-pub fn run(settings: &Settings, binaries: &Binaries) -> Result<(), String> {
+pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let servers = [
-        ("upstream ping", Server::ping(binaries)?),
+        ("upstream ping", Server::upstream(programs, &["ping"])?),
         ("nginx return 200", Server::nginx()?),
     ];
+    let files = Files::write()?;
     println!(
-        "{} connections, {} s a run, {} pairs",
-        settings.connections, settings.seconds, settings.pairs
+        "{} connections, {} s a run, {} rounds",
+        settings.connections, settings.seconds, settings.rounds
     );
     let mut costs = [Vec::new(), Vec::new()];
     let mut rates = [Vec::new(), Vec::new()];
-    for round in 0..=settings.pairs {
+    for round in 0..=settings.rounds {
         for (number, (_, server)) in servers.iter().enumerate() {
             let url = format!("http://{}/ping", server.address);
-            let peers = peers::all(settings, binaries, &url);
             let before = server.cpu_us();
-            let run = client::run(&peers[0].words, peers[0].environment, peers[0].requests)?;
-            // The first pair warms everything up and is not counted.
+            let run = client::run(&OURS, &job(settings, programs, &files, &url))?;
+            // The first round warms everything up and is not counted.
             if round > 0 {
                 costs[number].push((server.cpu_us() - before) / run.requests as f64);
-                rates[number].push(run.rate_per_second);
+                rates[number].push(run.rate_per_second());
             }
         }
     }
     for (number, (name, _)) in servers.iter().enumerate() {
-        let (cost, rate) = (spread(costs[number].clone()), spread(rates[number].clone()));
-        println!(
-            "{name:<18} {cost} µs CPU a request, {:.0} rps ({:.0}–{:.0})",
-            rate.median, rate.min, rate.max
-        );
+        let Some((cost, rate)) = spread(&costs[number]).zip(spread(&rates[number])) else {
+            return Err("no round was measured".into());
+        };
+        let Spread {
+            median, min, max, ..
+        } = rate;
+        println!("{name:<18} {cost} µs CPU a request, {median:.0} rps ({min:.0}–{max:.0})");
     }
-    let ratios = costs[0]
-        .iter()
-        .zip(&costs[1])
-        .map(|(ours, nginx)| ours / nginx)
-        .collect();
-    println!("upstream ping ÷ nginx, CPU: {}", spread(ratios));
+    let pairs = costs[0].iter().zip(&costs[1]);
+    if let Some(ratio) = ratios(&pairs.map(|(ours, nginx)| ours / nginx).collect::<Vec<_>>()) {
+        println!("upstream ping ÷ nginx, CPU: {ratio}");
+    }
     Ok(())
+}
+
+fn job<'a>(settings: &Settings, programs: &'a Programs, files: &'a Files, url: &'a str) -> Job<'a> {
+    let work = Work {
+        connections: settings.connections,
+        protocol: Protocol::Http1,
+        method: Method::Get,
+        keep_alive: true,
+        epoll: false,
+    };
+    Job {
+        work,
+        url,
+        seconds: settings.seconds,
+        files,
+        programs,
+    }
 }

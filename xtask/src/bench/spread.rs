@@ -1,0 +1,81 @@
+//! Values of several rounds, summed up.
+
+use gatebench_stats::{Estimate, student};
+
+/// The median with the range, and for ratios Student's interval.
+#[derive(Clone, Debug)]
+pub struct Spread {
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+    /// 95 % interval of the mean log ratio, as ratios; none below two rounds.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Sums up values; none where there are none.
+pub fn spread(values: &[f64]) -> Option<Spread> {
+    let Estimate {
+        median, min, max, ..
+    } = Estimate::of_blocks(values)?;
+    Some(Spread {
+        median,
+        min,
+        max,
+        interval: None,
+    })
+}
+
+/// Sums up positive ratios. The interval is Student's t on their logarithms.
+pub fn ratios(values: &[f64]) -> Option<Spread> {
+    let interval = log_interval(values);
+    Some(Spread {
+        interval,
+        ..spread(values)?
+    })
+}
+
+fn log_interval(values: &[f64]) -> Option<(f64, f64)> {
+    if values.len() < 2 || values.iter().any(|value| *value <= 0.0) {
+        return None;
+    }
+    let count = values.len() as f64;
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let mean = logs.iter().sum::<f64>() / count;
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    let error = (squares / (count - 1.0) / count).sqrt();
+    let reach = student::quantile(0.975, count - 1.0) * error;
+    Some(((mean - reach).exp(), (mean + reach).exp()))
+}
+
+impl std::fmt::Display for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.2} ({:.2}–{:.2})", self.median, self.min, self.max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_spread_shows_median_and_range() {
+        assert_eq!(
+            spread(&[3.0, 1.0, 2.0]).unwrap().to_string(),
+            "2.00 (1.00–3.00)"
+        );
+        assert!(spread(&[]).is_none());
+    }
+
+    #[test]
+    fn the_interval_of_ratios_is_students() {
+        // Logs −ln 2, 0, ln 2: deviation ln 2, standard error ln 2 ÷ √3, t(0.975, 2) = 4.30265.
+        let (low, high) = ratios(&[0.5, 1.0, 2.0]).unwrap().interval.unwrap();
+        let reach = (4.302_652_73 * 2_f64.ln() / 3_f64.sqrt()).exp();
+        assert!(
+            (high - reach).abs() < 1e-4 && (low - 1.0 / reach).abs() < 1e-4,
+            "{low} {high}"
+        );
+        assert!(ratios(&[1.5]).unwrap().interval.is_none());
+    }
+}
