@@ -1,0 +1,132 @@
+//! Header blocks encoded once and sent many times.
+
+use super::hpack::static_table::{Found, find};
+use super::hpack::{huffman, integer};
+
+/// An encoded header block. It uses the static table and literals, never the dynamic table, so the
+/// same bytes are right on every stream of every connection.
+///
+/// ```
+/// use gatebench_net::http2::Block;
+///
+/// let mut block = Block::request("GET", "http", "localhost", "/items?page=1");
+/// block.field("accept", b"application/json");
+/// let number = block.variable("number", b"0000");
+/// // Later, for each request:
+/// block.set(&number, b"0017");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Block {
+    bytes: Vec<u8>,
+    is_head: bool,
+    huffman: bool,
+}
+
+/// Where a value lies that changes from one sending to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    start: usize,
+    length: usize,
+}
+
+impl Block {
+    /// The block of a request, with its pseudo-header fields.
+    pub fn request(method: &str, scheme: &str, authority: &str, path: &str) -> Self {
+        let mut block = Self::empty();
+        block.is_head = method == "HEAD";
+        block.field(":method", method.as_bytes());
+        block.field(":scheme", scheme.as_bytes());
+        block.field(":authority", authority.as_bytes());
+        block.field(":path", path.as_bytes());
+        block
+    }
+
+    /// The block of a response with that status, 100 to 999.
+    pub fn response(status: u16) -> Self {
+        let mut block = Self::empty();
+        block.field(":status", status.to_string().as_bytes());
+        block
+    }
+
+    fn empty() -> Self {
+        Self {
+            bytes: Vec::new(),
+            is_head: false,
+            huffman: true,
+        }
+    }
+
+    /// Whether strings appended from now on are Huffman-coded where that is shorter. They are unless
+    /// told otherwise: it costs us nothing, as it is done once.
+    pub fn huffman(&mut self, on: bool) -> &mut Self {
+        self.huffman = on;
+        self
+    }
+
+    /// Appends a field. The name is put into lower case (RFC 9113 8.2.1). Fields of HTTP/1.1
+    /// connections (`Connection`, `Transfer-Encoding`, ...) are the caller's to leave out.
+    pub fn field(&mut self, name: &str, value: &[u8]) -> &mut Self {
+        let name = name.to_ascii_lowercase();
+        if let Found::Field(index) = find(&name, value) {
+            integer::write(&mut self.bytes, 0x80, 7, index);
+            return self;
+        }
+        self.write_name(&name);
+        self.write_string(value, self.huffman);
+        self
+    }
+
+    /// Appends a field whose value [`Block::set`] replaces by others of the same length.
+    pub fn variable(&mut self, name: &str, value: &[u8]) -> Variable {
+        self.write_name(&name.to_ascii_lowercase());
+        self.write_string(value, false);
+        Variable {
+            start: self.bytes.len() - value.len(),
+            length: value.len(),
+        }
+    }
+
+    /// Replaces the value of a variable of this block.
+    ///
+    /// # Panics
+    /// `value` has another length than the variable.
+    #[inline]
+    pub fn set(&mut self, variable: &Variable, value: &[u8]) {
+        let end = variable.start + variable.length;
+        self.bytes[variable.start..end].copy_from_slice(value);
+    }
+
+    /// The encoded bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether it asks with HEAD, so that the answer has no body.
+    pub(super) fn is_head(&self) -> bool {
+        self.is_head
+    }
+
+    /// The name of a literal without indexing (RFC 7541 6.2.2).
+    fn write_name(&mut self, name: &str) {
+        match find(name, b"") {
+            Found::Field(index) | Found::Name(index) => {
+                integer::write(&mut self.bytes, 0, 4, index);
+            }
+            Found::Nothing => {
+                self.bytes.push(0);
+                self.write_string(name.as_bytes(), self.huffman);
+            }
+        }
+    }
+
+    fn write_string(&mut self, string: &[u8], huffman: bool) {
+        let encoded_len = huffman::encoded_len(string);
+        if huffman && encoded_len < string.len() {
+            integer::write(&mut self.bytes, 0x80, 7, encoded_len);
+            huffman::encode(string, &mut self.bytes);
+        } else {
+            integer::write(&mut self.bytes, 0, 7, string.len());
+            self.bytes.extend_from_slice(string);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Error codes on the wire (RFC 9113 7).
+
+use std::fmt;
+
+/// Why a stream or a connection ended, as RST_STREAM and GOAWAY say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorCode(
+    /// The number on the wire; unknown ones are possible.
+    pub u32,
+);
+
+impl ErrorCode {
+    /// Nothing went wrong.
+    pub const NO_ERROR: Self = Self(0x0);
+    /// The protocol was broken.
+    pub const PROTOCOL_ERROR: Self = Self(0x1);
+    /// The sender itself failed.
+    pub const INTERNAL_ERROR: Self = Self(0x2);
+    /// More bytes than the window allowed.
+    pub const FLOW_CONTROL_ERROR: Self = Self(0x3);
+    /// The settings were not acknowledged in time.
+    pub const SETTINGS_TIMEOUT: Self = Self(0x4);
+    /// A frame for a stream that had ended.
+    pub const STREAM_CLOSED: Self = Self(0x5);
+    /// A frame of a wrong size.
+    pub const FRAME_SIZE_ERROR: Self = Self(0x6);
+    /// The request was not processed at all; it may be sent again.
+    pub const REFUSED_STREAM: Self = Self(0x7);
+    /// The stream is no longer wanted.
+    pub const CANCEL: Self = Self(0x8);
+    /// A header block could not be decoded.
+    pub const COMPRESSION_ERROR: Self = Self(0x9);
+    /// The connection made by CONNECT failed.
+    pub const CONNECT_ERROR: Self = Self(0xa);
+    /// The peer asks too much.
+    pub const ENHANCE_YOUR_CALM: Self = Self(0xb);
+    /// The transport is not secure enough.
+    pub const INADEQUATE_SECURITY: Self = Self(0xc);
+    /// HTTP/1.1 is demanded.
+    pub const HTTP_1_1_REQUIRED: Self = Self(0xd);
+}
+
+const NAMES: [&str; 14] = [
+    "NO_ERROR",
+    "PROTOCOL_ERROR",
+    "INTERNAL_ERROR",
+    "FLOW_CONTROL_ERROR",
+    "SETTINGS_TIMEOUT",
+    "STREAM_CLOSED",
+    "FRAME_SIZE_ERROR",
+    "REFUSED_STREAM",
+    "CANCEL",
+    "COMPRESSION_ERROR",
+    "CONNECT_ERROR",
+    "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY",
+    "HTTP_1_1_REQUIRED",
+];
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMES.get(self.0 as usize) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "error code {:#x}", self.0),
+        }
+    }
+}

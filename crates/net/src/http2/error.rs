@@ -1,0 +1,267 @@
+//! What can be wrong with a peer's bytes: for the connection, for one stream, for one message.
+
+use thiserror::Error;
+
+use super::ErrorCode;
+use super::frame::FrameType;
+use super::hpack::HpackError;
+use super::limits::Flood;
+
+/// A peer broke HTTP/2 or a limit in a way that ends the connection (RFC 9113 5.4.1). GOAWAY was
+/// written already.
+///
+/// The text says what was wrong; whoever reports it knows the peer and says whose fault it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum ProtocolError {
+    /// The client's first bytes are not the preface (RFC 9113 3.4).
+    #[error("the connection does not begin with the HTTP/2 preface")]
+    Preface,
+    /// The server answers in HTTP/1: it does not speak HTTP/2 with prior knowledge on this port.
+    #[error("the answer is HTTP/1, so HTTP/2 is not spoken here")]
+    Http1Answer,
+    /// The first frame is not SETTINGS (RFC 9113 3.4).
+    #[error("the first frame is {frame} instead of SETTINGS")]
+    FirstFrame {
+        /// Which frame it was.
+        frame: FrameType,
+    },
+    /// A frame is longer than was allowed (RFC 9113 4.2).
+    #[error("a {frame} frame has {bytes} bytes, but {limit} are allowed")]
+    FrameTooLarge {
+        /// Which frame it was.
+        frame: FrameType,
+        /// Bytes of its payload.
+        bytes: u32,
+        /// [`super::Settings::frame_bytes`].
+        limit: u32,
+    },
+    /// A frame has a length that its type does not allow (RFC 9113 6).
+    #[error("a {frame} frame has {bytes} bytes, which its type does not allow")]
+    FrameLength {
+        /// Which frame it was.
+        frame: FrameType,
+        /// Bytes of its payload.
+        bytes: u32,
+    },
+    /// A frame of a stream names none, or a frame of the connection names one (RFC 9113 6).
+    #[error("a {frame} frame names stream {stream}, which its type does not allow")]
+    FrameStream {
+        /// Which frame it was.
+        frame: FrameType,
+        /// The stream it named.
+        stream: u32,
+    },
+    /// More padding than payload (RFC 9113 6.1).
+    #[error("the padding of a {frame} frame is longer than the frame")]
+    Padding {
+        /// Which frame it was.
+        frame: FrameType,
+    },
+    /// A header block is interrupted by another frame (RFC 9113 6.10).
+    #[error("a {frame} frame interrupts a header block")]
+    BlockInterrupted {
+        /// Which frame it was.
+        frame: FrameType,
+    },
+    /// CONTINUATION without a block to continue (RFC 9113 6.10).
+    #[error("a CONTINUATION frame continues nothing")]
+    ContinuationUnexpected,
+    /// A header block in too many frames.
+    #[error("a header block has more than {limit} CONTINUATION frames")]
+    TooManyContinuations {
+        /// [`super::Limits::continuations`].
+        limit: u32,
+    },
+    /// A header block that is too long before decoding.
+    #[error("a header block exceeds {limit} bytes")]
+    BlockTooLarge {
+        /// [`super::Limits::block_bytes`].
+        limit: usize,
+    },
+    /// A header block cannot be decoded (RFC 9113 4.3).
+    #[error(transparent)]
+    Compression(#[from] HpackError),
+    /// A frame for a stream that nobody opened (RFC 9113 5.1).
+    #[error("a {frame} frame arrived for stream {stream}, which is not open yet")]
+    StreamIdle {
+        /// Which frame it was.
+        frame: FrameType,
+        /// The stream it named.
+        stream: u32,
+    },
+    /// A frame for a stream that the peer itself had ended (RFC 9113 5.1).
+    #[error("a {frame} frame arrived for stream {stream}, which has ended")]
+    StreamEnded {
+        /// Which frame it was.
+        frame: FrameType,
+        /// The stream it named.
+        stream: u32,
+    },
+    /// A new stream whose number is even or not above those before (RFC 9113 5.1.1).
+    #[error("stream {stream} was opened after stream {last}")]
+    StreamNumber {
+        /// The stream that was opened.
+        stream: u32,
+        /// The highest so far.
+        last: u32,
+    },
+    /// PUSH_PROMISE, which a client has no right to and we forbade servers (RFC 9113 8.4).
+    #[error("a PUSH_PROMISE frame arrived although pushing is not allowed")]
+    Push,
+    /// A stream that depends on itself (RFC 7540 5.3.1; RFC 9113 5.3.2 ignores all other priorities).
+    #[error("stream {stream} depends on itself")]
+    DependsOnItself {
+        /// The stream.
+        stream: u32,
+    },
+    /// A setting has a value that it cannot have (RFC 9113 6.5.2).
+    #[error("setting {id:#x} has the impossible value {value}")]
+    SettingValue {
+        /// Its number.
+        id: u16,
+        /// Its value.
+        value: u32,
+    },
+    /// An acknowledgement of settings that were not sent.
+    #[error("settings were acknowledged that nobody sent")]
+    AckUnexpected,
+    /// WINDOW_UPDATE of the connection by nothing (RFC 9113 6.9).
+    #[error("a WINDOW_UPDATE of the connection adds nothing")]
+    WindowIncrementZero,
+    /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
+    #[error("a WINDOW_UPDATE or setting raises a window above 2^31-1")]
+    WindowOverflow,
+    /// More DATA than the connection's window allows (RFC 9113 6.9.1).
+    #[error("more DATA arrived than the connection's window allows")]
+    WindowExceeded,
+    /// Too much of what costs us something and does no work.
+    #[error("too many {flood}: more than {limit} beyond what finished requests justify")]
+    Flood {
+        /// What it was.
+        flood: Flood,
+        /// The field of [`super::Limits`] that bounds it.
+        limit: u32,
+    },
+}
+
+impl ProtocolError {
+    /// What GOAWAY says of it.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::FrameTooLarge { .. } | Self::FrameLength { .. } => ErrorCode::FRAME_SIZE_ERROR,
+            Self::TooManyContinuations { .. } | Self::BlockTooLarge { .. } | Self::Flood { .. } => {
+                ErrorCode::ENHANCE_YOUR_CALM
+            }
+            Self::Compression(_) => ErrorCode::COMPRESSION_ERROR,
+            Self::StreamEnded { .. } => ErrorCode::STREAM_CLOSED,
+            Self::SettingValue { id, .. } if *id == super::settings::INITIAL_WINDOW_SIZE => {
+                ErrorCode::FLOW_CONTROL_ERROR
+            }
+            Self::WindowOverflow | Self::WindowExceeded => ErrorCode::FLOW_CONTROL_ERROR,
+            _ => ErrorCode::PROTOCOL_ERROR,
+        }
+    }
+}
+
+/// A peer broke HTTP/2 or a limit on one stream, which was reset (RFC 9113 5.4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum StreamError {
+    /// The message is malformed (RFC 9113 8.1.1).
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// DATA before the head of a response.
+    #[error("DATA arrived before the head of the message")]
+    DataBeforeHead,
+    /// HEADERS or DATA after the end of the message (RFC 9113 5.1).
+    #[error("a frame arrived after the end of the message")]
+    Ended,
+    /// A response ended with an informational head.
+    #[error("the message ended before its head")]
+    HeadMissing,
+    /// HEADERS after the head, and not as trailers at the end (RFC 9113 8.1).
+    #[error("trailer fields do not end the message")]
+    TrailersWithoutEnd,
+    /// The body is not as long as Content-Length says (RFC 9113 8.1.1).
+    #[error("the body is not as long as Content-Length says")]
+    ContentLength,
+    /// The fields of a head or of trailers do not fit.
+    #[error("the fields exceed {limit} bytes")]
+    FieldsTooLarge {
+        /// [`super::Limits::list_bytes`].
+        limit: usize,
+    },
+    /// Too many 1xx responses before a final one.
+    #[error("more than {limit} informational responses came before the final one")]
+    TooManyInformational {
+        /// [`super::Limits::informational`].
+        limit: u32,
+    },
+    /// More DATA than the stream's window allows (RFC 9113 6.9.1).
+    #[error("more DATA arrived than the stream's window allows")]
+    WindowExceeded,
+    /// WINDOW_UPDATE by nothing (RFC 9113 6.9).
+    #[error("a WINDOW_UPDATE of the stream adds nothing")]
+    WindowIncrementZero,
+    /// The send window exceeds 2³¹−1 (RFC 9113 6.9.1).
+    #[error("a WINDOW_UPDATE raises the stream's window above 2^31-1")]
+    WindowOverflow,
+    /// PRIORITY of another length than five (RFC 9113 6.3).
+    #[error("a PRIORITY frame does not have five bytes")]
+    PriorityLength,
+}
+
+impl StreamError {
+    /// What RST_STREAM says of it.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Ended => ErrorCode::STREAM_CLOSED,
+            Self::FieldsTooLarge { .. } | Self::TooManyInformational { .. } => {
+                ErrorCode::ENHANCE_YOUR_CALM
+            }
+            Self::WindowExceeded | Self::WindowOverflow => ErrorCode::FLOW_CONTROL_ERROR,
+            Self::PriorityLength => ErrorCode::FRAME_SIZE_ERROR,
+            _ => ErrorCode::PROTOCOL_ERROR,
+        }
+    }
+}
+
+/// The fields of a block make no message (RFC 9113 8.1.1, 8.2, 8.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Malformed {
+    /// A name that is no token in lower case (RFC 9113 8.2.1).
+    #[error("a field name is no token in lower case")]
+    FieldName,
+    /// A value with NUL, CR or LF, or with white space around it (RFC 9113 8.2.1).
+    #[error("a field value holds NUL, CR or LF, or has white space around it")]
+    FieldValue,
+    /// A field that speaks of a connection of HTTP/1.1 (RFC 9113 8.2.2).
+    #[error("a field of HTTP/1.1 connections is there (Connection, Transfer-Encoding or the like)")]
+    ConnectionField,
+    /// TE with another value than `trailers` (RFC 9113 8.2.2).
+    #[error("the value of TE is not trailers")]
+    Te,
+    /// A pseudo-header field that nobody defined (RFC 9113 8.3).
+    #[error("an unknown pseudo-header field is there")]
+    UnknownPseudoField,
+    /// A pseudo-header field twice (RFC 9113 8.3).
+    #[error("a pseudo-header field is there twice")]
+    PseudoFieldRepeated,
+    /// A pseudo-header field after a regular one (RFC 9113 8.3).
+    #[error("a pseudo-header field follows a regular field")]
+    PseudoFieldLate,
+    /// A request's field in a response, the reverse, or one in trailers (RFC 9113 8.3).
+    #[error("a pseudo-header field does not belong into this kind of message")]
+    PseudoFieldMisplaced,
+    /// A pseudo-header field is missing, or `:path` is empty (RFC 9113 8.3.1, 8.3.2).
+    #[error("a pseudo-header field is missing or empty")]
+    PseudoFieldMissing,
+    /// A status that is not three digits (RFC 9113 8.3.2).
+    #[error("the status code is not a number from 100 to 999")]
+    Status,
+    /// 101, which HTTP/2 does not have (RFC 9113 8.6).
+    #[error("status 101 does not exist in HTTP/2")]
+    SwitchingProtocols,
+    /// A Content-Length that is no number, or several that differ (RFC 9110 8.6).
+    #[error("Content-Length is not one 64-bit decimal number")]
+    ContentLength,
+}

@@ -1,0 +1,320 @@
+//! The fields of one header block, and whether they make a message (RFC 9113 8.2 and 8.3).
+
+use super::error::Malformed;
+use super::hpack::ENTRY_OVERHEAD_BYTES;
+use super::hpack::static_table::ENTRIES;
+
+/// The pseudo-header fields (RFC 9113 8.3.1 and 8.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pseudo {
+    Method,
+    Scheme,
+    Authority,
+    Path,
+    Status,
+}
+
+const PSEUDO_FIELDS: usize = 5;
+
+/// What a field is to the protocol. It is found once, when the field is spelt out, and stays with
+/// the field in the dynamic table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FieldKind {
+    Regular,
+    Pseudo(Pseudo),
+    ContentLength,
+    Te,
+    Malformed(Malformed),
+}
+
+/// The kinds of the static table's entries.
+static STATIC_KINDS: [FieldKind; ENTRIES.len()] = static_kinds();
+
+const fn static_kinds() -> [FieldKind; ENTRIES.len()] {
+    let mut kinds = [FieldKind::Regular; ENTRIES.len()];
+    let mut index = 1;
+    while index < ENTRIES.len() {
+        kinds[index] = match index {
+            1 => FieldKind::Pseudo(Pseudo::Authority),
+            2 | 3 => FieldKind::Pseudo(Pseudo::Method),
+            4 | 5 => FieldKind::Pseudo(Pseudo::Path),
+            6 | 7 => FieldKind::Pseudo(Pseudo::Scheme),
+            8..=14 => FieldKind::Pseudo(Pseudo::Status),
+            28 => FieldKind::ContentLength,
+            57 => FieldKind::Malformed(Malformed::ConnectionField),
+            _ => FieldKind::Regular,
+        };
+        index += 1;
+    }
+    kinds
+}
+
+impl FieldKind {
+    #[inline]
+    pub(super) fn of_static(index: usize) -> Self {
+        STATIC_KINDS[index]
+    }
+
+    /// The kind of a name; upper case is malformed (RFC 9113 8.2.1, 8.2.2).
+    pub(super) fn of_name(name: &[u8]) -> Self {
+        if name.first() == Some(&b':') {
+            return match name {
+                b":method" => Self::Pseudo(Pseudo::Method),
+                b":scheme" => Self::Pseudo(Pseudo::Scheme),
+                b":authority" => Self::Pseudo(Pseudo::Authority),
+                b":path" => Self::Pseudo(Pseudo::Path),
+                b":status" => Self::Pseudo(Pseudo::Status),
+                _ => Self::Malformed(Malformed::UnknownPseudoField),
+            };
+        }
+        if name.is_empty() || !name.iter().all(|&byte| IN_NAME[byte as usize]) {
+            return Self::Malformed(Malformed::FieldName);
+        }
+        match name {
+            b"content-length" => Self::ContentLength,
+            b"te" => Self::Te,
+            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding"
+            | b"upgrade" => Self::Malformed(Malformed::ConnectionField),
+            _ => Self::Regular,
+        }
+    }
+
+    /// The kind of a field of such a name with that value (RFC 9113 8.2.1, 8.2.2).
+    #[inline]
+    pub(super) fn with_value(self, value: &[u8]) -> Self {
+        let forbidden = value.iter().fold(false, |found, &byte| {
+            found | matches!(byte, 0 | b'\n' | b'\r')
+        });
+        let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+        if forbidden || is_space(value.first()) || is_space(value.last()) {
+            return Self::Malformed(Malformed::FieldValue);
+        }
+        match self {
+            Self::Te if value != b"trailers" => Self::Malformed(Malformed::Te),
+            kind => kind,
+        }
+    }
+}
+
+/// The bytes of a name: those of a token (RFC 9110 5.6.2) without upper case.
+static IN_NAME: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let lower_or_digit = matches!(byte as u8, b'a'..=b'z' | b'0'..=b'9');
+        let mark = matches!(
+            byte as u8,
+            b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~'
+        );
+        table[byte] = lower_or_digit || mark;
+        byte += 1;
+    }
+    table
+};
+
+/// Where a field lies in [`Fields::bytes`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    start: u32,
+    name_end: u32,
+    end: u32,
+}
+
+/// The fields of the block that was decoded last. Its memory serves one block after another.
+#[derive(Debug)]
+pub(super) struct Fields {
+    bytes: Vec<u8>,
+    spans: Vec<Span>,
+    pseudo: [Option<Span>; PSEUDO_FIELDS],
+    content_length: Option<u64>,
+    list_bytes: usize,
+    list_bytes_max: usize,
+    too_large: bool,
+    malformed: Option<Malformed>,
+}
+
+impl Fields {
+    /// For blocks whose fields, each with 32 bytes added, take at most `list_bytes_max`
+    /// (RFC 9113 6.5.2).
+    pub(super) fn new(list_bytes_max: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            spans: Vec::new(),
+            pseudo: [None; PSEUDO_FIELDS],
+            content_length: None,
+            list_bytes: 0,
+            list_bytes_max: list_bytes_max.min(u32::MAX as usize),
+            too_large: false,
+            malformed: None,
+        }
+    }
+
+    /// Forgets the block before.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.spans.clear();
+        self.pseudo = [None; PSEUDO_FIELDS];
+        self.content_length = None;
+        self.list_bytes = 0;
+        self.too_large = false;
+        self.malformed = None;
+    }
+
+    /// Takes a field from a table.
+    #[inline]
+    pub(super) fn push(&mut self, name: &[u8], value: &[u8], kind: FieldKind) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(name);
+        self.bytes.extend_from_slice(value);
+        self.close(start, start + name.len(), kind);
+    }
+
+    /// Where a literal's name and value are appended before [`Fields::close`].
+    #[inline]
+    pub(super) fn open(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Takes the field that was appended from `start` on. Beyond the limit it is dropped: decoding
+    /// goes on, because the dynamic table has to follow the peer's.
+    #[inline]
+    pub(super) fn close(&mut self, start: usize, name_end: usize, kind: FieldKind) {
+        let end = self.bytes.len();
+        self.list_bytes += end - start + ENTRY_OVERHEAD_BYTES;
+        if self.list_bytes > self.list_bytes_max {
+            self.too_large = true;
+            self.bytes.truncate(start);
+            return;
+        }
+        let span = Span {
+            start: start as u32,
+            name_end: name_end as u32,
+            end: end as u32,
+        };
+        match kind {
+            FieldKind::Regular | FieldKind::Te => self.spans.push(span),
+            FieldKind::Pseudo(pseudo) => self.note_pseudo(pseudo, span),
+            FieldKind::ContentLength => self.note_content_length(span),
+            FieldKind::Malformed(reason) => self.note_malformed(reason),
+        }
+    }
+
+    fn note_pseudo(&mut self, pseudo: Pseudo, span: Span) {
+        if !self.spans.is_empty() {
+            self.note_malformed(Malformed::PseudoFieldLate);
+        }
+        if self.pseudo[pseudo as usize].replace(span).is_some() {
+            self.note_malformed(Malformed::PseudoFieldRepeated);
+        }
+    }
+
+    fn note_content_length(&mut self, span: Span) {
+        self.spans.push(span);
+        match (decimal(self.value(span)), self.content_length) {
+            (Some(length), None) => self.content_length = Some(length),
+            (Some(length), Some(earlier)) if length == earlier => {}
+            _ => self.note_malformed(Malformed::ContentLength),
+        }
+    }
+
+    fn note_malformed(&mut self, reason: Malformed) {
+        self.malformed.get_or_insert(reason);
+    }
+
+    /// Whether the fields exceeded the limit; then some of them are missing.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.too_large
+    }
+
+    /// What Content-Length says.
+    pub(super) fn content_length(&self) -> Option<u64> {
+        self.content_length
+    }
+
+    /// Whether these are the fields of a request (RFC 9113 8.3.1); of CONNECT too (8.5).
+    pub(super) fn check_request(&self) -> Result<(), Malformed> {
+        self.check_fields()?;
+        let has = |pseudo: Pseudo| self.pseudo[pseudo as usize].is_some();
+        if has(Pseudo::Status) {
+            return Err(Malformed::PseudoFieldMisplaced);
+        }
+        let is_whole = if self.pseudo(Pseudo::Method) == b"CONNECT" {
+            has(Pseudo::Authority) && !has(Pseudo::Scheme) && !has(Pseudo::Path)
+        } else {
+            has(Pseudo::Method) && has(Pseudo::Scheme) && !self.pseudo(Pseudo::Path).is_empty()
+        };
+        if is_whole {
+            Ok(())
+        } else {
+            Err(Malformed::PseudoFieldMissing)
+        }
+    }
+
+    /// The status, where these are the fields of a response (RFC 9113 8.3.2).
+    #[inline]
+    pub(super) fn check_response(&self) -> Result<u16, Malformed> {
+        self.check_fields()?;
+        let request_fields = &self.pseudo[..Pseudo::Status as usize];
+        if request_fields.iter().any(Option::is_some) {
+            return Err(Malformed::PseudoFieldMisplaced);
+        }
+        match *self.pseudo(Pseudo::Status) {
+            [] => Err(Malformed::PseudoFieldMissing),
+            [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] => {
+                let digit = |byte: u8| u16::from(byte - b'0');
+                Ok(100 * digit(a) + 10 * digit(b) + digit(c))
+            }
+            _ => Err(Malformed::Status),
+        }
+    }
+
+    /// Whether these are trailer fields (RFC 9113 8.1).
+    pub(super) fn check_trailers(&self) -> Result<(), Malformed> {
+        self.check_fields()?;
+        if self.pseudo.iter().any(Option::is_some) {
+            return Err(Malformed::PseudoFieldMisplaced);
+        }
+        Ok(())
+    }
+
+    fn check_fields(&self) -> Result<(), Malformed> {
+        self.malformed.map_or(Ok(()), Err)
+    }
+
+    /// The value of a pseudo-header field; empty where it is missing.
+    pub(super) fn pseudo(&self, pseudo: Pseudo) -> &[u8] {
+        self.pseudo[pseudo as usize].map_or(&[], |span| self.value(span))
+    }
+
+    pub(super) fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    pub(super) fn name(&self, span: Span) -> &[u8] {
+        &self.bytes[span.start as usize..span.name_end as usize]
+    }
+
+    pub(super) fn value(&self, span: Span) -> &[u8] {
+        &self.bytes[span.name_end as usize..span.end as usize]
+    }
+}
+
+/// Digits only, no sign, within 64 bits.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, &byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}

@@ -1,0 +1,88 @@
+//! A message's head or trailers, as they were decoded.
+
+use std::fmt;
+
+use super::fields::{Fields, Pseudo};
+
+/// One regular field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field<'a> {
+    /// The name, a token in lower case.
+    pub name: &'a str,
+    /// The value without white space around it. Usually ASCII; never with NUL, CR or LF.
+    pub value: &'a [u8],
+}
+
+/// The head of a request or response, or trailers. It lives until the next event is asked for.
+#[derive(Clone, Copy)]
+pub struct Head<'a> {
+    fields: &'a Fields,
+    status: u16,
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn new(fields: &'a Fields, status: u16) -> Self {
+        Self { fields, status }
+    }
+
+    /// The status of a response, 100 to 999; 0 for a request and for trailers.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// `:method` of a request; empty for a response.
+    pub fn method(&self) -> &'a [u8] {
+        self.fields.pseudo(Pseudo::Method)
+    }
+
+    /// `:path` of a request, with its query; empty for a response and for CONNECT.
+    pub fn path(&self) -> &'a [u8] {
+        self.fields.pseudo(Pseudo::Path)
+    }
+
+    /// `:scheme` of a request; empty for a response and for CONNECT.
+    pub fn scheme(&self) -> &'a [u8] {
+        self.fields.pseudo(Pseudo::Scheme)
+    }
+
+    /// `:authority` of a request; empty where it is missing.
+    pub fn authority(&self) -> &'a [u8] {
+        self.fields.pseudo(Pseudo::Authority)
+    }
+
+    /// What Content-Length says.
+    pub fn content_length(&self) -> Option<u64> {
+        self.fields.content_length()
+    }
+
+    /// Every regular field in wire order.
+    pub fn fields(&self) -> impl ExactSizeIterator<Item = Field<'a>> + Clone + use<'a> {
+        let fields = self.fields;
+        fields.spans().iter().map(move |&span| Field {
+            name: std::str::from_utf8(fields.name(span)).unwrap_or_default(),
+            value: fields.value(span),
+        })
+    }
+
+    /// The value of the first field of that name; upper and lower case are the same.
+    pub fn field(&self, name: &str) -> Option<&'a [u8]> {
+        let wanted = name.as_bytes();
+        let mut spans = self.fields.spans().iter();
+        let span = spans.find(|span| self.fields.name(**span).eq_ignore_ascii_case(wanted))?;
+        Some(self.fields.value(*span))
+    }
+}
+
+impl fmt::Debug for Head<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = self
+            .fields()
+            .map(|field| (field.name, field.value.escape_ascii().to_string()));
+        f.debug_struct("Head")
+            .field("status", &self.status)
+            .field("method", &self.method().escape_ascii().to_string())
+            .field("path", &self.path().escape_ascii().to_string())
+            .field("fields", &fields.collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,150 @@
+//! The decoder of header blocks (RFC 7541 3 and 6).
+
+use super::dynamic::DynamicTable;
+use super::static_table::ENTRIES;
+use super::{HpackError, huffman, integer};
+use crate::http2::fields::{FieldKind, Fields};
+use crate::http2::settings::TABLE_BYTES_INITIAL;
+
+/// Turns header blocks into fields. One per direction of a connection.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    table: DynamicTable,
+    /// The largest table that the peer may set.
+    table_limit: u32,
+    /// The limit fell below the table's size: the next block has to begin with an update.
+    update_due: bool,
+}
+
+impl Decoder {
+    pub(crate) fn new() -> Self {
+        Self {
+            table: DynamicTable::new(TABLE_BYTES_INITIAL as usize),
+            table_limit: TABLE_BYTES_INITIAL,
+            update_due: false,
+        }
+    }
+
+    /// The peer acknowledged the setting of the table's size.
+    pub(crate) fn limit_table(&mut self, bytes: u32) {
+        self.table_limit = bytes;
+        self.update_due = self.table.size_max() > bytes as usize;
+    }
+
+    /// Decodes a whole block into `fields`, which stays within its own limits.
+    pub(crate) fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<(), HpackError> {
+        let mut rest = block;
+        self.update_sizes(&mut rest)?;
+        while let Some(&first) = rest.first() {
+            match first {
+                0x80.. => self.indexed(&mut rest, fields)?,
+                0x40.. => {
+                    let (start, name_end, kind) = self.literal(6, &mut rest, fields)?;
+                    let bytes = fields.bytes();
+                    let (name, value) = bytes[start..].split_at(name_end - start);
+                    self.table.insert(name, value, kind);
+                    fields.close(start, name_end, kind);
+                }
+                0x20.. => return Err(HpackError::TableUpdateLate),
+                _ => {
+                    let (start, name_end, kind) = self.literal(4, &mut rest, fields)?;
+                    fields.close(start, name_end, kind);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The updates of the table's size at the beginning of a block (RFC 7541 4.2, 6.3).
+    #[inline]
+    fn update_sizes(&mut self, rest: &mut &[u8]) -> Result<(), HpackError> {
+        while let Some(0x20..=0x3f) = rest.first() {
+            let bytes = integer::read(rest, 5)?;
+            if bytes > self.table_limit {
+                return Err(HpackError::TableSize {
+                    bytes,
+                    limit: self.table_limit,
+                });
+            }
+            self.table.set_size_max(bytes as usize);
+            self.update_due = false;
+        }
+        if self.update_due {
+            return Err(HpackError::TableUpdateMissing);
+        }
+        Ok(())
+    }
+
+    /// A field from a table (RFC 7541 6.1).
+    #[inline]
+    fn indexed(&self, rest: &mut &[u8], fields: &mut Fields) -> Result<(), HpackError> {
+        let index = integer::read(rest, 7)?;
+        let (name, value, kind) = self.entry(index)?;
+        fields.push(name, value, kind);
+        Ok(())
+    }
+
+    /// A field whose value, and perhaps name, are spelt out (RFC 7541 6.2). Answers where in `fields`
+    /// it begins and its name ends.
+    #[inline]
+    fn literal(
+        &self,
+        prefix_bits: u32,
+        rest: &mut &[u8],
+        fields: &mut Fields,
+    ) -> Result<(usize, usize, FieldKind), HpackError> {
+        let index = integer::read(rest, prefix_bits)?;
+        let start = fields.bytes().len();
+        let name_kind = if index == 0 {
+            read_string(rest, fields.open())?;
+            FieldKind::of_name(&fields.bytes()[start..])
+        } else {
+            let (name, _, kind) = self.entry(index)?;
+            fields.open().extend_from_slice(name);
+            match kind {
+                // Perhaps it was the value that was wrong.
+                FieldKind::Malformed(_) => FieldKind::of_name(name),
+                kind => kind,
+            }
+        };
+        let name_end = fields.bytes().len();
+        read_string(rest, fields.open())?;
+        let kind = name_kind.with_value(&fields.bytes()[name_end..]);
+        Ok((start, name_end, kind))
+    }
+
+    #[inline]
+    fn entry(&self, index: u32) -> Result<(&[u8], &[u8], FieldKind), HpackError> {
+        let at = index as usize;
+        if at == 0 {
+            return Err(HpackError::Index { index });
+        }
+        if let Some((name, value)) = ENTRIES.get(at) {
+            let kind = FieldKind::of_static(at);
+            return Ok((name.as_bytes(), value.as_bytes(), kind));
+        }
+        self.table
+            .get(at - ENTRIES.len())
+            .ok_or(HpackError::Index { index })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn table(&mut self) -> &mut DynamicTable {
+        &mut self.table
+    }
+}
+
+/// A string (RFC 7541 5.2), appended to `out`.
+#[inline]
+fn read_string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
+    let is_huffman = rest.first().is_some_and(|byte| byte & 0x80 != 0);
+    let length = integer::read(rest, 7)? as usize;
+    let (string, after) = rest.split_at_checked(length).ok_or(HpackError::Truncated)?;
+    *rest = after;
+    if is_huffman {
+        huffman::decode(string, out)
+    } else {
+        out.extend_from_slice(string);
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! What can be wrong with a compressed header block.
+
+use thiserror::Error;
+
+/// A header block cannot be decoded. The tables of both ends may differ from here on, so the
+/// connection is of no further use (RFC 9113 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HpackError {
+    /// The block ends within a field (RFC 7541 5).
+    #[error("a header block ends within a field")]
+    Truncated,
+    /// An integer needs more than 32 bits (RFC 7541 5.1).
+    #[error("an integer in a header block needs more than 32 bits")]
+    Integer,
+    /// No table has such an entry (RFC 7541 2.3.3).
+    #[error("a header block refers to entry {index}, which no table has")]
+    Index {
+        /// The index that was sent.
+        index: u32,
+    },
+    /// A Huffman code that is EOS, is cut, or is padded with anything but up to seven ones (RFC 7541 5.2).
+    #[error("a string in a header block is no valid Huffman code")]
+    Huffman,
+    /// A dynamic table larger than was allowed (RFC 7541 6.3).
+    #[error("a header block sets the table to {bytes} bytes, but {limit} are allowed")]
+    TableSize {
+        /// The size that was sent.
+        bytes: u32,
+        /// What our settings allow.
+        limit: u32,
+    },
+    /// A size update after a field (RFC 7541 4.2).
+    #[error("a header block changes the table's size after its first field")]
+    TableUpdateLate,
+    /// We lowered the table's size, and the next block does not begin with it (RFC 7541 4.2).
+    #[error("a header block does not begin with the table size that our settings demand")]
+    TableUpdateMissing,
+}

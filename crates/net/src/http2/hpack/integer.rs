@@ -1,0 +1,46 @@
+//! Integers with a prefix (RFC 7541 5.1).
+
+use super::HpackError;
+
+/// Reads an integer whose first byte shares its high bits with something else; `prefix_bits` is 4 to 7.
+#[inline]
+pub(crate) fn read(input: &mut &[u8], prefix_bits: u32) -> Result<u32, HpackError> {
+    let (&first, rest) = input.split_first().ok_or(HpackError::Truncated)?;
+    *input = rest;
+    let prefix_max = (1_u32 << prefix_bits) - 1;
+    let value = u32::from(first) & prefix_max;
+    if value < prefix_max {
+        return Ok(value);
+    }
+    read_rest(input, prefix_max)
+}
+
+fn read_rest(input: &mut &[u8], prefix_max: u32) -> Result<u32, HpackError> {
+    let mut value = u64::from(prefix_max);
+    // Five groups of seven bits hold 32 bits; a sixth can only add zeros.
+    for group in 0..5 {
+        let (&byte, rest) = input.split_first().ok_or(HpackError::Truncated)?;
+        *input = rest;
+        value += u64::from(byte & 0x7f) << (7 * group);
+        if byte & 0x80 == 0 {
+            return u32::try_from(value).map_err(|_| HpackError::Integer);
+        }
+    }
+    Err(HpackError::Integer)
+}
+
+/// Writes an integer; `flags` are the bits of the first byte above the prefix.
+pub(crate) fn write(out: &mut Vec<u8>, flags: u8, prefix_bits: u32, value: usize) {
+    let prefix_max = (1_usize << prefix_bits) - 1;
+    if value < prefix_max {
+        out.push(flags | value as u8);
+        return;
+    }
+    out.push(flags | prefix_max as u8);
+    let mut rest = value - prefix_max;
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}

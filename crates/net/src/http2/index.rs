@@ -1,0 +1,129 @@
+//! From a stream's number to its slot.
+
+/// An open-addressing table whose hash is the number itself: streams opened in order lie side by side, as in a
+/// ring, and a stream that outlives its neighbours is probed past instead of holding the ring up.
+#[derive(Debug)]
+pub(super) struct Index {
+    /// A power of two, at least twice the entries; number 0 marks a free place.
+    places: Vec<Entry>,
+    entries: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    number: u32,
+    slot: u32,
+}
+
+const PLACES_MIN: usize = 16;
+
+impl Index {
+    pub(super) fn new() -> Self {
+        Self {
+            places: vec![Entry::default(); PLACES_MIN],
+            entries: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> Option<u32> {
+        let entry = self.places[self.place_of(number)];
+        (entry.number != 0).then_some(entry.slot)
+    }
+
+    /// Adds a number that is not there and not 0.
+    pub(super) fn insert(&mut self, number: u32, slot: u32) {
+        if 2 * (self.entries + 1) > self.places.len() {
+            self.grow();
+        }
+        let place = self.place_of(number);
+        self.places[place] = Entry { number, slot };
+        self.entries += 1;
+    }
+
+    /// Removes a number and closes the gap: an entry behind it moves up unless its own place lies
+    /// between the gap and itself.
+    pub(super) fn remove(&mut self, number: u32) {
+        let mask = self.mask();
+        let mut gap = self.place_of(number);
+        if self.places[gap].number == 0 {
+            return;
+        }
+        let mut at = gap;
+        loop {
+            at = (at + 1) & mask;
+            let entry = self.places[at];
+            if entry.number == 0 {
+                break;
+            }
+            let from_home = at.wrapping_sub(self.home(entry.number)) & mask;
+            if from_home >= at.wrapping_sub(gap) & mask {
+                self.places[gap] = entry;
+                gap = at;
+            }
+        }
+        self.places[gap] = Entry::default();
+        self.entries -= 1;
+    }
+
+    fn mask(&self) -> usize {
+        self.places.len() - 1
+    }
+
+    /// All numbers of clients are odd.
+    fn home(&self, number: u32) -> usize {
+        (number >> 1) as usize & self.mask()
+    }
+
+    /// Where the number is, or the free place where it would be.
+    #[inline]
+    fn place_of(&self, number: u32) -> usize {
+        let mut at = self.home(number);
+        while self.places[at].number != number && self.places[at].number != 0 {
+            at = (at + 1) & self.mask();
+        }
+        at
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![Entry::default(); 2 * self.places.len()];
+        for entry in std::mem::replace(&mut self.places, larger) {
+            if entry.number != 0 {
+                let place = self.place_of(entry.number);
+                self.places[place] = entry;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_is_a_map(steps in proptest::collection::vec((any::<bool>(), 0_u32..200), 0..400)) {
+            let mut index = Index::new();
+            let mut model = BTreeMap::new();
+            for (slot, (inserts, at)) in (0..).zip(steps) {
+                // Far apart as well as side by side, so that places clash.
+                let number = 1 + 2 * (at % 20) + 4096 * (at / 20);
+                if inserts && !model.contains_key(&number) {
+                    index.insert(number, slot);
+                    model.insert(number, slot);
+                } else {
+                    index.remove(number);
+                    model.remove(&number);
+                }
+                for at in 0..200 {
+                    let number = 1 + 2 * (at % 20) + 4096 * (at / 20);
+                    prop_assert_eq!(index.get(number), model.get(&number).copied());
+                }
+            }
+        }
+    }
+}

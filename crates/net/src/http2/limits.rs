@@ -1,0 +1,111 @@
+//! What a peer may make a connection hold, write or do.
+
+use thiserror::Error;
+
+use super::{ErrorCode, ProtocolError};
+
+/// Bounds of one connection.
+///
+/// What a connection holds is at most one frame, one header block, its fields, the dynamic table,
+/// `streams` entries, and what of its own bodies the peer's windows keep back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Streams that are open at once, in either role; a server announces it. 1,024.
+    pub streams: u32,
+    /// Bytes of a header block before decoding. 64 KiB.
+    pub block_bytes: usize,
+    /// CONTINUATION frames of a header block. 16.
+    pub continuations: u32,
+    /// Bytes of the decoded fields of a block, with 32 added for each (RFC 9113 6.5.2). 64 KiB.
+    pub list_bytes: usize,
+    /// Informational (1xx) responses before a final one. 16.
+    pub informational: u32,
+    /// Frames that do no work: SETTINGS, PING, PRIORITY, unknown ones. 1,000.
+    pub idle_frames: u32,
+    /// DATA frames without a byte that do not end a stream. 100.
+    pub empty_data: u32,
+    /// Streams that the peer resets, or that we reset or refuse because of it. 1,000.
+    pub resets: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            streams: 1024,
+            block_bytes: 64 * 1024,
+            continuations: 16,
+            list_bytes: 64 * 1024,
+            informational: 16,
+            idle_frames: 1000,
+            empty_data: 100,
+            resets: 1000,
+        }
+    }
+}
+
+/// What a peer can send without end although it does no work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Flood {
+    /// SETTINGS, PING, PRIORITY and unknown frames.
+    #[error("frames that do no work")]
+    IdleFrames,
+    /// DATA frames without data.
+    #[error("empty DATA frames")]
+    EmptyData,
+    /// Streams opened and reset, or such that they have to be reset or refused.
+    #[error("streams that were reset")]
+    Resets,
+}
+
+impl Flood {
+    /// What GOAWAY says of it.
+    pub fn code(self) -> ErrorCode {
+        ErrorCode::ENHANCE_YOUR_CALM
+    }
+}
+
+/// What is left of each budget. A finished stream and the caller's clock refill them: a connection
+/// may live for days, so no count over its whole life can be bounded.
+#[derive(Debug)]
+pub(super) struct Budgets {
+    limits: [u32; 3],
+    left: [u32; 3],
+}
+
+/// What a finished stream gives back to each budget.
+const REFILL_PER_STREAM: [u32; 3] = [4, 4, 1];
+
+impl Budgets {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let limits = [limits.idle_frames, limits.empty_data, limits.resets];
+        Self {
+            limits,
+            left: limits,
+        }
+    }
+
+    /// Takes one from a budget.
+    #[inline]
+    pub(super) fn spend(&mut self, flood: Flood) -> Result<(), ProtocolError> {
+        let left = &mut self.left[flood as usize];
+        let limit = self.limits[flood as usize];
+        *left = left
+            .checked_sub(1)
+            .ok_or(ProtocolError::Flood { flood, limit })?;
+        Ok(())
+    }
+
+    /// A stream ended as it should.
+    #[inline]
+    pub(super) fn stream_finished(&mut self) {
+        for ((left, limit), refill) in self.left.iter_mut().zip(self.limits).zip(REFILL_PER_STREAM)
+        {
+            *left = limit.min(left.saturating_add(refill));
+        }
+    }
+
+    /// Some time has passed.
+    pub(super) fn refill(&mut self) {
+        self.left = self.limits;
+    }
+}

@@ -1,0 +1,78 @@
+//! HTTP/2 (RFC 9113) as a state machine without I/O, for both ends of a connection.
+//!
+//! ```
+//! use gatebench_net::http2::{Block, Client, Event, Limits, ProtocolError, Settings};
+//!
+//! /// Sends what fits and answers how many requests were answered with 200.
+//! fn turn(
+//!     client: &mut Client,
+//!     block: &Block,
+//!     mut received: &[u8],
+//!     out: &mut Vec<u8>,
+//! ) -> Result<usize, ProtocolError> {
+//!     let mut good = 0;
+//!     while let Some(event) = client.next(&mut received, out)? {
+//!         if let Event::Head { head, .. } = event {
+//!             good += usize::from(head.status() == 200);
+//!         }
+//!     }
+//!     while client.request(block, b"", out).is_some() {}
+//!     Ok(good)
+//! }
+//!
+//! let mut client = Client::new(Settings::default(), Limits::default());
+//! let mut out = Vec::new();
+//! client.preface(&mut out);
+//! let block = Block::request("GET", "http", "localhost", "/");
+//! // An empty SETTINGS frame, which is how a server begins.
+//! let received = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+//! assert_eq!(turn(&mut client, &block, &received, &mut out), Ok(0));
+//! assert_eq!(client.open_count(), Limits::default().streams as usize);
+//! ```
+//!
+//! [`Client`] and [`Server`] are two views of one connection. Header blocks are encoded once
+//! ([`Block`]), without the dynamic table, and copied for each stream. Frames are read where they arrived;
+//! only one cut across inputs, and never DATA, is collected first. In steady state a connection
+//! allocates nothing. Any way of splitting the bytes gives the same events and the same error, but
+//! for where bodies are cut.
+//!
+//! Bodies are handed on as they come, so windows are topped up when half of them is used; who wants
+//! to slow a peer down stops receiving. Priorities are passed over, pushing is forbidden, and the
+//! upgrade from HTTP/1.1 does not exist (RFC 9113 3.1): both ends know that they speak HTTP/2.
+
+mod block;
+mod client;
+mod code;
+mod connection;
+mod control;
+mod data;
+mod error;
+mod event;
+mod fields;
+mod frame;
+mod head;
+mod hpack;
+mod index;
+mod intake;
+mod limits;
+mod message;
+mod order;
+mod sending;
+mod server;
+mod settings;
+mod streams;
+
+#[cfg(test)]
+mod tests;
+
+pub use block::{Block, Variable};
+pub use client::Client;
+pub use code::ErrorCode;
+pub use error::{Malformed, ProtocolError, StreamError};
+pub use event::{Event, StreamId};
+pub use frame::FrameType;
+pub use head::{Field, Head};
+pub use hpack::HpackError;
+pub use limits::{Flood, Limits};
+pub use server::Server;
+pub use settings::Settings;

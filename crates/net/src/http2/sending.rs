@@ -1,0 +1,200 @@
+//! What goes out: header blocks, and bodies within the peer's windows (RFC 9113 5.2, 6.9).
+
+use std::collections::VecDeque;
+
+use super::connection::{Connection, Queued, Role};
+use super::event::StreamId;
+use super::frame;
+use super::settings::{PeerSettings, TABLE_BYTES_INITIAL, WINDOW_BYTES_INITIAL};
+use super::streams::{Closed, Incoming, Stream};
+use super::{Block, ErrorCode};
+
+/// An update of the dynamic table to no bytes (RFC 7541 6.3).
+const TABLE_OF_NO_BYTES: u8 = 0x20;
+
+/// What of the outgoing direction belongs to the whole connection.
+#[derive(Debug)]
+pub(super) struct Sending {
+    pub(super) peer: PeerSettings,
+    /// DATA bytes that the connection's window still allows.
+    pub(super) window: i64,
+    /// Slots whose bodies wait for a window, in turn.
+    waiting: VecDeque<u32>,
+    /// The peer made the table smaller than it is before any settings; a block has to say that we
+    /// know. We have no use for the table, so it is said once: no bytes.
+    owes_table_update: bool,
+    table_is_empty: bool,
+}
+
+impl Sending {
+    pub(super) fn new() -> Self {
+        Self {
+            peer: PeerSettings::default(),
+            window: i64::from(WINDOW_BYTES_INITIAL),
+            waiting: VecDeque::new(),
+            owes_table_update: false,
+            table_is_empty: false,
+        }
+    }
+
+    /// The peer's table may have become smaller than the one that both ends begin with.
+    pub(super) fn note_table_size(&mut self) {
+        if self.peer.header_table_bytes < TABLE_BYTES_INITIAL && !self.table_is_empty {
+            self.owes_table_update = true;
+        }
+    }
+
+    /// Writes as much of `data` as the windows allow and answers how much that was. The frame with
+    /// the last byte ends the stream where `ends`.
+    #[inline]
+    fn write_data(
+        &mut self,
+        number: u32,
+        stream: &mut Stream,
+        data: &[u8],
+        ends: bool,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let mut sent = 0;
+        loop {
+            let rest = &data[sent..];
+            let of_stream = i64::from(self.peer.stream_window_bytes) + stream.credit;
+            let window = usize::try_from(self.window.min(of_stream)).unwrap_or(0);
+            let length = rest.len().min(window).min(self.peer.frame_bytes as usize);
+            let is_last = length == rest.len();
+            let has_something = length > 0 || (is_last && ends);
+            if !has_something {
+                return sent;
+            }
+            frame::write_data(out, number, &rest[..length], is_last && ends);
+            stream.outgoing_ended = is_last && ends;
+            stream.credit -= length as i64;
+            self.window -= length as i64;
+            sent += length;
+            if is_last {
+                return sent;
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// Writes a header block and, where nothing follows, the end of the stream.
+    #[inline]
+    pub(super) fn send_block(
+        &mut self,
+        id: StreamId,
+        block: &Block,
+        ends: bool,
+        out: &mut Vec<u8>,
+    ) {
+        let frame_bytes = self.sending.peer.frame_bytes as usize;
+        if self.sending.owes_table_update {
+            self.sending.owes_table_update = false;
+            self.sending.table_is_empty = true;
+            let updated = [&[TABLE_OF_NO_BYTES], block.bytes()].concat();
+            frame::write_block(out, id.number, &updated, ends, frame_bytes);
+        } else {
+            frame::write_block(out, id.number, block.bytes(), ends, frame_bytes);
+        }
+        if ends && let Some(stream) = self.streams.get(id) {
+            stream.outgoing_ended = true;
+            self.finish_outgoing(id, out);
+        }
+    }
+
+    /// Writes a piece of a body, or keeps what the windows do not allow.
+    #[inline]
+    pub(super) fn send_body(&mut self, id: StreamId, data: &[u8], ends: bool, out: &mut Vec<u8>) {
+        let Some(stream) = self.streams.get(id) else {
+            return;
+        };
+        let sent = if stream.unsent.is_empty() {
+            self.sending.write_data(id.number, stream, data, ends, out)
+        } else {
+            0
+        };
+        if sent < data.len() || (ends && !stream.outgoing_ended) {
+            stream.unsent.append(&data[sent..], ends);
+            if !std::mem::replace(&mut stream.unsent.queued, true) {
+                self.sending.waiting.push_back(id.slot);
+            }
+        }
+        self.finish_outgoing(id, out);
+    }
+
+    /// The user gives a stream up.
+    pub(super) fn reset(&mut self, id: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
+        if matches!(self.queued, Queued::End(ended) if ended == id) {
+            self.queued = Queued::Nothing;
+        }
+        if self.streams.get(id).is_some() {
+            frame::write_reset(out, id.number, code);
+            self.streams.close(id, Closed::ResetByUs);
+        }
+    }
+
+    /// A window has grown: goes on with each body that waits, in turn, one round.
+    pub(super) fn resume_all(&mut self, out: &mut Vec<u8>) {
+        for _ in 0..self.sending.waiting.len() {
+            let Some(slot) = self.sending.waiting.pop_front() else {
+                return;
+            };
+            self.resume_slot(slot, out);
+        }
+    }
+
+    /// Goes on with the body of a slot that was taken off the queue, and puts the slot back if it has
+    /// to wait again.
+    fn resume_slot(&mut self, slot: u32, out: &mut Vec<u8>) {
+        self.streams.unqueue(slot);
+        if let Some(id) = self.streams.in_slot(slot) {
+            self.resume(id, out);
+            if let Some(stream) = self.streams.get(id)
+                && !stream.unsent.is_empty()
+                && !std::mem::replace(&mut stream.unsent.queued, true)
+            {
+                self.sending.waiting.push_back(slot);
+            }
+        }
+    }
+
+    /// The window of one stream has grown.
+    pub(super) fn resume(&mut self, id: StreamId, out: &mut Vec<u8>) {
+        let Some(stream) = self.streams.get(id) else {
+            return;
+        };
+        if stream.unsent.is_empty() {
+            return;
+        }
+        let mut unsent = std::mem::take(&mut stream.unsent);
+        let data = &unsent.bytes[unsent.sent..];
+        unsent.sent += self
+            .sending
+            .write_data(id.number, stream, data, unsent.ends, out);
+        if unsent.is_empty() {
+            unsent.clear();
+        }
+        stream.unsent = unsent;
+        self.finish_outgoing(id, out);
+    }
+
+    /// Closes a stream at a server whose response is complete. A request that is still coming is not
+    /// wanted then (RFC 9113 8.1). A client closes a stream with its response.
+    #[inline]
+    fn finish_outgoing(&mut self, id: StreamId, out: &mut Vec<u8>) {
+        let Some(stream) = self.streams.get(id) else {
+            return;
+        };
+        if self.role == Role::Client || !stream.outgoing_ended {
+            return;
+        }
+        if stream.incoming == Incoming::Ended {
+            self.streams.close(id, Closed::Ended);
+            self.budgets.stream_finished();
+        } else {
+            frame::write_reset(out, id.number, ErrorCode::NO_ERROR);
+            self.streams.close(id, Closed::ResetByUs);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The server's end of a connection.
+
+use super::connection::{Connection, Role};
+use super::event::{Event, StreamId};
+use super::frame;
+use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
+
+/// The server's end of one connection: events come out, responses go in, and bytes both ways.
+///
+/// Everything is written to the `out` of the call; whoever calls sends it, once for any number of
+/// calls. What is said to a stream that is closed already is passed over: the client may have reset it.
+#[derive(Debug)]
+pub struct Server {
+    connection: Connection,
+}
+
+impl Server {
+    /// A connection of which nothing has been sent or received.
+    pub fn new(settings: Settings, limits: Limits) -> Self {
+        Self {
+            connection: Connection::new(Role::Server, settings, limits),
+        }
+    }
+
+    /// Writes what has to be sent first.
+    pub fn preface(&self, out: &mut Vec<u8>) {
+        self.connection.write_preface(out);
+    }
+
+    /// Requests whose responses are not sent.
+    pub fn open_count(&self) -> usize {
+        self.connection.streams.open_count()
+    }
+
+    /// Sends an informational (1xx) response; the final one follows.
+    pub fn inform(&mut self, stream: StreamId, block: &Block, out: &mut Vec<u8>) {
+        if self.connection.streams.get(stream).is_some() {
+            self.connection.send_block(stream, block, false, out);
+        }
+    }
+
+    /// Sends the head of a response and the beginning of its body, or all of it where `ends`. What
+    /// the client's windows do not allow is kept and follows by itself.
+    ///
+    /// A response that ends before its request has the rest of the request reset
+    /// (RFC 9113 8.1): nothing more is said of it then.
+    pub fn respond(
+        &mut self,
+        stream: StreamId,
+        block: &Block,
+        body: &[u8],
+        ends: bool,
+        out: &mut Vec<u8>,
+    ) {
+        if self.connection.streams.get(stream).is_none() {
+            return;
+        }
+        let ends_at_once = ends && body.is_empty();
+        self.connection.send_block(stream, block, ends_at_once, out);
+        if !body.is_empty() {
+            self.connection.send_body(stream, body, ends, out);
+        }
+    }
+
+    /// Goes on with the body of a response.
+    pub fn send(&mut self, stream: StreamId, body: &[u8], ends: bool, out: &mut Vec<u8>) {
+        self.connection.send_body(stream, body, ends, out);
+    }
+
+    /// Bytes of a response that wait for the client's windows. Who produces a long body waits until
+    /// there are few.
+    pub fn unsent_bytes(&mut self, stream: StreamId) -> usize {
+        self.connection
+            .streams
+            .get(stream)
+            .map_or(0, |stream| stream.unsent.len())
+    }
+
+    /// Ends a stream at once; nothing more is said of it.
+    pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
+        self.connection.reset(stream, code, out);
+    }
+
+    /// Takes no more requests; those that have begun go on (RFC 9113 6.8).
+    pub fn go_away(&mut self, out: &mut Vec<u8>) {
+        self.connection.going_away = true;
+        frame::write_go_away(out, self.connection.last_stream, ErrorCode::NO_ERROR);
+    }
+
+    /// The next event; see [`super::Client::next`].
+    ///
+    /// # Errors
+    /// The client broke the protocol or a limit. GOAWAY is at the end of `out`; every later call
+    /// answers the same error.
+    #[inline]
+    pub fn next<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Event<'a>>, ProtocolError> {
+        self.connection.next(input, out)
+    }
+
+    /// Refills the budgets of [`Limits`]; see [`super::Client::refill_budgets`].
+    pub fn refill_budgets(&mut self) {
+        self.connection.budgets.refill();
+    }
+}

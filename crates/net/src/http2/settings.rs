@@ -1,0 +1,134 @@
+//! SETTINGS (RFC 9113 6.5): ours, and what the peer's allow us.
+
+use super::ProtocolError;
+use super::frame::{self, FRAME_BYTES_MIN, FrameType, WINDOW_BYTES_MAX};
+
+const HEADER_TABLE_SIZE: u16 = 0x1;
+const ENABLE_PUSH: u16 = 0x2;
+const MAX_CONCURRENT_STREAMS: u16 = 0x3;
+pub(super) const INITIAL_WINDOW_SIZE: u16 = 0x4;
+const MAX_FRAME_SIZE: u16 = 0x5;
+const MAX_HEADER_LIST_SIZE: u16 = 0x6;
+
+/// Every window before any settings (RFC 9113 6.9.2).
+pub(super) const WINDOW_BYTES_INITIAL: u32 = 65_535;
+
+/// The table of header compression before any settings (RFC 9113 6.5.2).
+pub(super) const TABLE_BYTES_INITIAL: u32 = 4096;
+
+/// The largest value of SETTINGS_MAX_FRAME_SIZE.
+const FRAME_BYTES_MAX: u32 = (1 << 24) - 1;
+
+/// What we announce to a peer, besides what follows from [`super::Limits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// DATA bytes that the peer may send on one stream ahead of a WINDOW_UPDATE. 1 GiB, at most
+    /// 2³¹−1: nothing is held back, so the windows only have to be out of the way.
+    pub stream_window_bytes: u32,
+    /// The same for the whole connection, at least 65,535. 1 GiB, at most 2³¹−1.
+    pub connection_window_bytes: u32,
+    /// Bytes of the payload of a frame, 16,384 to 2²⁴−1. 16,384.
+    pub frame_bytes: u32,
+    /// Bytes of the table that header compression may use. 4,096.
+    pub header_table_bytes: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            stream_window_bytes: 1 << 30,
+            connection_window_bytes: 1 << 30,
+            frame_bytes: FRAME_BYTES_MIN,
+            header_table_bytes: TABLE_BYTES_INITIAL,
+        }
+    }
+}
+
+impl Settings {
+    /// The nearest settings that are allowed.
+    pub(super) fn clamped(self) -> Self {
+        Self {
+            stream_window_bytes: self.stream_window_bytes.clamp(1, WINDOW_BYTES_MAX),
+            connection_window_bytes: self
+                .connection_window_bytes
+                .clamp(WINDOW_BYTES_INITIAL, WINDOW_BYTES_MAX),
+            frame_bytes: self.frame_bytes.clamp(FRAME_BYTES_MIN, FRAME_BYTES_MAX),
+            header_table_bytes: self.header_table_bytes,
+        }
+    }
+
+    /// Writes the first SETTINGS frame; `streams` is what a server lets clients open.
+    pub(super) fn write(&self, streams: Option<u32>, list_bytes: usize, out: &mut Vec<u8>) {
+        let list_bytes = u32::try_from(list_bytes).unwrap_or(u32::MAX);
+        let of_role = match streams {
+            Some(streams) => (MAX_CONCURRENT_STREAMS, streams),
+            None => (ENABLE_PUSH, 0),
+        };
+        let all = [
+            of_role,
+            (HEADER_TABLE_SIZE, self.header_table_bytes),
+            (INITIAL_WINDOW_SIZE, self.stream_window_bytes),
+            (MAX_FRAME_SIZE, self.frame_bytes),
+            (MAX_HEADER_LIST_SIZE, list_bytes),
+        ];
+        frame::write_header(out, all.len() * 6, FrameType::SETTINGS, 0, 0);
+        for (id, value) in all {
+            out.extend_from_slice(&id.to_be_bytes());
+            out.extend_from_slice(&value.to_be_bytes());
+        }
+    }
+}
+
+/// What the peer's settings say of what we send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerSettings {
+    /// Streams that we may open; no bound until the peer says one.
+    pub(super) streams: u32,
+    pub(super) stream_window_bytes: u32,
+    pub(super) frame_bytes: u32,
+    pub(super) header_table_bytes: u32,
+}
+
+impl Default for PeerSettings {
+    fn default() -> Self {
+        Self {
+            streams: u32::MAX,
+            stream_window_bytes: WINDOW_BYTES_INITIAL,
+            frame_bytes: FRAME_BYTES_MIN,
+            header_table_bytes: TABLE_BYTES_INITIAL,
+        }
+    }
+}
+
+impl PeerSettings {
+    /// Takes over the payload of a SETTINGS frame, whose length was checked. Unknown settings and
+    /// those that do not bind us are passed over.
+    pub(super) fn update(
+        &mut self,
+        payload: &[u8],
+        from_server: bool,
+    ) -> Result<(), ProtocolError> {
+        for setting in payload.as_chunks::<6>().0 {
+            let [a, b, rest @ ..] = *setting;
+            let id = u16::from_be_bytes([a, b]);
+            let value = u32::from_be_bytes(rest);
+            let is_possible = match id {
+                ENABLE_PUSH => value == 0 || (value == 1 && !from_server),
+                INITIAL_WINDOW_SIZE => value <= WINDOW_BYTES_MAX,
+                MAX_FRAME_SIZE => (FRAME_BYTES_MIN..=FRAME_BYTES_MAX).contains(&value),
+                _ => true,
+            };
+            if !is_possible {
+                return Err(ProtocolError::SettingValue { id, value });
+            }
+            match id {
+                HEADER_TABLE_SIZE => self.header_table_bytes = value,
+                MAX_CONCURRENT_STREAMS => self.streams = value,
+                INITIAL_WINDOW_SIZE => self.stream_window_bytes = value,
+                MAX_FRAME_SIZE => self.frame_bytes = value,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! The streams that are open, and what is still known of those that were.
+
+use super::StreamId;
+use super::index::Index;
+
+/// How far the peer's message on a stream has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Incoming {
+    /// The head is awaited; at a client only.
+    Head,
+    /// The body, or trailers.
+    Body,
+    /// The peer ended its side.
+    Ended,
+}
+
+/// One open stream.
+#[derive(Debug)]
+pub(super) struct Stream {
+    /// 0 where the slot is free.
+    number: u32,
+    pub(super) incoming: Incoming,
+    /// We ended our side.
+    pub(super) outgoing_ended: bool,
+    /// It was asked for with HEAD.
+    pub(super) is_head: bool,
+    /// Informational heads so far.
+    pub(super) informational: u32,
+    /// Bytes that the body must still have, where that was told.
+    pub(super) body_left: Option<u64>,
+    /// DATA bytes received since the window was last topped up.
+    pub(super) received: u32,
+    /// The send window without the peer's initial window: WINDOW_UPDATEs less DATA bytes sent.
+    pub(super) credit: i64,
+    /// What the peer's windows keep back.
+    pub(super) unsent: Unsent,
+}
+
+/// The rest of a body that waits for the peer's windows.
+#[derive(Debug, Default)]
+pub(super) struct Unsent {
+    pub(super) bytes: Vec<u8>,
+    /// How many of them were sent meanwhile.
+    pub(super) sent: usize,
+    /// The stream ends after them.
+    pub(super) ends: bool,
+    /// The slot is in the queue of those that wait, perhaps since an earlier stream.
+    pub(super) queued: bool,
+}
+
+/// Memory that a slot keeps for the next body that has to wait.
+const UNSENT_KEPT_BYTES: usize = 64 * 1024;
+
+impl Unsent {
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+
+    /// Appends what has to wait as well.
+    pub(super) fn append(&mut self, bytes: &[u8], ends: bool) {
+        if self.sent >= UNSENT_KEPT_BYTES {
+            self.bytes.drain(..self.sent);
+            self.sent = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
+        self.ends = ends;
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(UNSENT_KEPT_BYTES);
+        self.sent = 0;
+        self.ends = false;
+    }
+}
+
+/// How a stream was closed, which says what its late frames mean (RFC 9113 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closed {
+    /// Both sides ended it.
+    Ended,
+    /// The peer reset it.
+    ResetByPeer,
+    /// We reset it, so frames that the peer sent before it knew may follow.
+    ResetByUs,
+}
+
+/// Closed streams that are remembered.
+const REMEMBERED: usize = 128;
+
+#[derive(Debug)]
+pub(super) struct Streams {
+    slots: Vec<Stream>,
+    free: Vec<u32>,
+    index: Index,
+    remembered: Vec<(u32, Closed)>,
+    remember_at: usize,
+}
+
+impl Streams {
+    pub(super) fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            index: Index::new(),
+            remembered: Vec::new(),
+            remember_at: 0,
+        }
+    }
+
+    /// How many are open.
+    #[inline]
+    pub(super) fn open_count(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// The number of slots in use or used before.
+    pub(super) fn slot_count(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// Opens a stream. Its number must be new.
+    pub(super) fn open(&mut self, number: u32, incoming: Incoming) -> StreamId {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Stream {
+                number: 0,
+                incoming,
+                outgoing_ended: false,
+                is_head: false,
+                informational: 0,
+                body_left: None,
+                received: 0,
+                credit: 0,
+                unsent: Unsent::default(),
+            });
+            self.slots.len() as u32 - 1
+        });
+        let stream = &mut self.slots[slot as usize];
+        stream.number = number;
+        stream.incoming = incoming;
+        stream.outgoing_ended = false;
+        stream.is_head = false;
+        stream.informational = 0;
+        stream.body_left = None;
+        stream.received = 0;
+        stream.credit = 0;
+        self.index.insert(number, slot);
+        StreamId { number, slot }
+    }
+
+    /// Closes a stream; its slot is free from now on.
+    pub(super) fn close(&mut self, id: StreamId, how: Closed) {
+        self.index.remove(id.number);
+        let stream = &mut self.slots[id.slot as usize];
+        stream.number = 0;
+        stream.unsent.clear();
+        self.free.push(id.slot);
+        self.remember(id.number, how);
+    }
+
+    /// Remembers how a stream was closed, or that it was never let open.
+    pub(super) fn remember(&mut self, number: u32, how: Closed) {
+        if self.remembered.len() < REMEMBERED {
+            self.remembered.push((number, how));
+            return;
+        }
+        self.remembered[self.remember_at] = (number, how);
+        self.remember_at = (self.remember_at + 1) % REMEMBERED;
+    }
+
+    /// How a stream was closed, if it was not long ago.
+    pub(super) fn closed(&self, number: u32) -> Option<Closed> {
+        let mut remembered = self.remembered.iter();
+        remembered
+            .find(|(closed, _)| *closed == number)
+            .map(|(_, how)| *how)
+    }
+
+    #[inline]
+    pub(super) fn find(&self, number: u32) -> Option<StreamId> {
+        let slot = self.index.get(number)?;
+        Some(StreamId { number, slot })
+    }
+
+    /// The stream, if it is still open.
+    #[inline]
+    pub(super) fn get(&mut self, id: StreamId) -> Option<&mut Stream> {
+        let stream = self.slots.get_mut(id.slot as usize)?;
+        (stream.number == id.number).then_some(stream)
+    }
+
+    /// The stream in a slot, if one is open there.
+    pub(super) fn in_slot(&self, slot: u32) -> Option<StreamId> {
+        let number = self.slots.get(slot as usize)?.number;
+        (number != 0).then_some(StreamId { number, slot })
+    }
+
+    /// The slot was taken off the queue of those that wait for a window.
+    pub(super) fn unqueue(&mut self, slot: u32) {
+        if let Some(stream) = self.slots.get_mut(slot as usize) {
+            stream.unsent.queued = false;
+        }
+    }
+
+    /// Those that are open.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> {
+        self.slots.iter().filter(|stream| stream.number != 0)
+    }
+}
