@@ -17,8 +17,11 @@ const BACK_TO_BACK_SHARE: f64 = 0.1;
 /// What an upstream did since it began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// When the first request came, `CLOCK_MONOTONIC` nanoseconds: number 0, time 0.
+    /// When time 0 is, `CLOCK_MONOTONIC` nanoseconds: when the first request came, or when the first after
+    /// the warm-up is due.
     pub epoch_ns: Option<u64>,
+    /// Requests of the warm-up, which count nowhere else.
+    pub warm_up: u64,
     /// Requests received whole. What is not answered, reset or abandoned is under way.
     pub received: u64,
     /// Answers whose last byte was given to the kernel.
@@ -91,12 +94,27 @@ impl Quantiles {
     }
 }
 
-/// A request that has been received: its number, and when it came.
+/// What an account holds requests against; known when it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Plan {
+    /// Uniform arrivals per second.
+    pub(super) rate_per_second: Option<f64>,
+    /// So many requests before the first that counts; only with a rate.
+    pub(super) warm_up: u64,
+}
+
+/// A request that has been received.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receipt {
+    /// Its number; 0 in the warm-up.
     pub(super) index: u64,
+    /// When it came after the epoch; 0 before it.
+    pub(super) arrival_ns: u64,
+    /// When it came, by the clock.
     pub(super) received_ns: u64,
-    pub(super) epoch_ns: u64,
+    /// When it was due, by the clock; where a rate is known and outside of the warm-up.
+    intended_ns: Option<u64>,
+    is_counted: bool,
     /// Which beginning it belongs to.
     turn: u64,
 }
@@ -119,8 +137,8 @@ pub(super) struct Accounts(Mutex<Growing>);
 struct Growing {
     turn: u64,
     told: Account,
-    rate_per_second: Option<f64>,
-    last_ns: u64,
+    plan: Plan,
+    last_ns: Option<u64>,
     back_to_back: u64,
     service: Histogram<u64>,
     overshoot: Histogram<u64>,
@@ -130,12 +148,12 @@ struct Growing {
 }
 
 impl Growing {
-    fn new(turn: u64, rate_per_second: Option<f64>) -> Self {
+    fn new(turn: u64, plan: Plan) -> Self {
         Self {
             turn,
             told: Account::default(),
-            rate_per_second,
-            last_ns: 0,
+            plan,
+            last_ns: None,
             back_to_back: 0,
             service: histogram(),
             overshoot: histogram(),
@@ -146,6 +164,43 @@ impl Growing {
     }
 }
 
+impl Growing {
+    fn receive(&mut self, now_ns: u64) -> Receipt {
+        let rate = self
+            .plan
+            .rate_per_second
+            .map(|rate| Arrivals::of(rate, 0.0));
+        let warm_up_ns = rate.map_or(0, |it| it.due_ns(self.plan.warm_up));
+        let epoch_ns = *self.told.epoch_ns.get_or_insert(now_ns + warm_up_ns);
+        let last_ns = self.last_ns.replace(now_ns);
+        let mut receipt = Receipt {
+            index: 0,
+            arrival_ns: 0,
+            received_ns: now_ns,
+            intended_ns: None,
+            is_counted: false,
+            turn: self.turn,
+        };
+        if self.told.warm_up < self.plan.warm_up {
+            self.told.warm_up += 1;
+            return receipt;
+        }
+        receipt.is_counted = true;
+        receipt.index = self.told.received;
+        receipt.arrival_ns = now_ns.saturating_sub(epoch_ns);
+        receipt.intended_ns = rate.map(|it| epoch_ns + it.due_ns(receipt.index));
+        self.told.received += 1;
+        if let Some(last_ns) = last_ns {
+            // Another worker's clock may have been read a little earlier.
+            let gap_ns = now_ns.saturating_sub(last_ns);
+            self.gap.saturating_record(gap_ns);
+            let close_ns = rate.map_or(0.0, |it| it.due_ns(1) as f64 * BACK_TO_BACK_SHARE);
+            self.back_to_back += u64::from((gap_ns as f64) < close_ns);
+        }
+        receipt
+    }
+}
+
 fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(HIGHEST_NS, SIGNIFICANT_DIGITS)
         .expect("the bounds are constants in range")
@@ -153,44 +208,25 @@ fn histogram() -> Histogram<u64> {
 
 impl Accounts {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(Growing::new(0, None)))
+        Self(Mutex::new(Growing::new(0, Plan::default())))
     }
 
     /// Begins anew. What is still under way from before is not counted when it ends.
-    pub(super) fn begin(&self, rate_per_second: Option<f64>) {
+    pub(super) fn begin(&self, plan: Plan) {
         let mut growing = self.lock();
-        *growing = Growing::new(growing.turn + 1, rate_per_second);
+        *growing = Growing::new(growing.turn + 1, plan);
     }
 
     /// A request is whole.
     pub(super) fn receive(&self, now_ns: u64) -> Receipt {
-        let mut growing = self.lock();
-        let growing = &mut *growing;
-        let index = growing.told.received;
-        growing.told.received += 1;
-        // Another worker's clock may have been read a little earlier.
-        let epoch_ns = *growing.told.epoch_ns.get_or_insert(now_ns);
-        if index > 0 {
-            let gap_ns = now_ns.saturating_sub(growing.last_ns);
-            growing.gap.saturating_record(gap_ns);
-            let nominal_ns = growing.rate_per_second.map_or(0.0, |rate| 1e9 / rate);
-            let is_close = (gap_ns as f64) < nominal_ns * BACK_TO_BACK_SHARE;
-            growing.back_to_back += u64::from(is_close);
-        }
-        growing.last_ns = now_ns;
-        Receipt {
-            index,
-            received_ns: now_ns.max(epoch_ns),
-            epoch_ns,
-            turn: growing.turn,
-        }
+        self.lock().receive(now_ns)
     }
 
     /// A request ended, which the case said would be at `due_ns`.
     pub(super) fn end(&self, receipt: &Receipt, end: End, due_ns: u64, now_ns: u64) {
         let mut growing = self.lock();
         let growing = &mut *growing;
-        if receipt.turn != growing.turn {
+        if receipt.turn != growing.turn || !receipt.is_counted {
             return;
         }
         match end {
@@ -209,9 +245,7 @@ impl Accounts {
         growing
             .overshoot
             .saturating_record(now_ns.saturating_sub(due_ns));
-        if let Some(rate_per_second) = growing.rate_per_second {
-            let arrivals = Arrivals::of(rate_per_second, 0.0);
-            let intended_ns = receipt.epoch_ns + arrivals.due_ns(receipt.index);
+        if let Some(intended_ns) = receipt.intended_ns {
             let lag_ns = receipt.received_ns.saturating_sub(intended_ns);
             growing
                 .response
@@ -226,7 +260,7 @@ impl Accounts {
             service_ns: Quantiles::of(&growing.service),
             overshoot_ns: Quantiles::of(&growing.overshoot),
             gap_ns: Quantiles::of(&growing.gap),
-            at_rate: growing.rate_per_second.map(|rate_per_second| AtRate {
+            at_rate: growing.plan.rate_per_second.map(|rate_per_second| AtRate {
                 rate_per_second,
                 back_to_back: growing.back_to_back,
                 response_ns: Quantiles::of(&growing.response),
@@ -248,10 +282,40 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn at_rate(rate_per_second: f64, warm_up: u64) -> Plan {
+        Plan {
+            rate_per_second: Some(rate_per_second),
+            warm_up,
+        }
+    }
+
+    #[test]
+    fn time_begins_when_the_warm_up_ends() {
+        let accounts = Accounts::new();
+        accounts.begin(at_rate(100.0, 2));
+        let receipts = [500, 511, 523, 529].map(|at_ms| accounts.receive(at_ms * MS));
+        let seen = receipts.map(|it| (it.index, it.arrival_ns / MS, it.is_counted));
+        // The two that count are due at 520 and 530 ms.
+        assert_eq!(
+            seen,
+            [(0, 0, false), (0, 0, false), (0, 3, true), (1, 9, true)]
+        );
+        for receipt in &receipts {
+            accounts.end(receipt, End::Answered(1), receipt.received_ns, 530 * MS);
+        }
+        let account = accounts.account();
+        assert_eq!(
+            (account.warm_up, account.received, account.answered),
+            (2, 2, 2)
+        );
+        assert_eq!(account.epoch_ns, Some(520 * MS));
+        assert_eq!(account.at_rate.unwrap().response_ns.count, 2);
+    }
+
     #[test]
     fn requests_are_held_against_the_schedule_from_the_first() {
         let accounts = Accounts::new();
-        accounts.begin(Some(100.0));
+        accounts.begin(at_rate(100.0, 0));
         // Due at 0, 10, 20 and 30 ms after the first: the third is 5 ms late, the fourth right behind it.
         for at_ms in [1_000, 1_010, 1_025, 1_030] {
             let receipt = accounts.receive(at_ms * MS);
@@ -275,7 +339,7 @@ mod tests {
     #[test]
     fn a_burst_is_back_to_back() {
         let accounts = Accounts::new();
-        accounts.begin(Some(1_000.0));
+        accounts.begin(at_rate(1_000.0, 0));
         for at_us in [0, 50, 99, 1_000, 1_100] {
             accounts.receive(at_us * 1_000 + MS);
         }
@@ -286,7 +350,7 @@ mod tests {
     fn what_began_before_is_not_counted_after() {
         let accounts = Accounts::new();
         let early = accounts.receive(MS);
-        accounts.begin(None);
+        accounts.begin(Plan::default());
         accounts.end(&early, End::Reset, MS, MS);
         assert_eq!(accounts.account(), Account::default());
         assert_eq!(accounts.receive(5 * MS).index, 0);

@@ -194,7 +194,7 @@ impl Connection {
             What::AtOnce(..) => return self.answer_at_once(env),
         };
         let receipt = env.shared.accounts.receive(env.now_ns);
-        let service = case.service(receipt.index, receipt.received_ns - receipt.epoch_ns);
+        let service = case.service(receipt.index, receipt.arrival_ns);
         let job = Job {
             receipt,
             service,

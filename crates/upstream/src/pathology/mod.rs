@@ -28,5 +28,6 @@ pub use truth::{Arrivals, Truth, truth, truth_through};
 pub const ACCOUNT_PATH: &str = "/.gatebench/pathology";
 
 /// `POST` begins number, time and account anew. With `?rate=1000` the account holds arrivals against a
-/// load of that many uniform arrivals a second.
+/// load of that many uniform arrivals a second. With `?rate=1000&warm_up=500` number and time begin when the
+/// request after the first 500 is due; those are served as if they came at time 0, and do not count.
 pub const BEGIN_PATH: &str = "/.gatebench/pathology/begin";

@@ -7,7 +7,7 @@ use gatebench_net::timers::Timers;
 use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service};
 use gatebench_net::{ConnId, ConnMap, Event, Io};
 
-use super::account::Accounts;
+use super::account::{Accounts, Plan};
 use super::connection::{Connection, Fate};
 use super::{ACCOUNT_PATH, BEGIN_PATH};
 use crate::answer::{Answer, Body, JSON};
@@ -54,18 +54,18 @@ impl Pathology {
         match (path, method) {
             (ACCOUNT_PATH, "GET") => self.told(scratch),
             (ACCOUNT_PATH, _) => Answer::not_allowed("GET"),
-            (BEGIN_PATH, "POST") => match rate(query) {
-                Ok(rate_per_second) => {
-                    self.accounts.begin(rate_per_second);
+            (BEGIN_PATH, "POST") => match plan(query) {
+                Some(plan) => {
+                    self.accounts.begin(plan);
                     self.ledger.reset();
                     self.told(scratch)
                 }
-                Err(words) => Answer::error(400, words),
+                None => Answer::error(400, NO_PLAN),
             },
             (BEGIN_PATH, _) => Answer::not_allowed("POST"),
             _ => {
                 if (path, method) == (RESET_PATH, "POST") {
-                    self.accounts.begin(None);
+                    self.accounts.begin(Plan::default());
                 }
                 control::answer(method, path, &self.ledger, scratch)
             }
@@ -80,16 +80,21 @@ impl Pathology {
     }
 }
 
-fn rate(query: &str) -> Result<Option<f64>, &'static str> {
+const NO_PLAN: &str =
+    "upstream: write ?rate=1000, in requests per second, or ?rate=1000&warm_up=500, in requests\n";
+
+/// Nothing, a rate, or a rate and a warm-up after it.
+fn plan(query: &str) -> Option<Plan> {
     if query.is_empty() {
-        return Ok(None);
+        return Some(Plan::default());
     }
-    let rate = query
-        .strip_prefix("rate=")
-        .and_then(|text| text.parse().ok());
-    rate.filter(|rate: &f64| rate.is_finite() && *rate > 0.0)
-        .map(Some)
-        .ok_or("upstream: write ?rate=1000, in requests per second\n")
+    let words = query.strip_prefix("rate=")?;
+    let (rate, warm_up) = words.split_once("&warm_up=").unwrap_or((words, "0"));
+    let rate_per_second: f64 = rate.parse().ok()?;
+    (rate_per_second.is_finite() && rate_per_second > 0.0).then_some(Plan {
+        rate_per_second: Some(rate_per_second),
+        warm_up: warm_up.parse().ok()?,
+    })
 }
 
 impl Service for Pathology {
@@ -166,13 +171,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_a_positive_number() {
-        assert_eq!(rate(""), Ok(None));
-        assert_eq!(rate("rate=12.5"), Ok(Some(12.5)));
+    fn a_plan_is_a_positive_rate_and_a_number_of_requests() {
+        assert_eq!(plan(""), Some(Plan::default()));
+        let of = |rate_per_second, warm_up| {
+            Some(Plan {
+                rate_per_second: Some(rate_per_second),
+                warm_up,
+            })
+        };
+        assert_eq!(plan("rate=12.5"), of(12.5, 0));
+        assert_eq!(plan("rate=100&warm_up=7"), of(100.0, 7));
         for wrong in [
-            "rate=", "rate=0", "rate=-1", "rate=inf", "rate=NaN", "speed=1",
+            "rate=",
+            "rate=0",
+            "rate=-1",
+            "rate=inf",
+            "rate=NaN",
+            "warm_up=1",
+            "rate=1&warm_up=x",
         ] {
-            assert!(rate(wrong).is_err(), "{wrong}");
+            assert_eq!(plan(wrong), None, "{wrong}");
         }
     }
 }

@@ -9,23 +9,20 @@ use std::collections::BinaryHeap;
 
 use super::{Case, Service};
 
-/// Uniform arrivals: the n-th is due n ÷ rate after the epoch.
+/// Uniform arrivals: the n-th, from 0, is due n ÷ rate after the epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
     /// Per second.
     pub rate_per_second: f64,
-    /// The number of the first that counts: those before it were the warm-up.
-    pub first: u64,
-    /// How many count.
+    /// How many.
     pub count: u64,
 }
 
 impl Arrivals {
-    /// Those of so many seconds, without a warm-up.
+    /// Those of so many seconds.
     pub fn of(rate_per_second: f64, seconds: f64) -> Self {
         Self {
             rate_per_second,
-            first: 0,
             count: (rate_per_second * seconds).ceil() as u64,
         }
     }
@@ -81,7 +78,7 @@ impl Truth {
             reset: 0,
             body_bytes: 0,
         };
-        for index in arrivals.first..arrivals.first + arrivals.count {
+        for index in 0..arrivals.count {
             let (service, response_ns) = serve(index, arrivals.due_ns(index));
             truth.response_ns.push(response_ns);
             if service.is_reset {
@@ -195,16 +192,5 @@ mod tests {
                 "p{q}: {found} for {expected}"
             );
         }
-    }
-
-    #[test]
-    fn a_warm_up_shifts_the_numbers_and_the_times() {
-        let case = Case::parse("/stall", "every=10s&for=1s&at=0s&service=5ms").unwrap();
-        let arrivals = Arrivals {
-            first: 1_000,
-            ..Arrivals::of(1_000.0, 1.0)
-        };
-        assert_eq!(arrivals.due_ns(1_000), 1_000 * MS);
-        assert_eq!(truth(&case, &arrivals).response_ns, vec![5 * MS; 1_000]);
     }
 }
