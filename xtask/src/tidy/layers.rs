@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Finding, SourceFile};
 
 /// Crate and the crates directly below it.
-const BELOW: [(&str, &[&str]); 14] = [
+const BELOW: [(&str, &[&str]); 15] = [
     ("model", &[]),
     ("stats", &[]),
     ("net", &[]),
@@ -16,16 +16,17 @@ const BELOW: [(&str, &[&str]); 14] = [
     ("gateway", &["net", "xml", "model"]),
     ("drivers", &["model"]),
     ("probe", &["model"]),
+    ("peers", &["model"]),
     ("store", &["model"]),
     ("analysis", &["store", "stats", "model"]),
     ("report", &["analysis"]),
     (
         "lab",
         &[
-            "engine", "upstream", "gateway", "drivers", "probe", "store", "analysis", "model",
+            "engine", "upstream", "gateway", "drivers", "peers", "probe", "store", "analysis", "model",
         ],
     ),
-    ("cli", &["lab", "report"]),
+    ("cli", &["lab", "report", "peers"]),
 ];
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {

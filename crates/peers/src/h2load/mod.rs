@@ -1,0 +1,117 @@
+//! h2load: closed loads of one kind of request.
+
+mod output;
+
+use gatebench_model::Request;
+
+use crate::job::{Job, Limits, Order, OrderFile, Refusal};
+use crate::names::check_in_words;
+
+pub(crate) use output::parse;
+
+/// The body of the requests.
+const BODY_FILE: &str = "body";
+
+/// What h2load is told.
+pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
+    let closed = job.plain_closed("h2load")?;
+    if job.script.is_some() {
+        return Err(Refusal::new(
+            "h2load takes no scripts",
+            "leave --script out, or use --engine wrk or k6",
+        ));
+    }
+    let requests = job.plain_requests("h2load")?;
+    let first = one_kind(&requests, &job.scenario.scenario)?;
+    let connections = closed.connections;
+    let threads = u32::try_from(job.threads)
+        .unwrap_or(u32::MAX)
+        .clamp(1, connections.max(1));
+    let mut arguments: Vec<String> = vec![
+        "--h1".into(),
+        format!("--threads={threads}"),
+        format!("--clients={connections}"),
+        format!("--duration={}ms", job.length().as_millis()),
+    ];
+    for (name, value) in &first.headers {
+        arguments.push(format!("--header={name}: {value}"));
+    }
+    let mut files = Vec::new();
+    if let Some(body) = &first.body {
+        arguments.push(format!("--data={BODY_FILE}"));
+        files.push(OrderFile {
+            name: BODY_FILE,
+            bytes: body.bytes().to_vec(),
+        });
+    }
+    arguments.extend(
+        requests
+            .iter()
+            .map(|request| format!("{}{}", job.url, request.path)),
+    );
+    Ok(Order {
+        arguments,
+        files,
+        environment: job.environment(),
+        takes: job.length(),
+        limits: limits(&requests),
+    })
+}
+
+/// The requests may differ in their paths alone: h2load takes one method, body and set of headers.
+fn one_kind<'r>(requests: &'r [Request], scenario: &str) -> Result<&'r Request, Refusal> {
+    let refused = |what: &str| {
+        Refusal::new(
+            format!("h2load cannot {what}, which scenario '{scenario}' asks for"),
+            "use --engine wrk or k6, or gatebench's own engine",
+        )
+    };
+    let first = requests.first().ok_or_else(|| refused("send nothing"))?;
+    let differs = requests.iter().any(|request| {
+        (&request.method, &request.headers, &request.body)
+            != (&first.method, &first.headers, &first.body)
+    });
+    if differs {
+        return Err(refused(
+            "send requests that differ in more than their paths",
+        ));
+    }
+    if requests
+        .iter()
+        .any(|request| request.weight != first.weight)
+    {
+        return Err(refused("send requests by their weights"));
+    }
+    match (first.method.as_str(), first.body.is_some()) {
+        ("GET", false) | ("POST", true) => Ok(first),
+        (method, _) => Err(refused(&format!(
+            "send {method} {} a body",
+            if first.body.is_some() {
+                "with"
+            } else {
+                "without"
+            }
+        ))),
+    }
+}
+
+fn limits(requests: &[Request]) -> Limits {
+    let mut limits = Limits::default();
+    for check in requests.iter().flat_map(|request| &request.checks) {
+        let what = format!(
+            "the check '{}': h2load looks at no answer",
+            check_in_words(check)
+        );
+        if !limits.not_expressed.contains(&what) {
+            limits.express(what);
+        }
+    }
+    limits.express("the timeout of a request: h2load knows only those of connections");
+    limits.express("the wait for the last answers: h2load leaves what is in flight at the end");
+    limits.measure("percentiles of the response time: h2load tells the least, the mean and the greatest, to three digits");
+    limits.measure(
+        "response times by status class, lateness, added latency, and how it went second by second",
+    );
+    limits.measure("bytes sent, and connections that were refused");
+    limits
+}

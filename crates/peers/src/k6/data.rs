@@ -1,0 +1,198 @@
+//! Data sources and templates in JavaScript.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::Source;
+use gatebench_model::data::{List, Pick};
+use gatebench_model::template::{Piece, Template};
+
+use crate::text::js;
+
+/// Sources by name.
+pub(super) type Sources = BTreeMap<String, Source>;
+
+/// A text of a request as JavaScript: a literal, or what fills its template.
+pub(super) fn text(text: &str, sources: &Sources) -> String {
+    let Ok(template) = Template::parse(text) else {
+        // What no template can be read from was refused when the scenario was read.
+        return js(text);
+    };
+    let pieces: Vec<String> = template
+        .pieces()
+        .iter()
+        .map(|piece| match piece {
+            Piece::Text(text) => js(text),
+            Piece::Value(value) => {
+                let column = column(sources.get(&value.source), value.column.as_deref());
+                format!("row({})[{column}]", js(&value.source))
+            }
+        })
+        .collect();
+    match &pieces[..] {
+        [] => "''".into(),
+        [only] if only.starts_with('\'') => only.clone(),
+        // A number alone must become a text.
+        [only] => format!("'' + {only}"),
+        _ => pieces.join(" + "),
+    }
+}
+
+/// Whether a value stands in a text.
+pub(super) fn is_filled(text: &str) -> bool {
+    Template::parse(text).is_ok_and(|template| template.constant().is_none())
+}
+
+fn column(source: Option<&Source>, name: Option<&str>) -> usize {
+    let Some(Source::List(list)) = source else {
+        return 0;
+    };
+    list.columns
+        .iter()
+        .position(|column| Some(column.as_str()) == name)
+        .unwrap_or(0)
+}
+
+/// The sources, and what they need.
+pub(super) fn definitions(sources: &Sources) -> String {
+    let mut lines = String::from(DRAWING);
+    let uses = |wanted: fn(&Source) -> bool| sources.values().any(wanted);
+    if uses(|source| matches!(source, Source::Normal(_)) || picks(source, Pick::Normal)) {
+        lines += GAUSS;
+    }
+    if uses(|source| matches!(source, Source::Zipf(_)) || picks(source, Pick::Zipf)) {
+        lines += ZIPF;
+    }
+    for (index, source) in sources.values().enumerate() {
+        if let Source::List(list) = source {
+            lines += &format!("\nconst ROWS_{index} = {};\n", rows(list));
+        }
+    }
+    lines += "\nconst SOURCES = {\n";
+    for (index, (name, source)) in sources.iter().enumerate() {
+        lines += &format!("  {}: () => {},\n", js(name), draw(source, index));
+    }
+    lines + "};\n"
+}
+
+fn picks(source: &Source, pick: Pick) -> bool {
+    matches!(source, Source::List(list) if list.pick == pick)
+}
+
+fn rows(list: &List) -> String {
+    let width = list.columns.len().max(1);
+    let row = |row| {
+        let values = (0..width).filter_map(|column| list.values.get(row, column));
+        format!("[{}]", values.map(js).collect::<Vec<_>>().join(", "))
+    };
+    let rows: Vec<String> = (0..list.values.len()).map(row).collect();
+    format!("[{}]", rows.join(", "))
+}
+
+/// The row that a draw gives.
+fn draw(source: &Source, index: usize) -> String {
+    match source {
+        Source::Sequence(it) => format!(
+            "[{} + {} * exec.scenario.iterationInTest]",
+            it.from, it.step
+        ),
+        Source::Uniform(it) => format!("[between({}, {})]", it.min, it.max),
+        Source::Normal(it) => format!(
+            "[Math.round({} + {} * gauss())]",
+            it.mean, it.standard_deviation
+        ),
+        Source::Zipf(it) => format!("[zipf({}, {})]", it.items, it.exponent),
+        Source::List(list) => {
+            let rows = format!("ROWS_{index}");
+            let (last, count) = (list.values.len().saturating_sub(1), list.values.len());
+            match list.pick {
+                Pick::InTurn => format!("{rows}[exec.scenario.iterationInTest % {count}]"),
+                Pick::Uniform => format!("{rows}[between(0, {last})]"),
+                Pick::Normal => format!(
+                    "{rows}[Math.min({last}, Math.max(0, Math.round({last} / 2 + {count} / 6 * gauss())))]"
+                ),
+                Pick::Zipf => format!(
+                    "{rows}[zipf({count}, {}) - 1]",
+                    list.exponent.unwrap_or(1.0)
+                ),
+            }
+        }
+    }
+}
+
+const DRAWING: &str = "
+// Each source is drawn from once for a request, however often its values stand in it.
+function rows() {
+  const drawn = {};
+  return (name) => {
+    if (!(name in drawn)) drawn[name] = SOURCES[name]();
+    return drawn[name];
+  };
+}
+
+function between(min, max) {
+  return Math.floor(min + (max - min + 1) * Math.random());
+}
+";
+
+const GAUSS: &str = "
+// Standard normal (Box and Muller).
+function gauss() {
+  return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
+}
+";
+
+const ZIPF: &str = "
+// Zipf's law by rejection-inversion (Hörmann and Derflinger, 1996).
+function zipf(items, exponent) {
+  const area = (x) => (exponent === 1 ? Math.log(x) : Math.pow(x, 1 - exponent) / (1 - exponent));
+  const inverse = (y) => (exponent === 1 ? Math.exp(y) : Math.pow(y * (1 - exponent), 1 / (1 - exponent)));
+  const low = area(1.5) - 1;
+  const high = area(items + 0.5);
+  for (;;) {
+    const drawn = low + Math.random() * (high - low);
+    const number = Math.min(items, Math.max(1, Math.round(inverse(drawn))));
+    if (drawn >= area(number + 0.5) - Math.pow(number, -exponent)) return number;
+  }
+}
+";
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn sources() -> Sources {
+        serde_json::from_str(
+            r#"{"users": {"list": {"columns": ["id", "name"], "values": [["1", "it's"], ["2", "b"]]}},
+                "n": {"sequence": {"from": 5, "step": 2}}, "z": {"zipf": {"items": 9}}}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn templates_become_sums_of_texts() {
+        let sources = sources();
+        assert_eq!(text("/plain", &sources), "'/plain'");
+        assert_eq!(text("", &sources), "''");
+        assert_eq!(text("{{ n }}", &sources), "'' + row('n')[0]");
+        assert_eq!(
+            text("/u/{{ users.name }}?n={{ n }}", &sources),
+            "'/u/' + row('users')[1] + '?n=' + row('n')[0]"
+        );
+        assert_eq!(text("{{ \"{{\" }}x", &sources), "'{{x'");
+        assert!(is_filled("{{ n }}") && !is_filled("{{ \"{{\" }}"));
+    }
+
+    #[test]
+    fn only_what_is_needed_is_defined() {
+        let text = definitions(&sources());
+        assert!(
+            text.contains("const ROWS_1 = [['1', 'it\\'s'], ['2', 'b']];"),
+            "{text}"
+        );
+        assert!(text.contains("'n': () => [5 + 2 * exec.scenario.iterationInTest],"));
+        assert!(text.contains("'users': () => ROWS_1[exec.scenario.iterationInTest % 2],"));
+        assert!(text.contains("'z': () => [zipf(9, 1)],"));
+        assert!(text.contains("function zipf") && !text.contains("function gauss"));
+    }
+}

@@ -1,0 +1,206 @@
+//! The summary that k6 writes (`--summary-export`).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::figures::{Figures, ParseError, Passes};
+
+#[derive(Deserialize)]
+struct Summary {
+    root_group: Group,
+    metrics: BTreeMap<String, Metric>,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    groups: BTreeMap<String, Group>,
+    checks: BTreeMap<String, Check>,
+}
+
+#[derive(Deserialize)]
+struct Check {
+    passes: u64,
+    fails: u64,
+}
+
+/// Statistics by name; `thresholds` holds a map.
+type Metric = BTreeMap<String, Value>;
+
+/// Metrics that become figures, or say nothing of the load.
+const BUILT_IN: [&str; 10] = [
+    "http_reqs",
+    "http_req_duration",
+    EXPECTED,
+    "http_req_failed",
+    "iterations",
+    "iteration_duration",
+    "dropped_iterations",
+    "checks",
+    "vus",
+    "vus_max",
+];
+
+/// Times of the answers that a script expects.
+const EXPECTED: &str = "http_req_duration{expected_response:true}";
+
+/// Counters of our own scripts: answers by class, and why there is none.
+const COUNTED: &str = "gatebench_";
+
+/// Reads the summary.
+pub(crate) fn parse(json: &str) -> Result<Figures, ParseError> {
+    let summary: Summary = serde_json::from_str(json)
+        .map_err(|error| ParseError::wrong("the summary", &error.to_string()))?;
+    let metrics = &summary.metrics;
+    let sent =
+        count(metrics, "http_reqs").ok_or_else(|| ParseError::missing("the number of requests"))?;
+    let (by_class, errors) = outcomes(metrics);
+    let without_answer: u64 = errors.values().sum();
+    let times = times(metrics, sent > without_answer)?;
+    let mut figures = Figures {
+        duration_ns: duration_ns(metrics)?,
+        sent,
+        completed: sent.saturating_sub(without_answer),
+        by_class,
+        errors,
+        dropped: count(metrics, "dropped_iterations").unwrap_or(0),
+        bytes_sent: count(metrics, "data_sent"),
+        bytes_received: count(metrics, "data_received"),
+        percentiles_ns: percentiles(&times),
+        min_ns: ns(&times, "min"),
+        mean_ns: ns(&times, "avg"),
+        max_ns: ns(&times, "max"),
+        thresholds: thresholds(metrics),
+        metrics: further(metrics),
+        ..Figures::default()
+    };
+    walk(&summary.root_group, "", &mut figures);
+    Ok(figures)
+}
+
+fn number(metrics: &BTreeMap<String, Metric>, metric: &str, statistic: &str) -> Option<f64> {
+    metrics.get(metric)?.get(statistic)?.as_f64()
+}
+
+fn count(metrics: &BTreeMap<String, Metric>, metric: &str) -> Option<u64> {
+    number(metrics, metric, "count").map(|count| count as u64)
+}
+
+/// Requests over their rate is how long k6 ran.
+fn duration_ns(metrics: &BTreeMap<String, Metric>) -> Result<u64, ParseError> {
+    let requests = number(metrics, "http_reqs", "count");
+    let rate = number(metrics, "http_reqs", "rate").filter(|rate| *rate > 0.0);
+    let seconds = requests.zip(rate).map(|(requests, rate)| requests / rate);
+    let seconds = seconds.ok_or_else(|| ParseError::missing("the rate of requests"))?;
+    Ok((seconds * 1e9).round() as u64)
+}
+
+type Counts = BTreeMap<String, u64>;
+
+/// Answers by class and requests without an answer, by our scripts' counters; a user's script has
+/// only what k6 calls failed.
+fn outcomes(metrics: &BTreeMap<String, Metric>) -> (Counts, Counts) {
+    let counted: Counts = metrics
+        .keys()
+        .filter_map(|name| {
+            Some((
+                name.strip_prefix(COUNTED)?.to_owned(),
+                count(metrics, name)?,
+            ))
+        })
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    if counted.is_empty() {
+        let failed = number(metrics, "http_req_failed", "passes").unwrap_or(0.0) as u64;
+        let failed = (failed > 0).then(|| ("http_req_failed".to_owned(), failed));
+        return (Counts::new(), failed.into_iter().collect());
+    }
+    counted
+        .into_iter()
+        .partition(|(kind, _)| kind.ends_with("xx"))
+}
+
+/// The response times. To k6 a request without an answer took no time at all; our scripts expect
+/// every answer, so that those of answers stand apart.
+fn times(metrics: &BTreeMap<String, Metric>, answered: bool) -> Result<Metric, ParseError> {
+    let ours = metrics.keys().any(|name| name.starts_with(COUNTED));
+    let name = if ours { EXPECTED } else { "http_req_duration" };
+    match metrics.get(name) {
+        _ if !answered => Ok(Metric::new()),
+        Some(times) => Ok(times.clone()),
+        None => Err(ParseError::missing("the response time")),
+    }
+}
+
+/// k6 tells times in milliseconds.
+fn ns(metric: &Metric, statistic: &str) -> Option<u64> {
+    let ms = metric.get(statistic)?.as_f64()?;
+    Some((ms * 1e6).round() as u64)
+}
+
+fn percentiles(times: &Metric) -> BTreeMap<String, u64> {
+    let median = ns(times, "med").map(|median| ("50".to_owned(), median));
+    let others = times.keys().filter_map(|name| {
+        let percentile = name.strip_prefix("p(")?.strip_suffix(')')?;
+        Some((percentile.to_owned(), ns(times, name)?))
+    });
+    median.into_iter().chain(others).collect()
+}
+
+/// In this format `true` means that a threshold was crossed.
+fn thresholds(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, bool> {
+    let mut held = BTreeMap::new();
+    for (name, metric) in metrics {
+        let thresholds = metric.get("thresholds").and_then(Value::as_object);
+        for (condition, crossed) in thresholds.into_iter().flatten() {
+            held.insert(
+                format!("{name}: {condition}"),
+                crossed == &Value::Bool(false),
+            );
+        }
+    }
+    held
+}
+
+/// Custom metrics, and those of single groups, tags or protocols.
+fn further(metrics: &BTreeMap<String, Metric>) -> BTreeMap<String, BTreeMap<String, f64>> {
+    let is_further = |name: &str| {
+        !BUILT_IN.contains(&name)
+            && !name.starts_with(COUNTED)
+            && !name.starts_with("data_")
+            && (!name.starts_with("http_req_") || name.contains('{'))
+    };
+    metrics
+        .iter()
+        .filter(|(name, _)| is_further(name))
+        .map(|(name, metric)| {
+            let numbers = metric
+                .iter()
+                .filter_map(|(statistic, value)| Some((statistic.clone(), value.as_f64()?)));
+            (name.clone(), numbers.collect())
+        })
+        .collect()
+}
+
+/// Groups and checks, named with all they lie in.
+fn walk(group: &Group, path: &str, figures: &mut Figures) {
+    let below = |name: &str| {
+        if path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{path} › {name}")
+        }
+    };
+    for (name, check) in &group.checks {
+        let passes = Passes {
+            passed: Some(check.passes),
+            failed: check.fails,
+        };
+        figures.checks.insert(below(name), passes);
+    }
+    for (name, inner) in &group.groups {
+        figures.groups.push(below(name));
+        walk(inner, &below(name), figures);
+    }
+}

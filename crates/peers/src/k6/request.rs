@@ -1,0 +1,96 @@
+//! A request as a JavaScript object.
+
+use gatebench_model::{Check, Request};
+
+use super::check;
+use super::data::{self, Sources};
+use super::script::Purpose;
+use crate::text::js;
+
+/// How the requests of a script are written: all in the same way.
+pub(super) struct Style<'a> {
+    pub(super) sources: &'a Sources,
+    /// Whether some are filled with data.
+    pub(super) filled: bool,
+    /// Whether some are sent more often than others.
+    pub(super) weighted: bool,
+    pub(super) purpose: Purpose,
+}
+
+impl Style<'_> {
+    /// The request; where some are filled with data, each of its texts is a function of the drawn rows.
+    pub(super) fn written(&self, request: &Request) -> String {
+        let sources = self.sources;
+        let lazy = if self.filled { "(row) => " } else { "" };
+        let mut text = String::from("  {\n");
+        if self.weighted {
+            text += &format!("    weight: {},\n", request.weight);
+        }
+        text += &format!("    method: {},\n", js(&request.method));
+        text += &format!("    path: {lazy}{},\n", data::text(&request.path, sources));
+        text += &format!("    body: {lazy}{},\n", body(request, sources));
+        let headers = headers(request, sources);
+        // After an arrow a brace would begin a function's body.
+        let headers = if lazy.is_empty() {
+            headers
+        } else {
+            format!("({headers})")
+        };
+        text += &format!("    headers: {lazy}{headers},\n");
+        text += &format!("    params: {{ {} }},\n", params(request, self.purpose));
+        let checks: Vec<String> = request.checks.iter().map(check::entry).collect();
+        text += &match &checks[..] {
+            [] => String::from("    checks: {},\n"),
+            checks => format!(
+                "    checks: {{\n      {},\n    }},\n",
+                checks.join(",\n      ")
+            ),
+        };
+        text + "  },\n"
+    }
+}
+
+fn headers(request: &Request, sources: &Sources) -> String {
+    let headers: Vec<String> = request
+        .headers
+        .iter()
+        .map(|(name, value)| format!("{}: {}", js(name), data::text(value, sources)))
+        .collect();
+    if headers.is_empty() {
+        "{}".into()
+    } else {
+        format!("{{ {} }}", headers.join(", "))
+    }
+}
+
+fn body(request: &Request, sources: &Sources) -> String {
+    if let Some(base64) = binary_body(request) {
+        return format!("encoding.b64decode({})", js(&base64));
+    }
+    match request.body.as_ref().and_then(|body| body.text()) {
+        Some(body) => data::text(body, sources),
+        None => "null".into(),
+    }
+}
+
+/// The Base64 of a body that is no text, as it is written in a scenario.
+pub(super) fn binary_body(request: &Request) -> Option<String> {
+    let body = request.body.as_ref().filter(|body| body.text().is_none())?;
+    let written = serde_json::to_value(body).ok()?;
+    written["base64"].as_str().map(str::to_owned)
+}
+
+/// What k6 is told of a request besides its headers: a name for all its paths, which answers are
+/// expected, and whether the body is looked at.
+fn params(request: &Request, purpose: Purpose) -> String {
+    let mut params = vec![format!("tags: {{ name: {} }}", js(&request.label()))];
+    if check::need_body(request) {
+        params.push("responseType: 'text'".into());
+    }
+    for check in &request.checks {
+        if let (Check::Status(status @ 400..), Purpose::Keep) = (check, purpose) {
+            params.push(format!("responseCallback: http.expectedStatuses({status})"));
+        }
+    }
+    params.join(", ")
+}

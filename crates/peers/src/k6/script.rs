@@ -1,0 +1,375 @@
+//! A scenario as a k6 script.
+
+use std::time::Duration;
+
+use gatebench_model::group::divide;
+use gatebench_model::{Group, Phase, Request, Scenario};
+
+use super::TREND_STATS;
+use super::check::{self, JSON_HELPERS};
+use super::data;
+use super::executor::{Executor, length, say_length, written};
+use super::request::{Style, binary_body};
+use crate::job::{Job, Limits, Part, Refusal};
+use crate::text::js;
+
+/// What the script is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Somebody keeps it: thresholds, comments.
+    Keep,
+    /// gatebench runs it: answers are counted by their class.
+    Measure,
+}
+
+/// A script on its way.
+pub(super) struct Script<'a> {
+    scenario: &'a Scenario,
+    url: String,
+    groups: Vec<Group>,
+    stages: Vec<Stage>,
+    /// When the next phase begins.
+    after: Duration,
+    new_connections: bool,
+}
+
+/// A k6 scenario: one group in one part of a phase.
+struct Stage {
+    name: String,
+    group: usize,
+    executor: Executor,
+    begins: Duration,
+    drain: Duration,
+    timeout: Duration,
+}
+
+impl<'a> Script<'a> {
+    /// A script without a load.
+    pub(super) fn new(scenario: &'a Scenario, url: &str) -> Result<Self, Refusal> {
+        Ok(Self {
+            scenario,
+            url: url.trim_end_matches('/').into(),
+            groups: scenario.groups(),
+            stages: Vec::new(),
+            after: Duration::ZERO,
+            new_connections: false,
+        })
+    }
+
+    /// The script of one part of one phase.
+    pub(super) fn of_part(job: &Job<'a>, limits: &mut Limits) -> Result<Self, Refusal> {
+        let mut script = Self::new(job.scenario, job.url)?;
+        script.add(job.scenario, job.phase, job.part, limits)?;
+        Ok(script)
+    }
+
+    /// Adds a part of a phase after those that are there; one without a length adds nothing.
+    pub(super) fn add(
+        &mut self,
+        scenario: &Scenario,
+        phase: &Phase,
+        part: Part,
+        limits: &mut Limits,
+    ) -> Result<(), Refusal> {
+        let length = length(phase, part);
+        if length.is_zero() {
+            return Ok(());
+        }
+        say_length(phase, part, limits);
+        let shapes = divide(&phase.shape, &self.groups).map_err(|error| {
+            let name = &scenario.scenario;
+            Refusal::new(
+                format!(
+                    "scenario '{name}' does not fit phase '{}': {error}",
+                    phase.name
+                ),
+                "correct the scenario or choose another load (--load)",
+            )
+        })?;
+        for (group, shape) in shapes.iter().enumerate() {
+            let executor = Executor::of(shape, phase, part, limits)?;
+            self.new_connections |= executor.new_connections;
+            self.stages.push(Stage {
+                name: self.stage_name(phase, part, group),
+                group,
+                executor,
+                begins: self.after,
+                drain: phase.drain.0,
+                timeout: phase.timeout.0,
+            });
+        }
+        if !self.scenario.data.is_empty() {
+            limits.express_once(
+                "rows and numbers in turn by worker: in k6 they go in turn over all users of a scenario",
+            );
+        }
+        self.after += length + phase.drain.0;
+        Ok(())
+    }
+
+    fn stage_name(&self, phase: &Phase, part: Part, group: usize) -> String {
+        let group = match &self.groups[..] {
+            [_] => String::new(),
+            groups => format!("_{}", groups[group].name),
+        };
+        let part = match part {
+            Part::WarmUp => "_warm_up",
+            Part::Measure => "",
+        };
+        format!("{}{group}{part}", phase.name).replace('-', "_")
+    }
+
+    /// The text.
+    pub(super) fn write(&self, purpose: Purpose) -> String {
+        let mut text = self.head(purpose);
+        text += &self.options(purpose);
+        if self.requests().any(check::need_json) {
+            text += JSON_HELPERS;
+        }
+        if self.is_filled() {
+            text += &data::definitions(&self.scenario.data);
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            text += &self.group(index, group, purpose);
+        }
+        text += &self.sending(purpose);
+        for stage in &self.stages {
+            text += &stage.function(self.requests_name(stage.group));
+        }
+        text
+    }
+
+    fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.groups.iter().flat_map(|group| &group.requests)
+    }
+
+    /// Whether requests are filled with data.
+    fn is_filled(&self) -> bool {
+        self.requests().any(|request| {
+            let headers = request.headers.values().map(String::as_str);
+            let body = request.body.as_ref().and_then(|body| body.text());
+            std::iter::once(request.path.as_str())
+                .chain(headers)
+                .chain(body)
+                .any(data::is_filled)
+        })
+    }
+
+    fn is_weighted(&self) -> bool {
+        self.groups.iter().any(|group| {
+            let first = group.requests.first().map(|request| request.weight);
+            group
+                .requests
+                .iter()
+                .any(|request| Some(request.weight) != first)
+        })
+    }
+
+    fn head(&self, purpose: Purpose) -> String {
+        let title = self.scenario.title.replace('\n', " ");
+        let mut text = format!(
+            "// {}: {title}\n// Written by gatebench. Run it with: k6 run -e GATEBENCH_URL={} FILE\n",
+            self.scenario.scenario, self.url
+        );
+        let thinks = self
+            .stages
+            .iter()
+            .any(|stage| stage.executor.think.is_some());
+        text += "import http from 'k6/http';\n";
+        text += if thinks {
+            "import { check, sleep } from 'k6';\n"
+        } else {
+            "import { check } from 'k6';\n"
+        };
+        text += "import exec from 'k6/execution';\n";
+        if self
+            .requests()
+            .any(|request| binary_body(request).is_some())
+        {
+            text += "import encoding from 'k6/encoding';\n";
+        }
+        if purpose == Purpose::Measure {
+            text += "import { Counter } from 'k6/metrics';\n";
+        }
+        text + &format!("\nconst BASE = __ENV.GATEBENCH_URL || {};\n", js(&self.url))
+    }
+
+    fn options(&self, purpose: Purpose) -> String {
+        let stages: Vec<String> = self.stages.iter().map(Stage::written).collect();
+        let mut text = format!(
+            "\nexport const options = {{\n  scenarios: {{\n{}  }},\n",
+            stages.concat()
+        );
+        text += "  // An answer is taken as it is, as gatebench does.\n  maxRedirects: 0,\n  discardResponseBodies: true,\n";
+        if self.new_connections {
+            text += "  noConnectionReuse: true,\n  noVUConnectionReuse: true,\n";
+        }
+        if purpose == Purpose::Keep {
+            let stats: Vec<String> = TREND_STATS.split(',').map(js).collect();
+            text += &format!("  summaryTrendStats: [{}],\n", stats.join(", "));
+            text += &self.thresholds();
+        }
+        text + "};\n"
+    }
+
+    /// A threshold that always holds makes k6 report a phase apart.
+    fn thresholds(&self) -> String {
+        let mut lines = String::new();
+        if self.requests().any(|request| !request.checks.is_empty()) {
+            lines += "    checks: ['rate==1'],\n";
+        }
+        if self.stages.len() > 1 {
+            lines += "    // These always hold; they make k6 report each scenario apart.\n";
+            for stage in &self.stages {
+                let metric = js(&format!("http_req_duration{{scenario:{}}}", stage.name));
+                lines += &format!("    {metric}: ['max>=0'],\n");
+            }
+        }
+        if lines.is_empty() {
+            lines
+        } else {
+            format!("  thresholds: {{\n{lines}  }},\n")
+        }
+    }
+
+    fn requests_name(&self, group: usize) -> String {
+        match &self.groups[..] {
+            [_] => "REQUESTS".into(),
+            groups => format!(
+                "REQUESTS_{}",
+                groups[group].name.replace('-', "_").to_uppercase()
+            ),
+        }
+    }
+
+    fn group(&self, index: usize, group: &Group, purpose: Purpose) -> String {
+        let how = if self.is_weighted() {
+            "by their weights"
+        } else {
+            "in turn"
+        };
+        let name = self.requests_name(index);
+        let comment = match &self.groups[..] {
+            [_] => format!("The requests, sent {how}."),
+            _ => format!("The requests of {}, sent {how}.", group.name),
+        };
+        let style = Style {
+            sources: &self.scenario.data,
+            filled: self.is_filled(),
+            weighted: self.is_weighted(),
+            purpose,
+        };
+        let requests: Vec<String> = group
+            .requests
+            .iter()
+            .map(|request| style.written(request))
+            .collect();
+        format!(
+            "\n// {comment}\nconst {name} = [\n{}];\n",
+            requests.concat()
+        )
+    }
+
+    fn sending(&self, purpose: Purpose) -> String {
+        let mut text = String::new();
+        if purpose == Purpose::Measure {
+            text += COUNTERS;
+        }
+        text += if self.is_weighted() {
+            BY_WEIGHT
+        } else {
+            IN_TURN
+        };
+        let filled = self.is_filled();
+        let of = |part: &str| {
+            if filled {
+                format!("request.{part}(row)")
+            } else {
+                format!("request.{part}")
+            }
+        };
+        text += "\nfunction send(requests, timeout) {\n  const request = next(requests);\n";
+        if filled {
+            text += "  const row = rows();\n";
+        }
+        text += &format!(
+            "  const params = Object.assign({{ headers: {}, timeout }}, request.params);\n  \
+             const answer = http.request(request.method, BASE + {}, {}, params);\n",
+            of("headers"),
+            of("path"),
+            of("body")
+        );
+        if purpose == Purpose::Measure {
+            text += "  count(answer);\n";
+        }
+        text + "  check(answer, request.checks);\n}\n"
+    }
+}
+
+impl Stage {
+    /// Its place in `options.scenarios`.
+    fn written(&self) -> String {
+        let mut settings = self.executor.settings.clone();
+        if !self.begins.is_zero() {
+            settings.push(("startTime", written(self.begins)));
+        }
+        settings.push(("gracefulStop", written(self.drain)));
+        settings.push(("exec", js(&format!("run_{}", self.name))));
+        let lines: Vec<String> = settings
+            .iter()
+            .map(|(key, value)| format!("      {key}: {value},\n"))
+            .collect();
+        format!("    {}: {{\n{}    }},\n", js(&self.name), lines.concat())
+    }
+
+    /// What its users do.
+    fn function(&self, requests: String) -> String {
+        let think = match &self.executor.think {
+            Some(seconds) => format!("  sleep({seconds});\n"),
+            None => String::new(),
+        };
+        format!(
+            "\nexport function run_{}() {{\n  send({requests}, {});\n{think}}}\n",
+            self.name,
+            written(self.timeout)
+        )
+    }
+}
+
+const IN_TURN: &str = "
+function next(requests) {
+  return requests[exec.scenario.iterationInTest % requests.length];
+}
+";
+
+const BY_WEIGHT: &str = "
+function next(requests) {
+  let drawn = Math.random() * requests.reduce((sum, request) => sum + request.weight, 0);
+  for (const request of requests) {
+    drawn -= request.weight;
+    if (drawn < 0) return request;
+  }
+  return requests[requests.length - 1];
+}
+";
+
+/// k6 tells neither the class of an answer nor why there is none; its error codes do. Where every
+/// answer is expected, the times of answers stand apart from those of requests that got none.
+const COUNTERS: &str = "
+http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 }));
+
+const COUNTERS = {};
+for (const kind of ['1xx', '2xx', '3xx', '4xx', '5xx', 'connect', 'reset', 'timeout', 'other']) {
+  COUNTERS[kind] = new Counter('gatebench_' + kind);
+}
+
+function count(answer) {
+  COUNTERS[answer.status > 0 ? Math.floor(answer.status / 100) + 'xx' : error(answer.error_code)].add(1);
+}
+
+function error(code) {
+  if (code === 1050) return 'timeout';
+  if (code === 1220) return 'reset';
+  return code >= 1100 && code < 1220 ? 'connect' : 'other';
+}
+";

@@ -1,0 +1,80 @@
+//! What the script's last line tells.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::figures::{Figures, ParseError, Passes};
+
+/// Stands before the line that the script prints.
+const MARK: &str = "GATEBENCH ";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    requests: u64,
+    duration_us: u64,
+    bytes: u64,
+    min_us: f64,
+    mean_us: f64,
+    max_us: f64,
+    percentiles_us: BTreeMap<String, f64>,
+    errors: BTreeMap<String, u64>,
+    status_400_and_above: u64,
+    classes: Vec<u64>,
+    checks_failed: BTreeMap<String, u64>,
+}
+
+/// Reads the figures in the last marked line.
+pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
+    let json = stdout
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix(MARK))
+        .ok_or_else(|| ParseError::missing("the line of figures"))?;
+    let line: Line =
+        serde_json::from_str(json).map_err(|error| ParseError::wrong(&error.to_string(), json))?;
+    let errors: u64 = line.errors.values().sum();
+    let by_class = (1..)
+        .zip(&line.classes)
+        .filter(|(_, count)| **count > 0)
+        .map(|(class, count)| (format!("{class}xx"), *count));
+    let none = line.requests == 0;
+    let told = |value_us: f64| (!none).then(|| ns(value_us));
+    let percentiles = line.percentiles_us.iter().filter(|_| !none);
+    let checks = line.checks_failed.into_iter().map(|(name, failed)| {
+        let passed = Some(line.requests.saturating_sub(failed));
+        (name, Passes { passed, failed })
+    });
+    let mut metrics = BTreeMap::new();
+    if line.classes.is_empty() {
+        let count = line.status_400_and_above as f64;
+        let name = "answers of status 400 and above".to_owned();
+        metrics.insert(name, BTreeMap::from([("count".to_owned(), count)]));
+    }
+    Ok(Figures {
+        duration_ns: line.duration_us.saturating_mul(1_000),
+        sent: line.requests + errors,
+        completed: line.requests,
+        by_class: by_class.collect(),
+        errors: line
+            .errors
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .collect(),
+        checks: checks.collect(),
+        bytes_received: Some(line.bytes),
+        percentiles_ns: percentiles
+            .map(|(name, us)| (name.clone(), ns(*us)))
+            .collect(),
+        min_ns: told(line.min_us),
+        mean_ns: told(line.mean_us),
+        max_ns: told(line.max_us),
+        metrics,
+        ..Figures::default()
+    })
+}
+
+fn ns(value_us: f64) -> u64 {
+    (value_us * 1e3).round() as u64
+}
