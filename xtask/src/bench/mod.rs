@@ -3,6 +3,7 @@
 //! A machine that others share changes its speed from minute to minute. So every figure is the ratio
 //! of runs of the same round, repeated, and what is printed is the median ratio with its range.
 
+mod accuracy;
 mod client;
 mod engine;
 mod files;
@@ -29,6 +30,9 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
   cargo xtask bench engine [--cell get-64]... [--rounds 5] [--seconds 2] [--quick] [--markdown] [--list]
                           client CPU per request of the engine, beside a bare client and its peers
                           (`make peers` installs them); all cells take about 12 minutes
+  cargo xtask bench accuracy [--cell stall]... [--quick] [--markdown] [--no-peers]
+                          the engine's quantiles and counts against an upstream whose latency is known by
+                          construction, beside what k6, oha and wrk say; all cells take about 15 minutes
   cargo xtask bench upstream [--rounds 5] [--seconds 2] [--connections 64]
                           server CPU per request of `upstream ping`, beside nginx `return 200`
   cargo xtask bench memory [--minutes 10] [--connections 64]
@@ -37,16 +41,14 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
 /// Runs the benchmark named by the first word.
 pub fn run(words: &[&str], root: &Path) -> ExitCode {
     let answer = match words {
-        [name, rest @ ..] => named(name, rest, root),
+        ["accuracy", rest @ ..] => accuracy::run(rest, root),
+        [name, rest @ ..] => named(name, rest, root).map(|()| ExitCode::SUCCESS),
         [] => Err(HELP.into()),
     };
-    match answer {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
+    answer.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
 }
 
 fn named(name: &str, rest: &[&str], root: &Path) -> Result<(), String> {

@@ -1,0 +1,148 @@
+//! The illnesses and the loads that go with them.
+
+use std::fmt;
+
+use gatebench_upstream::pathology::{self, Arrivals, Truth, truth};
+
+/// One illness under one load.
+pub struct Case {
+    pub name: &'static str,
+    /// Path and query for a load of so many seconds.
+    target: fn(u64) -> String,
+    rate_per_second: f64,
+    /// Requests of this case wait for a connection because the upstream stands still: the tail of the
+    /// lateness says nothing about the machine.
+    pub stands_still: bool,
+}
+
+/// A load that a tool is asked for.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Path and query.
+    pub target: String,
+    pub rate_per_second: f64,
+    pub seconds: u64,
+    /// The most connections; the tool's own default where absent.
+    pub connections: Option<u32>,
+}
+
+/// What gatebench sends before it measures, by default.
+pub const WARM_UP_SECONDS: f64 = 1.0;
+const SECONDS: u64 = 14;
+const QUICK_SECONDS: u64 = 3;
+
+/// All cases. No quantile that is looked at lies at the edge of a step, where a single request decides.
+pub const CASES: [Case; 7] = [
+    Case {
+        name: "stall",
+        target: |seconds| {
+            let stall_ms = seconds * 1_000 / 14;
+            format!("/stall?every={seconds}s&for={stall_ms}ms&service=5ms")
+        },
+        rate_per_second: 1_000.0,
+        stands_still: true,
+    },
+    Case {
+        name: "bimodal",
+        target: |_| "/bimodal?fast=1ms&slow=20ms&slow_every=8".into(),
+        rate_per_second: 1_000.0,
+        stands_still: false,
+    },
+    Case {
+        name: "slow-start",
+        target: |seconds| format!("/slow-start?for={}ms&from=50ms&to=2ms", seconds * 500),
+        rate_per_second: 1_000.0,
+        stands_still: false,
+    },
+    Case {
+        name: "jitter",
+        target: |_| "/jitter?distribution=exponential&mean=5ms&seed=1".into(),
+        rate_per_second: 1_000.0,
+        stands_still: false,
+    },
+    Case {
+        name: "heavy-tail",
+        target: |_| "/jitter?distribution=pareto&mean=5ms&seed=1".into(),
+        rate_per_second: 1_000.0,
+        stands_still: false,
+    },
+    Case {
+        name: "reset",
+        target: |_| "/reset?every=100&service=2ms&bytes=1024".into(),
+        rate_per_second: 1_000.0,
+        stands_still: false,
+    },
+    Case {
+        name: "trickle",
+        target: |_| "/trickle?bytes=2000&piece=200&every=2ms&service=1ms".into(),
+        rate_per_second: 200.0,
+        stands_still: false,
+    },
+];
+
+impl Case {
+    pub fn job(&self, quick: bool) -> Job {
+        let seconds = if quick { QUICK_SECONDS } else { SECONDS };
+        Job {
+            target: (self.target)(seconds),
+            rate_per_second: self.rate_per_second,
+            seconds,
+            connections: None,
+        }
+    }
+}
+
+impl Job {
+    pub fn arrivals(&self) -> Arrivals {
+        Arrivals::of(self.rate_per_second, self.seconds as f64)
+    }
+
+    /// Requests of gatebench's warm-up.
+    pub fn warm_up(&self) -> u64 {
+        (self.rate_per_second * WARM_UP_SECONDS) as u64
+    }
+
+    /// What the upstream makes of the target.
+    pub fn illness(&self) -> Result<pathology::Case, String> {
+        let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
+        pathology::Case::parse(path, query)
+    }
+
+    pub fn truth(&self) -> Result<Truth, String> {
+        Ok(truth(&self.illness()?, &self.arrivals()))
+    }
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            target,
+            rate_per_second,
+            seconds,
+            ..
+        } = self;
+        write!(f, "{target}, {rate_per_second} requests/s, {seconds} s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn no_quantile_depends_on_a_single_request() {
+        for case in &CASES {
+            for quick in [false, true] {
+                let truth = case.job(quick).truth().unwrap();
+                for q in [0.5, 0.9, 0.99] {
+                    let (below, above) =
+                        (truth.quantile_ns(q - 0.0005), truth.quantile_ns(q + 0.0005));
+                    let at = truth.quantile_ns(q) as f64;
+                    let width = (above - below) as f64 / at;
+                    assert!(width < 0.1, "{} at {q}: {below} to {above} ns", case.name);
+                }
+            }
+        }
+    }
+}

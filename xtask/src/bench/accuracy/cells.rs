@@ -1,0 +1,183 @@
+//! Cells beside the cases: one connection, evenness, and a cap on connections.
+
+use std::process::Command;
+
+use gatebench_upstream::pathology::{AtRate, truth_through};
+
+use super::Bench;
+use super::case::Job;
+use super::judge::{QUANTILES, Verdict, counts_off, times_off};
+use super::origin::Origin;
+use super::peers;
+use super::table::{Table, ms, ms_or_dash};
+use super::tool;
+use crate::bench::server::Server;
+use crate::bench::spread::spread;
+
+/// The cells' names.
+pub const NAMES: [&str; 3] = ["one-connection", "evenness", "cap"];
+
+/// At one connection the median may be this much above that of a client that spins.
+const ONE_CONNECTION_MAX: f64 = 1.05;
+/// Share of uniform arrivals that may come back to back.
+const BACK_TO_BACK_MAX: f64 = 0.15;
+
+type Found = (&'static str, Verdict);
+type Cell = fn(&Bench<'_>) -> Result<Verdict, String>;
+
+/// Runs those asked for.
+pub fn run(bench: &Bench<'_>) -> Result<Vec<Found>, String> {
+    let cells: [Cell; 3] = [one_connection, evenness, cap];
+    let mut found = Vec::new();
+    for (name, cell) in NAMES.into_iter().zip(cells) {
+        if bench.options.wants(name) {
+            found.push((name, cell(bench)?));
+        }
+    }
+    Ok(found)
+}
+
+/// The engine beside a client that spins on one socket and does nothing else, in turn.
+fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
+    let (pairs, seconds) = if bench.options.quick { (3, 1) } else { (7, 3) };
+    let server = Server::upstream(bench.programs, &["ping"])?;
+    let url = format!("http://{}/ping", server.address);
+    let (mut ours, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in 0..=pairs {
+        eprintln!("one-connection: pair {pair} of {pairs}");
+        let spinning = spinning_p50_ns(bench, &url, seconds)?;
+        let engine = tool::gatebench_closed(bench.programs, &url, seconds)?;
+        // The first pair warms everything up and is not counted.
+        if pair > 0 {
+            bare.push(spinning / 1e3);
+            ours.push(engine / 1e3);
+            ratios.push(engine / spinning);
+        }
+    }
+    let all = [ours, bare, ratios].map(|values| spread(&values));
+    let [Some(ours), Some(bare), Some(ratio)] = all else {
+        return Err("no pair was measured".into());
+    };
+    println!(
+        "One connection, p50 in µs: gatebench {ours}, a bare client that spins {bare}, ratio {ratio}\n"
+    );
+    let is_over = ratio.median > ONE_CONNECTION_MAX;
+    let reason = format!(
+        "the ratio is {:.3}, above {ONE_CONNECTION_MAX}",
+        ratio.median
+    );
+    Ok(Verdict::of(is_over.then_some(reason).into_iter().collect()))
+}
+
+fn spinning_p50_ns(bench: &Bench<'_>, url: &str, seconds: u64) -> Result<f64, String> {
+    let mut command = Command::new(&bench.programs.bare);
+    command.args(["spin", url, "1", &seconds.to_string()]);
+    let text = tool::output(&mut command)?;
+    let value: serde_json::Value = serde_json::from_str(&text)
+        .map_err(|error| format!("the bare client printed no JSON ({error}): {text}"))?;
+    value["p50_ns"]
+        .as_f64()
+        .ok_or_else(|| "the bare client told no median".into())
+}
+
+fn job(bench: &Bench<'_>, seconds: u64, target: &str, connections: Option<u32>) -> Job {
+    Job {
+        target: target.into(),
+        rate_per_second: 1_000.0,
+        seconds: if bench.options.quick {
+            seconds.min(3)
+        } else {
+            seconds
+        },
+        connections,
+    }
+}
+
+/// How evenly requests come that are due every millisecond.
+fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
+    let job = job(bench, 14, "/constant?service=1ms", None);
+    let origin = Origin::start(bench.programs)?;
+    let mut table = Table::new(
+        1,
+        ["", "back to back %", "lag p50 ms", "lag p99 ms", "requests"],
+    );
+    let mut share = |name: &str| -> Result<f64, String> {
+        let account = origin.account()?;
+        let AtRate {
+            back_to_back,
+            lag_ns,
+            ..
+        } = account.at_rate.unwrap_or_default();
+        let share = back_to_back as f64 / account.received.max(2).saturating_sub(1) as f64;
+        table.row([
+            name.to_owned(),
+            format!("{:.1}", share * 100.0),
+            ms(lag_ns.p50 as f64),
+            ms(lag_ns.p99 as f64),
+            account.received.to_string(),
+        ]);
+        Ok(share)
+    };
+    eprintln!("evenness: {job}");
+    origin.begin(&job, job.warm_up())?;
+    tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
+    let ours = share("gatebench")?;
+    let peers = if bench.options.peers {
+        peers::installed(bench.programs)
+    } else {
+        Vec::new()
+    };
+    // wrk holds no rate, and the correction of oha changes no request.
+    for peer in peers.iter().filter(|peer| !peer.name.contains(',')) {
+        peer.run(&origin, &job)?;
+        share(peer.name)?;
+    }
+    bench.print("Evenness of 1,000 requests a second", &table);
+    let reason = format!("{:.1} % come back to back", ours * 100.0);
+    let is_over = ours > BACK_TO_BACK_MAX;
+    Ok(Verdict::of(is_over.then_some(reason).into_iter().collect()))
+}
+
+/// Two connections where five are needed. A second of it ends within the drain and its truth is known;
+/// three seconds do not, and every arrival must still be accounted for.
+fn cap(bench: &Bench<'_>) -> Result<Verdict, String> {
+    const CONNECTIONS: u32 = 2;
+    let mut reasons = Vec::new();
+    let mut table = Table::new(1, ["", "truth", "gatebench"]);
+    for seconds in [1, 3] {
+        let job = job(bench, seconds, "/constant?service=5ms", Some(CONNECTIONS));
+        eprintln!("cap: {job}, {CONNECTIONS} connections");
+        let origin = Origin::start(bench.programs)?;
+        origin.begin(&job, job.warm_up())?;
+        let said = tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
+        let arrivals = job.arrivals();
+        let counts = counts_off(&said, &origin.account()?, &job);
+        // What is under way when the drain ends fails without a reset of the upstream's.
+        let is_cut = said.dropped + said.failed > 0;
+        reasons.extend(
+            counts
+                .into_iter()
+                .filter(|it| !is_cut || it.starts_with("requests")),
+        );
+        let name = |what: &str| format!("{seconds} s: {what}");
+        table.row([
+            name("due = answered + failed + dropped"),
+            arrivals.count.to_string(),
+            format!("{} + {} + {}", said.answered, said.failed, said.dropped),
+        ]);
+        if is_cut {
+            continue;
+        }
+        let truth = truth_through(CONNECTIONS as usize, &job.illness()?, &arrivals);
+        for (quantile, q, pick) in &QUANTILES {
+            let true_ns = truth.quantile_ns(*q) as f64;
+            table.row([name(quantile), ms(true_ns), ms_or_dash(pick(&said.times))]);
+        }
+        reasons.extend(times_off(&said.times, &truth));
+    }
+    bench.print(
+        "Two connections where five are needed, in milliseconds",
+        &table,
+    );
+    Ok(Verdict::of(reasons))
+}

@@ -1,0 +1,259 @@
+//! What a tool said, held against the truth.
+
+use std::fmt;
+
+use gatebench_upstream::pathology::{Account, Truth};
+
+use super::case::{Case, Job};
+use super::table::{Table, ms, ms_or_dash};
+use super::tool::{Said, Times};
+
+/// A quantile is right within this share of the truth ...
+const TOLERANCE_SHARE: f64 = 0.02;
+/// ... or this many nanoseconds, whichever is more.
+const TOLERANCE_NS: f64 = 100_000.0;
+/// Requests that leave later than this, or answers, say that the machine stood still.
+const STOOD_STILL_NS: f64 = 1_000_000.0;
+
+/// Whether a cell is right.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    Right,
+    /// With what is wrong.
+    Wrong(Vec<String>),
+    /// The machine stood still: with what shows it.
+    Noisy(String),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Right => f.write_str("right"),
+            Self::Wrong(reasons) => write!(f, "WRONG: {}", reasons.join("; ")),
+            Self::Noisy(what) => write!(f, "machine too noisy: {what}"),
+        }
+    }
+}
+
+impl Verdict {
+    pub fn of(reasons: Vec<String>) -> Self {
+        if reasons.is_empty() {
+            Self::Right
+        } else {
+            Self::Wrong(reasons)
+        }
+    }
+}
+
+/// One case, what the engine said, and what was true.
+pub struct Trial {
+    pub name: &'static str,
+    pub job: Job,
+    pub said: Said,
+    pub truth: Truth,
+    pub account: Account,
+    pub verdict: Verdict,
+}
+
+impl Trial {
+    pub fn new(case: &Case, job: Job, said: Said, account: Account) -> Result<Self, String> {
+        let truth = job.truth()?;
+        let mut reasons = counts_off(&said, &account, &job);
+        reasons.extend(times_off(&said.times, &truth));
+        let verdict = match stood_still(&said, &account, case.stands_still) {
+            Some(what) => Verdict::Noisy(what),
+            None => Verdict::of(reasons),
+        };
+        Ok(Self {
+            name: case.name,
+            job,
+            said,
+            truth,
+            account,
+            verdict,
+        })
+    }
+
+    /// Adds the lines of this trial.
+    pub fn write(&self, table: &mut Table) {
+        let at_rate = self.account.at_rate.as_ref();
+        let seen = at_rate.map(|it| &it.response_ns);
+        let ledger = seen.map(|it| [it.p50, it.p90, it.p99, it.p99_9, it.max]);
+        let said = QUANTILES.map(|(_, _, pick)| pick(&self.said.times));
+        for (number, (name, q, _)) in QUANTILES.iter().enumerate() {
+            let truth = self.truth.quantile_ns(*q) as f64;
+            let off = said[number].map(|said| said - truth);
+            let percent = off.map_or("–".into(), |off| format!("{:+.2}", off / truth * 100.0));
+            let micros = off.map_or("–".into(), |off| format!("{:+.0}", off / 1e3));
+            table.row([
+                self.name.to_owned(),
+                (*name).to_owned(),
+                ms(truth),
+                ms_or_dash(ledger.map(|it| it[number] as f64)),
+                ms_or_dash(said[number]),
+                percent,
+                micros,
+            ]);
+        }
+        let Account {
+            received, reset, ..
+        } = self.account;
+        table.row([
+            self.name.to_owned(),
+            "sent, failed".to_owned(),
+            format!("{}, {}", self.truth.response_ns.len(), self.truth.reset),
+            format!("{received}, {reset}"),
+            format!("{}, {}", self.said.sent(), self.said.failed),
+            String::new(),
+            String::new(),
+        ]);
+    }
+}
+
+/// The table that trials write to.
+pub fn table() -> Table {
+    let head = [
+        "case",
+        "",
+        "truth ms",
+        "ledger ms",
+        "gatebench ms",
+        "error %",
+        "error µs",
+    ];
+    Table::new(2, head)
+}
+
+type Pick = fn(&Times) -> Option<f64>;
+
+/// What is looked at: name, share, and where a tool tells it.
+pub const QUANTILES: [(&str, f64, Pick); 5] = [
+    ("p50", 0.5, |it| it.p50),
+    ("p90", 0.9, |it| it.p90),
+    ("p99", 0.99, |it| it.p99),
+    ("p99.9", 0.999, |it| it.p99_9),
+    ("max", 1.0, |it| it.max),
+];
+
+/// Every count of the engine that is not the ledger's.
+pub fn counts_off(said: &Said, account: &Account, job: &Job) -> Vec<String> {
+    let due = job.arrivals().count;
+    let pairs = [
+        ("requests of the warm-up", account.warm_up, job.warm_up()),
+        ("requests due", due, said.sent() + said.dropped),
+        ("requests received", account.received, said.sent()),
+        ("answers", account.answered, said.answered),
+        ("resets", account.reset, said.failed),
+    ];
+    let off = pairs.iter().filter(|(_, ledger, said)| ledger != said);
+    off.map(|(what, ledger, said)| format!("{what}: {ledger} by the ledger, {said} by gatebench"))
+        .collect()
+}
+
+/// Every quantile that is not the truth's; the maximum is shown and not judged.
+pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
+    let mut off = Vec::new();
+    for (name, q, pick) in &QUANTILES[..4] {
+        let true_ns = truth.quantile_ns(*q) as f64;
+        let Some(said_ns) = pick(times) else {
+            if truth.response_ns.len() as f64 * (1.0 - q) >= 10.0 {
+                off.push(format!("no {name} is told"));
+            }
+            continue;
+        };
+        if (said_ns - true_ns).abs() > TOLERANCE_NS.max(true_ns * TOLERANCE_SHARE) {
+            off.push(format!(
+                "{name} is {} ms for {} ms",
+                ms(said_ns),
+                ms(true_ns)
+            ));
+        }
+    }
+    off
+}
+
+/// What shows that the machine stood still: then nothing can be said about the engine.
+fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<String> {
+    let (name, late_ns) = if stands_still {
+        ("p90", said.lateness.p90)
+    } else {
+        ("p99", said.lateness.p99)
+    };
+    if let Some(late_ns) = late_ns.filter(|late_ns| *late_ns > STOOD_STILL_NS) {
+        return Some(format!("requests left late, {name} {} ms", ms(late_ns)));
+    }
+    let over_ns = account.overshoot_ns.p99 as f64;
+    let is_over = over_ns > STOOD_STILL_NS && !stands_still;
+    is_over.then(|| format!("answers left late, p99 {} ms", ms(over_ns)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::case::CASES;
+    use super::*;
+
+    /// An engine that says exactly the truth of the stall.
+    fn honest() -> (Said, Account, Truth) {
+        let truth = CASES[0].job(false).truth().unwrap();
+        let at = |q: f64| Some(truth.quantile_ns(q) as f64);
+        let times = Times {
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p99_9: at(0.999),
+            max: at(1.0),
+        };
+        let said = Said {
+            times,
+            answered: 14_000,
+            ..Said::default()
+        };
+        let account = Account {
+            received: 14_000,
+            warm_up: 1_000,
+            answered: 14_000,
+            ..Account::default()
+        };
+        (said, account, truth)
+    }
+
+    fn verdict(said: &Said, account: &Account) -> Verdict {
+        let case = &CASES[0];
+        Trial::new(case, case.job(false), said.clone(), account.clone())
+            .unwrap()
+            .verdict
+    }
+
+    #[test]
+    fn the_truth_is_right_and_a_little_off_is_too() {
+        let (mut said, account, _) = honest();
+        assert_eq!(verdict(&said, &account), Verdict::Right);
+        said.times.p50 = Some(5_099_000.0);
+        said.times.p99 = Some(865e6 * 1.019);
+        assert_eq!(verdict(&said, &account), Verdict::Right);
+        said.times.p50 = Some(5_101_000.0);
+        let Verdict::Wrong(reasons) = verdict(&said, &account) else {
+            panic!("the median is off");
+        };
+        assert_eq!(reasons, ["p50 is 5.10 ms for 5.00 ms"]);
+    }
+
+    #[test]
+    fn a_request_too_few_is_wrong() {
+        let (mut said, account, _) = honest();
+        said.answered -= 1;
+        let Verdict::Wrong(reasons) = verdict(&said, &account) else {
+            panic!("a request is missing");
+        };
+        assert_eq!(reasons.len(), 3, "{reasons:?}");
+    }
+
+    #[test]
+    fn a_machine_that_stood_still_is_neither_right_nor_wrong() {
+        let (mut said, account, _) = honest();
+        said.times.p50 = None;
+        said.lateness.p90 = Some(1_000_001.0);
+        assert!(matches!(verdict(&said, &account), Verdict::Noisy(_)));
+    }
+}

@@ -1,0 +1,176 @@
+//! Is the engine right? It is driven at a fixed rate, with default flags, against an upstream whose true
+//! latency distribution is known by construction, and its quantiles are held against the truth.
+//!
+//! Two truths stand beside what a tool says. *Truth* is worked out before the run, from the case and the
+//! schedule; the verdict is about this one. *Ledger* is what the upstream saw: from when the n-th
+//! arrival was due, counted from the first, until its answer left. Where both agree and the engine does
+//! not, the engine is wrong; where the ledger is off the truth too, requests left late or the machine
+//! stood still.
+
+mod case;
+mod cells;
+mod judge;
+mod origin;
+mod peers;
+mod table;
+mod tool;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use self::case::{CASES, Case};
+use self::judge::Verdict;
+use self::table::Table;
+use crate::bench::programs::Programs;
+
+/// How often a case is tried while the machine stands still in it.
+const TRIES: usize = 3;
+
+/// What was asked for.
+struct Options {
+    cells: Vec<String>,
+    quick: bool,
+    markdown: bool,
+    peers: bool,
+}
+
+impl Options {
+    fn read(words: &[&str]) -> Result<Self, String> {
+        let mut options = Self {
+            cells: Vec::new(),
+            quick: false,
+            markdown: false,
+            peers: true,
+        };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--quick" => options.quick = true,
+                "--markdown" => options.markdown = true,
+                "--no-peers" => options.peers = false,
+                "--cell" => {
+                    let cell = words.next().ok_or("--cell needs a name")?;
+                    if !cell_names().any(|known| known == *cell) {
+                        let known: Vec<_> = cell_names().collect();
+                        return Err(format!("no cell '{cell}'; there are {}", known.join(", ")));
+                    }
+                    options.cells.push((*cell).into());
+                }
+                other => {
+                    return Err(format!(
+                        "there is no option '{other}'\n{}",
+                        crate::bench::HELP
+                    ));
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, cell: &str) -> bool {
+        self.cells.is_empty() || self.cells.iter().any(|wanted| wanted == cell)
+    }
+}
+
+fn cell_names() -> impl Iterator<Item = &'static str> {
+    let cases = CASES.iter().map(|case| case.name);
+    cases.chain(cells::NAMES)
+}
+
+/// Where everything is that a cell needs.
+struct Bench<'a> {
+    programs: &'a Programs,
+    options: &'a Options,
+}
+
+/// Runs the cells asked for: success when all are right, 1 when one is wrong, 4 when the machine was too
+/// noisy to say.
+pub fn run(words: &[&str], root: &Path) -> Result<ExitCode, String> {
+    let options = Options::read(words)?;
+    let programs = Programs::build(root)?;
+    let bench = Bench {
+        programs: &programs,
+        options: &options,
+    };
+    let mut verdicts = bench.cases()?;
+    verdicts.extend(cells::run(&bench)?);
+    for (name, verdict) in &verdicts {
+        println!("{name}: {verdict}");
+    }
+    let any = |wanted: fn(&Verdict) -> bool| verdicts.iter().any(|(_, it)| wanted(it));
+    Ok(if any(|it| matches!(it, Verdict::Wrong(_))) {
+        ExitCode::FAILURE
+    } else if any(|it| matches!(it, Verdict::Noisy(_))) {
+        ExitCode::from(4)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+impl Bench<'_> {
+    fn cases(&self) -> Result<Vec<(&'static str, Verdict)>, String> {
+        let wanted = |case: &&Case| self.options.wants(case.name);
+        let mut verdicts = Vec::new();
+        let (mut truths, mut others) = (judge::table(), None);
+        for case in CASES.iter().filter(wanted) {
+            let trial = self.settled(case)?;
+            trial.write(&mut truths);
+            if self.options.peers {
+                let peers = peers::installed(self.programs);
+                let table = others.get_or_insert_with(|| peers::table(&peers));
+                peers::compare(self, case, &trial, &peers, table)?;
+            }
+            verdicts.push((case.name, trial.verdict));
+        }
+        if !verdicts.is_empty() {
+            self.print("The engine against the truth", &truths);
+        }
+        if let Some(table) = others {
+            self.print("What each tool says, in milliseconds", &table);
+        }
+        Ok(verdicts)
+    }
+
+    /// Runs a case until the machine did not stand still in it, or so often that it shall not be
+    /// called right.
+    fn settled(&self, case: &Case) -> Result<judge::Trial, String> {
+        let mut trial = self.attempt(case)?;
+        for _ in 1..TRIES {
+            if !matches!(trial.verdict, Verdict::Noisy(_)) {
+                break;
+            }
+            eprintln!("{}: {}; again", case.name, trial.verdict);
+            trial = self.attempt(case)?;
+        }
+        Ok(trial)
+    }
+
+    fn attempt(&self, case: &Case) -> Result<judge::Trial, String> {
+        let job = case.job(self.options.quick);
+        eprintln!("{}: {job}", case.name);
+        let origin = origin::Origin::start(self.programs)?;
+        origin.begin(&job, job.warm_up())?;
+        let said = tool::gatebench(self.programs, &origin.url(&job.target), &job)?;
+        judge::Trial::new(case, job, said, origin.account()?)
+    }
+
+    fn print(&self, title: &str, table: &Table) {
+        println!("{title}\n\n{}", table.render(self.options.markdown));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn options_are_read_and_cells_are_known() {
+        let options = Options::read(&["--quick", "--cell", "stall"]).unwrap();
+        assert!(options.quick && options.peers && !options.markdown);
+        assert!(options.wants("stall") && !options.wants("cap"));
+        assert!(Options::read(&[]).unwrap().wants("cap"));
+        assert!(Options::read(&["--cell", "stal"]).is_err_and(|it| it.contains("evenness")));
+        assert!(Options::read(&["--cell"]).is_err());
+    }
+}
