@@ -75,6 +75,7 @@ fn load(
     };
     Ok(Load {
         groups: vec![group],
+        data: Default::default(),
         warm_up: Duration::ZERO,
         measure: Duration::from_secs_f64(seconds),
         drain: Duration::from_secs(1),

@@ -1,6 +1,6 @@
 //! What one worker writes down: the second under way, and where there are several, each group and route.
 
-use crate::connection::Exchange;
+use crate::answer::Exchange;
 use crate::kind::{Class, ErrorKind};
 use crate::record::Interval;
 use crate::recording::Recording;

@@ -1,13 +1,15 @@
 //! Checks on answers, compiled before the start.
 
 use gatebench_model::Check;
-use gatebench_net::http1::Head;
+use gatebench_net::http1;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
+use crate::answer::Head;
+
 /// The checks that one answer fails, in words, as [`crate::Outcome::checks`] has them: for answers
 /// outside a load.
-pub fn failed_checks(checks: &[Check], head: &Head<'_>, body: &[u8]) -> Vec<String> {
+pub fn failed_checks(checks: &[Check], head: &http1::Head<'_>, body: &[u8]) -> Vec<String> {
     let compiled = Checks::compile(checks, 0);
     let mut failed = Vec::new();
     compiled.head(head, |number| failed.push(number));
@@ -76,7 +78,7 @@ impl Checks {
     }
 
     /// Checks what the head says; `failed` gets the number of each check that does not hold.
-    pub(crate) fn head(&self, head: &Head<'_>, mut failed: impl FnMut(usize)) {
+    pub(crate) fn head(&self, head: &impl Head, mut failed: impl FnMut(usize)) {
         if let Some((number, status)) = self.status
             && head.status() != status
         {

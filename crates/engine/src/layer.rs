@@ -36,7 +36,6 @@ impl Layer {
         self.session.as_ref().is_some_and(Session::resumed)
     }
 
-
     /// Queues a message; [`Layer::flush`] sends it.
     pub(crate) fn write(&mut self, message: &[u8]) -> Result<(), SessionError> {
         match &mut self.session {

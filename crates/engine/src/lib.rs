@@ -6,6 +6,7 @@
 //! connections and its record. Each second a worker hands the finished record out through a queue, so a
 //! day needs no more memory than a minute.
 
+mod answer;
 mod book;
 mod check;
 mod connection;

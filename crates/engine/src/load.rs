@@ -1,12 +1,14 @@
 //! What the engine is asked to do.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gatebench_model::{Request, Shape};
 use gatebench_net::Backend;
 use gatebench_net::tls::ClientContext;
 
+use crate::data::DataSet;
 use crate::layer::ProxyProtocol;
 
 /// Where requests go, and how.
@@ -46,7 +48,8 @@ pub struct Group {
     pub name: String,
     /// Where its requests go.
     pub target: Target,
-    /// The requests, sent in turn; at least one. Each is a route with figures of its own.
+    /// The requests, by their weights; at least one. Each is a route with figures of its own. Paths,
+    /// values of headers and bodies are templates.
     pub requests: Vec<Request>,
     /// Closed or open.
     pub shape: Shape,
@@ -60,6 +63,8 @@ pub struct Group {
 pub struct Load {
     /// Who sends what; at least one.
     pub groups: Vec<Group>,
+    /// The values that templates in requests are filled with.
+    pub data: Arc<DataSet>,
     /// Discarded first part.
     pub warm_up: Duration,
     /// Measured part.

@@ -80,24 +80,6 @@ impl Parts {
         Ok(Self::new(&request.method, host, path, fields, body))
     }
 
-    fn literal(request: &Request, host: &str) -> Self {
-        let text = |text: &String| Text::of_bytes(text.as_bytes());
-        let fields = request.headers.iter();
-        let body = request
-            .body
-            .as_ref()
-            .map(|body| Text::of_bytes(body.bytes()));
-        Self::new(
-            &request.method,
-            host,
-            text(&request.path),
-            fields
-                .map(|(name, value)| (name.clone(), text(value)))
-                .collect(),
-            body.unwrap_or_default(),
-        )
-    }
-
     fn new(method: &str, host: &str, path: Text, fields: Vec<(String, Text)>, body: Text) -> Self {
         let is_empty = body.constant().is_some_and(<[u8]>::is_empty);
         let expects_body = ["POST", "PUT", "PATCH"].contains(&method);
@@ -166,18 +148,13 @@ impl Rendered {
     ///
     /// # Errors
     /// The request has a template that names what `data` has not, or whose values cannot stand there.
-    pub(crate) fn with_data(
+    pub(crate) fn new(
         request: &Request,
         host: &str,
         traced: bool,
         data: &DataSet,
     ) -> Result<Self, DataError> {
         Ok(Self::of_parts(Parts::compile(request, host, data)?, traced))
-    }
-
-    /// Renders a request whose texts are no templates but what is sent.
-    pub(crate) fn new(request: &Request, host: &str, traced: bool) -> Self {
-        Self::of_parts(Parts::literal(request, host), traced)
     }
 
     fn of_parts(parts: Parts, traced: bool) -> Self {

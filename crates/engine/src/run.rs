@@ -14,6 +14,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::book::Kept;
 use crate::check::{Checks, describe};
 use crate::counts::Counts;
+use crate::data::DataError;
 use crate::load::{Group, Load};
 use crate::outcome::{Outcome, WorkerFacts};
 use crate::record::Interval;
@@ -40,6 +41,9 @@ pub enum EngineError {
         /// What the kernel said.
         reason: String,
     },
+    /// The requests cannot be made of the values given.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// The kernel refused something the engine needs.
     #[error("the load engine cannot work here: {0}")]
     Environment(#[from] io::Error),
@@ -150,14 +154,14 @@ struct Inlet {
 ///
 /// # Errors
 /// [`EngineError::Unreachable`] when at the start no connection can be made;
-/// [`EngineError::Environment`] when the kernel refuses the event loop.
+/// [`EngineError::Data`] when a request's template cannot be filled; [`EngineError::Environment`] when the kernel refuses the event loop.
 pub fn run(
     load: &Load,
     control: &Control,
     mut sink: impl FnMut(usize, &Interval),
 ) -> Result<Outcome, EngineError> {
     let backend = choose(load.backend);
-    let compiled = compile(load, control);
+    let compiled = compile(load, control)?;
     thread::scope(|scope| {
         let mut inlets = Vec::new();
         let mut threads = Vec::new();
@@ -205,48 +209,67 @@ pub fn run(
     })
 }
 
-pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Compiled<'a> {
-    let traced = load.trace_tag.is_some();
+pub(crate) fn compile<'a>(
+    load: &'a Load,
+    control: &'a Control,
+) -> Result<Compiled<'a>, EngineError> {
     let (mut routes, mut groups, mut check_count) = (Vec::new(), Vec::new(), 0);
     for group in &load.groups {
         let first = routes.len();
         for request in &group.requests {
-            routes.push(Route {
-                rendered: Rendered::new(request, &group.target.host, traced),
-                closing: requests_per_connection(&group.shape)
-                    .map(|_| Rendered::new(&with_close(request), &group.target.host, traced)),
-                checks: Checks::compile(&request.checks, check_count),
-            });
+            routes.push(Route::compile(load, group, request, check_count)?);
             check_count += request.checks.len();
         }
         groups.push(first..routes.len());
     }
-    let schedule = |group: &Group| match &group.shape {
-        Shape::Closed(_) => None,
-        Shape::Open(open) => Some(Schedule::new(
-            open,
-            nanos(load.warm_up),
-            nanos(load.measure),
-        )),
-    };
-    Compiled {
+    Ok(Compiled {
         load,
         routes,
         groups,
-        schedules: load.groups.iter().map(schedule).collect(),
+        schedules: schedules(load),
         check_count,
         workers: load.cores.len().max(1),
         gate: Gate::default(),
         control,
+    })
+}
+
+impl Route {
+    fn compile(
+        load: &Load,
+        group: &Group,
+        request: &Request,
+        first_check: usize,
+    ) -> Result<Self, DataError> {
+        let traced = load.trace_tag.is_some();
+        let host = &group.target.host;
+        let render = |request: &Request| Rendered::new(request, host, traced, &load.data);
+        let connections_end = match &group.shape {
+            Shape::Closed(closed) => closed.requests_per_connection.is_some(),
+            Shape::Open(open) => open.requests_per_connection.is_some(),
+        };
+        let closing = connections_end.then(|| render(&with_close(request)));
+        Ok(Self {
+            rendered: render(request)?,
+            closing: closing.transpose()?,
+            checks: Checks::compile(&request.checks, first_check),
+        })
     }
 }
 
-/// Requests after which a connection ends.
-pub(crate) fn requests_per_connection(shape: &Shape) -> Option<u64> {
-    match shape {
-        Shape::Closed(closed) => closed.requests_per_connection,
-        Shape::Open(open) => open.requests_per_connection,
-    }
+/// The schedules of open groups, each a part of a gap after the one before, so that several groups at
+/// one rate do not send at the same instants.
+fn schedules(load: &Load) -> Vec<Option<Schedule>> {
+    let (warm_up_ns, measure_ns) = (nanos(load.warm_up), nanos(load.measure));
+    let count = load.groups.len() as f64;
+    let schedule = |(number, group): (usize, &Group)| match &group.shape {
+        Shape::Closed(_) => None,
+        Shape::Open(open) => {
+            let schedule = Schedule::new(open, warm_up_ns, measure_ns);
+            Some(schedule.with_phase(number as f64 / count))
+        }
+    };
+    load.groups.iter().enumerate().map(schedule).collect()
 }
 
 /// The request, saying that it is the last (RFC 9112 9.6). The server then closes first, and keeps the
@@ -330,7 +353,10 @@ impl Outcome {
             compiled.check_count,
         );
         ended.iter().for_each(|it| kept.add(&it.kept));
-        let name = |request: &Request| format!("{} {}", request.method, request.path);
+        let name = |request: &Request| match &request.name {
+            Some(name) => name.clone(),
+            None => format!("{} {}", request.method, request.path),
+        };
         let names = |group: &Group| {
             (
                 group.name.clone(),

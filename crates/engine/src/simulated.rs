@@ -153,6 +153,7 @@ fn load(shape: Shape, warm_up_ms: u64, measure_ms: u64) -> Load {
         ..Request::new("GET", "/")
     };
     Load {
+        data: Default::default(),
         groups: vec![group("all", request, shape)],
         warm_up: Duration::from_millis(warm_up_ms),
         measure: Duration::from_millis(measure_ms),
@@ -191,7 +192,7 @@ fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
 /// The same on a machine made by the caller, with what was kept for the end.
 fn simulate_on(load: &Load, machine: Simulated) -> (Vec<Interval>, Interval, Kept) {
     let control = Control::new(1);
-    let compiled = compile(load, &control);
+    let compiled = compile(load, &control).unwrap();
     compiled.gate.start_ns.store(10 * MS, Ordering::Relaxed);
     let (full, mut out) = RingBuffer::new(64);
     let (_back, empty) = RingBuffer::new(64);
@@ -392,11 +393,7 @@ fn groups_run_at_the_same_time_and_are_told_apart() {
     let mut load = load(open(100.0, 8, 10), 0, 1_000);
     load.groups = vec![
         group("good", path("/good"), open(100.0, 8, 10)),
-        group(
-            "failing",
-            path("/failing"),
-            Shape::Closed(Closed::new(2)),
-        ),
+        group("failing", path("/failing"), Shape::Closed(Closed::new(2))),
     ];
     load.groups[0].requests.push(path("/better"));
     let machine = Simulated::new(|_, _, request| match request {

@@ -89,6 +89,7 @@ fn load(address: SocketAddr, backend: Backend, shape: Shape) -> Load {
     };
     Load {
         groups: vec![group],
+        data: Default::default(),
         warm_up: Duration::ZERO,
         measure: Duration::from_millis(300),
         drain: Duration::from_secs(5),

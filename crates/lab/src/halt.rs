@@ -54,6 +54,11 @@ impl Failure {
                 reason,
                 "look into its logs in the trial's folder, and at its limits on connections",
             ),
+            EngineError::Data(_) => Self::new(
+                Culprit::Engine,
+                reason,
+                "correct the scenario's `data`, or the template that names it",
+            ),
             EngineError::Environment(_) => Self::new(
                 Culprit::Environment,
                 reason,

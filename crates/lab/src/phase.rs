@@ -116,6 +116,7 @@ fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load,
     };
     Ok(Load {
         groups: vec![group],
+        data: Default::default(),
         warm_up: phase.warm_up.0,
         measure: phase.measure.0,
         drain: phase.drain.0,

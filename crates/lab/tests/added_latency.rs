@@ -166,6 +166,7 @@ fn through(delay: &Value) -> Outcome {
     };
     let load = Load {
         groups: vec![group],
+        data: Default::default(),
         warm_up: Duration::from_millis(100),
         measure: Duration::from_millis(750),
         drain: Duration::from_secs(1),

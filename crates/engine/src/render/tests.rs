@@ -36,7 +36,7 @@ fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Re
 
 /// What is sent `count` times after each other, the buffer being used again.
 fn sent(request: &Request, traced: bool, count: u64) -> Vec<String> {
-    let rendered = Rendered::with_data(request, "h:1", traced, &data()).unwrap();
+    let rendered = Rendered::new(request, "h:1", traced, &data()).unwrap();
     let (mut draw, mut buffer) = (draw(), Vec::new());
     let next = |number: u64| {
         rendered.fill_drawn(&mut buffer, number > 0, Nonce(number), &mut draw);
@@ -101,7 +101,7 @@ fn a_constant_request_is_the_same_but_for_its_nonce() {
         [text("0000000000000000"), text("0000000000000001")]
     );
     assert!(
-        Rendered::with_data(&request, "h", true, &data())
+        Rendered::new(&request, "h", true, &data())
             .unwrap()
             .is_constant()
     );
@@ -140,7 +140,7 @@ fn rendering_again_allocates_nothing() {
         &[("X-City", "{{city}}")],
         "{{users.name}} {{city}}",
     );
-    let rendered = Rendered::with_data(&request, "h:1", true, &data()).unwrap();
+    let rendered = Rendered::new(&request, "h:1", true, &data()).unwrap();
     let (mut draw, mut buffer) = (draw(), Vec::new());
     let mut places = Vec::new();
     for number in 0..100 {
@@ -153,7 +153,7 @@ fn rendering_again_allocates_nothing() {
 #[test]
 fn parts_are_what_http2_is_made_of() {
     let request = request("GET", "/{{ id }}", &[("X-City", "{{city}}")], "");
-    let rendered = Rendered::with_data(&request, "h:1", true, &data()).unwrap();
+    let rendered = Rendered::new(&request, "h:1", true, &data()).unwrap();
     let mut draw = draw();
     rendered.draw(&mut draw);
     let parts = rendered.parts();
@@ -176,7 +176,7 @@ fn parts_are_what_http2_is_made_of() {
 #[test]
 fn what_the_data_lack_and_what_would_break_a_head_is_refused() {
     let error = |request: &Request, data: &DataSet| {
-        Rendered::with_data(request, "h", false, data)
+        Rendered::new(request, "h", false, data)
             .unwrap_err()
             .to_string()
     };
@@ -188,7 +188,7 @@ fn what_the_data_lack_and_what_would_break_a_head_is_refused() {
     let bad = DataSet::new(&serde_json::from_value(sources).unwrap()).unwrap();
     assert!(error(&Request::new("GET", "/{{ bad }}"), &bad).contains("the path"));
     assert!(error(&request("GET", "/", &[("X", "{{bad}}")], ""), &bad).contains("a header"));
-    assert!(Rendered::with_data(&request("POST", "/", &[], "{{bad}}"), "h", false, &bad).is_ok());
+    assert!(Rendered::new(&request("POST", "/", &[], "{{bad}}"), "h", false, &bad).is_ok());
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn bytes_that_are_no_text_are_sent_as_they_are() {
         body: Some(Body::new(body.clone())),
         ..Request::new("POST", "/")
     };
-    let rendered = Rendered::with_data(&request, "h", false, &data()).unwrap();
+    let rendered = Rendered::new(&request, "h", false, &data()).unwrap();
     let mut buffer = Vec::new();
     rendered.fill_drawn(&mut buffer, false, Nonce(0), &mut draw());
     assert!(buffer.ends_with(&body));

@@ -1,5 +1,7 @@
 //! Answers, and what comes instead of them.
 
+use std::cmp::Reverse;
+
 use gatebench_net::{ConnId, Event, Io};
 
 use crate::connection::{Progress, State};
@@ -79,7 +81,7 @@ impl<I: Io> Worker<'_, I> {
             return self.fail(conn, ErrorKind::Protocol, now);
         }
         let group = connection.group;
-        let checks = &self.compiled.routes[connection.exchange.route].checks;
+        let checks = &self.compiled.routes[connection.answer.exchange.route].checks;
         let traced = self.compiled.load.trace_tag.is_some();
         let progress = connection.receive(bytes, checks, traced);
         if self.measures(now) {
@@ -108,7 +110,7 @@ impl<I: Io> Worker<'_, I> {
             .layer
             .as_ref()
             .is_none_or(|it| it.end_of_stream().is_ok());
-        let checks = &self.compiled.routes[connection.exchange.route].checks;
+        let checks = &self.compiled.routes[connection.answer.exchange.route].checks;
         match connection.end_of_stream(checks) {
             Ok(Progress::Complete) if whole => {
                 self.completed(conn, now);
@@ -123,22 +125,22 @@ impl<I: Io> Worker<'_, I> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
-        connection.state = State::Idle;
         self.busy -= 1;
         self.completed_total += 1;
-        let (group, exchange) = (connection.group, connection.exchange);
+        let (group, exchange) = (connection.group, connection.answer.exchange);
         if window.contains(&now) {
             self.book
                 .note(group, |it| it.counts.completed_in_window += 1);
         }
         if window.contains(&exchange.intended_ns) {
-            let failed = &connection.failed_checks;
+            let failed = &connection.answer.failed_checks;
             let traced = self.compiled.load.trace_tag.is_some();
             self.book.answer(group, &exchange, failed, traced, now);
         }
         let most = self.groups[group].requests_per_connection;
         let has_more = most.is_none_or(|most| connection.requests < most);
         if connection.keep_alive() && has_more {
+            connection.state = State::Idle;
             self.release(conn, now)
         } else {
             self.lost(conn, now)
@@ -155,12 +157,20 @@ impl<I: Io> Worker<'_, I> {
         }
         let group = connection.group;
         let begun = self.start_ns != 0 && now >= self.start_ns;
-        if self.groups[group].closed && begun && now < self.end_ns && !self.interrupted {
+        let state = &mut self.groups[group];
+        if state.has_too_many() {
+            self.retire(conn);
+        } else if !state.closed || !begun || now >= self.end_ns || self.interrupted {
+            state.idle.push_back(conn);
+            self.serve_queue(group);
+        } else if let Some(thinks) = &mut state.thinks {
+            let until = now + thinks.draw_ns();
+            state.thinking.push(Reverse((until, conn)));
+        } else if state.take_request() {
             self.count_arrival(group, now);
             self.issue(conn, now, now);
         } else {
-            self.groups[group].idle.push_back(conn);
-            self.serve_queue(group);
+            state.idle.push_back(conn);
         }
     }
 
@@ -195,7 +205,7 @@ impl<I: Io> Worker<'_, I> {
         let Some(connection) = self.conns.get(conn) else {
             return;
         };
-        let (group, exchange) = (connection.group, connection.exchange);
+        let (group, exchange) = (connection.group, connection.answer.exchange);
         match connection.state {
             State::Busy => {
                 self.busy -= 1;
@@ -216,19 +226,34 @@ impl<I: Io> Worker<'_, I> {
 
     /// Closes a connection and plans another in its place.
     pub(super) fn lost(&mut self, conn: ConnId, now: u64) {
-        let Some(connection) = self.conns.remove(conn) else {
+        let Some((group, state)) = self.close(conn) else {
             return;
         };
-        self.io.close(conn);
-        let group = &mut self.groups[connection.group];
-        if connection.state == State::Idle {
+        let group = &mut self.groups[group];
+        if state == State::Idle {
             group.idle.retain(|idle| *idle != conn);
         }
-        // Due times stay in order: what is due at once goes before what has to wait.
-        if connection.state == State::Connecting {
-            group.reconnects.push_back(now + RECONNECT_PAUSE_NS);
-        } else {
-            group.reconnects.push_front(now);
+        if group.have + group.connects.len() as u32 >= group.wanted {
+            return;
         }
+        // Due times stay in order: what is due at once goes before what has to wait.
+        if state == State::Connecting {
+            group.connects.push_back(now + RECONNECT_PAUSE_NS);
+        } else {
+            group.connects.push_front(now);
+        }
+    }
+
+    /// Closes a connection that is in no list.
+    fn close(&mut self, conn: ConnId) -> Option<(usize, State)> {
+        let connection = self.conns.remove(conn)?;
+        self.io.close(conn);
+        self.groups[connection.group].have -= 1;
+        Some((connection.group, connection.state))
+    }
+
+    /// Closes an idle connection of which there are too many.
+    pub(super) fn retire(&mut self, conn: ConnId) {
+        self.close(conn);
     }
 }

@@ -1,40 +1,55 @@
 //! One worker's part of one group: its connections that are free, its arrivals, its turn.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
-use std::ops::Range;
 
 use gatebench_model::Shape;
 use gatebench_net::ConnId;
 use gatebench_net::tls::ClientContext;
 
 use crate::load::Group;
-use crate::run::{Compiled, requests_per_connection};
-use crate::schedule::Schedule;
+use crate::mix::Mix;
+use crate::population::{Population, ThinkTimes};
+use crate::random::derive;
+use crate::run::{Compiled, nanos};
+use crate::schedule::Arrivals;
 
 pub(super) struct GroupState<'a> {
     pub(super) settings: &'a Group,
-    /// Its routes in the load's list.
-    pub(super) routes: Range<usize>,
+    /// The first of its routes in the load's list.
+    first_route: usize,
+    mix: Mix,
+    pub(super) closed: bool,
+    /// When requests are due, in an open group.
+    arrivals: Option<Arrivals>,
+    pub(super) next_due_ns: Option<u64>,
+    /// Requests that may still be sent, where their number is limited.
+    left: Option<u64>,
+
     /// Connections without a request, longest idle first: arrivals rotate over all of them.
     pub(super) idle: VecDeque<ConnId>,
     /// Intended times of arrivals that wait for a connection.
     pub(super) queue: VecDeque<u64>,
     pub(super) queue_max: usize,
-    pub(super) closed: bool,
-    pub(super) schedule: Option<&'a Schedule>,
+    /// How long users think, where they do, and connections whose users think, with its end.
+    pub(super) thinks: Option<ThinkTimes>,
+    pub(super) thinking: BinaryHeap<Reverse<(u64, ConnId)>>,
+
+    /// The number of connections over time, where it changes.
+    population: Option<Population>,
+    pub(super) next_change_ns: Option<u64>,
+    /// Connections there should be, and are, those under way included.
+    pub(super) wanted: u32,
+    pub(super) have: u32,
     /// First connections that are not up yet.
     pub(super) missing: u32,
-    /// When to try again to connect, once for each connection that is missing.
-    pub(super) reconnects: VecDeque<u64>,
-    /// Index of the next arrival of the whole group that is this worker's, and when it is due.
-    pub(super) next_index: u64,
-    pub(super) next_due_ns: Option<u64>,
+    /// When to connect, once for each connection that is missing.
+    pub(super) connects: VecDeque<u64>,
     /// What TLS connections are made with.
     pub(super) tls: Option<ClientContext>,
     /// Requests after which a connection ends.
     pub(super) requests_per_connection: Option<u64>,
-    next_route: usize,
     next_source: usize,
     next_port: u16,
 }
@@ -46,52 +61,110 @@ impl<'a> GroupState<'a> {
     /// The part of worker `number` in the group with that index.
     pub(super) fn new(compiled: &'a Compiled<'a>, index: usize, number: usize) -> Self {
         let settings = &compiled.load.groups[index];
-        let routes = compiled.groups[index].clone();
-        let queue_max = match &settings.shape {
-            Shape::Closed(_) => 0,
-            Shape::Open(open) => share(open.queue_max, number, compiled.workers) as usize,
+        let (seed, workers) = (derive(compiled.load.seed, index as u64), compiled.workers);
+        let weights: Vec<f64> = settings.requests.iter().map(|it| it.weight).collect();
+        let limits = Limits::of(&settings.shape);
+        let closed = match &settings.shape {
+            Shape::Closed(closed) => Some(closed),
+            Shape::Open(_) => None,
         };
-        let mut group = Self {
+        let thinks = closed.and_then(|it| it.think.as_ref());
+        let warm_up_ns = nanos(compiled.load.warm_up);
+        let schedule = compiled.schedules[index].as_ref();
+        let wanted = share(limits.connections, number, workers);
+        Self {
             settings,
-            missing: 0,
-            next_route: routes.start + number % routes.len(),
-            routes,
+            first_route: compiled.groups[index].start,
+            mix: Mix::new(&weights, seed, number),
+            closed: closed.is_some(),
+            arrivals: schedule.map(|it| it.arrivals(number, workers, seed)),
+            next_due_ns: None,
+            left: limits.requests.map(|all| share(all, number, workers)),
             idle: VecDeque::new(),
             queue: VecDeque::new(),
-            queue_max,
-            closed: matches!(settings.shape, Shape::Closed(_)),
-            schedule: compiled.schedules[index].as_ref(),
-            reconnects: VecDeque::new(),
-            next_index: number as u64,
-            next_due_ns: None,
+            queue_max: share(limits.queue, number, workers) as usize,
+            thinks: thinks.map(|think| ThinkTimes::new(Some(think), seed, number)),
+            thinking: BinaryHeap::new(),
+            population: closed.map(|it| Population::new(it, warm_up_ns, number, workers)),
+            next_change_ns: None,
+            wanted,
+            have: 0,
+            missing: wanted,
+            connects: VecDeque::new(),
             // Each worker has sessions of its own, so that no two meet at a lock.
             tls: settings.target.tls.as_ref().map(ClientContext::separate),
-            requests_per_connection: requests_per_connection(&settings.shape),
+            requests_per_connection: limits.requests_per_connection,
             next_source: number,
             next_port: FIRST_PORT,
-        };
-        group.missing = group.connections(number, compiled.workers);
-        group
+        }
     }
 
-    /// Connections of this worker.
-    pub(super) fn connections(&self, number: usize, workers: usize) -> u32 {
-        let all = match &self.settings.shape {
-            Shape::Closed(closed) => closed.connections,
-            Shape::Open(open) => open.connections_max,
+    /// When the first connections are opened, in nanoseconds after the beginning.
+    pub(super) fn connect_times(&self, workers: usize) -> impl Iterator<Item = u64> + use<> {
+        let limits = Limits::of(&self.settings.shape);
+        let gap_ns = limits
+            .connections_per_second
+            .map_or(0.0, |rate| 1e9 * workers as f64 / rate);
+        (0..self.wanted).map(move |number| (f64::from(number) * gap_ns) as u64)
+    }
+
+    /// The load begins. Users who think begin at different points of their first thought.
+    pub(super) fn start(&mut self, start_ns: u64) {
+        self.advance(start_ns);
+        self.next_change_ns = self.change_after(0).map(|at| start_ns + at);
+        let Some(thinks) = &mut self.thinks else {
+            return;
         };
-        share(all, number, workers)
+        let users = self.idle.len() as u64;
+        for (number, conn) in (0..).zip(self.idle.drain(..)) {
+            let thought_ns = u128::from(thinks.draw_ns()) * number / u128::from(users);
+            self.thinking
+                .push(Reverse((start_ns + thought_ns as u64, conn)));
+        }
+    }
+
+    /// Goes on to the next arrival.
+    pub(super) fn advance(&mut self, start_ns: u64) {
+        let next = self.arrivals.as_mut().and_then(Arrivals::next_due_ns);
+        self.next_due_ns = next.map(|due| start_ns + due);
+    }
+
+    /// Takes one of the requests that may be sent; false where none is left.
+    pub(super) fn take_request(&mut self) -> bool {
+        match &mut self.left {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        }
+    }
+
+    /// Whether everything that it may send has been sent.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.left == Some(0) && self.queue.is_empty()
+    }
+
+    /// Adopts the number of connections of a time after the start; answers with when it changes next.
+    pub(super) fn repopulate(&mut self, after_start_ns: u64) -> Option<u64> {
+        let population = self.population.as_ref()?;
+        self.wanted = population.connections_at(after_start_ns);
+        self.change_after(after_start_ns)
+    }
+
+    /// Whether there are more connections than there should be.
+    pub(super) fn has_too_many(&self) -> bool {
+        self.have > self.wanted
+    }
+
+    fn change_after(&self, after_start_ns: u64) -> Option<u64> {
+        self.population.as_ref()?.next_change_ns(after_start_ns)
     }
 
     /// The route of the next request.
     pub(super) fn take_turn(&mut self) -> usize {
-        let route = self.next_route;
-        self.next_route = if route + 1 == self.routes.end {
-            self.routes.start
-        } else {
-            route + 1
-        };
-        route
+        self.first_route + self.mix.choose()
     }
 
     /// The local address of the next connection.
@@ -123,20 +196,51 @@ impl<'a> GroupState<'a> {
         proxy.header(source, destination)
     }
 
-    /// When something has to be done without an event: an arrival or a connection.
+    /// When something has to be done without an event.
     pub(super) fn wake_at(&self) -> Option<u64> {
-        let times = [self.next_due_ns, self.reconnects.front().copied()];
+        let thought = self.thinking.peek().map(|Reverse((until, _))| *until);
+        let connect = self.connects.front().copied();
+        let times = [self.next_due_ns, connect, thought, self.next_change_ns];
         times.into_iter().flatten().min()
     }
+}
 
-    /// When the next arrival of this worker is due in a load that began at `start_ns`.
-    pub(super) fn due_ns(&self, start_ns: u64) -> Option<u64> {
-        Some(start_ns + self.schedule?.due_ns(self.next_index)?)
+/// The numbers that both shapes have.
+struct Limits {
+    connections: u32,
+    queue: u32,
+    requests: Option<u64>,
+    requests_per_connection: Option<u64>,
+    connections_per_second: Option<f64>,
+}
+
+impl Limits {
+    fn of(shape: &Shape) -> Self {
+        match shape {
+            Shape::Closed(closed) => Self {
+                connections: closed.connections,
+                queue: 0,
+                requests: closed.requests_max,
+                requests_per_connection: closed.requests_per_connection,
+                connections_per_second: closed.connections_per_second,
+            },
+            Shape::Open(open) => Self {
+                connections: open.connections_max,
+                queue: open.queue_max,
+                requests: open.requests_max,
+                requests_per_connection: open.requests_per_connection,
+                connections_per_second: open.connections_per_second,
+            },
+        }
     }
 }
 
 /// This worker's part of a number that is divided among all, the remainder going to the first.
-pub(super) fn share(all: u32, number: usize, workers: usize) -> u32 {
-    let workers = workers as u32;
-    all / workers + u32::from((number as u32) < all % workers)
+fn share<N>(all: N, number: usize, workers: usize) -> N
+where
+    N: TryFrom<u64> + Into<u64> + Copy,
+{
+    let (number, workers, whole) = (number as u64, workers as u64, all.into());
+    let part = whole / workers + u64::from(number < whole % workers);
+    N::try_from(part).unwrap_or(all)
 }

@@ -9,12 +9,14 @@ mod start;
 mod upkeep;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use gatebench_net::{ConnMap, Io, IoTask};
 
 use crate::book::{Book, Kept};
 use crate::connection::Connection;
 use crate::cost::ThreadCost;
+use crate::draw::Draw;
 use crate::record::Interval;
 use crate::run::{Compiled, EngineError, Outlet};
 
@@ -62,6 +64,8 @@ struct Worker<'a, I> {
     cost: ThreadCost,
     conns: ConnMap<Connection>,
     groups: Vec<GroupState<'a>>,
+    /// The values of templates.
+    draw: Draw,
     busy: usize,
     sequence: u64,
     start_ns: u64,
@@ -94,12 +98,19 @@ impl<'a, I: Io> Worker<'a, I> {
             groups: groups
                 .map(|index| GroupState::new(compiled, index, work.number))
                 .collect(),
+            draw: Draw::new(
+                Arc::clone(&compiled.load.data),
+                compiled.load.seed,
+                work.number,
+                compiled.workers,
+            ),
             busy: 0,
             sequence: 0,
             start_ns: 0,
             measure_ns: 0,
             end_ns: 0,
-            seal_at_ns: 0,
+            // Until the load begins nothing is sealed.
+            seal_at_ns: u64::MAX,
             expire_at_ns: 0,
             round_ns: 0,
             book: Book {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use gatebench_net::trace::Nonce;
 use gatebench_net::{ConnId, Event, Io};
 
-use crate::connection::Exchange;
+use crate::answer::Exchange;
 use crate::kind::ErrorKind;
 use crate::run::EngineError;
 
@@ -43,8 +43,8 @@ impl<I: Io> Worker<'_, I> {
             }
             self.stall_ns(now);
             self.upkeep(now);
-            if self.compiled.control.stopped() {
-                self.interrupted = true;
+            self.interrupted = self.compiled.control.stopped();
+            if self.interrupted || self.is_done() {
                 self.cut_short(now);
                 return Ok(());
             }
@@ -76,6 +76,8 @@ impl<I: Io> Worker<'_, I> {
 
     fn offer_idle(&mut self, group: usize, now: u64) {
         while now < self.end_ns
+            && !self.groups[group].idle.is_empty()
+            && self.groups[group].take_request()
             && let Some(conn) = self.groups[group].idle.pop_front()
         {
             self.count_arrival(group, now);
@@ -85,12 +87,19 @@ impl<I: Io> Worker<'_, I> {
 
     fn offer_scheduled(&mut self, group: usize, now: u64) {
         while let Some(due_ns) = self.groups[group].next_due_ns.filter(|due| *due <= now) {
+            if !self.groups[group].take_request() {
+                self.groups[group].next_due_ns = None;
+                break;
+            }
             self.count_arrival(group, due_ns);
             self.arrive(group, due_ns);
-            let state = &mut self.groups[group];
-            state.next_index += self.compiled.workers as u64;
-            state.next_due_ns = state.due_ns(self.start_ns);
+            self.groups[group].advance(self.start_ns);
         }
+    }
+
+    /// Whether every group has sent all that it may, and has its answers.
+    fn is_done(&self) -> bool {
+        self.busy == 0 && self.groups.iter().all(GroupState::is_exhausted)
     }
 
     fn arrive(&mut self, group: usize, due_ns: u64) {
@@ -141,7 +150,7 @@ impl<I: Io> Worker<'_, I> {
             _ => &route.rendered,
         };
         let holds_it = connection.buffer_holds == Some((number, last));
-        rendered.fill(&mut buffer, holds_it, nonce);
+        rendered.fill_drawn(&mut buffer, holds_it, nonce, &mut self.draw);
         connection.buffer_holds = Some((number, last));
         connection.begin(
             Exchange::new(number, intended_ns, sent_ns, nonce),
@@ -180,7 +189,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    fn wake_at(&self, now: u64) -> u64 {
+    pub(super) fn wake_at(&self, now: u64) -> u64 {
         let due = self.groups.iter().filter_map(GroupState::wake_at);
         let until = (now + NAP_NS).min(self.seal_at_ns);
         due.fold(until, u64::min)

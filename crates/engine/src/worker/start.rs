@@ -9,23 +9,25 @@ use crate::connection::{Connection, State};
 use crate::layer::Layer;
 use crate::run::{EngineError, nanos};
 
-use super::{NAP_NS, SECOND_NS, Worker};
+use super::{SECOND_NS, Worker};
 
 /// All connections must be up this long after the beginning.
 const CONNECT_LIMIT_NS: u64 = 5 * SECOND_NS;
 
 impl<I: Io> Worker<'_, I> {
     pub(super) fn connect_all(&mut self) -> Result<(), EngineError> {
-        for group in 0..self.groups.len() {
-            let wanted = self.groups[group].connections(self.number, self.compiled.workers);
-            for _ in 0..wanted {
-                self.open_connection(group)?;
-            }
+        let mut now = self.io.now_ns();
+        let mut limit = now + CONNECT_LIMIT_NS;
+        for group in &mut self.groups {
+            group.connects = group
+                .connect_times(self.compiled.workers)
+                .map(|at| now + at)
+                .collect();
+            let last = group.connects.back().copied().unwrap_or(now);
+            limit = limit.max(last + CONNECT_LIMIT_NS);
         }
-        let limit = self.io.now_ns() + CONNECT_LIMIT_NS;
         let mut events = Vec::new();
         while let Some(late) = self.groups.iter().position(|it| it.missing > 0) {
-            let now = self.io.now_ns();
             if self.compiled.control.stopped() {
                 break;
             }
@@ -33,10 +35,26 @@ impl<I: Io> Worker<'_, I> {
                 let reason = "the connections were not accepted within 5 s".into();
                 return Err(self.unreachable(late, reason));
             }
-            self.io.poll(Some(limit.min(now + NAP_NS)), &mut events)?;
+            for group in 0..self.groups.len() {
+                self.open_due(group, now)?;
+            }
+            let until = self.wake_at(now).min(limit);
+            self.io.poll(Some(until), &mut events)?;
+            now = self.io.now_ns();
             for event in events.drain(..) {
                 self.connecting(event, now)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Opens the connections that are due.
+    pub(super) fn open_due(&mut self, group: usize, now: u64) -> io::Result<()> {
+        while let Some(at) = self.groups[group].connects.front()
+            && *at <= now
+        {
+            self.groups[group].connects.pop_front();
+            self.open_connection(group)?;
         }
         Ok(())
     }
@@ -89,6 +107,7 @@ impl<I: Io> Worker<'_, I> {
         let state = &mut self.groups[group];
         let source = state.source();
         let conn = self.io.connect(state.settings.target.address, source)?;
+        state.have += 1;
         self.conns.insert(conn, Connection::new(group, begun_ns));
         Ok(())
     }
@@ -168,7 +187,7 @@ impl<I: Io> Worker<'_, I> {
         self.end_ns = self.measure_ns + nanos(load.measure);
         self.seal_at_ns = self.measure_ns;
         for group in &mut self.groups {
-            group.next_due_ns = group.due_ns(start_ns);
+            group.start(start_ns);
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! What is done now and then: reconnecting, timeouts, sealing a second.
 
+use std::cmp::Reverse;
+
 use gatebench_net::{ConnId, Io};
 
 use crate::connection::{Connection, State};
@@ -32,6 +34,13 @@ impl<I: Io> Worker<'_, I> {
     pub(super) fn upkeep(&mut self, now: u64) {
         for group in 0..self.groups.len() {
             self.reconnect(group, now);
+            self.wake_users(group, now);
+            if self.groups[group]
+                .next_change_ns
+                .is_some_and(|at| at <= now)
+            {
+                self.repopulate(group, now);
+            }
         }
         if now >= self.expire_at_ns {
             self.expire_at_ns = now + EXPIRY_EVERY_NS;
@@ -40,21 +49,51 @@ impl<I: Io> Worker<'_, I> {
     }
 
     fn reconnect(&mut self, group: usize, now: u64) {
-        while let Some(at) = self.groups[group].reconnects.front()
-            && *at <= now
+        if self.open_due(group, now).is_ok() {
+            return;
+        }
+        if self.measures(now) {
+            self.book.note(group, |it| {
+                it.counts.errors[ErrorKind::Connect as usize] += 1;
+            });
+        }
+        let again = now + RECONNECT_PAUSE_NS;
+        self.groups[group].connects.push_back(again);
+    }
+
+    /// Sends for users who have thought enough. Their requests are due when the thought ends.
+    fn wake_users(&mut self, group: usize, now: u64) {
+        while let Some(Reverse((due_ns, conn))) = self.groups[group].thinking.peek().copied()
+            && due_ns <= now
+            && now < self.end_ns
         {
-            self.groups[group].reconnects.pop_front();
-            if self.open_connection(group).is_err() {
-                if self.measures(now) {
-                    self.book.note(group, |it| {
-                        it.counts.errors[ErrorKind::Connect as usize] += 1;
-                    });
-                }
-                let again = now + RECONNECT_PAUSE_NS;
-                self.groups[group].reconnects.push_back(again);
-                break;
+            self.groups[group].thinking.pop();
+            // A connection that was lost meanwhile has no user any more.
+            if self.conns.get(conn).is_some() && self.groups[group].take_request() {
+                self.count_arrival(group, due_ns);
+                let sent_ns = self.io.now_ns();
+                self.issue(conn, due_ns, sent_ns);
             }
         }
+    }
+
+    /// Opens connections that are missing, or closes idle ones that are too many; busy ones end with
+    /// their answer.
+    fn repopulate(&mut self, group: usize, now: u64) {
+        let after_start_ns = now.saturating_sub(self.start_ns);
+        let state = &mut self.groups[group];
+        let next = state.repopulate(after_start_ns);
+        state.next_change_ns = next.map(|at| self.start_ns + at);
+        let planned = state.have + state.connects.len() as u32;
+        for _ in planned..state.wanted {
+            state.connects.push_back(now);
+        }
+        while self.groups[group].has_too_many()
+            && let Some(conn) = self.groups[group].idle.pop_front()
+        {
+            self.retire(conn);
+        }
+        self.reconnect(group, now);
     }
 
     /// Fails every request that has waited for its group's timeout.
@@ -62,7 +101,7 @@ impl<I: Io> Worker<'_, I> {
         let groups = &self.groups;
         let late = |(conn, it): (ConnId, &mut Connection)| {
             let timeout_ns = nanos(groups[it.group].settings.timeout);
-            let is_late = it.exchange.sent_ns.saturating_add(timeout_ns) <= now;
+            let is_late = it.answer.exchange.sent_ns.saturating_add(timeout_ns) <= now;
             (it.state == State::Busy && is_late).then_some(conn)
         };
         let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();

@@ -1,0 +1,118 @@
+//! A request under way, and what has come of its answer.
+
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+use gatebench_net::http1;
+use gatebench_net::trace::{Nonce, TIMES_HEADER, Times};
+
+use crate::check::Checks;
+
+/// A body longer than this is not kept for its checks, which then fail: the engine's memory does not
+/// depend on what a server sends.
+const BODY_KEPT_MAX_BYTES: usize = 16 * 1024 * 1024;
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    /// Number of the route in the load's list.
+    pub(crate) route: usize,
+    pub(crate) intended_ns: u64,
+    pub(crate) sent_ns: u64,
+    pub(crate) nonce: Nonce,
+    pub(crate) status: u16,
+    pub(crate) times: Option<Times>,
+}
+
+impl Exchange {
+    pub(crate) fn new(route: usize, intended_ns: u64, sent_ns: u64, nonce: Nonce) -> Self {
+        Self {
+            route,
+            intended_ns,
+            sent_ns,
+            nonce,
+            status: 0,
+            times: None,
+        }
+    }
+}
+
+/// The head of an answer, of whichever protocol.
+pub(crate) trait Head {
+    fn status(&self) -> u16;
+    fn field(&self, name: &str) -> Option<&[u8]>;
+}
+
+impl Head for http1::Head<'_> {
+    fn status(&self) -> u16 {
+        self.status()
+    }
+
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        self.field(name)
+    }
+}
+
+/// An exchange and as much of its answer as its checks need.
+pub(crate) struct Answer {
+    pub(crate) exchange: Exchange,
+    /// Numbers of the checks that the answer has failed.
+    pub(crate) failed_checks: Vec<usize>,
+    body: Vec<u8>,
+    is_gzip: bool,
+}
+
+impl Answer {
+    pub(crate) fn new() -> Self {
+        Self {
+            exchange: Exchange::new(0, 0, 0, Nonce(0)),
+            failed_checks: Vec::new(),
+            body: Vec::new(),
+            is_gzip: false,
+        }
+    }
+
+    /// Forgets the last answer and waits for that of another exchange.
+    pub(crate) fn begin(&mut self, exchange: Exchange) {
+        self.exchange = exchange;
+        self.failed_checks.clear();
+        self.body.clear();
+        self.is_gzip = false;
+    }
+
+    pub(crate) fn head(&mut self, head: &impl Head, checks: &Checks, traced: bool) {
+        self.exchange.status = head.status();
+        if traced {
+            self.exchange.times = head.field(TIMES_HEADER).and_then(Times::parse);
+        }
+        if checks.need_body() {
+            let encoding = head.field("content-encoding");
+            self.is_gzip = encoding.is_some_and(|it| it.eq_ignore_ascii_case(b"gzip"));
+        }
+        checks.head(head, |number| self.failed_checks.push(number));
+    }
+
+    pub(crate) fn body(&mut self, bytes: &[u8], checks: &Checks) {
+        if checks.need_body() && self.body.len() + bytes.len() <= BODY_KEPT_MAX_BYTES {
+            self.body.extend_from_slice(bytes);
+        }
+    }
+
+    /// The answer is complete.
+    pub(crate) fn end(&mut self, checks: &Checks) {
+        if self.is_gzip {
+            self.body = decoded(&self.body);
+        }
+        checks.body(&self.body, |number| self.failed_checks.push(number));
+    }
+}
+
+/// What a gzip body says, as far as it is kept. Of one that is damaged, what came before the damage:
+/// checks on the rest fail.
+fn decoded(body: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    let mut kept = MultiGzDecoder::new(body).take(BODY_KEPT_MAX_BYTES as u64);
+    // An error leaves what was read before it.
+    let _ = kept.read_to_end(&mut plain);
+    plain
+}
