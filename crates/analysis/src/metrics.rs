@@ -1,6 +1,7 @@
 //! The numbers of one phase of one trial.
 
-use gatebench_store::{PhaseRecord, TrialRecord};
+use gatebench_stats::is_trustworthy;
+use gatebench_store::{ForeignFigures, PhaseRecord, TrialRecord};
 
 use crate::context::{kind, throughput_per_second};
 use crate::digest::{Digest, trusted_percentile};
@@ -41,7 +42,10 @@ pub(crate) fn of_phase(
             found.extend(percentiles(phase, digest, CurveMetric::Lateness, &LATENESS));
         }
     }
-    found.extend(percentiles(phase, digest, CurveMetric::Response, &RESPONSE));
+    match &phase.foreign {
+        None => found.extend(percentiles(phase, digest, CurveMetric::Response, &RESPONSE)),
+        Some(foreign) => found.extend(told(foreign, counts.completed)),
+    }
     found.push((Metric::Errors, counts.errors.values().sum::<u64>() as f64));
     found.push((
         Metric::ChecksFailed,
@@ -55,6 +59,14 @@ pub(crate) fn of_phase(
         found.push((Metric::GatewayStart, gateway.started_in_ms as f64 * 1e6));
     }
     found
+}
+
+/// The percentiles that another engine told, as far as enough answers lie beyond them.
+fn told(foreign: &ForeignFigures, answers: u64) -> impl Iterator<Item = (Metric, f64)> {
+    RESPONSE.iter().filter_map(move |(percentile, metric)| {
+        let value_ns = foreign.percentiles_ns.get(&percentile.to_string())?;
+        is_trustworthy(*percentile, answers).then_some((*metric, *value_ns as f64))
+    })
 }
 
 /// CPU time and memory.

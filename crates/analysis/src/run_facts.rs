@@ -15,7 +15,10 @@ pub(crate) fn of(context: &Context) -> RunFacts {
         created: manifest.created,
         status: manifest.status,
         gatebench: manifest.gatebench.clone(),
-        engine_backend: manifest.engine_backend.clone(),
+        engine_backend: match &manifest.foreign_engine {
+            None => manifest.engine_backend.clone(),
+            Some(foreign) => format!("{} {}", foreign.name, foreign.version),
+        },
         seed: plan.seed,
         blocks_planned: plan.blocks,
         blocks_complete: blocks_complete(context),

@@ -20,6 +20,7 @@ mod ready;
 mod render;
 mod start;
 mod supervise;
+mod tool;
 mod upstream;
 
 pub use attach::Attached;
@@ -32,4 +33,5 @@ pub use launch::{Ended, Exit, Launcher};
 pub use render::{RenderedFile, render};
 pub use start::{GatewayStart, Ports, Running};
 pub use supervise::supervise;
+pub use tool::{ToolProcess, ToolStart, ask_tool};
 pub use upstream::{UpstreamProcess, UpstreamStart};

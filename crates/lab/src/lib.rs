@@ -16,6 +16,7 @@
 mod cores;
 mod error;
 mod exchange;
+mod foreign;
 mod found;
 mod halt;
 mod hurry;
@@ -42,6 +43,7 @@ mod warning;
 mod watch;
 
 pub use error::LabError;
+pub use foreign::{EngineChoice, PreparedEngine};
 pub use interrupt::{Interrupt, Urgency};
 pub use library::{Library, Listed, Source};
 pub use prepare::{Attach, Pace, Prepared, PreparedGateway, Selection, prepare, prepare_resume};

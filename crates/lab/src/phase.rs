@@ -201,6 +201,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         engine,
         machine: samples::machine(&moments, &scene.cores()),
         ledger: ledger.unwrap_or_default(),
+        foreign: None,
     };
     let summary = summary(&record, &outcome);
     Measured {

@@ -8,6 +8,7 @@ use gatebench_model::{LoadProfile, Placement, Plan, Suite, Variant};
 use gatebench_store::{Manifest, Run};
 
 use crate::error::LabError;
+use crate::foreign::{self, EngineChoice, PreparedEngine};
 use crate::found::Found;
 use crate::identity;
 use crate::library::Library;
@@ -41,6 +42,8 @@ pub struct Selection {
     pub gateway_cores: Option<usize>,
     /// How thorough the run is.
     pub pace: Pace,
+    /// Another engine in place of gatebench's own.
+    pub engine: Option<EngineChoice>,
 }
 
 /// A gateway that already runs.
@@ -71,6 +74,8 @@ pub struct Prepared {
     pub plan: Plan,
     /// The gateways by label of their variant.
     pub gateways: BTreeMap<String, PreparedGateway>,
+    /// Another engine in place of gatebench's own.
+    pub engine: Option<PreparedEngine>,
     /// What the reader must know.
     pub warnings: Vec<Warning>,
 }
@@ -117,12 +122,21 @@ pub fn prepare(
     let Found {
         variants,
         gateways,
-        warnings,
+        mut warnings,
     } = found;
-    let plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
+    let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
+    let engine = match &selection.engine {
+        Some(choice) => {
+            let (engine, limits) = foreign::resolve(choice, &mut plan)?;
+            warnings.extend(limits);
+            Some(engine)
+        }
+        None => None,
+    };
     let prepared = Prepared {
         plan,
         gateways,
+        engine,
         warnings,
     };
     rehearse(&prepared, launcher)?;
@@ -159,9 +173,17 @@ pub fn prepare_resume(
             gateways.insert(name.clone(), gateway);
         }
     }
+    let engine = match foreign::again(&manifest)? {
+        Some((engine, changes)) => {
+            warnings.extend(changes);
+            Some(engine)
+        }
+        None => None,
+    };
     Ok(Prepared {
         plan: manifest.plan,
         gateways,
+        engine,
         warnings,
     })
 }

@@ -111,6 +111,7 @@ fn open(request: &RunRequest) -> Result<Opened, LabError> {
     let Prepared {
         plan,
         gateways,
+        engine,
         warnings,
     } = &request.prepared;
     let mut identities: BTreeMap<String, GatewayIdentity> = gateways
@@ -131,6 +132,7 @@ fn open(request: &RunRequest) -> Result<Opened, LabError> {
         command: request.command_line.clone(),
         plan: plan.clone(),
         engine_backend: choose(request.backend).as_str().into(),
+        foreign_engine: engine.as_ref().map(|engine| engine.identity.clone()),
         gateways: identities,
         environment,
         notes: warnings.iter().map(ToString::to_string).collect(),
@@ -323,6 +325,7 @@ impl<'a> Conductor<'a> {
             variant,
             gateway,
             launcher: &self.request.launcher,
+            engine: prepared.engine.as_ref(),
             backend: self.backend,
             interrupt: self.interrupt,
             hurry: self.hurry,

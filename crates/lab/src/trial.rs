@@ -10,6 +10,7 @@ use gatebench_store::{
 };
 use gatebench_upstream::Snapshot;
 
+use crate::foreign::{self, PreparedEngine};
 use crate::halt::{Failure, Halt};
 use crate::hurry::Hurry;
 use crate::interrupt::Interrupt;
@@ -30,6 +31,8 @@ pub(crate) struct Scene<'a> {
     /// None for the floor and for an attached gateway.
     pub(crate) gateway: Option<&'a PreparedGateway>,
     pub(crate) launcher: &'a Launcher,
+    /// Another engine in place of our own.
+    pub(crate) engine: Option<&'a PreparedEngine>,
     pub(crate) backend: Option<Backend>,
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) hurry: &'a Hurry,
@@ -183,7 +186,7 @@ impl<'a> Course<'a> {
             return Err(self.parity_failure(stage, reason, writer).into());
         }
         for (slot, phase) in (FIRST_PHASE_SLOT..).zip(&scene.plan.load.phases) {
-            self.measure(stage, phase, slot)?;
+            self.measure(stage, phase, slot, writer)?;
         }
         scene.step(Step::ParityAfter)?;
         // What it says is a finding: a gate of the analysis, not the end of the trial.
@@ -264,7 +267,13 @@ impl<'a> Course<'a> {
         }
     }
 
-    fn measure(&mut self, stage: &mut Stage, phase: &Phase, slot: u32) -> Result<(), Halt> {
+    fn measure(
+        &mut self,
+        stage: &mut Stage,
+        phase: &Phase,
+        slot: u32,
+        writer: &TrialWriter,
+    ) -> Result<(), Halt> {
         if self.scene.interrupt.is_raised() {
             return Err(Halt::Interrupted);
         }
@@ -274,7 +283,15 @@ impl<'a> Course<'a> {
             tag: self.scene.tag(slot),
             trial_began_ns: self.began_ns,
         };
-        let measured = phase::measure(self.scene, stage, &loading)?;
+        let measured = match self.scene.engine {
+            None => phase::measure(self.scene, stage, &loading)?,
+            Some(engine) => {
+                let work = writer.folder().join("engine").join(&phase.name);
+                foreign::measure(self.scene, stage, &loading, engine, &work)?
+            }
+        };
+        let warnings = foreign::warnings(&measured.record);
+        self.ended.record.warnings.extend(warnings);
         self.ended.record.phases.push(measured.record);
         self.ended.histograms.extend(measured.histograms);
         self.ended.series.extend(measured.series);

@@ -29,6 +29,15 @@ pub enum Warning {
         /// What has changed, as in `version 1.26.0 instead of 1.24.0`.
         what: String,
     },
+    /// Another engine drives the loads, and is not asked or does not tell everything.
+    ForeignEngine {
+        /// Its name and version.
+        engine: String,
+        /// In which respect.
+        how: &'static str,
+        /// What exactly, in phrases.
+        what: String,
+    },
     /// A resumed run is not measured as it was begun.
     InstrumentChanged {
         /// What has changed, as in `backend epoll instead of io_uring`.
@@ -72,6 +81,10 @@ impl fmt::Display for Warning {
             Self::GatewayChanged { gateway, what } => write!(
                 f,
                 "gateway {gateway} has changed since the run began: {what}; begin a new run to compare like with like"
+            ),
+            Self::ForeignEngine { engine, how, what } => write!(
+                f,
+                "{engine} {how}: {what}; leave --engine out to have gatebench's own engine do it all"
             ),
             Self::InstrumentChanged { what } => write!(
                 f,

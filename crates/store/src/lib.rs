@@ -15,6 +15,7 @@
 
 mod atomic;
 pub mod error;
+mod foreign;
 pub mod histograms;
 mod lock;
 pub mod manifest;
@@ -26,6 +27,7 @@ pub mod series;
 pub mod writer;
 
 pub use error::StoreError;
+pub use foreign::{ForeignCheck, ForeignEngine, ForeignFigures};
 pub use hdrhistogram::Histogram;
 pub use histograms::TaggedInterval;
 pub use jiff::Timestamp;

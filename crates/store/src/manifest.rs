@@ -6,6 +6,7 @@ use gatebench_model::Plan;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::foreign::ForeignEngine;
 use crate::record::FileDigest;
 
 /// The manifest of a run.
@@ -25,6 +26,9 @@ pub struct Manifest {
     pub plan: Plan,
     /// The event loop's backend: `io_uring` or `epoll`.
     pub engine_backend: String,
+    /// Another engine that drives the loads; none where gatebench's own does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_engine: Option<ForeignEngine>,
     /// The gateways by label of their variant.
     #[serde(default)]
     pub gateways: BTreeMap<String, GatewayIdentity>,

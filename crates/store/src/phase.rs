@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use gatebench_model::Shape;
 use serde::{Deserialize, Serialize};
 
+use crate::foreign::ForeignFigures;
+
 /// The record of a phase. Counts and usage cover the measurement, not the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRecord {
@@ -40,6 +42,9 @@ pub struct PhaseRecord {
     /// What the upstream's ledger gained.
     #[serde(default)]
     pub ledger: LedgerDelta,
+    /// What another engine told, where it drove the phase; none where gatebench's own did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<ForeignFigures>,
 }
 
 /// Requests and what became of them.

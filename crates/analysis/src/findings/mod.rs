@@ -68,7 +68,7 @@ pub struct RunFacts {
     pub status: Status,
     /// Version of the gatebench that measured.
     pub gatebench: String,
-    /// The event loop's backend.
+    /// The event loop's backend, or another engine with its version.
     pub engine_backend: String,
     /// Seed of the order.
     pub seed: u64,

@@ -232,6 +232,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
             cores: 2,
             ..MachineFacts::default()
         },
+        foreign: None,
         ledger: LedgerDelta {
             requests,
             unique: requests,

@@ -1,0 +1,144 @@
+//! Another load engine in place of gatebench's own: found and asked before anything starts, then run
+//! as a process on the engine's cores.
+
+mod measure;
+mod record;
+mod resolve;
+
+use std::path::{Path, PathBuf};
+
+use gatebench_model::{Phase, Plan, Scenario};
+use gatebench_peers::{Job, Limits, Order, Part, Peer, Refusal, translate};
+use gatebench_store::{FileDigest, ForeignEngine, PhaseRecord};
+
+use crate::error::LabError;
+use crate::warning::Warning;
+
+pub(crate) use measure::measure;
+pub(crate) use resolve::{again, resolve};
+
+/// Another engine, as a user asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineChoice {
+    /// Which one.
+    pub peer: Peer,
+    /// A script of the user's in place of the scenario's requests.
+    pub script: Option<PathBuf>,
+}
+
+/// Another engine that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedEngine {
+    /// Which one.
+    pub peer: Peer,
+    /// Its program, its version, its script.
+    pub identity: ForeignEngine,
+    /// Whether the script says its own load.
+    pub own_load: bool,
+}
+
+/// Where requests go in an order that is never carried out.
+const NOWHERE: &str = "http://127.0.0.1:9";
+
+impl PreparedEngine {
+    fn script(&self) -> Option<&Path> {
+        let script = self.identity.script.as_ref()?;
+        Some(Path::new(&script.path))
+    }
+
+    /// The order for a part of a phase.
+    fn order(
+        &self,
+        url: &str,
+        scenario: &Scenario,
+        phase: &Phase,
+        part: Part,
+        threads: usize,
+    ) -> Result<Order, Refusal> {
+        let job = Job {
+            url,
+            scenario,
+            phase,
+            part,
+            threads,
+            script: self.script(),
+            own_load: self.own_load,
+        };
+        translate(self.peer, &job)
+    }
+
+    /// What this engine does otherwise than the plan says.
+    ///
+    /// # Errors
+    /// Everything in the plan that it cannot do at all.
+    fn rehearse(&self, plan: &Plan) -> Result<Vec<Warning>, LabError> {
+        let mut refusals: Vec<Refusal> = Vec::new();
+        let mut limits = Limits::default();
+        for (scenario, phase) in plan
+            .scenarios
+            .iter()
+            .flat_map(|scenario| plan.load.phases.iter().map(move |phase| (scenario, phase)))
+        {
+            match self.order(NOWHERE, scenario, phase, Part::Measure, 1) {
+                Ok(order) => {
+                    add(&mut limits.not_expressed, order.limits.not_expressed);
+                    add(&mut limits.not_measured, order.limits.not_measured);
+                }
+                Err(refusal) => add(&mut refusals, vec![refusal]),
+            }
+        }
+        let Some(first) = refusals.first() else {
+            return Ok(self.warnings(limits));
+        };
+        let messages: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        Err(LabError::words(messages.join("\n"), first.remedy.clone()))
+    }
+
+    fn warnings(&self, limits: Limits) -> Vec<Warning> {
+        let engine = format!("{} {}", self.peer, self.identity.version);
+        let kinds = [
+            ("does otherwise than asked", limits.not_expressed),
+            ("does not tell", limits.not_measured),
+        ];
+        kinds
+            .into_iter()
+            .filter(|(_, what)| !what.is_empty())
+            .map(|(how, what)| Warning::ForeignEngine {
+                engine: engine.clone(),
+                how,
+                what: what.join("; "),
+            })
+            .collect()
+    }
+}
+
+/// Adds what is not there yet.
+fn add<T: PartialEq>(known: &mut Vec<T>, new: Vec<T>) {
+    for item in new {
+        if !known.contains(&item) {
+            known.push(item);
+        }
+    }
+}
+
+/// What the reader must know of a phase that another engine drove.
+pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
+    let Some(foreign) = &record.foreign else {
+        return Vec::new();
+    };
+    let crossed = foreign.thresholds.iter().filter(|(_, held)| !**held);
+    crossed
+        .map(|(threshold, _)| {
+            format!(
+                "the threshold '{threshold}' of the script does not hold in '{}'; see its figures in trial.json",
+                record.name
+            )
+        })
+        .collect()
+}
+
+/// The digest of a file under its absolute path.
+fn digest(path: &Path) -> std::io::Result<FileDigest> {
+    let bytes = std::fs::read(path)?;
+    Ok(FileDigest::of(path.display().to_string(), &bytes))
+}

@@ -1,0 +1,177 @@
+//! Finding another engine, asking its version, and reading what a script says of its load.
+
+use std::path::Path;
+use std::time::Duration;
+
+use gatebench_drivers::ask_tool;
+use gatebench_model::load::Closed;
+use gatebench_model::{Phase, Plan, Shape, Span};
+use gatebench_peers::{Peer, locate, read_execution};
+use gatebench_store::{FileDigest, ForeignEngine, Manifest};
+
+use super::{EngineChoice, NOWHERE, PreparedEngine, digest};
+use crate::error::LabError;
+use crate::warning::Warning;
+
+/// k6 compiles a script before it tells anything of it.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The name of the one phase of a script with a load of its own.
+const SCRIPT_PHASE: &str = "script";
+
+/// Finds the engine that a user asks for, and sees that it can do what the plan says. A script with
+/// a load of its own takes the place of the plan's phases.
+///
+/// # Errors
+/// It is not installed, its script is wrong, or it cannot do what the plan says.
+pub(crate) fn resolve(
+    choice: &EngineChoice,
+    plan: &mut Plan,
+) -> Result<(PreparedEngine, Vec<Warning>), LabError> {
+    let engine = find(choice.peer, choice.script.as_deref(), Some(plan))?;
+    let warnings = engine.rehearse(plan)?;
+    Ok((engine, warnings))
+}
+
+/// Finds the engine of a run that is taken up again, and tells what has changed.
+///
+/// # Errors
+/// It is not there any more, or its script is not.
+pub(crate) fn again(
+    manifest: &Manifest,
+) -> Result<Option<(PreparedEngine, Vec<Warning>)>, LabError> {
+    let Some(before) = &manifest.foreign_engine else {
+        return Ok(None);
+    };
+    let peer: Peer = before.name.parse().map_err(|_| {
+        LabError::words(
+            format!(
+                "the run began with the engine '{}', which this gatebench does not know",
+                before.name
+            ),
+            "finish it with the gatebench that began it",
+        )
+    })?;
+    let script = before.script.as_ref().map(|script| Path::new(&script.path));
+    let mut engine = find(peer, script, None)?;
+    engine.own_load = manifest
+        .plan
+        .load
+        .phases
+        .iter()
+        .all(|phase| phase.name == SCRIPT_PHASE);
+    let changes = changes(before, &engine.identity);
+    Ok(Some((engine, changes)))
+}
+
+fn changes(before: &ForeignEngine, now: &ForeignEngine) -> Vec<Warning> {
+    let mut changes = Vec::new();
+    if before.version != now.version {
+        changes.push(format!(
+            "{} {} instead of {}",
+            now.name, now.version, before.version
+        ));
+    }
+    if before.script != now.script {
+        changes.push("a changed script".into());
+    }
+    changes
+        .into_iter()
+        .map(|what| Warning::InstrumentChanged { what })
+        .collect()
+}
+
+fn find(
+    peer: Peer,
+    script: Option<&Path>,
+    plan: Option<&mut Plan>,
+) -> Result<PreparedEngine, LabError> {
+    let program = locate(peer)
+        .ok_or_else(|| LabError::environment(format!("{peer} is not installed"), peer.install()))?;
+    let version = version(peer, &program)?;
+    let script = script.map(script_of).transpose()?;
+    let own_load = match (&script, peer, plan) {
+        (Some(script), Peer::K6, Some(plan)) => load_of(&program, script, plan)?,
+        _ => false,
+    };
+    Ok(PreparedEngine {
+        peer,
+        identity: ForeignEngine {
+            name: peer.as_str().into(),
+            version,
+            binary: program.display().to_string(),
+            script,
+        },
+        own_load,
+    })
+}
+
+fn version(peer: Peer, program: &Path) -> Result<String, LabError> {
+    // Some end with a failure although they tell it.
+    let (_, told) = ask_tool(program, peer.version_arguments(), ANSWER_TIMEOUT)?;
+    peer.version_in(&told).ok_or_else(|| {
+        let told = told.lines().next().unwrap_or_default();
+        LabError::environment(
+            format!(
+                "{} told '{told}' when it was asked its version",
+                program.display()
+            ),
+            format!(
+                "put {peer} first on PATH, or install it again: {}",
+                peer.install()
+            ),
+        )
+    })
+}
+
+fn script_of(path: &Path) -> Result<FileDigest, LabError> {
+    let read = path.canonicalize().and_then(|path| digest(&path));
+    read.map_err(|error| LabError::File {
+        path: path.into(),
+        message: format!("the script cannot be read: {error}"),
+        remedy: "check the path given with --script".into(),
+    })
+}
+
+/// Whether a script says its own load; then it becomes the plan's only phase.
+fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool, LabError> {
+    let wrong = |message: String| LabError::File {
+        path: script.path.clone().into(),
+        message,
+        remedy: "correct the script until `k6 inspect --execution-requirements` takes it".into(),
+    };
+    let environment = format!("GATEBENCH_URL={NOWHERE}");
+    let words = [
+        "inspect",
+        "--execution-requirements",
+        "--env",
+        &environment,
+        &script.path,
+    ];
+    let (well, told) = ask_tool(program, &words, ANSWER_TIMEOUT)?;
+    if !well {
+        return Err(wrong(format!(
+            "k6 does not take the script: {}",
+            told.trim()
+        )));
+    }
+    // Warnings of k6 may stand around what was asked for.
+    let json = told
+        .find('{')
+        .zip(told.rfind('}'))
+        .map(|(from, to)| &told[from..=to]);
+    let execution =
+        read_execution(json.unwrap_or_default()).map_err(|error| wrong(error.to_string()))?;
+    if execution.own_load {
+        plan.load.phases = vec![Phase {
+            name: SCRIPT_PHASE.into(),
+            shape: Shape::Closed(Closed::new(execution.users_max)),
+            sweep: None,
+            warm_up: Span(Duration::ZERO),
+            measure: Span(execution.takes),
+            drain: Span(Duration::ZERO),
+            timeout: Span(Duration::from_secs(60)),
+        }];
+    }
+    Ok(execution.own_load)
+}
