@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use gatebench_model::parse::Document;
-use gatebench_model::{LoadProfile, Scenario, Suite, parse, read};
+use gatebench_model::{LoadProfile, Scenario, Suite, parse_beside, read};
 use include_dir::{Dir, include_dir};
 
 use crate::error::LabError;
@@ -222,7 +222,14 @@ fn open<T: Document>(source: Source) -> Result<Listed<T>, LabError> {
                 .and_then(include_dir::File::contents_utf8)
                 .unwrap_or_default();
             let name = Path::new("scenarios").join(path).display().to_string();
-            parse(&name, text).map_err(|mistakes| LabError::Mistakes(vec![mistakes]))?
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let beside = |path: &Path| {
+                let file = EMBEDDED.get_file(folder.join(path));
+                let bytes = file.map(|file| file.contents().to_vec());
+                bytes.ok_or_else(|| std::io::ErrorKind::NotFound.into())
+            };
+            parse_beside(&name, text, &beside)
+                .map_err(|mistakes| LabError::Mistakes(vec![mistakes]))?
         }
     };
     Ok(Listed { document, source })

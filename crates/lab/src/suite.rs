@@ -139,8 +139,7 @@ pub(crate) fn paced(mut load: LoadProfile, pace: Pace) -> LoadProfile {
         Pace::Smoke => (Span::from_millis(100), Span::from_millis(500)),
     };
     for phase in &mut load.phases {
-        phase.warm_up = phase.warm_up.min(warm_up);
-        phase.measure = phase.measure.min(measure);
+        *phase = phase.shortened(warm_up, measure);
     }
     load
 }

@@ -43,6 +43,25 @@ impl Node {
         self.entry(key).map(|entry| &entry.value)
     }
 
+    /// The value under a key of a mapping, to be changed.
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        match &mut self.data {
+            Data::Map(entries) => entries
+                .iter_mut()
+                .find(|entry| entry.key == key)
+                .map(|entry| &mut entry.value),
+            _ => None,
+        }
+    }
+
+    /// The items of the list under a key, to be changed; else none.
+    pub(crate) fn list_mut(&mut self, key: &str) -> &mut [Node] {
+        match self.get_mut(key).map(|node| &mut node.data) {
+            Some(Data::List(items)) => items,
+            _ => &mut [],
+        }
+    }
+
     /// The entries of a mapping, else none.
     pub(crate) fn entries(&self) -> &[Entry] {
         match &self.data {
@@ -79,6 +98,13 @@ impl Node {
             Data::Float(float) => Some(float),
             _ => None,
         }
+    }
+
+    /// Values in it, itself included.
+    pub(crate) fn size(&self) -> usize {
+        let items = self.items().iter().map(Node::size).sum::<usize>();
+        let entries = self.entries().iter().map(|entry| entry.value.size());
+        1 + items + entries.sum::<usize>()
     }
 
     /// Where a caret goes that means the whole value: a mapping is pointed at by its first key.

@@ -246,7 +246,7 @@ impl<'a> Builder<'a> {
                 "write the value out",
             ));
         };
-        self.alias_nodes += size(&node);
+        self.alias_nodes += node.size();
         if self.alias_nodes > ALIAS_NODES_MAX {
             let message = format!("aliases add more than {ALIAS_NODES_MAX} values");
             return Err(Problem::new(span, message, "write the values out"));
@@ -326,13 +326,4 @@ fn refuse_tag(tag: Option<&Tag>, span: &Range<usize>) -> Result<(), Problem> {
         )),
         _ => Ok(()),
     }
-}
-
-fn size(node: &Node) -> usize {
-    1 + node.items().iter().map(size).sum::<usize>()
-        + node
-            .entries()
-            .iter()
-            .map(|entry| size(&entry.value))
-            .sum::<usize>()
 }

@@ -1,9 +1,12 @@
 //! Rules of load profiles.
 
+use std::collections::HashSet;
+
 use super::{not_zero, unique};
 use crate::Span;
 use crate::diagnostic::Problem;
 use crate::node::Node;
+use crate::sweep::swept_name;
 
 pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let phases = root.list("phases");
@@ -27,42 +30,186 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
             "wait for answers for some time, as in 10s",
             problems,
         );
-        open(phase, problems);
+        shape(phase, problems);
+        let measure = span(phase.get("measure"));
+        stages_fit(phase, measure, problems);
+        sends_something(phase, measure, problems);
+        sweep(phase, problems);
+    }
+    swept_names(phases, problems);
+}
+
+/// What is under `closed` or `open`, of a phase or of a group.
+pub(super) fn shape(parent: &Node, problems: &mut Vec<Problem>) {
+    if let Some(closed) = parent.get("closed") {
+        think(closed, problems);
+    }
+    let Some(open) = parent.get("open") else {
+        return;
+    };
+    for stage in open.list("stages") {
+        let help = "let it take some time, as in 10s; `how: step` reaches its rate at once";
+        not_zero(stage, "over", help, problems);
+    }
+    let Some(ramp) = open.entry("ramp_to_per_second") else {
+        return;
+    };
+    if open.get("stages").is_some() {
+        let message = "`stages` and `ramp_to_per_second` exclude each other";
+        let help = "remove the ramp, or write it as a stage over the whole measurement";
+        problems.push(Problem::new(ramp.key_span.clone(), message, help));
+    }
+    let rate = open.get("rate_per_second").and_then(Node::number);
+    if rate.is_some() && ramp.value.number() == rate {
+        let message = "the ramp ends at the rate at which it begins";
+        let help = "write another rate, or remove `ramp_to_per_second` for a constant one";
+        problems.push(Problem::new(ramp.value.span.clone(), message, help));
     }
 }
 
-fn open(phase: &Node, problems: &mut Vec<Problem>) {
-    let Some(open) = phase.get("open") else {
+fn think(closed: &Node, problems: &mut Vec<Problem>) {
+    let Some(think) = closed.get("think") else {
         return;
     };
-    let Some((node, rate)) = open
-        .get("rate_per_second")
-        .and_then(|node| Some((node, node.number()?)))
-    else {
-        return;
-    };
-    let ramp = open
-        .get("ramp_to_per_second")
-        .and_then(|node| Some((node, node.number()?)));
-    if let Some((ramp_node, end)) = ramp
-        && end == rate
-    {
-        let message = "the ramp ends at the rate at which it begins";
-        let help = "write another rate, or remove `ramp_to_per_second` for a constant one";
-        problems.push(Problem::new(ramp_node.span.clone(), message, help));
+    if let Some(exponential) = think.get("exponential") {
+        let help = "write some time, as in 1s, or remove `think`";
+        not_zero(exponential, "mean", help, problems);
     }
-    let measure = phase
-        .get("measure")
-        .and_then(|node| node.text()?.parse::<Span>().ok());
-    let arrivals = measure
-        .map(|measure| measure.as_secs_f64() * (rate + ramp.map_or(rate, |(_, end)| end)) / 2.0);
-    // A measure of zero was reported already.
-    if arrivals.is_some_and(|arrivals| arrivals > 0.0 && arrivals < 1.0) {
-        let message = "at this rate no request is sent while it is measured";
+    let Some(uniform) = think.get("uniform") else {
+        return;
+    };
+    if let (Some(min), Some(max), Some(node)) = (
+        span(uniform.get("min")),
+        span(uniform.get("max")),
+        uniform.get("max"),
+    ) && max < min
+    {
+        let message = "the longest think time is below the shortest";
         problems.push(Problem::new(
             node.span.clone(),
             message,
-            "raise the rate, or measure for longer",
+            "exchange `min` and `max`",
         ));
+    }
+}
+
+fn span(node: Option<&Node>) -> Option<Span> {
+    node?.text()?.parse().ok()
+}
+
+/// Stages begin with the measurement; one that does not fit would be cut off in silence.
+fn stages_fit(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) {
+    let settings = phase.get("closed").or_else(|| phase.get("open"));
+    let Some((stages, measure)) = settings.and_then(|it| it.entry("stages")).zip(measure) else {
+        return;
+    };
+    let lengths = stages
+        .value
+        .items()
+        .iter()
+        .filter_map(|stage| span(stage.get("over")));
+    let total = lengths.fold(Span::default(), |sum, over| {
+        Span(sum.0.saturating_add(over.0))
+    });
+    if total > measure {
+        let message = format!("the stages take {total}, but {measure} are measured");
+        let help = format!("write `measure: {total}`, or shorten the stages");
+        problems.push(Problem::new(stages.key_span.clone(), message, help));
+    }
+}
+
+/// Arrivals of an open load in so many seconds, after the rules of `stages` and `ramp_to_per_second`.
+fn arrivals(open: &Node, seconds: f64) -> Option<f64> {
+    let rate = open.get("rate_per_second")?.number()?;
+    if let Some(end) = open.get("ramp_to_per_second").and_then(Node::number) {
+        return Some((rate + end) / 2.0 * seconds);
+    }
+    let (mut area, mut left, mut last) = (0.0, seconds, rate);
+    for stage in open.list("stages") {
+        let next = stage.get("rate_per_second")?.number()?;
+        let over = span(stage.get("over"))?.as_secs_f64().min(left);
+        let steps = stage.get("how").and_then(Node::text) == Some("step");
+        area += over * if steps { next } else { (last + next) / 2.0 };
+        left -= over;
+        last = next;
+    }
+    Some(area + left * last)
+}
+
+fn sends_something(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) {
+    let Some((open, measure)) = phase.get("open").zip(measure) else {
+        return;
+    };
+    // A measure of zero was reported already.
+    if let (Some(node), Some(arrivals)) = (
+        open.get("rate_per_second"),
+        arrivals(open, measure.as_secs_f64()),
+    ) && measure > Span::default()
+        && arrivals < 1.0
+    {
+        let message = "at this rate no request is sent while it is measured";
+        let help = "raise the rate, or measure for longer";
+        problems.push(Problem::new(node.span.clone(), message, help));
+    }
+}
+
+/// A sweep replaces one number, so there must be one to replace, and no other beside it.
+fn sweep(phase: &Node, problems: &mut Vec<Problem>) {
+    let Some(sweep) = phase.get("sweep") else {
+        return;
+    };
+    for (numbers, wanted, other) in [
+        ("connections", "closed", "open"),
+        ("rate_per_second", "open", "closed"),
+    ] {
+        let Some(entry) = sweep.entry(numbers) else {
+            continue;
+        };
+        if phase.get(other).is_some() && phase.get(wanted).is_none() {
+            let message = format!(
+                "a sweep over `{numbers}` belongs to `{wanted}:`, and this load is `{other}:`"
+            );
+            let help = format!("write `{wanted}:` in place of `{other}:`, or another sweep");
+            problems.push(Problem::new(entry.key_span.clone(), message, help));
+        }
+        let settings = phase.get(wanted);
+        for changing in ["stages", "ramp_to_per_second"] {
+            if let Some(changing) = settings.and_then(|it| it.entry(changing)) {
+                let message = format!("`{}` and a sweep exclude each other", changing.key);
+                let help = "sweep over constant loads, or remove the sweep";
+                problems.push(Problem::new(changing.key_span.clone(), message, help));
+            }
+        }
+    }
+}
+
+/// No two phases of the plan may have one name.
+fn swept_names(phases: &[Node], problems: &mut Vec<Problem>) {
+    let mut seen: HashSet<String> = phases
+        .iter()
+        .filter(|phase| phase.get("sweep").is_none())
+        .filter_map(|phase| Some(phase.get("name")?.text()?.to_owned()))
+        .collect();
+    for phase in phases {
+        let Some((name, sweep)) = phase
+            .get("name")
+            .and_then(Node::text)
+            .zip(phase.get("sweep"))
+        else {
+            continue;
+        };
+        for (numbers, letter) in [("connections", "c"), ("rate_per_second", "r")] {
+            for item in sweep.list(numbers) {
+                let Some(number) = item.number() else {
+                    continue;
+                };
+                let swept = swept_name(name, letter, number);
+                if !seen.insert(swept.clone()) {
+                    let message = format!("two phases would be called `{swept}`");
+                    let help = "write each number once, or give the phase another name";
+                    problems.push(Problem::new(item.span.clone(), message, help));
+                }
+            }
+        }
     }
 }

@@ -1,24 +1,34 @@
 //! Rules that a schema cannot say. They look at the tree, not at the types, so that a file with a
 //! mistake elsewhere still gets all of them; what has the wrong form was reported and is passed over.
 
+mod data;
 mod gateway;
+mod groups;
 mod http;
 mod load;
 mod scenario;
 mod suite;
+mod template;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::data::Rows;
 use crate::diagnostic::Problem;
 use crate::node::Node;
 use crate::{FileKind, Span};
 
-/// The mistakes of a file beyond its schema.
-pub(crate) fn check(kind: FileKind, root: &Node) -> Vec<Problem> {
+/// The mistakes of a file beyond its schema. `text` is what `root` was read from, `attachments` the
+/// rows that a scenario's files have.
+pub(crate) fn check(
+    kind: FileKind,
+    root: &Node,
+    text: &str,
+    attachments: &[(String, Rows)],
+) -> Vec<Problem> {
     let mut problems = Vec::new();
     match kind {
-        FileKind::Scenario => scenario::check(root, &mut problems),
+        FileKind::Scenario => scenario::check(root, text, attachments, &mut problems),
         FileKind::Load => load::check(root, &mut problems),
         FileKind::Suite => suite::check(root, &mut problems),
         FileKind::Gateway => gateway::check(root, &mut problems),

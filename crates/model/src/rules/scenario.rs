@@ -1,18 +1,28 @@
 //! Rules of scenarios.
 
-use super::{http, unique};
+use super::template::Sources;
+use super::{data, groups, http, unique};
+use crate::data::Rows;
 use crate::diagnostic::Problem;
 use crate::node::{Data, Entry, Node};
 use crate::scenario::path_matches;
 
-pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
+pub(super) fn check(
+    root: &Node,
+    text: &str,
+    attachments: &[(String, Rows)],
+    problems: &mut Vec<Problem>,
+) {
     names(root, problems);
     routes(root, problems);
     consumers(root, problems);
     somebody_has_a_key(root, problems);
-    requests_or_groups(root, problems);
-    for request in load_requests(root) {
+    data::check(root, problems);
+    groups::check(root, problems);
+    let sources = Sources::of(root, text, attachments);
+    for request in groups::requests(root) {
         self::request(request, problems);
+        sources.request(request, problems);
         splits_a_segment(root, request, problems);
         reaches_a_route(root, request, problems);
     }
@@ -21,33 +31,12 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
             continue;
         };
         self::request(request, problems);
+        sources.known_request(request, problems);
+        weight_of_one(request, problems);
         if !is_refused(case) {
             splits_a_segment(root, request, problems);
         }
         parity(root, case, request, problems);
-    }
-}
-
-/// The requests of the load, whether in groups or not.
-pub(super) fn load_requests(root: &Node) -> impl Iterator<Item = &Node> {
-    let groups = root.list("groups").iter();
-    let grouped = groups.flat_map(|group| group.list("requests"));
-    root.list("requests").iter().chain(grouped)
-}
-
-fn requests_or_groups(root: &Node, problems: &mut Vec<Problem>) {
-    match (root.get("requests"), root.entry("groups")) {
-        (None, None) => {
-            let help = "add `requests:` (The requests of the load), or `groups:` of them";
-            let message = "the scenario has no `requests`";
-            problems.push(Problem::new(root.head(), message, help));
-        }
-        (Some(_), Some(groups)) => {
-            let message = "`requests` and `groups` exclude each other";
-            let help = "put the requests into a group, or remove the groups";
-            problems.push(Problem::new(groups.key_span.clone(), message, help));
-        }
-        _ => {}
     }
 }
 
@@ -59,6 +48,7 @@ fn names(root: &Node, problems: &mut Vec<Problem>) {
             "consumers",
             "give each consumer a name of its own",
         ),
+        ("groups", "groups", "give each group a name of its own"),
         (
             "parity",
             "parity cases",
@@ -108,7 +98,11 @@ fn routes(root: &Node, problems: &mut Vec<Problem>) {
 fn prefix(path: &Node, problems: &mut Vec<Problem>) {
     let text = path.text().unwrap_or_default();
     let bare = text.trim_end_matches('/');
-    if text.contains('?') {
+    if text.contains("{{") {
+        let message = "the path of a route is no template";
+        let help = "write it out; `{{ index }}` stands for a number under `repeat:`";
+        problems.push(Problem::new(path.span.clone(), message, help));
+    } else if text.contains('?') {
         let message = "a route cannot have a query";
         let help = "end the prefix before the `?`";
         problems.push(Problem::new(path.span.clone(), message, help));
@@ -181,10 +175,32 @@ fn consumers(root: &Node, problems: &mut Vec<Problem>) {
 
 fn request(request: &Node, problems: &mut Vec<Problem>) {
     http::request_headers(request, problems);
+    one_body(request, problems);
     for check in request.list("checks") {
         if let Some(value) = check.get("header").and_then(|header| header.get("equals")) {
             http::field_value(value, problems);
         }
+    }
+}
+
+/// A body that was read from a file has the place of its path.
+fn one_body(request: &Node, problems: &mut Vec<Problem>) {
+    if let (Some(body), Some(file)) = (request.get("body"), request.entry("body_file"))
+        && body.span != file.value.span
+    {
+        let message = "`body` and `body_file` exclude each other";
+        problems.push(Problem::new(
+            file.key_span.clone(),
+            message,
+            "keep one of them",
+        ));
+    }
+}
+
+fn weight_of_one(request: &Node, problems: &mut Vec<Problem>) {
+    if let Some(weight) = request.entry("weight") {
+        let message = "a parity case is sent once, whatever its weight";
+        problems.push(Problem::new(weight.key_span.clone(), message, "remove it"));
     }
 }
 
@@ -210,7 +226,11 @@ fn splits_a_segment(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
     };
     let routes = root.list("routes").iter();
     let mut prefixes = routes.filter_map(|route| route.get("path")?.text());
-    if let Some(prefix) = prefixes.find(|prefix| splits(prefix, path)) {
+    // The longest prefix wins everywhere, so a longer one that holds the path leaves no doubt.
+    let holding = prefixes.clone().filter(|prefix| path_matches(prefix, path));
+    let longest = holding.map(str::len).max().unwrap_or(0);
+    let in_doubt = |prefix: &&str| splits(prefix, path) && prefix.len() > longest;
+    if let Some(prefix) = prefixes.find(in_doubt) {
         let message = format!("gateways differ in whether `{path}` is under the route `{prefix}`");
         let help = format!("write `{prefix}/...`, or a path that does not begin with `{prefix}`");
         problems.push(Problem::new(node.span.clone(), message, help));
@@ -226,13 +246,19 @@ fn route_of<'n>(root: &'n Node, request: &Node) -> Result<Option<&'n Node>, ()> 
         let prefix = route
             .get("path")
             .and_then(Node::text)
-            .filter(|prefix| prefix.starts_with('/') && !splits(prefix, path))
+            .filter(|prefix| prefix.starts_with('/'))
             .ok_or(())?;
         if path_matches(prefix, path)
             && best.is_none_or(|(longest, _)| prefix.len() > longest.len())
         {
             best = Some((prefix, route));
         }
+    }
+    let longest = best.map_or(0, |(prefix, _)| prefix.len());
+    let routes = root.list("routes").iter();
+    let mut prefixes = routes.filter_map(|route| route.get("path")?.text());
+    if prefixes.any(|prefix| splits(prefix, path) && prefix.len() > longest) {
+        return Err(());
     }
     let known = path.starts_with('/') && !root.list("routes").is_empty();
     if known {

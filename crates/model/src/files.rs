@@ -1,0 +1,166 @@
+//! The files that a scenario names: they are read when it is, and become part of it, so that the
+//! plan in a manifest has everything that is sent.
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::data::Rows;
+use crate::diagnostic::Problem;
+use crate::node::{Data, Entry, Node};
+use crate::rows::{self, Table};
+
+/// A larger file belongs into an upstream or a test of its own: it would be in every manifest.
+const FILE_BYTES_MAX: usize = 16 << 20;
+
+/// Reads a file whose path is seen from the file that names it.
+pub type ReadBeside<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
+
+/// Rows that were read for the source of this name.
+pub(crate) type Attachment = (String, Rows);
+
+/// Puts what is read from files in the place of their paths. Rows are returned: the tree gets their
+/// columns only.
+pub(crate) fn resolve(
+    root: &mut Node,
+    read: ReadBeside<'_>,
+    problems: &mut Vec<Problem>,
+) -> Vec<Attachment> {
+    let mut files = Files { read, problems };
+    for request in root.list_mut("requests") {
+        files.body(request);
+    }
+    for group in root.list_mut("groups") {
+        for request in group.list_mut("requests") {
+            files.body(request);
+        }
+    }
+    for case in root.list_mut("parity") {
+        if let Some(request) = case.get_mut("request") {
+            files.body(request);
+        }
+    }
+    let mut attachments = Vec::new();
+    if let Some(Node {
+        data: Data::Map(sources),
+        ..
+    }) = root.get_mut("data")
+    {
+        for source in sources {
+            if let Some(rows) = files.source(&mut source.value) {
+                attachments.push((source.key.clone(), rows));
+            }
+        }
+    }
+    attachments
+}
+
+struct Files<'f> {
+    read: ReadBeside<'f>,
+    problems: &'f mut Vec<Problem>,
+}
+
+impl Files<'_> {
+    fn body(&mut self, request: &mut Node) {
+        let Some(path) = request.get("body_file").cloned() else {
+            return;
+        };
+        let Some(bytes) = self.bytes(&path) else {
+            return;
+        };
+        let data = match String::from_utf8(bytes) {
+            Ok(text) => Data::Text(text),
+            Err(error) => {
+                let base64 = Data::Text(STANDARD.encode(error.as_bytes()));
+                Data::Map(vec![entry("base64", base64, &path.span)])
+            }
+        };
+        if let Data::Map(entries) = &mut request.data
+            && entries.iter().all(|entry| entry.key != "body")
+        {
+            entries.push(entry("body", data, &path.span));
+        }
+    }
+
+    fn source(&mut self, source: &mut Node) -> Option<Rows> {
+        let Data::Map(entries) = &mut source.data else {
+            return None;
+        };
+        let (kind, parse): (_, fn(&str) -> _) = match entries.as_slice() {
+            [only] if only.key == "csv" => (&mut entries[0], rows::csv),
+            [only] if only.key == "json_lines" => (&mut entries[0], rows::json_lines),
+            _ => return None,
+        };
+        let path = kind.value.get("file")?.clone();
+        let table = self.table(&path, parse)?;
+        kind.key = "list".into();
+        if let Data::Map(settings) = &mut kind.value.data {
+            settings.retain(|setting| setting.key != "file");
+            let text = |text: &String| Node {
+                span: path.span.clone(),
+                data: Data::Text(text.clone()),
+            };
+            let columns: Vec<Node> = table.columns.iter().map(text).collect();
+            let stub = vec![Node {
+                span: path.span.clone(),
+                data: Data::List(columns.clone()),
+            }];
+            settings.push(entry("columns", Data::List(columns), &path.span));
+            settings.push(entry("values", Data::List(stub), &path.span));
+        }
+        Some(table.rows)
+    }
+
+    fn table(
+        &mut self,
+        path: &Node,
+        parse: fn(&str) -> Result<Table, rows::RowsError>,
+    ) -> Option<Table> {
+        let name = path.text()?;
+        let bytes = self.bytes(path)?;
+        let told = match std::str::from_utf8(&bytes).map(parse) {
+            Ok(Ok(table)) => return Some(table),
+            Ok(Err(wrong)) => format!("line {} of {name}: {}", wrong.line, wrong.message),
+            Err(_) => format!("{name} is not text in UTF-8"),
+        };
+        let help = "correct that file, or name another";
+        self.problems
+            .push(Problem::new(path.span.clone(), told, help));
+        None
+    }
+
+    fn bytes(&mut self, path: &Node) -> Option<Vec<u8>> {
+        let name = path.text()?;
+        let (message, help) = match (self.read)(Path::new(name)) {
+            Ok(bytes) if bytes.len() <= FILE_BYTES_MAX => return Some(bytes),
+            Ok(_) => {
+                let message = format!("{name} is larger than {} MiB", FILE_BYTES_MAX >> 20);
+                (message, "name a smaller file")
+            }
+            Err(error) => {
+                let message = format!("{name} cannot be read: {error}");
+                (
+                    message,
+                    "check the path, which is seen from this file, and its permissions",
+                )
+            }
+        };
+        self.problems
+            .push(Problem::new(path.span.clone(), message, help));
+        None
+    }
+}
+
+fn entry(key: &str, data: Data, span: &Range<usize>) -> Entry {
+    Entry {
+        key: key.into(),
+        key_span: span.clone(),
+        value: Node {
+            span: span.clone(),
+            data,
+        },
+    }
+}

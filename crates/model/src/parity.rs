@@ -1,0 +1,37 @@
+//! Requests of parity cases are sent as they are written, so what is written as a template for two
+//! braces becomes two braces.
+
+use crate::node::{Data, Node};
+use crate::template::Template;
+
+pub(crate) fn as_sent(root: &mut Node) {
+    for case in root.list_mut("parity") {
+        let Some(request) = case.get_mut("request") else {
+            continue;
+        };
+        for key in ["path", "body"] {
+            if let Some(node) = request.get_mut(key) {
+                constant(node);
+            }
+        }
+        if let Some(Node {
+            data: Data::Map(headers),
+            ..
+        }) = request.get_mut("headers")
+        {
+            headers
+                .iter_mut()
+                .for_each(|header| constant(&mut header.value));
+        }
+    }
+}
+
+/// Values in a parity case were reported.
+fn constant(node: &mut Node) {
+    if let Data::Text(text) = &mut node.data
+        && let Ok(template) = Template::parse(text)
+        && let Some(constant) = template.constant()
+    {
+        *text = constant.into();
+    }
+}

@@ -1,0 +1,243 @@
+//! Rules of templates and of the values that stand in them.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::data::Rows;
+use crate::diagnostic::Problem;
+use crate::node::Node;
+use crate::repeat::INDEX;
+use crate::suggest::{listed, nearest};
+use crate::template::{LITERAL, Reference, Template};
+
+/// What a source is known to have.
+struct Known<'n> {
+    columns: Vec<&'n str>,
+    rows: Option<Rows>,
+}
+
+/// The sources of a scenario, and the text that templates are pointed at in.
+pub(super) struct Sources<'n> {
+    text: &'n str,
+    known: BTreeMap<&'n str, Known<'n>>,
+}
+
+/// Where a template stands, which decides what its values may be.
+#[derive(Clone, Copy)]
+enum Place {
+    Path,
+    Header,
+    Body,
+}
+
+impl Place {
+    fn allows(self, value: &str) -> bool {
+        let mut bytes = value.bytes();
+        match self {
+            Self::Path => bytes.all(|byte| byte.is_ascii_graphic()),
+            Self::Header => bytes.all(|byte| matches!(byte, b'\t' | b' '..=b'~')),
+            Self::Body => true,
+        }
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Path => (
+                "a path",
+                "percent-encode it in the data, or send it in the body",
+            ),
+            Self::Header => (
+                "a header",
+                "use visible ASCII characters, or send it in the body",
+            ),
+            Self::Body => ("a body", ""),
+        }
+    }
+}
+
+impl<'n> Sources<'n> {
+    pub(super) fn of(root: &'n Node, text: &'n str, attachments: &[(String, Rows)]) -> Self {
+        let entries = root.get("data").map_or(&[][..], Node::entries);
+        let known = |source: &'n Node, name: &str| {
+            let list = source.get("list");
+            let columns = list.map_or(&[][..], |list| list.list("columns"));
+            let attached = attachments.iter().find(|(of, _)| of == name);
+            let written = || serde_json::from_value(list?.get("values")?.to_json()).ok();
+            Known {
+                columns: columns.iter().filter_map(Node::text).collect(),
+                rows: attached.map(|(_, rows)| rows.clone()).or_else(written),
+            }
+        };
+        Self {
+            text,
+            known: entries
+                .iter()
+                .map(|entry| (entry.key.as_str(), known(&entry.value, &entry.key)))
+                .collect(),
+        }
+    }
+
+    /// A request of the load.
+    pub(super) fn request(&self, request: &Node, problems: &mut Vec<Problem>) {
+        for (node, place) in templates(request) {
+            match template(node) {
+                None => {}
+                Some(Err(error)) => {
+                    let span = self.culprit(node, &error.span);
+                    problems.push(Problem::new(span, error.message, error.help));
+                }
+                Some(Ok(template)) => {
+                    for reference in template.references() {
+                        self.reference(node, reference, place, problems);
+                    }
+                }
+            }
+        }
+        for check in request.list("checks") {
+            self.check(check, problems);
+        }
+    }
+
+    /// A request with a known answer.
+    pub(super) fn known_request(&self, request: &Node, problems: &mut Vec<Problem>) {
+        for (node, _) in templates(request) {
+            let (span, message) = match template(node) {
+                None => continue,
+                Some(Err(error)) => (error.span, error.message),
+                Some(Ok(template)) => match template.references().next() {
+                    None => continue,
+                    Some(first) => {
+                        let message =
+                            "a parity case sends one known request, without values of `data`";
+                        (first.span.clone(), message.to_owned())
+                    }
+                },
+            };
+            let help = format!("write the value itself; {LITERAL}");
+            problems.push(Problem::new(self.culprit(node, &span), message, help));
+        }
+    }
+
+    fn reference(&self, node: &Node, it: &Reference, place: Place, problems: &mut Vec<Problem>) {
+        let (message, help) = match self.known.get(it.source.as_str()) {
+            None if it.source == INDEX => (
+                "`{{ index }}` stands for a number only in what is repeated".into(),
+                "add `repeat:` beside it, or name a source".into(),
+            ),
+            None => (
+                format!("no source of `data` is called `{}`", it.source),
+                self.no_source(it),
+            ),
+            Some(known) => match column_of(known, it) {
+                Err(told) => told,
+                Ok(column) => match known.value_against(column, place) {
+                    None => return,
+                    Some((row, value)) => {
+                        let (place, help) = place.words();
+                        let message = format!(
+                            "{value:?} in row {} of `{}` cannot stand in {place}",
+                            row + 1,
+                            it.source
+                        );
+                        (message, help.into())
+                    }
+                },
+            },
+        };
+        problems.push(Problem::new(self.culprit(node, &it.span), message, help));
+    }
+
+    fn no_source(&self, it: &Reference) -> String {
+        let names = || self.known.keys().copied();
+        match nearest(&it.source, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if self.known.is_empty() => {
+                format!("add `data:` with a source of this name; {LITERAL}")
+            }
+            None => format!("the sources are {}; {LITERAL}", listed(names(), "and")),
+        }
+    }
+
+    /// Checks are the same for every answer.
+    fn check(&self, check: &Node, problems: &mut Vec<Problem>) {
+        let texts = [
+            check.get("header").and_then(|it| it.get("equals")),
+            check.get("body_equals"),
+            check.get("body_contains"),
+            check.get("json").and_then(|it| it.get("equals")),
+        ];
+        for node in texts.into_iter().flatten() {
+            let Some(Ok(template)) = template(node) else {
+                continue;
+            };
+            let mut references = template.references();
+            let of_data = references
+                .find(|it| self.known.contains_key(it.source.as_str()) || it.source == INDEX);
+            if let Some(it) = of_data {
+                let message = "a check is the same for every answer, and has no values of `data`";
+                let help = "check what all answers have in common";
+                problems.push(Problem::new(self.culprit(node, &it.span), message, help));
+            }
+        }
+    }
+
+    /// The place of a part of a node's text, if the text is written as it is.
+    fn culprit(&self, node: &Node, part: &Range<usize>) -> Range<usize> {
+        let written = self.text.get(node.span.clone()).unwrap_or_default();
+        let part = node.text().and_then(|text| text.get(part.clone()));
+        let found = part.and_then(|part| Some((written.find(part)?, part.len())));
+        match found {
+            Some((at, length)) => node.span.start + at..node.span.start + at + length,
+            None => node.span.clone(),
+        }
+    }
+}
+
+impl Known<'_> {
+    /// The first value that cannot stand in a place.
+    fn value_against(&self, column: usize, place: Place) -> Option<(usize, &str)> {
+        let rows = self.rows.as_ref()?;
+        (0..rows.len())
+            .filter_map(|row| Some((row, rows.get(row, column)?)))
+            .find(|(_, value)| !place.allows(value))
+    }
+}
+
+fn column_of(known: &Known<'_>, it: &Reference) -> Result<usize, (String, String)> {
+    let columns = || known.columns.iter().copied();
+    match &it.column {
+        None if known.columns.len() <= 1 => Ok(0),
+        None => {
+            let message = format!("`{}` has several columns", it.source);
+            let first = known.columns[0];
+            let help = format!(
+                "name one, as in `{{{{ {}.{first} }}}}`: {}",
+                it.source,
+                listed(columns(), "or")
+            );
+            Err((message, help))
+        }
+        Some(column) => columns().position(|known| known == column).ok_or_else(|| {
+            let help = match nearest(column, columns()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if known.columns.is_empty() => format!("write `{{{{ {} }}}}`", it.source),
+                None => format!("the columns are {}", listed(columns(), "and")),
+            };
+            (format!("`{}` has no column `{column}`", it.source), help)
+        }),
+    }
+}
+
+fn template(node: &Node) -> Option<Result<Template, crate::template::TemplateError>> {
+    Some(Template::parse(node.text()?))
+}
+
+/// The texts of a request that are templates.
+fn templates(request: &Node) -> impl Iterator<Item = (&Node, Place)> {
+    let headers = request.get("headers").map_or(&[][..], Node::entries).iter();
+    let path = request.get("path").map(|node| (node, Place::Path));
+    let body = request.get("body").map(|node| (node, Place::Body));
+    path.into_iter()
+        .chain(headers.map(|header| (&header.value, Place::Header)))
+        .chain(body)
+}
