@@ -54,10 +54,14 @@ fn parses_as_everything(text: &str) {
     parses::<GatewayFolder>(text);
 }
 
-const SEEDS: [&str; 4] = [
+const SEEDS: [&str; 8] = [
     include_str!("../../../scenarios/api-key.yaml"),
     include_str!("../../../scenarios/echo.yaml"),
     include_str!("../../../scenarios/loads/tour.yaml"),
+    include_str!("../../../scenarios/loads/spike.yaml"),
+    include_str!("../../../scenarios/loads/sweep.yaml"),
+    include_str!("../../../scenarios/good-and-failing.yaml"),
+    include_str!("mistakes/scenario-data.yaml"),
     include_str!("mistakes/gateway-folder.yaml"),
 ];
 

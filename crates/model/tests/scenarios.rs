@@ -53,8 +53,7 @@ fn every_file_is_right_and_named_after_itself() {
         assert!(!scenario.parity.is_empty(), "{stem} proves nothing");
         assert!(
             scenario
-                .requests
-                .iter()
+                .load_requests()
                 .all(|request| !request.checks.is_empty()),
             "{stem} checks nothing"
         );
@@ -82,4 +81,24 @@ fn every_file_is_right_and_named_after_itself() {
 fn echo_posts_345_bytes() {
     let echo: Scenario = read(&folder().join("echo.yaml")).unwrap();
     assert_eq!(echo.requests[0].body.as_ref().unwrap().bytes().len(), 345);
+}
+
+#[test]
+fn the_loads_that_change_say_what_they_are_for() {
+    let loads = all::<LoadProfile>(&folder().join("loads"));
+    let phases = |name: &str| {
+        let (_, load) = loads.iter().find(|(stem, _)| stem == name).unwrap();
+        load.expanded().phases.len()
+    };
+    assert_eq!((phases("sweep"), phases("spike")), (9, 1));
+}
+
+#[test]
+fn a_hundred_groups_have_a_hundred_routes() {
+    let scenario: Scenario = read(&folder().join("hundred-routes.yaml")).unwrap();
+    for group in scenario.groups() {
+        let route = scenario.route_of(&group.requests[0].path).unwrap();
+        assert_eq!(route.name, group.name);
+    }
+    assert_eq!((scenario.groups.len(), scenario.parity.len()), (100, 100));
 }
