@@ -45,6 +45,7 @@ fn upstream(words: Vec<String>) -> ExitCode {
             .unwrap_or(([127, 0, 0, 1], 0).into()),
         cores,
         backend: None,
+        tls: None,
     };
     let served = gatebench_upstream::serve(config, Arc::new(AtomicBool::new(false)), |address| {
         println!("{{\"listening\":\"{address}\"}}");

@@ -125,6 +125,7 @@ fn upstream() -> (SocketAddr, Serving) {
             listen,
             cores: vec![cores().0],
             backend: None,
+            tls: None,
         };
         gatebench_upstream::serve(config, stop, |address| listens.send(address).unwrap()).unwrap();
     })

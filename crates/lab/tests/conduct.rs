@@ -146,6 +146,7 @@ fn someone_elses_gateway() -> std::net::SocketAddr {
             listen,
             cores: vec![],
             backend: None,
+            tls: None,
         };
         gatebench_upstream::serve(config, stop(), |address| origin.send(address).unwrap()).unwrap();
     });

@@ -27,6 +27,22 @@ impl Pool {
         })
     }
 
+    /// A buffer with a copy of `bytes`; `None` when every piece is in use or none is long enough.
+    pub(crate) fn copy(self: &Rc<Self>, bytes: &[u8]) -> Option<Buffer> {
+        if bytes.len() > self.piece_bytes {
+            return None;
+        }
+        let piece = self.take_free()?;
+        // SAFETY: the piece was just taken, so nobody else refers to its memory, and it is long enough;
+        // `bytes` cannot be of this memory, which is only ever lent out as other pieces.
+        unsafe {
+            self.address(piece)
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+        };
+        // SAFETY: the piece was taken above and filled to this length, and no kernel knows it.
+        Some(unsafe { self.filled(piece, bytes.len()) })
+    }
+
     /// How many bytes a piece holds.
     pub(crate) fn piece_bytes(&self) -> usize {
         self.piece_bytes
@@ -78,18 +94,11 @@ pub struct Buffer {
 }
 
 impl From<&[u8]> for Buffer {
-    /// A buffer of its own memory, for a simulated loop.
+    /// A buffer of its own memory.
     fn from(bytes: &[u8]) -> Self {
-        let pool = Pool::new(1, bytes.len());
-        let piece = pool
-            .take_free()
-            .expect("the pool has one piece and nobody has taken it");
-        for (cell, byte) in pool.memory.iter().zip(bytes) {
-            // SAFETY: nobody else knows this pool yet.
-            unsafe { *cell.get() = *byte };
-        }
-        // SAFETY: the piece was taken above and filled to this length.
-        unsafe { pool.filled(piece, bytes.len()) }
+        Pool::new(1, bytes.len())
+            .copy(bytes)
+            .expect("the pool has one piece of this length, and nobody has taken it")
     }
 }
 

@@ -9,7 +9,8 @@
 //! requests of that batch. t2 is read immediately before the bytes that begin with the answer are
 //! given to the kernel with [`gatebench_net::Io::send_now`]. So t2 − t1 contains the time a request
 //! waited behind others of its batch. When a client pipelines, answers that leave together carry the
-//! same t2, and one that queues behind an unfinished send is stamped when it is handed over.
+//! same t2, and one that queues behind an unfinished send is stamped when it is handed over. Over TLS,
+//! t1 is read before the request is decrypted and t2 before the answer is encrypted.
 //!
 //! # What it does not do
 //! It never times out a connection: what hangs in a trial shall be the gateway. Bodies are bounded
@@ -36,13 +37,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gatebench_net::Backend;
-use gatebench_net::workers::{Workers, WorkersError};
+use gatebench_net::tls::{ServerContext, ServerSettings, SettingsError, TlsService};
+use gatebench_net::workers::{Service, Workers, WorkersError};
 
 pub use control::{LEDGER_PATH, RESET_PATH};
 pub use ledger::{Snapshot, WorkerCpu};
 
 /// The largest request body read and the largest answer made, in bytes (128 MiB).
 pub const BODY_BYTES_MAX: u64 = 128 << 20;
+
+/// What is spoken over TLS, the preferred first, by the names of ALPN.
+const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
 
 /// Which origin is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,18 +102,26 @@ pub struct UpstreamConfig {
     pub cores: Vec<usize>,
     /// The event loop, or `None` for the best the kernel grants.
     pub backend: Option<Backend>,
+    /// TLS, where connections are to speak it. Without protocols of its own (ALPN) it offers those the
+    /// upstream speaks.
+    pub tls: Option<ServerSettings>,
 }
 
 /// Why an upstream did not run, or ended by itself.
 #[derive(Debug, thiserror::Error)]
 #[error("upstream: {0}")]
-pub struct UpstreamError(#[from] WorkersError);
+pub enum UpstreamError {
+    /// A worker did not begin, or its loop broke.
+    Workers(#[from] WorkersError),
+    /// The certificate, the key or another setting of TLS cannot be used.
+    Tls(#[from] SettingsError),
+}
 
 /// Serves until `stop` is set (seen within 50 ms). `on_listening` hears the address once every
 /// worker accepts connections on it.
 ///
 /// # Errors
-/// When the address, a core or the event loop is refused.
+/// When the address, a core, the event loop or what TLS was given is refused.
 pub fn serve(
     config: UpstreamConfig,
     stop: Arc<AtomicBool>,
@@ -123,9 +136,29 @@ pub fn serve(
         stop: &stop,
     };
     let on_bound = |bound: &[SocketAddr]| on_listening(bound[0]);
+    let tls = config.tls.map(context).transpose()?;
     match config.kind {
-        Kind::Pathology => workers.serve(&pathology::Pathology::new(count), on_bound)?,
-        kind => workers.serve(&worker::Origin::new(kind, count), on_bound)?,
+        Kind::Pathology => serve_on(&workers, &pathology::Pathology::new(count), tls, on_bound),
+        kind => serve_on(&workers, &worker::Origin::new(kind, count), tls, on_bound),
+    }
+}
+
+fn context(mut settings: ServerSettings) -> Result<ServerContext, SettingsError> {
+    if settings.alpn.is_empty() {
+        settings.alpn = PROTOCOLS.map(<[u8]>::to_vec).to_vec();
+    }
+    ServerContext::new(&settings)
+}
+
+fn serve_on<S: Service>(
+    workers: &Workers<'_>,
+    service: &S,
+    tls: Option<ServerContext>,
+    on_bound: impl FnOnce(&[SocketAddr]),
+) -> Result<(), UpstreamError> {
+    match tls {
+        Some(context) => workers.serve(&TlsService { service, context }, on_bound)?,
+        None => workers.serve(service, on_bound)?,
     }
     Ok(())
 }

@@ -1,10 +1,12 @@
 //! `gatebench upstream KIND`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use gatebench_upstream::{Kind, UpstreamConfig, serve};
+use gatebench_net::tls::{Identity, Pem, ServerSettings, SettingsError, self_signed};
+use gatebench_upstream::{Kind, UpstreamConfig, UpstreamError, serve};
 
 use super::words::{BackendWord, Cores, innermost};
 use crate::exit::Exit;
@@ -15,7 +17,8 @@ use crate::{signals, terminal};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gatebench upstream ping --listen 127.0.0.1:8080\n  \
-                        gatebench upstream go-bench --listen '[::1]:0' --cores 0,1"
+                        gatebench upstream go-bench --listen '[::1]:0' --cores 0,1\n  \
+                        gatebench upstream ping --listen 127.0.0.1:8443 --tls"
 )]
 pub struct Upstream {
     /// Which one
@@ -33,6 +36,52 @@ pub struct Upstream {
     /// Print where it listens as one line of JSON, as is done where standard output is no terminal
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    tls: Tls,
+}
+
+/// What is spoken below HTTP.
+#[derive(Debug, Args)]
+struct Tls {
+    /// Speak TLS 1.2 and 1.3; without --cert, with a certificate that it makes and signs itself
+    #[arg(long)]
+    tls: bool,
+    /// The certificate shown and those that lead to its authority, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls", requires = "key")]
+    cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls", requires = "cert")]
+    key: Option<PathBuf>,
+    /// Demand of clients a certificate signed by one of these authorities, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    client_ca: Option<PathBuf>,
+}
+
+impl Tls {
+    /// The settings for a server at `listen`, where TLS is wanted.
+    fn settings(&self, listen: SocketAddr) -> Result<Option<ServerSettings>, SettingsError> {
+        if !self.tls {
+            return Ok(None);
+        }
+        let identity = match (&self.cert, &self.key) {
+            (Some(cert), Some(key)) => Identity {
+                chain: Pem::read(cert)?,
+                key: Pem::read(key)?,
+            },
+            _ => self_signed(&["localhost", &listen.ip().to_string()])?,
+        };
+        let mut settings = ServerSettings::new(identity);
+        settings.client_ca = self.client_ca.as_deref().map(Pem::read).transpose()?;
+        Ok(Some(settings))
+    }
+
+    /// What curl needs to know to accept the certificate.
+    fn curl_option(&self) -> String {
+        match &self.cert {
+            None => "--insecure ".to_owned(),
+            Some(cert) => format!("--cacert {} ", cert.display()),
+        }
+    }
 }
 
 fn kind_parser() -> impl TypedValueParser<Value = Kind> {
@@ -43,25 +92,41 @@ fn kind_parser() -> impl TypedValueParser<Value = Kind> {
 impl Upstream {
     /// Serves until a signal comes.
     pub fn run(self) -> Result<Exit, Failure> {
+        let wrong = |error: SettingsError| Failure::sentence(&error.to_string(), Exit::WrongWords);
+        let tls = self.tls.settings(self.listen).map_err(wrong)?;
+        let chain = tls.as_ref().map(|tls| tls.identity.chain.clone());
         let config = UpstreamConfig {
             kind: self.kind,
             listen: self.listen,
             cores: self.cores.clone().unwrap_or_default().0,
             backend: self.backend.map(Into::into),
+            tls,
         };
         let mut said = Ok(());
         let stop = signals::stop_flag()?;
-        serve(config, stop, |address| said = self.announce(address))
-            .map_err(|error| Failure::sentence(&innermost(&error), Exit::Environment))?;
+        let on_listening = |address| said = self.announce(address, chain.as_ref());
+        serve(config, stop, on_listening).map_err(|error| match error {
+            UpstreamError::Tls(error) => wrong(error),
+            error => Failure::sentence(&innermost(&error), Exit::Environment),
+        })?;
         said.map(|()| Exit::Fine)
     }
 
-    fn announce(&self, address: SocketAddr) -> Result<(), Failure> {
+    /// Says where it listens and, over TLS, shows the certificate.
+    fn announce(&self, address: SocketAddr, chain: Option<&Pem>) -> Result<(), Failure> {
         if self.json || !terminal::stdout_is_terminal() {
-            return terminal::say(&serde_json::json!({ "listening": address }).to_string());
+            let mut line = serde_json::json!({ "listening": address });
+            if let Some(chain) = chain {
+                line["certificate"] = String::from_utf8_lossy(&chain.bytes).into();
+            }
+            return terminal::say(&line.to_string());
         }
+        let (scheme, option) = match chain {
+            Some(_) => ("https", self.tls.curl_option()),
+            None => ("http", String::new()),
+        };
         terminal::say(&format!(
-            "upstream {} listens on http://{address} until Ctrl-C; try: curl http://{address}{}",
+            "upstream {} listens on {scheme}://{address} until Ctrl-C; try: curl {option}{scheme}://{address}{}",
             self.kind.name(),
             example_path(self.kind)
         ))

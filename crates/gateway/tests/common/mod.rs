@@ -78,6 +78,7 @@ pub fn upstream(kind: Kind, backend: Backend) -> Server<()> {
             listen: "127.0.0.1:0".parse().unwrap(),
             cores: Vec::new(),
             backend: Some(backend),
+            tls: None,
         };
         gatebench_upstream::serve(config, stop, |address| tell.send(address).unwrap()).unwrap();
     })

@@ -66,7 +66,8 @@ impl Pem {
 
     /// The first private key in it.
     pub(super) fn key(&self) -> Result<PrivateKeyDer<'static>, SettingsError> {
-        const REMEDY: &str = "give an unencrypted private key in PEM (PKCS #8, PKCS #1 or SEC 1); `openssl pkey -in` converts";
+        const REMEDY: &str =
+            "give an unencrypted private key in PEM, as `openssl pkey -in FILE` writes it";
         PrivateKeyDer::from_pem_slice(&self.bytes).map_err(|error| match error {
             PemError::NoItemsFound => self.unusable("it holds no private key", REMEDY),
             error => self.unusable(error.to_string(), REMEDY),

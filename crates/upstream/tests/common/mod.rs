@@ -45,6 +45,7 @@ impl Upstream {
             listen,
             cores: Vec::new(),
             backend: Some(backend),
+            tls: None,
         };
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
