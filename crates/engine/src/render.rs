@@ -179,11 +179,6 @@ impl Rendered {
         draw.advance(&self.sources);
     }
 
-    /// Whether every request is the same but for its nonce.
-    pub(crate) fn is_constant(&self) -> bool {
-        self.sources.is_empty()
-    }
-
     /// Fills `buffer` with a request that is constant but for its nonce, which is all that a buffer
     /// gets that already holds it.
     pub(crate) fn fill(&self, buffer: &mut Vec<u8>, holds_it: bool, nonce: Nonce) {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::{Document, LoadProfile, Scenario, Suite, read, schema};
+use gatebench_model::{Document, LoadProfile, Scenario, Suite, parse, parse_beside, read, schema};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -101,4 +101,36 @@ fn a_hundred_groups_have_a_hundred_routes() {
         assert_eq!(route.name, group.name);
     }
     assert_eq!((scenario.groups.len(), scenario.parity.len()), (100, 100));
+}
+
+/// The YAML blocks of a section of the documentation.
+fn blocks(section: &str) -> Vec<&'static str> {
+    let page = include_str!("../../../docs/WRITE-A-SCENARIO.md");
+    let section = page
+        .split("\n## ")
+        .find(|part| part.starts_with(section))
+        .unwrap();
+    let fenced = section.split("```yaml\n").skip(1);
+    fenced
+        .map(|block| block.split("```").next().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_examples_of_the_documentation_are_right() {
+    let load = blocks("Load profiles").concat();
+    let profile = parse::<LoadProfile>("docs", &load)
+        .unwrap_or_else(|told| panic!("{}", told.render(false, 100)));
+    assert_eq!(profile.phases.len(), 9);
+    let data = blocks("Values that differ").concat();
+    let text = format!(
+        "scenario: s\ntitle: t\nupstream: httpbin\nroutes: [{{name: all, path: /users}}]\n{data}"
+    );
+    let files = |path: &Path| match path.to_str() {
+        Some("users.csv") => Ok(b"id,mail\n1,a@x\n".to_vec()),
+        _ => Ok(b"{\"kind\": \"click\"}\n".to_vec()),
+    };
+    let scenario = parse_beside::<Scenario>("docs", &text, &files)
+        .unwrap_or_else(|told| panic!("{}", told.render(false, 100)));
+    assert_eq!(scenario.data.len(), 8);
 }
