@@ -6,7 +6,7 @@ use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
 
-use crate::commands::{doctor, gateway, list, report, run, schema, supervise, upstream};
+use crate::commands::{doctor, gateway, list, load, report, run, schema, supervise, upstream};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -30,6 +30,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(run::Run),
+    Load(Box<load::Load>),
     Report(report::Report),
     List(list::List),
     Doctor(doctor::Doctor),
@@ -45,6 +46,7 @@ impl Command {
     pub fn run(self) -> Result<ExitCode, Failure> {
         let exit = match self {
             Self::Run(command) => command.run(),
+            Self::Load(command) => command.run(),
             Self::Report(command) => command.run(),
             Self::List(command) => command.run(),
             Self::Doctor(command) => command.run(),

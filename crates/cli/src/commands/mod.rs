@@ -3,6 +3,7 @@
 pub mod doctor;
 pub mod gateway;
 pub mod list;
+pub mod load;
 pub mod report;
 pub mod run;
 pub mod schema;

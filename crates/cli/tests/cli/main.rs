@@ -4,6 +4,7 @@
 mod bench;
 mod failures;
 mod interruptions;
+mod load;
 mod processes;
 mod results;
 mod run_directory;

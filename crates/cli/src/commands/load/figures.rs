@@ -1,0 +1,221 @@
+//! What a load came to, in figures: worked out once, and then printed, judged and written as JSON.
+
+use gatebench_engine::{
+    Class, Counts, ErrorKind, Metric, Outcome, Recording, Recordings, RouteRecord,
+};
+use gatebench_stats::is_trustworthy;
+use hdrhistogram::Counter;
+
+/// Percentiles that are shown, where enough samples lie beyond them, with their words in JSON.
+pub const PERCENTILES: [(f64, &str); 7] = [
+    (50.0, "p50"),
+    (75.0, "p75"),
+    (90.0, "p90"),
+    (95.0, "p95"),
+    (99.0, "p99"),
+    (99.9, "p99_9"),
+    (99.99, "p99_99"),
+];
+
+/// The figures of a load.
+pub struct Figures<'a> {
+    /// Where they come from.
+    pub outcome: &'a Outcome,
+    /// From the intended send to the last byte, of everything that was sent: a request without an
+    /// answer counts with the time until that was known.
+    pub response: Times,
+    /// From the actual send to the last byte.
+    pub service: Times,
+    /// From the intended to the actual send.
+    pub lateness: Times,
+    /// Length of the measured window, seconds.
+    pub window_s: f64,
+    /// Whether there are checks.
+    pub checked: bool,
+}
+
+impl<'a> Figures<'a> {
+    /// The figures of an outcome.
+    pub fn of(outcome: &'a Outcome) -> Self {
+        let times = |metric| Times::of(&outcome.recordings, metric);
+        Self {
+            response: times(Metric::Response),
+            service: times(Metric::Service),
+            lateness: times(Metric::Lateness),
+            window_s: (outcome.window_ns.1 - outcome.window_ns.0) as f64 / 1e9,
+            checked: !outcome.checks.is_empty(),
+            outcome,
+        }
+    }
+
+    /// All counts.
+    pub fn counts(&self) -> &Counts {
+        &self.outcome.counts
+    }
+
+    /// Answers per second of the measured window.
+    pub fn rate_per_second(&self) -> f64 {
+        self.per_second(self.counts().completed_in_window)
+    }
+
+    /// Something that was counted, per second of the measured window.
+    pub fn per_second(&self, count: u64) -> f64 {
+        if self.window_s > 0.0 {
+            count as f64 / self.window_s
+        } else {
+            0.0
+        }
+    }
+
+    /// Requests that ended, with an answer or without.
+    pub fn ended(&self) -> u64 {
+        self.counts().completed + self.unanswered()
+    }
+
+    /// Requests without an answer.
+    pub fn unanswered(&self) -> u64 {
+        self.counts().errors.iter().sum()
+    }
+
+    /// Requests without a good answer. Good is what passes the checks; where there are none, any
+    /// status below 400.
+    pub fn failed(&self) -> u64 {
+        self.unanswered() + self.bad_answers()
+    }
+
+    /// Answers that are not good.
+    pub fn bad_answers(&self) -> u64 {
+        if self.checked {
+            return self.counts().answers_failing_checks;
+        }
+        let bad = [Class::ClientError, Class::ServerError, Class::Failed];
+        bad.into_iter().map(|class| self.answers(class)).sum()
+    }
+
+    /// Answers of a class.
+    pub fn answers(&self, class: Class) -> u64 {
+        self.counts().by_class[class as usize]
+    }
+
+    /// Requests that ended in an error of this kind.
+    pub fn errors(&self, kind: ErrorKind) -> u64 {
+        self.counts().errors[kind as usize]
+    }
+
+    /// Each check in words with the answers that failed it; what several requests share is counted once.
+    pub fn failed_checks(&self) -> Vec<(&str, u64)> {
+        let mut found: Vec<(&str, u64)> = Vec::new();
+        for (text, failed) in self.outcome.checks.iter().zip(&self.counts().checks_failed) {
+            match found.iter_mut().find(|(known, _)| known == text) {
+                Some((_, sum)) => *sum += failed,
+                None => found.push((text, *failed)),
+            }
+        }
+        found
+    }
+
+    /// The requests by name, where there are several.
+    pub fn routes(&self) -> impl Iterator<Item = (&str, &RouteRecord)> {
+        let groups = self.outcome.groups.iter();
+        groups.flat_map(|group| {
+            group
+                .routes
+                .iter()
+                .map(|(name, route)| (name.as_str(), route))
+        })
+    }
+
+    /// CPU time of the workers in the measured window, nanoseconds.
+    pub fn cpu_ns(&self) -> u64 {
+        self.outcome.workers.iter().map(|it| it.cpu_ns).sum()
+    }
+
+    /// CPU time of the workers per answer, nanoseconds.
+    pub fn cpu_ns_per_request(&self) -> Option<f64> {
+        let answers = self.counts().completed_in_window;
+        (answers > 0).then(|| self.cpu_ns() as f64 / answers as f64)
+    }
+
+    /// Share of their cores that the workers used.
+    pub fn busy_share(&self) -> f64 {
+        self.share_of_workers(self.cpu_ns())
+    }
+
+    /// Share of the time that the workers were ready to run and had no core.
+    pub fn run_queue_share(&self) -> f64 {
+        let waits = self.outcome.workers.iter().map(|it| it.run_queue_wait_ns);
+        self.share_of_workers(waits.sum())
+    }
+
+    fn share_of_workers(&self, ns: u64) -> f64 {
+        let available_ns = self.window_s * 1e9 * self.outcome.workers.len() as f64;
+        if available_ns > 0.0 {
+            ns as f64 / available_ns
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Times of one kind, of requests that ended in any way.
+#[derive(Debug, Default)]
+pub struct Times<C: Counter = u64>(Option<Recording<C>>);
+
+impl Times {
+    fn of(recordings: &Recordings, metric: Metric) -> Self {
+        let mut of_metric = recordings.iter().filter(|((it, _), _)| *it == metric);
+        let Some((_, first)) = of_metric.next() else {
+            return Self(None);
+        };
+        let mut sum = first.clone();
+        of_metric.for_each(|(_, recording)| sum.add(recording));
+        Self(Some(sum))
+    }
+
+    /// Those of one class only.
+    pub fn of_class(recordings: &Recordings, metric: Metric, class: Class) -> Self {
+        Self(recordings.get(&(metric, class)).cloned())
+    }
+}
+
+impl<C: Counter> Times<C> {
+    /// Those of a recording.
+    pub fn of_recording(recording: &Recording<C>) -> Self {
+        Self(Some(recording.clone()))
+    }
+
+    /// What was recorded, unless that is nothing.
+    pub fn recording(&self) -> Option<&Recording<C>> {
+        self.0.as_ref().filter(|it| !it.histogram.is_empty())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.recording().map_or(0, |it| it.histogram.len())
+    }
+
+    /// The exact mean, nanoseconds.
+    pub fn mean_ns(&self) -> Option<f64> {
+        let recording = self.recording()?;
+        Some(recording.sum_ns as f64 / recording.histogram.len() as f64)
+    }
+
+    /// The exact least, nanoseconds.
+    pub fn min_ns(&self) -> Option<u64> {
+        self.recording().map(|it| it.min_ns)
+    }
+
+    /// The exact greatest, nanoseconds.
+    pub fn max_ns(&self) -> Option<u64> {
+        self.recording().map(|it| it.max_ns)
+    }
+
+    /// A percentile in 0 to 100, nanoseconds; none where fewer than ten samples lie beyond it.
+    pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
+        let recording = self.recording()?;
+        is_trustworthy(percentile, recording.histogram.len()).then(|| {
+            let value = recording.histogram.value_at_quantile(percentile / 100.0);
+            value.clamp(recording.min_ns, recording.max_ns)
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! The flags of `gatebench load`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use gatebench_engine::ProxyProtocol;
+use gatebench_model::load::{Spread, Think};
+use gatebench_model::{Check, Span};
+use gatebench_net::tls::Version;
+
+use super::words::check;
+use super::words::resolve::Resolve;
+use super::words::stage::{self, Stage};
+use super::words::threshold::Threshold;
+use crate::commands::words::{BackendWord, Cores};
+
+/// How much is sent, and when.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub struct ShapeFlags {
+    /// Connections, each with one request in flight [default: 50]; with --rate as many as may be opened
+    /// [default: one second's arrivals, at least 64 and at most 1000]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub connections: Option<u32>,
+    /// How long is measured [default: 10s; with --stage as long as the stages take]
+    #[arg(short, long, value_name = "TIME")]
+    pub duration: Option<Span>,
+    /// Send so many requests, all of them measured; -d is then the most it may take
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub requests: Option<u64>,
+    /// The same load before the measurement, not counted [default: 1s; with -n none]
+    #[arg(long, value_name = "TIME", conflicts_with = "requests")]
+    pub warm_up: Option<Span>,
+    /// Requests per second, sent on a schedule whether answers come or not; latency counts from when
+    /// each was due
+    #[arg(short, long, value_name = "PER-SECOND", value_parser = rate)]
+    pub rate: Option<f64>,
+    /// The rate at the end, reached linearly
+    #[arg(long, value_name = "PER-SECOND", requires = "rate", value_parser = rate, conflicts_with = "stages")]
+    pub ramp_to: Option<f64>,
+    /// Go to this rate, without --rate to this number of connections, in this time; with :step at once
+    /// (repeatable)
+    #[arg(long = "stage", value_name = "TARGET:TIME[:step]")]
+    pub stages: Vec<Stage>,
+    /// How arrivals are spread: evenly, or as those of many people who know nothing of each other
+    #[arg(long, requires = "rate", default_value = "uniform")]
+    pub arrivals: SpreadWord,
+    /// Arrivals that may wait for a connection; those beyond are dropped and counted
+    #[arg(long, value_name = "N", requires = "rate", default_value_t = 100_000)]
+    pub queue_max: u32,
+    /// Pause after each answer: 100ms, 50ms-150ms, or exp:100ms (exponential with that mean)
+    #[arg(long, value_name = "TIME", conflicts_with = "rate", value_parser = stage::think)]
+    pub think: Option<Think>,
+    /// A request without an answer after this long has failed; that long counts as its latency
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub timeout: Span,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let found = text.parse::<f64>().ok();
+    found
+        .filter(|rate| (0.001..=1e8).contains(rate))
+        .ok_or_else(|| format!("'{text}' is no rate: write requests per second, as in 2000 or 0.5"))
+}
+
+/// How arrivals are spread, as the command line calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SpreadWord {
+    /// Evenly.
+    Uniform,
+    /// A Poisson process.
+    Poisson,
+}
+
+impl From<SpreadWord> for Spread {
+    fn from(word: SpreadWord) -> Self {
+        match word {
+            SpreadWord::Uniform => Self::Uniform,
+            SpreadWord::Poisson => Self::Poisson,
+        }
+    }
+}
+
+/// What is sent, and what must come back.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Request")]
+pub struct RequestFlags {
+    /// The method [default: GET; with a body POST]
+    #[arg(short = 'X', long, value_name = "METHOD", value_parser = method)]
+    pub method: Option<String>,
+    /// A header (repeatable). Besides them only Host and what frames the body are sent
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
+    pub headers: Vec<String>,
+    /// The body: text, @FILE, or @- for standard input
+    #[arg(long, visible_alias = "data", value_name = "TEXT|@FILE")]
+    pub body: Option<String>,
+    /// Authorization: Basic
+    #[arg(short = 'u', long, value_name = "NAME:PASSWORD", value_parser = user)]
+    pub user: Option<String>,
+    /// What each answer must be: status=200, header:NAME=VALUE, body=TEXT, contains=TEXT or
+    /// json:/pointer=VALUE (repeatable). Without, any status below 400 is good
+    #[arg(long = "check", value_name = "CHECK", value_parser = check::parse)]
+    pub checks: Vec<Check>,
+    /// What the load must keep: 'p99<10ms', 'errors<0.1%', 'rate>1000', 'checks>99.9%' (repeatable)
+    #[arg(long = "threshold", value_name = "THRESHOLD")]
+    pub thresholds: Vec<Threshold>,
+}
+
+fn method(text: &str) -> Result<String, String> {
+    let fits = !text.is_empty() && text.chars().all(|c| c.is_ascii_uppercase());
+    fits.then(|| text.to_owned())
+        .ok_or_else(|| "write it in upper-case letters, as in GET or POST".into())
+}
+
+fn user(text: &str) -> Result<String, String> {
+    text.contains(':')
+        .then(|| text.to_owned())
+        .ok_or_else(|| "write NAME:PASSWORD".into())
+}
+
+/// How connections are made.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connections")]
+pub struct ConnectionFlags {
+    /// Close a connection after so many requests and open it anew
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub requests_per_connection: Option<u64>,
+    /// Connections opened per second at the start, instead of all at once
+    #[arg(long, value_name = "PER-SECOND", value_parser = rate)]
+    pub connection_rate: Option<f64>,
+    /// Take this address for a host and port, as curl does (repeatable)
+    #[arg(long, value_name = "HOST:PORT:ADDRESS")]
+    pub resolve: Vec<Resolve>,
+    /// Connect from this local address; of several, in turn (repeatable)
+    #[arg(long = "source", value_name = "ADDRESS")]
+    pub sources: Vec<IpAddr>,
+    /// Begin each connection with a PROXY header
+    #[arg(long, value_name = "VERSION")]
+    pub proxy_protocol: Option<ProxyWord>,
+}
+
+/// A version of the PROXY protocol, as the command line calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProxyWord {
+    /// Text.
+    V1,
+    /// Binary.
+    V2,
+}
+
+impl From<ProxyWord> for ProxyProtocol {
+    fn from(word: ProxyWord) -> Self {
+        match word {
+            ProxyWord::V1 => Self::V1,
+            ProxyWord::V2 => Self::V2,
+        }
+    }
+}
+
+/// TLS, for `https://`.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "TLS")]
+pub struct TlsFlags {
+    /// Accept any certificate
+    #[arg(short = 'k', long, conflicts_with = "cacert")]
+    pub insecure: bool,
+    /// Trust the authorities in this file, instead of the machine's
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// The certificate this client shows, with the chain behind it
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<PathBuf>,
+    /// Its private key
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
+    /// The name asked for and looked for in the certificate, instead of the URL's host
+    #[arg(long, value_name = "NAME")]
+    pub sni: Option<String>,
+    /// A protocol to offer, the preferred first (repeatable)
+    #[arg(long, value_name = "PROTOCOL")]
+    pub alpn: Vec<String>,
+    /// Speak this version only [default: 1.3, or 1.2 where the server has no 1.3]
+    #[arg(long = "tls", value_name = "1.2|1.3", value_parser = tls_version)]
+    pub version: Option<Version>,
+    /// Make a full handshake on every connection
+    #[arg(long)]
+    pub no_resumption: bool,
+}
+
+fn tls_version(text: &str) -> Result<Version, String> {
+    Version::from_number(text).ok_or_else(|| "write 1.2 or 1.3".into())
+}
+
+impl TlsFlags {
+    /// The first flag that was given.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            (self.insecure, "--insecure"),
+            (self.cacert.is_some(), "--cacert"),
+            (self.cert.is_some(), "--cert"),
+            (self.sni.is_some(), "--sni"),
+            (!self.alpn.is_empty(), "--alpn"),
+            (self.version.is_some(), "--tls"),
+            (self.no_resumption, "--no-resumption"),
+        ];
+        given
+            .into_iter()
+            .find_map(|(is_given, flag)| is_given.then_some(flag))
+    }
+}
+
+/// How the engine works.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineFlags {
+    /// One worker is pinned to each of these cores; without, one worker runs that is not pinned
+    #[arg(long, value_name = "0,1")]
+    pub cores: Option<Cores>,
+    /// The event loop; without, io_uring where the kernel grants it, else epoll
+    #[arg(long)]
+    pub backend: Option<BackendWord>,
+    /// What random choices begin from: the same seed makes the same choices
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// What is said.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputFlags {
+    /// Print the results as JSON, and nothing else on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Write an HdrHistogram interval log (V2): response, service and lateness of every second
+    #[arg(long, value_name = "FILE")]
+    pub hdr: Option<PathBuf>,
+    /// Do not show how it goes
+    #[arg(short, long)]
+    pub quiet: bool,
+}

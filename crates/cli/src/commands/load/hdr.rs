@@ -1,0 +1,146 @@
+//! `--hdr`: an HdrHistogram interval log, a line for each second and metric.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use gatebench_engine::{Interval, Metric, Recording};
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogWriter, IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
+};
+use hdrhistogram::serialization::{V2DeflateSerializeError, V2DeflateSerializer};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Seconds that wait for a worker that is behind, before they are written without it.
+const SECONDS_OPEN: usize = 8;
+const METRICS: [Metric; 3] = [Metric::Response, Metric::Service, Metric::Lateness];
+
+/// The file, from before the load until its end.
+pub struct HdrFile {
+    path: PathBuf,
+    out: BufWriter<File>,
+    serializer: V2DeflateSerializer,
+}
+
+impl HdrFile {
+    /// Makes the file, so that a load is not lost to a name that cannot be written.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(|error| failure(path, &error.to_string()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            out: BufWriter::new(file),
+            serializer: V2DeflateSerializer::new(),
+        })
+    }
+
+    /// Begins the log of a load whose seconds come from that many workers.
+    pub fn begin(&mut self, workers: usize) -> Result<HdrLog<'_>, Failure> {
+        let now = SystemTime::now();
+        let log = IntervalLogWriterBuilder::new()
+            .add_comment("[Histogram log format version 1.3]")
+            .add_comment("[Values are nanoseconds; the maximum of each line is in milliseconds]")
+            .with_start_time(now)
+            .with_base_time(now)
+            .with_max_value_divisor(1e6)
+            .begin_log_with(&mut self.out, &mut self.serializer)
+            .map_err(|error| failure(&self.path, &error.to_string()))?;
+        Ok(HdrLog {
+            log,
+            workers,
+            open: BTreeMap::new(),
+            error: None,
+        })
+    }
+
+    /// Writes the last bytes.
+    pub fn finish(mut self, written: Result<(), String>) -> Result<(), Failure> {
+        let flushed = written.and_then(|()| self.out.flush().map_err(|error| error.to_string()));
+        flushed.map_err(|error| failure(&self.path, &error))
+    }
+}
+
+fn failure(path: &Path, error: &str) -> Failure {
+    Failure::Said {
+        culprit: format!("--hdr {}", path.display()),
+        what: format!("it cannot be written: {error}"),
+        remedy: "give a file in a folder that can be written, on a disk with room".into(),
+        exit: Exit::Environment,
+    }
+}
+
+/// The log under way.
+pub struct HdrLog<'a> {
+    log: IntervalLogWriter<'a, 'a, BufWriter<File>, V2DeflateSerializer>,
+    workers: usize,
+    open: BTreeMap<u32, Second>,
+    error: Option<String>,
+}
+
+/// A second that some workers have told of.
+#[derive(Default)]
+struct Second {
+    told: usize,
+    recordings: BTreeMap<Metric, Recording>,
+}
+
+impl HdrLog<'_> {
+    /// Adds a second of one worker. A mistake is kept for the end: it does not stop the load.
+    pub fn add(&mut self, interval: &Interval) {
+        let second = self.open.entry(interval.second).or_default();
+        second.told += 1;
+        for (metric, _, recording) in interval
+            .recordings()
+            .filter(|(metric, ..)| METRICS.contains(metric))
+        {
+            match second.recordings.get_mut(&metric) {
+                Some(sum) => sum.add(recording),
+                None => {
+                    second.recordings.insert(metric, recording.clone());
+                }
+            }
+        }
+        while self.is_first_complete() || self.open.len() > SECONDS_OPEN {
+            self.write_first();
+        }
+    }
+
+    fn is_first_complete(&self) -> bool {
+        let first = self.open.first_key_value();
+        first.is_some_and(|(_, second)| second.told >= self.workers)
+    }
+
+    /// Writes what is left.
+    pub fn end(mut self) -> Result<(), String> {
+        while !self.open.is_empty() {
+            self.write_first();
+        }
+        self.error.map_or(Ok(()), Err)
+    }
+
+    fn write_first(&mut self) {
+        let Some((number, second)) = self.open.pop_first() else {
+            return;
+        };
+        for (metric, recording) in second.recordings {
+            let begin = Duration::from_secs(number.into());
+            let tag = Tag::new(metric.as_str());
+            let written =
+                self.log
+                    .write_histogram(&recording.histogram, begin, Duration::from_secs(1), tag);
+            if let Err(error) = written {
+                self.error.get_or_insert_with(|| in_words(error));
+            }
+        }
+    }
+}
+
+fn in_words(error: IntervalLogWriterError<V2DeflateSerializeError>) -> String {
+    match error {
+        IntervalLogWriterError::IoError(error) => io::Error::to_string(&error),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,153 @@
+//! The results for programs.
+
+use gatebench_engine::{Class, ErrorKind, Metric, Recording, RouteRecord};
+use hdrhistogram::Counter;
+use serde_json::{Map, Value, json};
+
+use super::figures::{Figures, PERCENTILES, Times};
+use super::results::Results;
+
+/// Grows when a field changes its meaning or goes.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Everything, as one object.
+pub fn of(results: &Results<'_>) -> Value {
+    let figures = &results.figures;
+    let counts = figures.counts();
+    let outcome = figures.outcome;
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "gatebench": env!("CARGO_PKG_VERSION"),
+        "target": results.target,
+        "load": results.load,
+        "requests": figures.ended(),
+        "sent": counts.sent,
+        "completed": counts.completed,
+        "errors": errors(&counts.errors),
+        "status": statuses(&counts.by_class),
+        "failed": figures.failed(),
+        "rate_per_second": figures.rate_per_second(),
+        "response_time_ns": times(&figures.response),
+        "service_time_ns": times(&figures.service),
+        "lateness_ns": times(&figures.lateness),
+        "response_time_by_status_ns": by_class(figures),
+        "intended": counts.intended,
+        "dropped": counts.dropped,
+        "queued_max": counts.queued_max,
+        "checks": checks(figures),
+        "thresholds": thresholds(results),
+        "connections_opened": counts.connections_opened,
+        "tls_sessions_resumed": outcome.resumed,
+        "bytes_sent": counts.bytes_sent,
+        "bytes_received": counts.bytes_received,
+        "routes": routes(figures),
+        "window": {
+            "warm_up_ns": outcome.window_ns.0.saturating_sub(outcome.start_ns),
+            "measured_ns": outcome.window_ns.1 - outcome.window_ns.0,
+            "drained_ns": outcome.drained_ns,
+        },
+        "interrupted": outcome.interrupted,
+        "engine": engine(results),
+    })
+}
+
+fn engine(results: &Results<'_>) -> Value {
+    let figures = &results.figures;
+    let cautions = results.cautions.iter();
+    let limits =
+        cautions.map(|it| json!({"limit": it.word, "message": it.what, "remedy": it.remedy}));
+    json!({
+        "backend": figures.outcome.backend.as_str(),
+        "workers": figures.outcome.workers.len(),
+        "cores": results.cores,
+        "cpu_ns": figures.cpu_ns(),
+        "cpu_ns_per_request": figures.cpu_ns_per_request(),
+        "busy_share": figures.busy_share(),
+        "run_queue_wait_share": figures.run_queue_share(),
+        "steal_share": results.machine.stolen,
+        "throttled_ns": results.machine.throttled_ns,
+        "limited_by": limits.collect::<Vec<_>>(),
+    })
+}
+
+/// Mean, least, greatest and percentiles; a percentile with fewer than ten samples beyond it is null.
+fn times<C: Counter>(times: &Times<C>) -> Value {
+    let mut object = Map::new();
+    object.insert("count".into(), times.count().into());
+    object.insert("mean".into(), times.mean_ns().into());
+    object.insert("min".into(), times.min_ns().into());
+    for (percentile, word) in PERCENTILES {
+        object.insert(word.into(), times.percentile_ns(percentile).into());
+    }
+    object.insert("max".into(), times.max_ns().into());
+    object.into()
+}
+
+fn by_class(figures: &Figures<'_>) -> Value {
+    let classes = Class::ALL.into_iter().filter_map(|class| {
+        let of_class = Times::of_class(&figures.outcome.recordings, Metric::Response, class);
+        let recording: Option<&Recording> = of_class.recording();
+        recording.map(|_| (class.as_str().to_owned(), times(&of_class)))
+    });
+    Value::Object(classes.collect())
+}
+
+fn errors(counts: &[u64]) -> Value {
+    let kinds = ErrorKind::ALL.into_iter().zip(counts);
+    let kinds = kinds.map(|(kind, count)| (kind.as_str().to_owned(), (*count).into()));
+    Value::Object(kinds.collect())
+}
+
+fn statuses(counts: &[u64]) -> Value {
+    let classes = Class::ALL.into_iter().zip(counts);
+    let answers = classes.filter(|(class, count)| *class != Class::Failed || **count > 0);
+    // What is no status from 200 to 599 stands in the engine's class of failures.
+    let word = |class: Class| match class {
+        Class::Failed => "other",
+        class => class.as_str(),
+    };
+    Value::Object(
+        answers
+            .map(|(class, count)| (word(class).to_owned(), (*count).into()))
+            .collect(),
+    )
+}
+
+fn checks(figures: &Figures<'_>) -> Value {
+    let counts = figures.counts();
+    if !figures.checked {
+        return Value::Null;
+    }
+    let each = figures.failed_checks();
+    let each = each
+        .iter()
+        .map(|(text, failed)| json!({"check": text, "failed": failed}));
+    json!({
+        "passed": counts.completed - counts.answers_failing_checks,
+        "failed": counts.answers_failing_checks,
+        "each": each.collect::<Vec<_>>(),
+    })
+}
+
+fn thresholds(results: &Results<'_>) -> Value {
+    let judged = results.judged.iter();
+    let judged = judged.map(
+        |it| json!({"threshold": it.text, "value": it.value, "seen": it.words, "held": it.held}),
+    );
+    judged.collect()
+}
+
+fn routes(figures: &Figures<'_>) -> Value {
+    let routes = figures.routes().map(|(name, route): (&str, &RouteRecord)| {
+        json!({
+            "name": name,
+            "sent": route.sent,
+            "completed": route.completed,
+            "errors": errors(&route.errors),
+            "status": statuses(&route.by_class),
+            "answers_failing_checks": route.answers_failing_checks,
+            "response_time_ns": times(&Times::of_recording(&route.response)),
+        })
+    });
+    routes.collect()
+}

@@ -1,0 +1,241 @@
+//! How it goes, while it goes. It reads the workers' counters and the seconds they have handed out, and
+//! so changes nothing of what is measured.
+
+mod bar;
+mod lines;
+mod sparkline;
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gatebench_engine::{Control, Interval, Live, Metric, Recording};
+use gatebench_net::clock;
+use gatebench_probe::MachineSample;
+
+use self::bar::Bar;
+use self::lines::Lines;
+use super::validity::MachineShare;
+use crate::terminal;
+
+/// How often it is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(125);
+
+/// What is shown of a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// Since the first request was due; none while connections are being made.
+    pub elapsed: Option<Duration>,
+    /// Answers per second since the last moment.
+    pub per_second: f64,
+    /// Answers so far, warm-up included.
+    pub completed: u64,
+    /// Requests without an answer so far.
+    pub failed: u64,
+    /// Arrivals that wait for a connection.
+    pub queued: u64,
+    /// p50 and p99 of the last second, nanoseconds.
+    pub response_ns: Option<(u64, u64)>,
+    /// Someone has asked for the end.
+    pub stopping: bool,
+}
+
+/// The part of the load that is known before it runs.
+#[derive(Clone, Debug)]
+pub struct Outlook {
+    /// What it is, in words.
+    pub words: String,
+    /// Not counted.
+    pub warm_up: Duration,
+    /// Counted; with a number of requests the most it may take.
+    pub measure: Duration,
+    /// Where it ends by a number.
+    pub requests: Option<u64>,
+}
+
+/// Something that shows moments.
+trait Show: Send {
+    fn show(&mut self, moment: &Moment);
+}
+
+struct Nothing;
+
+impl Show for Nothing {
+    fn show(&mut self, _: &Moment) {}
+}
+
+fn display(outlook: &Outlook, quiet: bool) -> Box<dyn Show> {
+    if quiet {
+        Box::new(Nothing)
+    } else if terminal::stderr_is_terminal() {
+        Box::new(Bar::new(outlook.clone()))
+    } else {
+        Box::new(Lines::new(outlook.clone()))
+    }
+}
+
+/// Watches one load.
+pub struct Watch<'a> {
+    control: &'a Control,
+    outlook: &'a Outlook,
+    cores: &'a [usize],
+    second: Mutex<Option<(u32, Recording)>>,
+    over: AtomicBool,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches a load on these cores, none where workers are not pinned.
+    pub fn new(control: &'a Control, outlook: &'a Outlook, cores: &'a [usize]) -> Self {
+        Self {
+            control,
+            outlook,
+            cores,
+            second: Mutex::default(),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    /// Hears of a second of one worker.
+    pub fn hear(&self, interval: &Interval) {
+        let mut second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
+        for (metric, _, recording) in interval.recordings() {
+            match &mut *second {
+                _ if metric != Metric::Response => {}
+                Some((number, sum)) if *number == interval.second => sum.add(recording),
+                other => *other = Some((interval.second, recording.clone())),
+            }
+        }
+    }
+
+    /// Runs a load with the watch beside it.
+    pub fn beside<T>(&self, quiet: bool, load: impl FnOnce() -> T) -> (T, MachineShare) {
+        thread::scope(|scope| {
+            let watching = scope.spawn(|| self.watch(quiet));
+            let over = Over {
+                watch: self,
+                thread: watching.thread().clone(),
+            };
+            let outcome = load();
+            drop(over);
+            let machine = watching.join();
+            (
+                outcome,
+                machine.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            )
+        })
+    }
+
+    fn watch(&self, quiet: bool) -> MachineShare {
+        let mut display = display(self.outlook, quiet);
+        let mut machine = MachineWindow::default();
+        let (mut last, mut completed) = (Instant::now(), 0);
+        while !self.over.load(Ordering::Acquire) {
+            let edge_ns = machine.look(self.window_ns());
+            let left = edge_ns.map_or(LOOK_EVERY, |at| {
+                Duration::from_nanos(at.saturating_sub(clock::now_ns()))
+            });
+            thread::park_timeout(left.min(LOOK_EVERY));
+            if last.elapsed() >= LOOK_EVERY {
+                let moment = self.moment(last.elapsed(), completed);
+                (last, completed) = (Instant::now(), moment.completed);
+                display.show(&moment);
+            }
+        }
+        machine.look(self.window_ns());
+        machine.share(self.cores)
+    }
+
+    /// The measured window, once its beginning is known.
+    fn window_ns(&self) -> Option<(u64, u64)> {
+        let begin_ns = self.control.start_ns()? + self.outlook.warm_up.as_nanos() as u64;
+        Some((
+            begin_ns,
+            begin_ns.saturating_add(self.outlook.measure.as_nanos() as u64),
+        ))
+    }
+
+    fn moment(&self, since: Duration, completed_before: u64) -> Moment {
+        let completed = self.sum(|live| &live.completed);
+        let second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
+        let quantile = |it: &Recording, q| it.histogram.value_at_quantile(q);
+        Moment {
+            elapsed: self
+                .control
+                .start_ns()
+                .map(|start_ns| Duration::from_nanos(clock::now_ns().saturating_sub(start_ns))),
+            per_second: completed.saturating_sub(completed_before) as f64 / since.as_secs_f64(),
+            completed,
+            failed: self.sum(|live| &live.failed),
+            queued: self.sum(|live| &live.queued),
+            response_ns: second
+                .as_ref()
+                .map(|(_, it)| (quantile(it, 0.5), quantile(it, 0.99))),
+            stopping: self.control.stopped(),
+        }
+    }
+
+    fn sum(&self, pick: fn(&Live) -> &AtomicU64) -> u64 {
+        let live = self.control.live().iter();
+        live.map(|live| pick(live).load(Ordering::Relaxed)).sum()
+    }
+}
+
+/// Ends the watch, also where the load panics.
+struct Over<'a, 'w> {
+    watch: &'w Watch<'a>,
+    thread: thread::Thread,
+}
+
+impl Drop for Over<'_, '_> {
+    fn drop(&mut self) {
+        self.watch.over.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+/// The machine at the two edges of the measurement.
+#[derive(Default)]
+struct MachineWindow {
+    before: Option<MachineSample>,
+    after: Option<MachineSample>,
+}
+
+impl MachineWindow {
+    /// Takes the samples that are due, and says when the next one is.
+    fn look(&mut self, window_ns: Option<(u64, u64)>) -> Option<u64> {
+        let (begin_ns, end_ns) = window_ns?;
+        let now_ns = clock::now_ns();
+        if self.before.is_none() {
+            if now_ns < begin_ns {
+                return Some(begin_ns);
+            }
+            self.before = Some(MachineSample::read());
+        }
+        if now_ns < end_ns {
+            return Some(end_ns);
+        }
+        self.after.get_or_insert_with(MachineSample::read);
+        None
+    }
+
+    fn share(self, cores: &[usize]) -> MachineShare {
+        let Some(before) = self.before else {
+            return MachineShare::default();
+        };
+        let after = self.after.unwrap_or_else(MachineSample::read);
+        let all: Vec<usize> = after.cores.iter().map(|it| it.core).collect();
+        let cores = if cores.is_empty() { &all } else { cores };
+        let stolen_ns = after.steal_ns(cores).saturating_sub(before.steal_ns(cores));
+        let available_ns = after.at_ns.saturating_sub(before.at_ns) * cores.len() as u64;
+        MachineShare {
+            stolen: if available_ns > 0 {
+                stolen_ns as f64 / available_ns as f64
+            } else {
+                0.0
+            },
+            throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
+        }
+    }
+}

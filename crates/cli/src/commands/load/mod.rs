@@ -1,0 +1,227 @@
+//! `gatebench load URL`: the load engine on its own.
+
+mod descriptors;
+mod figures;
+mod flags;
+mod hdr;
+mod help;
+mod json;
+mod live;
+mod results;
+mod screen;
+mod shape;
+mod target;
+mod validity;
+mod verdict;
+mod words;
+
+use std::sync::Arc;
+
+use clap::Args;
+use gatebench_engine::{Control, EngineError, Group, Outcome};
+
+use self::figures::Figures;
+use self::flags::{ConnectionFlags, EngineFlags, OutputFlags, RequestFlags, ShapeFlags, TlsFlags};
+use self::hdr::HdrFile;
+use self::live::{Outlook, Watch};
+use self::results::Results;
+use self::shape::Timing;
+use self::target::Asked;
+use self::validity::MachineShare;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{signals, terminal};
+
+/// Name of the only group.
+const GROUP: &str = "all";
+
+/// Sends requests to a URL, and says how it answered
+#[derive(Debug, Args)]
+#[command(after_help = help::EXAMPLES)]
+pub struct Load {
+    /// What is loaded: [http://]HOST[:PORT][/PATH][?QUERY]; several of one host are sent in turn
+    #[arg(value_name = "URL", required = true)]
+    urls: Vec<String>,
+    #[command(flatten)]
+    shape: ShapeFlags,
+    #[command(flatten)]
+    request: RequestFlags,
+    #[command(flatten)]
+    connection: ConnectionFlags,
+    #[command(flatten)]
+    tls: TlsFlags,
+    #[command(flatten)]
+    engine: EngineFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+impl Load {
+    /// Loads, prints what came of it, and draws the exit code from it.
+    pub fn run(self) -> Result<Exit, Failure> {
+        self.refuse_thresholds_without_checks()?;
+        let asked = target::asked(&self.urls, &self.request)?;
+        let timing = self.shape.timing(&self.connection)?;
+        let load = self.load(&asked, &timing)?;
+        descriptors::allow(&timing.shape)?;
+        let outlook = self.outlook(&asked, &timing);
+        let (outcome, machine) = self.conduct(&load, &outlook, &asked)?;
+        let results = self.results(&asked, &timing, &outcome, machine, &load.cores);
+        self.print(&results)?;
+        Ok(verdict::of(&results, &self.request.thresholds))
+    }
+
+    fn refuse_thresholds_without_checks(&self) -> Result<(), Failure> {
+        let about_checks = self
+            .request
+            .thresholds
+            .iter()
+            .find(|it| it.is_about_checks());
+        match about_checks.filter(|_| self.request.checks.is_empty()) {
+            None => Ok(()),
+            Some(threshold) => Err(Failure::words(
+                "--threshold",
+                format!("{threshold} is about checks, and there are none"),
+                "add a --check, as in --check status=200, or write a threshold on errors",
+            )),
+        }
+    }
+
+    fn load(&self, asked: &Asked, timing: &Timing) -> Result<gatebench_engine::Load, Failure> {
+        let group = Group {
+            name: GROUP.into(),
+            target: target::target(asked, &self.connection, &self.tls)?,
+            requests: asked.requests.clone(),
+            shape: timing.shape.clone(),
+            timeout: self.shape.timeout.0,
+        };
+        Ok(gatebench_engine::Load {
+            groups: vec![group],
+            data: Arc::default(),
+            warm_up: timing.warm_up,
+            measure: timing.measure,
+            // Whatever was sent either comes back or times out.
+            drain: self.shape.timeout.0,
+            cores: self.engine.cores.clone().unwrap_or_default().0,
+            backend: self.engine.backend.map(Into::into),
+            trace_tag: None,
+            seed: self.engine.seed,
+        })
+    }
+
+    fn outlook(&self, asked: &Asked, timing: &Timing) -> Outlook {
+        Outlook {
+            words: format!("{}\n{}", asked.in_words(), timing.in_words()),
+            warm_up: timing.warm_up,
+            measure: timing.measure,
+            requests: timing.requests(),
+        }
+    }
+
+    /// Runs the load with a display beside it, until its end or a signal.
+    fn conduct(
+        &self,
+        load: &gatebench_engine::Load,
+        outlook: &Outlook,
+        asked: &Asked,
+    ) -> Result<(Outcome, MachineShare), Failure> {
+        let workers = load.cores.len().max(1);
+        let control = Arc::new(Control::new(workers));
+        stop_on_signal(&control)?;
+        signals::survive_file_size_limit()?;
+        let mut file = self
+            .output
+            .hdr
+            .as_deref()
+            .map(HdrFile::create)
+            .transpose()?;
+        let mut log = file.as_mut().map(|file| file.begin(workers)).transpose()?;
+        let watch = Watch::new(&control, outlook, &load.cores);
+        let (outcome, machine) = watch.beside(self.output.quiet, || {
+            gatebench_engine::run(load, &control, |_, interval| {
+                watch.hear(interval);
+                if let Some(log) = &mut log {
+                    log.add(interval);
+                }
+            })
+        });
+        let written = log.map_or(Ok(()), hdr::HdrLog::end);
+        let kept = file.map_or(Ok(()), |file| file.finish(written));
+        let outcome = outcome.map_err(|error| unable(error, asked))?;
+        // A log that could not be written does not make the results worthless.
+        kept.unwrap_or_else(|failure| failure.print());
+        Ok((outcome, machine))
+    }
+
+    fn results<'a>(
+        &self,
+        asked: &Asked,
+        timing: &Timing,
+        outcome: &'a Outcome,
+        machine: MachineShare,
+        cores: &'a [usize],
+    ) -> Results<'a> {
+        let figures = Figures::of(outcome);
+        let thresholds = self.request.thresholds.iter();
+        Results {
+            target: asked.in_words(),
+            load: timing.in_words(),
+            open: timing.is_open(),
+            cores,
+            judged: thresholds.map(|it| it.judge(&figures)).collect(),
+            cautions: validity::cautions(&figures, machine, timing.is_open()),
+            figures,
+            machine,
+        }
+    }
+
+    fn print(&self, results: &Results<'_>) -> Result<(), Failure> {
+        if self.output.json {
+            return terminal::say(&format!("{:#}", json::of(results)));
+        }
+        let screen = screen::of(results, terminal::stdout_colors(), terminal::stdout_width());
+        terminal::say(&screen)
+    }
+}
+
+/// The first signal ends the load and keeps its results; the second one ends the program.
+fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
+    let control = Arc::clone(control);
+    signals::on_signal(move || {
+        if control.stopped() {
+            terminal::complain("interrupted twice: stopped at once, without results");
+            std::process::exit(Exit::Interrupted.code().into());
+        }
+        control.stop();
+    })
+}
+
+fn unable(error: EngineError, asked: &Asked) -> Failure {
+    let origin = asked.site.origin();
+    match error {
+        EngineError::Unreachable { address, reason } => Failure::Said {
+            culprit: format!("target {origin}"),
+            what: format!("no connection to {address} could be made: {reason}"),
+            remedy: format!(
+                "start it, or check host and port: curl -v {origin}{}",
+                asked.requests[0].path
+            ),
+            exit: Exit::Environment,
+        },
+        EngineError::Data(error) => {
+            let words = error.to_string();
+            let (what, remedy) = words.rsplit_once("; ").unwrap_or((&words, "correct it"));
+            Failure::words(
+                "request",
+                what,
+                format!("{remedy}; braces that mean themselves are written {{{{ \"{{{{\" }}}}"),
+            )
+        }
+        EngineError::Environment(error) => Failure::Said {
+            culprit: "engine".into(),
+            what: format!("it cannot work here: {error}"),
+            remedy: "try --backend epoll; `gatebench doctor` says what this machine lacks".into(),
+            exit: Exit::Environment,
+        },
+    }
+}

@@ -1,0 +1,183 @@
+//! What was counted, a line for each kind.
+
+use gatebench_analysis::findings::Unit;
+use gatebench_analysis::words::{grouped, quantity};
+use gatebench_engine::{Class, ErrorKind};
+
+use super::super::figures::Figures;
+use super::super::results::Results;
+use super::super::words::threshold::percent;
+use super::paint::Paint;
+use crate::terminal::wrapped;
+
+/// Columns of a line's name.
+const NAME: usize = 13;
+
+/// The lines that there is something to say in.
+pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
+    let figures = &results.figures;
+    let mut lines = Lines {
+        paint,
+        width,
+        lines: Vec::new(),
+    };
+    lines.add("Status", statuses(figures, paint));
+    lines.add("No answer", errors(figures, paint));
+    lines.add("Checks", checks(figures, paint));
+    if results.open {
+        lines.add("Arrivals", arrivals(figures, paint));
+    }
+    lines.add("Bytes", bytes(figures));
+    lines.add("Connections", connections(figures));
+    lines.add("Engine", engine(results));
+    lines.lines
+}
+
+struct Lines {
+    paint: Paint,
+    width: usize,
+    lines: Vec<String>,
+}
+
+impl Lines {
+    fn add(&mut self, name: &str, parts: Vec<String>) {
+        if parts.is_empty() {
+            return;
+        }
+        let text = wrapped(&parts.join(" · "), self.width - NAME, NAME);
+        self.lines.push(format!(
+            "{}{text}",
+            self.paint.title(&format!("{name:NAME$}"))
+        ));
+    }
+}
+
+fn statuses(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
+    let known = Class::ALL
+        .into_iter()
+        .filter(|class| figures.answers(*class) > 0);
+    known
+        .map(|class| {
+            let word = match class {
+                Class::Failed => "other",
+                class => class.as_str(),
+            };
+            let text = format!("{word} {}", grouped(figures.answers(class) as f64));
+            match class {
+                Class::Success | Class::Redirection => text,
+                _ if figures.checked => text,
+                _ => paint.bad(&text),
+            }
+        })
+        .collect()
+}
+
+/// Requests without an answer, by reason.
+fn errors(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
+    let kinds = ErrorKind::ALL
+        .into_iter()
+        .filter(|kind| figures.errors(*kind) > 0);
+    kinds
+        .map(|kind| {
+            let word = match kind {
+                ErrorKind::Connect => "not connected",
+                ErrorKind::Reset => "reset",
+                ErrorKind::ClosedEarly => "closed early",
+                ErrorKind::Timeout => "timed out",
+                ErrorKind::Protocol => "not HTTP",
+                ErrorKind::Tls => "TLS failed",
+            };
+            paint.bad(&format!("{word} {}", grouped(figures.errors(kind) as f64)))
+        })
+        .collect()
+}
+
+fn checks(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
+    if !figures.checked {
+        return Vec::new();
+    }
+    let counts = figures.counts();
+    let passed = counts.completed - counts.answers_failing_checks;
+    let share = percent(passed as f64 / counts.completed.max(1) as f64);
+    let mut parts = vec![format!(
+        "{} of {} answers passed ({share})",
+        grouped(passed as f64),
+        grouped(counts.completed as f64)
+    )];
+    for (text, failed) in figures
+        .failed_checks()
+        .into_iter()
+        .filter(|(_, failed)| *failed > 0)
+    {
+        parts.push(paint.bad(&format!("{text}: {} failed", grouped(failed as f64))));
+    }
+    parts
+}
+
+/// What the schedule asked for, and what came of it.
+fn arrivals(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
+    let counts = figures.counts();
+    let number = |count: u64, word: &str| format!("{} {word}", grouped(count as f64));
+    let dropped = number(counts.dropped, "dropped");
+    vec![
+        number(counts.intended, "intended"),
+        number(counts.sent, "sent"),
+        number(counts.completed, "answered"),
+        if counts.dropped > 0 {
+            paint.bad(&dropped)
+        } else {
+            dropped
+        },
+        format!("at most {} waited", grouped(counts.queued_max as f64)),
+    ]
+}
+
+fn bytes(figures: &Figures<'_>) -> Vec<String> {
+    let counts = figures.counts();
+    let size = |bytes: f64| quantity(bytes, Unit::Bytes);
+    let flow = |bytes: u64, word: &str| {
+        format!(
+            "{} {word} ({}/s)",
+            size(bytes as f64),
+            size(figures.per_second(bytes))
+        )
+    };
+    let mut parts = vec![
+        flow(counts.bytes_sent, "sent"),
+        flow(counts.bytes_received, "received"),
+    ];
+    // Both count what arrived within the window.
+    if counts.completed_in_window > 0 {
+        parts.push(format!(
+            "{} an answer",
+            size(counts.bytes_received as f64 / counts.completed_in_window as f64)
+        ));
+    }
+    parts
+}
+
+fn connections(figures: &Figures<'_>) -> Vec<String> {
+    let opened = figures.counts().connections_opened;
+    let mut parts = vec![format!("{} opened", grouped(opened as f64))];
+    if figures.outcome.resumed > 0 {
+        parts.push(format!(
+            "{} TLS sessions resumed",
+            grouped(figures.outcome.resumed as f64)
+        ));
+    }
+    parts
+}
+
+fn engine(results: &Results<'_>) -> Vec<String> {
+    let figures = &results.figures;
+    let workers = match figures.outcome.workers.len() {
+        1 => "1 worker".to_owned(),
+        several => format!("{several} workers"),
+    };
+    let mut parts = vec![figures.outcome.backend.as_str().to_owned(), workers];
+    if let Some(ns) = figures.cpu_ns_per_request() {
+        parts.push(quantity(ns, Unit::CpuNanosecondsPerRequest));
+    }
+    parts.push(format!("busy {}", percent(figures.busy_share().min(1.0))));
+    parts
+}

@@ -1,0 +1,77 @@
+//! Percentiles, of which only those are shown that enough samples carry.
+
+use gatebench_analysis::findings::Unit;
+use gatebench_analysis::words::{grouped, quantity};
+use hdrhistogram::Counter;
+
+use super::super::figures::{PERCENTILES, Times};
+use super::super::results::Results;
+use super::super::words::threshold::samples_needed;
+use super::paint::Paint;
+use crate::terminal::wrapped;
+
+/// Columns of a figure, with the gap before it.
+pub const COLUMN: usize = 10;
+/// Columns of a row's name.
+const NAME: usize = 10;
+
+/// The table: response times; of an open load also service times and lateness.
+pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
+    let figures = &results.figures;
+    if figures.response.count() == 0 {
+        return Vec::new();
+    }
+    let shown: Vec<f64> = PERCENTILES
+        .iter()
+        .map(|(percentile, _)| *percentile)
+        .filter(|percentile| figures.response.percentile_ns(*percentile).is_some())
+        .collect();
+    let heads = shown.iter().map(|percentile| format!("p{percentile}"));
+    let heads: String = heads
+        .chain(["max".into(), "mean".into()])
+        .map(|head| format!("{head:>COLUMN$}"))
+        .collect();
+    let mut lines = vec![format!(
+        "{}{}",
+        paint.title(&format!("{:NAME$}", "Latency")),
+        paint.soft(&heads)
+    )];
+    lines.push(row("response", &figures.response, &shown));
+    if results.open {
+        lines.push(row("service", &figures.service, &shown));
+        lines.push(row("lateness", &figures.lateness, &shown));
+    }
+    let missing = PERCENTILES
+        .iter()
+        .find(|(percentile, _)| !shown.contains(percentile));
+    if let Some((percentile, _)) = missing {
+        let beyond = if *percentile < PERCENTILES[PERCENTILES.len() - 1].0 {
+            " and beyond"
+        } else {
+            ""
+        };
+        let words = format!(
+            "p{percentile}{beyond} left out: it needs {} requests, ten of them slower",
+            grouped(samples_needed(*percentile))
+        );
+        lines.push(paint.soft(&wrapped(&words, width, 2)));
+    }
+    lines
+}
+
+fn row(name: &str, times: &Times, shown: &[f64]) -> String {
+    format!("{name:NAME$}{}", cells(times, shown))
+}
+
+/// Percentiles, the greatest and the mean.
+pub fn cells<C: Counter>(times: &Times<C>, shown: &[f64]) -> String {
+    let percentiles = shown
+        .iter()
+        .map(|percentile| times.percentile_ns(*percentile).map(|ns| ns as f64));
+    let all = percentiles.chain([times.max_ns().map(|ns| ns as f64), times.mean_ns()]);
+    all.map(|ns| {
+        let text = ns.map_or_else(|| "–".into(), |ns| quantity(ns, Unit::Nanoseconds));
+        format!("{text:>COLUMN$}")
+    })
+    .collect()
+}

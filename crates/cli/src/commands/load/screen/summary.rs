@@ -1,0 +1,110 @@
+//! The first lines and the last ones: what it was, what it came to, what must be thought of.
+
+use gatebench_analysis::findings::Unit;
+use gatebench_analysis::words::{grouped, quantity};
+use gatebench_engine::Class;
+
+use super::super::results::Results;
+use super::paint::Paint;
+use crate::commands::load::words::threshold::percent;
+use crate::terminal::wrapped;
+
+/// Target, load, and the result in a sentence.
+pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
+    let figures = &results.figures;
+    let mut lines = vec![
+        paint.title(&wrapped(&results.target, width, 2)),
+        wrapped(&results.load, width, 2),
+        String::new(),
+    ];
+    if figures.ended() == 0 {
+        lines.push(paint.bad("No request ended in the measured time."));
+        return lines;
+    }
+    let interrupted = if figures.outcome.interrupted {
+        "Interrupted: "
+    } else {
+        ""
+    };
+    let said = format!(
+        "{interrupted}{} in {}, {}",
+        requests(figures.ended()),
+        quantity(figures.window_s * 1e9, Unit::Nanoseconds),
+        quantity(figures.rate_per_second(), Unit::RequestsPerSecond)
+    );
+    let (bad, words) = goodness(results);
+    let words = if bad {
+        paint.bad(&words)
+    } else {
+        paint.good(&words)
+    };
+    lines.push(format!("{}, {words}", paint.title(&said)));
+    lines
+}
+
+fn requests(count: u64) -> String {
+    match count {
+        1 => "1 request".into(),
+        count => format!("{} requests", grouped(count as f64)),
+    }
+}
+
+/// Whether something failed, and what in words.
+fn goodness(results: &Results<'_>) -> (bool, String) {
+    let figures = &results.figures;
+    let all = figures.ended();
+    let failed = figures.failed();
+    if failed == 0 {
+        let words = match (figures.checked, figures.answers(Class::Success) == all) {
+            (true, _) => "all answered and all checks passed",
+            (false, true) => "all answered with 2xx",
+            (false, false) => "all answered with 2xx or 3xx",
+        };
+        return (false, words.into());
+    }
+    let share = percent(failed as f64 / all as f64);
+    (true, format!("{} ({share}) failed", grouped(failed as f64)))
+}
+
+/// The thresholds.
+pub fn judged(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
+    let texts = results.judged.iter().map(|it| it.text.chars().count());
+    let column = texts.max().unwrap_or(0);
+    let line = |it: &super::super::words::threshold::Judged| {
+        let mark = if it.held {
+            paint.good("✓")
+        } else {
+            paint.bad("✗")
+        };
+        let state = if it.held { "kept" } else { "not kept" };
+        let rest = wrapped(
+            &format!("{state}: {}", it.words),
+            width - 4 - column,
+            column + 4,
+        );
+        format!("{mark} {:<column$}  {rest}", it.text)
+    };
+    let lines: Vec<String> = results.judged.iter().map(line).collect();
+    titled("Thresholds", lines, paint)
+}
+
+/// What limits the figures, and what to do.
+pub fn cautions(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
+    let one = |it: &super::super::validity::Caution| {
+        let what = wrapped(&it.what, width - 4, 2);
+        let remedy = wrapped(&it.remedy, width - 6, 6);
+        format!("{} {what}\n    → {remedy}", paint.caution("!"))
+    };
+    titled(
+        "Validity",
+        results.cautions.iter().map(one).collect(),
+        paint,
+    )
+}
+
+fn titled(title: &str, lines: Vec<String>, paint: Paint) -> Vec<String> {
+    if lines.is_empty() {
+        return lines;
+    }
+    std::iter::once(paint.title(title)).chain(lines).collect()
+}

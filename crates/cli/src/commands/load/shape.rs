@@ -1,0 +1,210 @@
+//! From flags to the shape of the load.
+
+use std::time::Duration;
+
+use gatebench_analysis::words::{grouped, three_figures};
+use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Spread};
+use gatebench_model::{Shape, Span};
+
+use super::flags::{ConnectionFlags, ShapeFlags};
+use super::words::stage::Stage;
+use crate::failure::Failure;
+
+/// Connections of a closed load: as hey and oha have.
+const CONNECTIONS: u32 = 50;
+/// Connections of an open load: enough for a target that stalls for a second, as far as a target of
+/// ordinary limits takes them.
+const CONNECTIONS_AT_RATE: (f64, f64) = (64.0, 1_000.0);
+const DURATION: Span = Span::from_millis(10_000);
+const WARM_UP: Span = Span::from_millis(1_000);
+/// What a number of requests may take where nobody says it.
+const DURATION_OF_REQUESTS: Span = Span::from_millis(24 * 3_600_000);
+
+/// When what is sent.
+#[derive(Debug, PartialEq)]
+pub struct Timing {
+    /// Closed or open.
+    pub shape: Shape,
+    /// Discarded first part.
+    pub warm_up: Duration,
+    /// Measured part; with a number of requests the most it may take.
+    pub measure: Duration,
+}
+
+impl Timing {
+    /// Whether the clock sends requests.
+    pub fn is_open(&self) -> bool {
+        matches!(self.shape, Shape::Open(_))
+    }
+
+    /// The number of requests at which the load ends.
+    pub fn requests(&self) -> Option<u64> {
+        match &self.shape {
+            Shape::Closed(closed) => closed.requests_max,
+            Shape::Open(open) => open.requests_max,
+        }
+    }
+
+    /// `closed: 50 connections, 10s after 1s of warm-up`.
+    pub fn in_words(&self) -> String {
+        let load = match &self.shape {
+            Shape::Closed(closed) => closed_in_words(closed),
+            Shape::Open(open) => open_in_words(open),
+        };
+        let time = |duration| Span(duration).to_string();
+        let until = match self.requests() {
+            Some(requests) => format!("{} requests", grouped(requests as f64)),
+            None => time(self.measure),
+        };
+        if self.warm_up.is_zero() {
+            return format!("{load}, {until} without a warm-up");
+        }
+        format!("{load}, {until} after {} of warm-up", time(self.warm_up))
+    }
+}
+
+fn closed_in_words(closed: &Closed) -> String {
+    let mut words = format!(
+        "closed: {} connections",
+        grouped(f64::from(closed.connections))
+    );
+    for stage in &closed.stages {
+        words += &format!(
+            ", {} in {}",
+            grouped(f64::from(stage.connections)),
+            stage.over
+        );
+    }
+    if closed.think.is_some() {
+        words += ", thinking between requests";
+    }
+    words
+}
+
+fn open_in_words(open: &Open) -> String {
+    let rate = |rate: f64| {
+        if rate < 100.0 {
+            three_figures(rate)
+        } else {
+            grouped(rate)
+        }
+    };
+    let mut words = format!("open: {} requests/s", rate(open.rate_per_second));
+    if let Some(end) = open.ramp_to_per_second {
+        words += &format!(" to {}", rate(end));
+    }
+    for stage in &open.stages {
+        let how = match stage.how {
+            Change::Linear => "in",
+            Change::Step => "at once for",
+        };
+        words += &format!(", {} {how} {}", rate(stage.rate_per_second), stage.over);
+    }
+    if open.arrivals == Spread::Poisson {
+        words += ", Poisson arrivals";
+    }
+    words
+        + &format!(
+            ", at most {} connections",
+            grouped(f64::from(open.connections_max))
+        )
+}
+
+impl ShapeFlags {
+    /// The load that the flags ask for.
+    pub fn timing(&self, connections: &ConnectionFlags) -> Result<Timing, Failure> {
+        let shape = match self.rate {
+            Some(rate) => Shape::Open(self.open(rate, connections)?),
+            None => Shape::Closed(self.closed(connections)?),
+        };
+        let measure = self.measure();
+        if measure.0.is_zero() {
+            return Err(Failure::words(
+                "--duration",
+                "nothing can be measured in no time",
+                "write at least 1ms",
+            ));
+        }
+        let warm_up = match self.requests {
+            Some(_) => Span::default(),
+            None => self.warm_up.unwrap_or(WARM_UP),
+        };
+        Ok(Timing {
+            shape,
+            warm_up: warm_up.0,
+            measure: measure.0,
+        })
+    }
+
+    fn measure(&self) -> Span {
+        let stages: Duration = self.stages.iter().map(|stage| stage.over.0).sum();
+        match (self.duration, self.requests) {
+            (Some(duration), _) => duration,
+            (None, Some(_)) => DURATION_OF_REQUESTS,
+            (None, None) if self.stages.is_empty() => DURATION,
+            (None, None) => Span(stages),
+        }
+    }
+
+    fn closed(&self, connections: &ConnectionFlags) -> Result<Closed, Failure> {
+        let most = self
+            .requests
+            .map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX));
+        if let Some(given) = self.connections.filter(|given| *given > most) {
+            return Err(Failure::words(
+                "--connections",
+                format!("{given} connections cannot share {most} requests"),
+                format!("write -c {most} or less, or ask for more requests"),
+            ));
+        }
+        let stage = |stage: &Stage| {
+            if stage.how == Change::Step || stage.target.fract() != 0.0 || stage.target > 1e6 {
+                return Err(Failure::words(
+                    "--stage",
+                    "without --rate a stage is a whole number of connections, reached linearly",
+                    "write CONNECTIONS:TIME, as in 200:30s, or give --rate",
+                ));
+            }
+            Ok(ConnectionStage {
+                connections: stage.target as u32,
+                over: stage.over,
+            })
+        };
+        Ok(Closed {
+            stages: self.stages.iter().map(stage).collect::<Result<_, _>>()?,
+            think: self.think.clone(),
+            requests_max: self.requests,
+            requests_per_connection: connections.requests_per_connection,
+            connections_per_second: connections.connection_rate,
+            ..Closed::new(self.connections.unwrap_or(CONNECTIONS.min(most)))
+        })
+    }
+
+    fn open(&self, rate: f64, connections: &ConnectionFlags) -> Result<Open, Failure> {
+        let stage = |stage: &Stage| RateStage {
+            rate_per_second: stage.target,
+            over: stage.over,
+            how: stage.how,
+        };
+        Ok(Open {
+            ramp_to_per_second: self.ramp_to,
+            stages: self.stages.iter().map(stage).collect(),
+            arrivals: self.arrivals.into(),
+            connections_max: self
+                .connections
+                .unwrap_or_else(|| self.connections_at(rate)),
+            queue_max: self.queue_max,
+            requests_max: self.requests,
+            requests_per_connection: connections.requests_per_connection,
+            connections_per_second: connections.connection_rate,
+            ..Open::new(rate)
+        })
+    }
+
+    fn connections_at(&self, rate: f64) -> u32 {
+        let rates = self.stages.iter().map(|stage| stage.target);
+        let highest = rates.chain(self.ramp_to).fold(rate, f64::max);
+        let (least, most) = CONNECTIONS_AT_RATE;
+        highest.clamp(least, most) as u32
+    }
+}

@@ -1,0 +1,248 @@
+//! From flags to where requests go and what they are.
+
+use std::fs;
+use std::io::{self, Read as _};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use gatebench_engine::Target;
+use gatebench_model::{Body, Check, Request};
+use gatebench_net::tls::{ClientContext, ClientSettings, Identity, Pem, SettingsError, Verify};
+
+use super::flags::{ConnectionFlags, RequestFlags, TlsFlags};
+use super::words::url::{self, Site};
+use super::words::{check, header, resolve};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// What the URLs and the flags of a request say.
+#[derive(Debug)]
+pub struct Asked {
+    /// The one place of all URLs.
+    pub site: Site,
+    /// Value of the Host header.
+    pub host: String,
+    /// One for each URL.
+    pub requests: Vec<Request>,
+}
+
+impl Asked {
+    /// `POST http://127.0.0.1:8080/path`, or how many requests to which host.
+    pub fn in_words(&self) -> String {
+        let origin = self.site.origin();
+        match self.requests.as_slice() {
+            [only] => format!("{} {origin}{}", only.method, only.path),
+            several => format!("{} requests in turn to {origin}", several.len()),
+        }
+    }
+}
+
+/// Reads URLs, headers and body.
+pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
+    let (site, paths) = site_and_paths(urls)?;
+    let mut headers = header::parse(&flags.headers).map_err(|what| {
+        Failure::words(
+            "--header",
+            what,
+            "write -H 'Name: value', once for each header",
+        )
+    })?;
+    if let Some(user) = &flags.user {
+        let value = format!("Basic {}", STANDARD.encode(user));
+        if headers
+            .fields
+            .insert("Authorization".into(), value)
+            .is_some()
+        {
+            return Err(Failure::words(
+                "--user",
+                "there is an Authorization header already",
+                "give one of them",
+            ));
+        }
+    }
+    if check::contradicts(&flags.checks) {
+        return Err(Failure::words(
+            "--check",
+            "no answer has two statuses",
+            "give one status",
+        ));
+    }
+    let body = flags.body.as_deref().map(body).transpose()?;
+    let method = flags
+        .method
+        .clone()
+        .unwrap_or_else(|| if body.is_some() { "POST" } else { "GET" }.into());
+    if method == "HEAD" && flags.checks.iter().any(is_of_body) {
+        return Err(Failure::words(
+            "--check",
+            "an answer to HEAD has no body",
+            "check its status or its headers",
+        ));
+    }
+    let request = |path| Request {
+        headers: headers.fields.clone(),
+        body: body.clone(),
+        checks: flags.checks.clone(),
+        ..Request::new(method.clone(), path)
+    };
+    let requests = paths.into_iter().map(request).collect();
+    let host = headers
+        .host
+        .clone()
+        .unwrap_or_else(|| site.authority.clone());
+    Ok(Asked {
+        site,
+        host,
+        requests,
+    })
+}
+
+fn is_of_body(check: &Check) -> bool {
+    !matches!(check, Check::Status(_) | Check::Header(_))
+}
+
+fn site_and_paths(urls: &[String]) -> Result<(Site, Vec<String>), Failure> {
+    let mut site: Option<Site> = None;
+    let mut paths = Vec::new();
+    for text in urls {
+        let refused = |what: String| {
+            Failure::words(text, what, "write a URL, as in http://127.0.0.1:8080/path")
+        };
+        let (found, path) = url::parse(text).map_err(refused)?;
+        match &site {
+            Some(first) if !first.is_same(&found) => {
+                return Err(Failure::words(
+                    text,
+                    format!(
+                        "it leads to {}, and the first URL to {}",
+                        found.origin(),
+                        first.origin()
+                    ),
+                    "give URLs of one host, or run one `gatebench load` for each",
+                ));
+            }
+            Some(_) => {}
+            None => site = Some(found),
+        }
+        paths.push(path);
+    }
+    let none = || {
+        Failure::words(
+            "URL",
+            "there is none",
+            "write one, as in http://127.0.0.1:8080/path",
+        )
+    };
+    Ok((site.ok_or_else(none)?, paths))
+}
+
+fn body(text: &str) -> Result<Body, Failure> {
+    let Some(path) = text.strip_prefix('@') else {
+        return Ok(Body::new(text));
+    };
+    let read = if path == "-" {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(path)
+    };
+    let remedy = "write --body TEXT, --body @FILE or --body @- for standard input";
+    read.map(Body::new).map_err(|error| {
+        Failure::words("--body", format!("{path} cannot be read: {error}"), remedy)
+    })
+}
+
+/// Finds the site and prepares the connections to it.
+pub fn target(
+    asked: &Asked,
+    connections: &ConnectionFlags,
+    tls: &TlsFlags,
+) -> Result<Target, Failure> {
+    let site = &asked.site;
+    let tls = tls_context(site, tls)?;
+    if let Some(other) = resolve::unused(site, &connections.resolve) {
+        return Err(Failure::words(
+            "--resolve",
+            format!("{other} is about no URL given"),
+            format!("write {}:{}:ADDRESS", site.host, site.port),
+        ));
+    }
+    let address = resolve::address(site, &connections.resolve).map_err(|reason| Failure::Said {
+        culprit: format!("target {}", site.host),
+        what: format!("its address cannot be found: {reason}"),
+        remedy: format!(
+            "check the name, or give its address: --resolve {}:{}:ADDRESS",
+            site.host, site.port
+        ),
+        exit: Exit::Environment,
+    })?;
+    if let Some(source) = connections
+        .sources
+        .iter()
+        .find(|source| source.is_ipv4() != address.is_ipv4())
+    {
+        return Err(Failure::words(
+            "--source",
+            format!("from {source} there is no way to {address}: one is IPv4, the other IPv6"),
+            "give a source of the target's kind",
+        ));
+    }
+    let mut target = Target::new(address, asked.host.clone());
+    target.sources.clone_from(&connections.sources);
+    target.proxy = connections.proxy_protocol.map(Into::into);
+    target.tls = tls;
+    Ok(target)
+}
+
+fn tls_context(site: &Site, flags: &TlsFlags) -> Result<Option<ClientContext>, Failure> {
+    if !site.tls {
+        return match flags.first_given() {
+            None => Ok(None),
+            Some(flag) => Err(Failure::words(
+                flag,
+                "there is no TLS on http://",
+                "write https://, or leave it out",
+            )),
+        };
+    }
+    let context = settings(flags).and_then(|settings| ClientContext::new(&settings, &site.host));
+    context.map(Some).map_err(|error| {
+        let exit = match error {
+            SettingsError::NoSystemRoots(_) => Exit::Environment,
+            _ => Exit::WrongWords,
+        };
+        Failure::sentence(&format!("TLS: {error}"), exit)
+    })
+}
+
+fn settings(flags: &TlsFlags) -> Result<ClientSettings, SettingsError> {
+    let verify = match &flags.cacert {
+        _ if flags.insecure => Verify::Skip,
+        Some(path) => Verify::Ca(Pem::read(path)?),
+        None => Verify::System,
+    };
+    let identity = match (&flags.cert, &flags.key) {
+        (Some(chain), Some(key)) => Some(Identity {
+            chain: Pem::read(chain)?,
+            key: Pem::read(key)?,
+        }),
+        _ => None,
+    };
+    let mut settings = ClientSettings {
+        verify,
+        identity,
+        server_name: flags.sni.clone(),
+        alpn: flags
+            .alpn
+            .iter()
+            .map(|word| word.clone().into_bytes())
+            .collect(),
+        resumption: !flags.no_resumption,
+        ..ClientSettings::default()
+    };
+    if let Some(version) = flags.version {
+        (settings.min, settings.max) = (version, version);
+    }
+    Ok(settings)
+}

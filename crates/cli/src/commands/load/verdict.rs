@@ -1,0 +1,22 @@
+//! The exit code of a load.
+
+use super::results::Results;
+use super::words::threshold::Threshold;
+use crate::exit::Exit;
+
+/// What the shell hears. An error is no failure by itself: the target may be meant to refuse. What must
+/// not be is said with checks and thresholds.
+pub fn of(results: &Results<'_>, thresholds: &[Threshold]) -> Exit {
+    let figures = &results.figures;
+    let judges_checks = thresholds.iter().any(Threshold::is_about_checks);
+    let check_failed = !judges_checks && figures.counts().answers_failing_checks > 0;
+    if figures.outcome.interrupted {
+        Exit::Interrupted
+    } else if check_failed || results.judged.iter().any(|it| !it.held) {
+        Exit::CheckFailed
+    } else if figures.counts().completed == 0 {
+        Exit::Inconclusive
+    } else {
+        Exit::Fine
+    }
+}

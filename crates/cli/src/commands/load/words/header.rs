@@ -1,0 +1,91 @@
+//! `-H`: headers as they are written, and those that are not the user's to write.
+
+use std::collections::BTreeMap;
+
+use http::{HeaderName, HeaderValue};
+
+/// Headers of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Headers {
+    /// By name, as written.
+    pub fields: BTreeMap<String, String>,
+    /// Instead of the URL's.
+    pub host: Option<String>,
+}
+
+/// Made by the engine, because its framing depends on them.
+const MADE: [&str; 3] = ["content-length", "transfer-encoding", "connection"];
+
+/// Reads lines of `Name: value`.
+pub fn parse(lines: &[String]) -> Result<Headers, String> {
+    let mut headers = Headers::default();
+    for line in lines {
+        let (name, value) = parse_one(line)?;
+        if name.eq_ignore_ascii_case("host") {
+            headers.host = Some(value);
+            continue;
+        }
+        if headers
+            .fields
+            .keys()
+            .any(|known| known.eq_ignore_ascii_case(&name))
+        {
+            return Err(format!(
+                "{name} is given twice: join the values in one, with a comma (of Cookie, with a semicolon)"
+            ));
+        }
+        headers.fields.insert(name, value);
+    }
+    Ok(headers)
+}
+
+fn parse_one(line: &str) -> Result<(String, String), String> {
+    let (name, value) = line
+        .split_once(':')
+        .ok_or_else(|| format!("'{line}' is no header: write 'Name: value'"))?;
+    let (name, value) = (name.trim(), value.trim());
+    let known = HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| format!("'{name}' is no name of a header: write 'Name: value'"))?;
+    if MADE.contains(&known.as_str()) {
+        return Err(format!("{name} is made by gatebench: leave it out"));
+    }
+    HeaderValue::from_str(value)
+        .map_err(|_| format!("the value of {name} holds a character that a header cannot have"))?;
+    Ok((name.into(), value.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn read(lines: &[&str]) -> Result<Headers, String> {
+        parse(&lines.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn headers_are_read_and_host_stands_apart() {
+        let headers = read(&["X-A: b: c", "host:example.org", "Empty:"]).unwrap();
+        assert_eq!(headers.host.as_deref(), Some("example.org"));
+        let fields: Vec<_> = headers
+            .fields
+            .iter()
+            .map(|(a, b)| (a.as_str(), b.as_str()))
+            .collect();
+        assert_eq!(fields, [("Empty", ""), ("X-A", "b: c")]);
+    }
+
+    #[test]
+    fn what_is_no_header_is_said() {
+        for (lines, said) in [
+            (&["X-A"][..], "Name: value"),
+            (&["X A: b"], "'X A'"),
+            (&["Content-Length: 3"], "leave it out"),
+            (&["A: b\nC: d"], "cannot have"),
+            (&["A: b", "a: c"], "twice"),
+        ] {
+            let error = read(lines).unwrap_err();
+            assert!(error.contains(said), "{lines:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Where a host is: `--resolve`, or the machine's own resolver.
+
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::url::Site;
+
+/// How long each of several addresses has to take a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// `HOST:PORT:ADDRESS`, as curl takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolve {
+    host: String,
+    port: u16,
+    address: IpAddr,
+}
+
+impl FromStr for Resolve {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let remedy =
+            || format!("'{text}': write HOST:PORT:ADDRESS, as in example.org:443:127.0.0.1");
+        let (host, rest) = match text.strip_prefix('[') {
+            Some(rest) => rest.split_once("]:").ok_or_else(remedy)?,
+            None => text.split_once(':').ok_or_else(remedy)?,
+        };
+        let (port, address) = rest.split_once(':').ok_or_else(remedy)?;
+        let address = address.trim_matches(['[', ']']);
+        if host.is_empty() {
+            return Err(remedy());
+        }
+        Ok(Self {
+            host: host.to_ascii_lowercase(),
+            port: port.parse().map_err(|_| remedy())?,
+            address: address.parse().map_err(|_| remedy())?,
+        })
+    }
+}
+
+impl Resolve {
+    /// Whether it is about this place.
+    fn is_of(&self, site: &Site) -> bool {
+        self.host == site.host.to_ascii_lowercase() && self.port == site.port
+    }
+}
+
+/// The address of a site. Of several, the first that takes a connection.
+///
+/// # Errors
+/// The resolver's words, where it knows none.
+pub fn address(site: &Site, known: &[Resolve]) -> Result<SocketAddr, String> {
+    if let Some(known) = known.iter().find(|known| known.is_of(site)) {
+        return Ok(SocketAddr::new(known.address, site.port));
+    }
+    let found = (site.host.as_str(), site.port).to_socket_addrs();
+    let found: Vec<SocketAddr> = found.map_err(|error| error.to_string())?.collect();
+    match found.as_slice() {
+        [] => Err("it has no address".into()),
+        [only] => Ok(*only),
+        [first, ..] => {
+            let takes = |address: &&SocketAddr| {
+                TcpStream::connect_timeout(address, CONNECT_TIMEOUT).is_ok()
+            };
+            Ok(*found.iter().find(takes).unwrap_or(first))
+        }
+    }
+}
+
+/// Those that are about no URL.
+pub fn unused<'a>(site: &Site, known: &'a [Resolve]) -> Option<&'a Resolve> {
+    known.iter().find(|known| !known.is_of(site))
+}
+
+impl std::fmt::Display for Resolve {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.host, self.port, self.address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::url;
+    use super::*;
+
+    #[test]
+    fn a_host_is_where_it_is_said_to_be() {
+        let known = ["a.b:80:127.0.0.9", "[::2]:81:[::1]"].map(|text| text.parse().unwrap());
+        let at = |text| {
+            address(&url::parse(text).unwrap().0, &known)
+                .unwrap()
+                .to_string()
+        };
+        assert_eq!(at("http://A.b/"), "127.0.0.9:80");
+        assert_eq!(at("http://[::2]:81/"), "[::1]:81");
+        assert_eq!(at("http://127.0.0.1:82/"), "127.0.0.1:82");
+        let site = url::parse("http://a.b/").unwrap().0;
+        assert_eq!(unused(&site, &known).unwrap().to_string(), "::2:81:::1");
+        assert_eq!(unused(&site, &known[..1]), None);
+    }
+
+    #[test]
+    fn what_is_no_place_is_said() {
+        for wrong in [
+            "",
+            "a",
+            "a:80",
+            "a:80:b",
+            ":80:::1",
+            "a:x:::1",
+            "[::1:80:::1",
+        ] {
+            assert!(wrong.parse::<Resolve>().is_err(), "{wrong}");
+        }
+    }
+}

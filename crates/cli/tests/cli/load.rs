@@ -1,0 +1,443 @@
+//! `gatebench load` against upstreams that keep a ledger.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use serde_json::Value;
+
+use crate::bench::{Bench, Finished};
+use crate::serving::Serving;
+
+const PATH: &str = "/json/valid";
+
+/// An upstream, and loads that go to it.
+struct Loads {
+    bench: Bench,
+    upstream: Serving,
+}
+
+impl Loads {
+    fn new() -> Self {
+        let bench = Bench::new();
+        let upstream = Serving::start(&bench, &["upstream", "go-bench"]);
+        Self { bench, upstream }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.upstream.address())
+    }
+
+    /// Runs `gatebench load FLAGS URL`.
+    #[track_caller]
+    fn load(&self, flags: &str) -> Finished {
+        self.bench
+            .gatebench(&format!("load {flags} {}", self.url(PATH)))
+    }
+
+    /// Runs it with `--json`.
+    #[track_caller]
+    fn json(&self, flags: &str, code: i32) -> Value {
+        json(&self.load(&format!("--json {flags}")), code)
+    }
+
+    /// What the upstream saw.
+    fn ledger(&self) -> Value {
+        let mut stream = TcpStream::connect(self.upstream.address()).unwrap();
+        stream
+            .write_all(b"GET /.gatebench/ledger HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+}
+
+/// Standard output is one JSON document and nothing else.
+#[track_caller]
+fn json(finished: &Finished, code: i32) -> Value {
+    finished.assert_code(code);
+    serde_json::from_str(&finished.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", finished.stdout))
+}
+
+fn number(value: &Value, pointer: &str) -> u64 {
+    let found = value.pointer(pointer).and_then(Value::as_u64);
+    found.unwrap_or_else(|| panic!("{pointer} is no number in {value:#}"))
+}
+
+#[test]
+fn a_closed_load_counts_what_the_upstream_counts() {
+    let loads = Loads::new();
+    let found = loads.json("-c 4 -d 300ms --warm-up 0s --check status=200", 0);
+    let ledger = loads.ledger();
+    let requests = number(&found, "/requests");
+    assert!(requests > 0);
+    for pointer in [
+        "/sent",
+        "/completed",
+        "/intended",
+        "/status/2xx",
+        "/checks/passed",
+        "/response_time_ns/count",
+    ] {
+        assert_eq!(number(&found, pointer), requests, "{pointer}");
+    }
+    assert_eq!(number(&ledger, "/requests"), requests);
+    assert_eq!(number(&ledger, "/without_nonce"), requests);
+    assert_eq!(number(&ledger, "/bytes_in"), number(&found, "/bytes_sent"));
+    // Received is what arrived within the window; the last answers came after it.
+    assert!(number(&found, "/bytes_received") <= number(&ledger, "/bytes_out"));
+    assert_eq!(number(&ledger, "/connections_accepted"), 4);
+    assert_eq!(number(&found, "/connections_opened"), 4);
+    for zero in [
+        "/dropped",
+        "/failed",
+        "/checks/failed",
+        "/errors/timeout",
+        "/queued_max",
+        "/lateness_ns/max",
+    ] {
+        assert_eq!(number(&found, zero), 0, "{zero}");
+    }
+    assert_eq!(found["interrupted"], false);
+    assert_eq!(found["engine"]["workers"], 1);
+}
+
+#[test]
+fn json_has_every_figure_and_null_where_samples_are_few() {
+    let loads = Loads::new();
+    let found = loads.json("--rate 100 -d 300ms --warm-up 0s -c 2", 0);
+    assert_eq!(number(&found, "/intended"), 30);
+    for times in ["response_time_ns", "service_time_ns", "lateness_ns"] {
+        for figure in ["mean", "min", "p50", "max"] {
+            assert!(
+                found[times][figure].is_number(),
+                "{times}.{figure}: {found:#}"
+            );
+        }
+        for figure in ["p75", "p90", "p95", "p99", "p99_9", "p99_99"] {
+            assert!(
+                found[times].as_object().unwrap().contains_key(figure),
+                "{times}.{figure}"
+            );
+        }
+        assert!(found[times]["p99"].is_null());
+    }
+    for figure in [
+        "backend",
+        "cpu_ns_per_request",
+        "workers",
+        "limited_by",
+        "busy_share",
+        "run_queue_wait_share",
+        "steal_share",
+    ] {
+        assert!(
+            found["engine"].as_object().unwrap().contains_key(figure),
+            "{figure}"
+        );
+    }
+    assert!(found["rate_per_second"].is_number() && found["checks"].is_null());
+    assert!(number(&found, "/window/measured_ns") >= 300_000_000);
+}
+
+#[test]
+fn several_urls_are_sent_in_turn_and_reported_apart() {
+    let loads = Loads::new();
+    let words = format!(
+        "load --json --rate 100 -d 200ms --warm-up 0s {} {}",
+        loads.url(PATH),
+        loads.url("/no-such")
+    );
+    let found = json(&loads.bench.gatebench(&words), 0);
+    let routes = found["routes"].as_array().unwrap();
+    let sent: Vec<_> = routes.iter().map(|route| number(route, "/sent")).collect();
+    assert_eq!(sent, [10, 10]);
+    assert_eq!(routes[1]["name"], "GET /no-such");
+    assert_eq!(number(&found, "/status/4xx"), 10);
+    assert_eq!(
+        number(&found, "/failed"),
+        10,
+        "without checks a 404 is no good answer"
+    );
+}
+
+#[test]
+fn a_request_is_what_was_asked_for() {
+    let bench = Bench::new();
+    let upstream = Serving::start(&bench, &["upstream", "httpbin"]);
+    bench.write("body.json", r#"{"a": 1}"#);
+    let mut command = bench.command();
+    let url = format!("http://a.test:{}/anything?q=1", upstream.port);
+    let resolve = format!("a.test:{}:127.0.0.1", upstream.port);
+    command.args([
+        "load",
+        "--json",
+        "--rate",
+        "50",
+        "-d",
+        "100ms",
+        "--warm-up",
+        "0s",
+    ]);
+    command.args([
+        "-H",
+        "X-One: first",
+        "-u",
+        "me:secret",
+        "--body",
+        "@body.json",
+        "--resolve",
+        &resolve,
+    ]);
+    command.args([
+        "--check",
+        "json:/method=POST",
+        "--check",
+        r#"json:/json={"a": 1}"#,
+    ]);
+    command.args(["--check", "json:/headers/X-One=first"]);
+    command.args(["--check", "json:/headers/Authorization=Basic bWU6c2VjcmV0"]);
+    let host = format!("json:/headers/Host=a.test:{}", upstream.port);
+    command.args(["--check", &host, "--source", "127.0.0.1", &url]);
+    let found = json(&bench.spawn(command).wait(), 0);
+    assert_eq!(number(&found, "/checks/passed"), 5, "{found:#}");
+}
+
+#[test]
+fn thresholds_and_checks_make_the_exit_code() {
+    let loads = Loads::new();
+    let quick = "-c 2 -d 200ms --warm-up 0s";
+    let kept =
+        "--threshold p50<10s --threshold errors<1% --threshold rate>1 --threshold requests>=1";
+    loads.load(&format!("{quick} {kept}")).assert_code(0);
+    let missed = loads.load(&format!("{quick} {kept} --threshold max<1us"));
+    assert!(
+        missed.assert_code(1).stdout.contains("✗ max<1us"),
+        "{}",
+        missed.stdout
+    );
+    loads
+        .load(&format!("{quick} --check status=201"))
+        .assert_code(1);
+    // A threshold on checks says how many may fail.
+    loads
+        .load(&format!(
+            "{quick} --check status=201 --threshold checks>=0%"
+        ))
+        .assert_code(0);
+    loads
+        .load(&format!("{quick} --check status=201 --threshold checks>1%"))
+        .assert_code(1);
+    let few = loads.json(&format!("{quick} --threshold p99.999<10s"), 1);
+    assert_eq!(few["thresholds"][0]["held"], false);
+    assert!(few["thresholds"][0]["value"].is_null(), "{few:#}");
+}
+
+#[test]
+fn a_threshold_over_nothing_is_not_kept() {
+    let loads = Loads::new();
+    // The only arrival falls into the warm-up.
+    let nothing = "--rate 1 --warm-up 100ms -d 100ms";
+    let found = loads.json(nothing, 4);
+    assert_eq!(number(&found, "/requests"), 0);
+    assert!(found["response_time_ns"]["mean"].is_null());
+    for threshold in [
+        "rate<1000",
+        "errors<1%",
+        "p50<10s",
+        "dropped<1",
+        "requests<10",
+    ] {
+        loads
+            .load(&format!("{nothing} --threshold {threshold}"))
+            .assert_code(1);
+    }
+    let screen = loads.load(nothing);
+    assert!(
+        screen.stdout.contains("No request ended"),
+        "{}",
+        screen.stdout
+    );
+}
+
+#[test]
+fn who_never_answers_is_counted_with_the_time_waited() {
+    let bench = Bench::new();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let words = format!("load --json -c 2 -d 300ms --warm-up 0s --timeout 200ms {url}");
+    let found = json(&bench.gatebench(&words), 4);
+    assert!(number(&found, "/errors/timeout") >= 2);
+    assert_eq!(number(&found, "/completed"), 0);
+    assert!(number(&found, "/response_time_ns/min") >= 200_000_000);
+    let threshold = bench.gatebench(&format!("{words} --threshold errors<50%"));
+    threshold.assert_code(1);
+}
+
+#[test]
+fn ctrl_c_keeps_the_results() {
+    let loads = Loads::new();
+    for flags in ["--json", "--quiet"] {
+        let before = number(&loads.ledger(), "/requests");
+        let session = loads.bench.start(&format!(
+            "load {flags} -c 2 -d 60s --warm-up 0s {}",
+            loads.url(PATH)
+        ));
+        loads.bench.wait_for("the load", || {
+            (number(&loads.ledger(), "/requests") > before + 100).then_some(())
+        });
+        session.signal("INT");
+        let finished = session.wait();
+        finished.assert_code(130);
+        if flags == "--json" {
+            let found = json(&finished, 130);
+            assert_eq!(found["interrupted"], true);
+            assert!(number(&found, "/requests") > 0);
+        } else {
+            assert!(
+                finished.stdout.contains("Interrupted: "),
+                "{}",
+                finished.stdout
+            );
+            assert_eq!(finished.stderr, "");
+        }
+    }
+}
+
+#[test]
+fn a_target_that_is_not_there_is_named() {
+    let bench = Bench::new();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let refused = bench.gatebench(&format!("load -d 100ms http://127.0.0.1:{port}/x"));
+    refused.assert_code(3).assert_says(&[
+        "error: target http://127.0.0.1",
+        "refused",
+        "  → ",
+        "curl",
+    ]);
+    assert_eq!(refused.stdout, "");
+    let unknown = bench.gatebench("load -d 100ms http://no-such-host.invalid/");
+    unknown
+        .assert_code(3)
+        .assert_says(&["target no-such-host.invalid", "--resolve"]);
+    let unwritable = bench.gatebench("load --hdr nowhere/x.hlog http://127.0.0.1:9/");
+    unwritable
+        .assert_code(3)
+        .assert_says(&["--hdr nowhere/x.hlog", "  → "]);
+}
+
+#[test]
+fn wrong_words_are_refused_before_anything_is_sent() {
+    let bench = Bench::new();
+    for (words, said) in [
+        ("", "URL"),
+        ("ftp://a/", "http or https"),
+        ("http://a/ http://b/", "one host"),
+        ("--check 200 http://a/", "status=200"),
+        (
+            "--check status=200 --check status=201 http://a/",
+            "two statuses",
+        ),
+        ("--threshold p99=3 http://a/", "p99<10ms"),
+        ("--threshold checks>1% http://a/", "there are none"),
+        ("-H X http://a/", "Name: value"),
+        ("-X get http://a/", "upper-case"),
+        ("--body @no-such http://a/", "no-such"),
+        ("-k http://a/", "no TLS on http://"),
+        ("--cert x https://a/", "--key"),
+        ("--cacert no-such https://a/", "no-such"),
+        ("--ramp-to 5 http://a/", "--rate"),
+        ("--rate 0 http://a/", "is no rate"),
+        ("-c 0 http://a/", "0"),
+        ("-d 0s http://a/", "no time"),
+        ("--resolve b:80:127.0.0.1 http://a/", "about no URL"),
+        ("--source ::1 http://127.0.0.1/", "IPv6"),
+        ("-X HEAD --check contains=a http://a/", "no body"),
+    ] {
+        bench
+            .gatebench(&format!("load {words}"))
+            .assert_code(2)
+            .assert_says(&[said]);
+    }
+}
+
+#[test]
+fn the_hdr_log_holds_every_request() {
+    let loads = Loads::new();
+    let found = loads.json("-c 2 -d 1200ms --warm-up 0s --hdr load.hlog", 0);
+    let log = loads.bench.read("load.hlog");
+    let mut deserializer = Deserializer::new();
+    let mut counts: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for entry in IntervalLogIterator::new(log.as_bytes()) {
+        let LogEntry::Interval(interval) = entry.unwrap() else {
+            continue;
+        };
+        let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
+        let histogram: Histogram<u64> = deserializer.deserialize(&mut &bytes[..]).unwrap();
+        let (lines, count) = counts
+            .entry(interval.tag().unwrap().as_str().into())
+            .or_default();
+        *lines += 1;
+        *count += histogram.len();
+    }
+    for metric in ["response", "service", "lateness"] {
+        let (lines, count) = counts[metric];
+        assert_eq!(count, number(&found, "/requests"), "{metric}");
+        assert!(
+            lines <= 3,
+            "{metric}: a line for each second and one for the drain"
+        );
+    }
+    assert_eq!(counts.len(), 3);
+}
+
+#[test]
+fn the_screen_fits_a_hundred_columns_and_names_what_is_left_out() {
+    let loads = Loads::new();
+    let words = "-d 200ms --rate 500 --check status=200 --check contains=no-such-thing-in-any-body --threshold errors<0.1%";
+    let screen = loads.load(words).assert_code(1).stdout.clone();
+    assert!(
+        screen.lines().all(|line| line.chars().count() <= 100),
+        "{screen}"
+    );
+    for part in [
+        "GET http://",
+        "open: 500 requests/s",
+        "Latency",
+        "p50",
+        "lateness",
+        "left out",
+        "Arrivals",
+        "Checks",
+        "✗ errors<0.1%",
+    ] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    assert!(!screen.contains('\x1b'));
+}
+
+#[test]
+fn help_has_ten_examples() {
+    let help = Bench::new()
+        .gatebench("load --help")
+        .assert_code(0)
+        .stdout
+        .clone();
+    assert!(
+        help.lines().all(|line| line.chars().count() <= 100),
+        "{help}"
+    );
+    let (_, examples) = help.split_once("Examples:").unwrap();
+    assert_eq!(examples.matches("\n  gatebench load ").count(), 10);
+}
