@@ -21,7 +21,6 @@ impl Connection {
         if block.len() > limit {
             return Err(ProtocolError::BlockTooLarge { limit });
         }
-        self.fields.clear();
         self.hpack.decode(block, &mut self.fields)?;
         let Some(id) = self.streams.find(number) else {
             return match self.role {

@@ -14,6 +14,9 @@ pub(crate) struct Decoder {
     table_limit: u32,
     /// The limit fell below the table's size: the next block has to begin with an update.
     update_due: bool,
+    /// The block that was decoded last, if decoding it again would give the same: no table changed
+    /// by it. Else nothing, which is no block.
+    repeatable: Vec<u8>,
 }
 
 impl Decoder {
@@ -22,6 +25,7 @@ impl Decoder {
             table: DynamicTable::new(TABLE_BYTES_INITIAL as usize),
             table_limit: TABLE_BYTES_INITIAL,
             update_due: false,
+            repeatable: Vec::new(),
         }
     }
 
@@ -29,12 +33,30 @@ impl Decoder {
     pub(crate) fn limit_table(&mut self, bytes: u32) {
         self.table_limit = bytes;
         self.update_due = self.table.size_max() > bytes as usize;
+        self.repeatable.clear();
     }
 
-    /// Decodes a whole block into `fields`, which stays within its own limits.
+    /// Decodes a whole block into `fields`, which is to be the same each time and stays within its own
+    /// limits.
+    ///
+    /// Answers are often the same down to the last bit. Then `fields` holds already what they say.
     pub(crate) fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<(), HpackError> {
+        if block == self.repeatable && !block.is_empty() {
+            return Ok(());
+        }
+        self.repeatable.clear();
+        fields.clear();
+        let changes_table = self.decode_fields(block, fields)?;
+        if !changes_table {
+            self.repeatable.extend_from_slice(block);
+        }
+        Ok(())
+    }
+
+    /// Answers whether the block changed the table.
+    fn decode_fields(&mut self, block: &[u8], fields: &mut Fields) -> Result<bool, HpackError> {
         let mut rest = block;
-        self.update_sizes(&mut rest)?;
+        let mut changes_table = self.update_sizes(&mut rest)?;
         while let Some(&first) = rest.first() {
             match first {
                 0x80.. => self.indexed(&mut rest, fields)?,
@@ -43,6 +65,7 @@ impl Decoder {
                     let bytes = fields.bytes();
                     let (name, value) = bytes[start..].split_at(name_end - start);
                     self.table.insert(name, value, kind);
+                    changes_table = true;
                     fields.close(start, name_end, kind);
                 }
                 0x20.. => return Err(HpackError::TableUpdateLate),
@@ -52,12 +75,14 @@ impl Decoder {
                 }
             }
         }
-        Ok(())
+        Ok(changes_table)
     }
 
-    /// The updates of the table's size at the beginning of a block (RFC 7541 4.2, 6.3).
+    /// The updates of the table's size at the beginning of a block (RFC 7541 4.2, 6.3); whether there
+    /// were any.
     #[inline]
-    fn update_sizes(&mut self, rest: &mut &[u8]) -> Result<(), HpackError> {
+    fn update_sizes(&mut self, rest: &mut &[u8]) -> Result<bool, HpackError> {
+        let mut were_any = false;
         while let Some(0x20..=0x3f) = rest.first() {
             let bytes = integer::read(rest, 5)?;
             if bytes > self.table_limit {
@@ -68,11 +93,12 @@ impl Decoder {
             }
             self.table.set_size_max(bytes as usize);
             self.update_due = false;
+            were_any = true;
         }
         if self.update_due {
             return Err(HpackError::TableUpdateMissing);
         }
-        Ok(())
+        Ok(were_any)
     }
 
     /// A field from a table (RFC 7541 6.1).
@@ -123,9 +149,10 @@ impl Decoder {
             let kind = FieldKind::of_static(at);
             return Ok((name.as_bytes(), value.as_bytes(), kind));
         }
-        self.table
-            .get(at - ENTRIES.len())
-            .ok_or(HpackError::Index { index })
+        match self.table.get(at - ENTRIES.len()) {
+            Some(entry) => Ok(entry),
+            None => Err(HpackError::Index { index }),
+        }
     }
 
     #[cfg(test)]
@@ -139,7 +166,9 @@ impl Decoder {
 fn read_string(rest: &mut &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
     let is_huffman = rest.first().is_some_and(|byte| byte & 0x80 != 0);
     let length = integer::read(rest, 7)? as usize;
-    let (string, after) = rest.split_at_checked(length).ok_or(HpackError::Truncated)?;
+    let Some((string, after)) = rest.split_at_checked(length) else {
+        return Err(HpackError::Truncated);
+    };
     *rest = after;
     if is_huffman {
         huffman::decode(string, out)

@@ -43,6 +43,9 @@ struct Canonical {
 
 static CANONICAL: Canonical = canonical();
 
+/// The code of each byte, and of EOS.
+static CODES: [u32; SYMBOLS] = canonical().codes;
+
 const fn canonical() -> Canonical {
     let mut table = Canonical {
         sorted: [0; SYMBOLS],
@@ -74,84 +77,153 @@ const fn canonical() -> Canonical {
     table
 }
 
-/// Bits looked up at once: they hold the code of every byte that is usual in a field.
-const SHORT_BITS: usize = 10;
+/// Bits looked up at once: nearly always they hold the codes of two bytes that are usual in a field.
+const LOOKUP_BITS: usize = 12;
 
-/// What the next bits stand for: symbol and length, or a length of 0 where the code is longer.
-static SHORT: [(u8, u8); 1 << SHORT_BITS] = short_table();
+/// The one or two symbols that the next bits begin with; none where the first code is longer.
+#[derive(Clone, Copy)]
+struct Lookup {
+    symbols: [u8; 2],
+    symbol_count: u8,
+    /// Bits of all their codes.
+    length: u8,
+}
 
-const fn short_table() -> [(u8, u8); 1 << SHORT_BITS] {
-    let mut table = [(0, 0); 1 << SHORT_BITS];
+static LOOKUPS: [Lookup; 1 << LOOKUP_BITS] = lookups();
+
+const fn lookups() -> [Lookup; 1 << LOOKUP_BITS] {
+    let mut table = [Lookup {
+        symbols: [0; 2],
+        symbol_count: 0,
+        length: 0,
+    }; 1 << LOOKUP_BITS];
+    // First with one symbol each, then with the one that the bits behind it stand for.
     let mut symbol = 0;
-    while symbol < SYMBOLS {
+    while symbol < EOS as usize {
         let length = LENGTHS[symbol] as usize;
-        if length <= SHORT_BITS {
-            let free_bits = SHORT_BITS - length;
-            let first = (CANONICAL.codes[symbol] as usize) << free_bits;
+        if length <= LOOKUP_BITS {
+            let free_bits = LOOKUP_BITS - length;
+            let first = (CODES[symbol] as usize) << free_bits;
             let mut at = first;
             while at < first + (1 << free_bits) {
-                table[at] = (symbol as u8, length as u8);
+                table[at].symbols[0] = symbol as u8;
+                table[at].symbol_count = 1;
+                table[at].length = length as u8;
                 at += 1;
             }
         }
         symbol += 1;
+    }
+    let singles = table;
+    let mut at = 0;
+    while at < table.len() {
+        let first = singles[at];
+        let second = singles[(at << first.length) & (table.len() - 1)];
+        let length = first.length + second.length;
+        if first.symbol_count == 1 && second.symbol_count == 1 && length as usize <= LOOKUP_BITS {
+            table[at].symbols[1] = second.symbols[0];
+            table[at].symbol_count = 2;
+            table[at].length = length;
+        }
+        at += 1;
     }
     table
 }
 
 /// Appends the decoded `input` to `out`.
 pub(crate) fn decode(mut input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
-    // The shortest code has five bits.
-    out.reserve(input.len() * 8 / 5 + 1);
-    // The next bits, from the highest on, and how many of them count.
-    let mut bits = 0_u64;
-    let mut count = 0_u32;
+    let mut bits = Bits { next: 0, count: 0 };
+    let mut at = out.len();
+    // The shortest code has five bits. Room is made first, as that costs less than asking for it
+    // with each symbol; two bytes more, because two are written where one counts.
+    out.resize(at + input.len() * 8 / 5 + 2, 0);
     loop {
-        fill(&mut input, &mut bits, &mut count);
-        let (symbol, length) = SHORT[(bits >> (64 - SHORT_BITS)) as usize];
-        let (symbol, length) = if length == 0 {
-            decode_long(bits)?
-        } else {
-            (symbol, u32::from(length))
-        };
-        if length > count {
-            break;
+        bits.fill(&mut input);
+        while bits.count >= LOOKUP_BITS as u32 {
+            let lookup = bits.look_up();
+            if lookup.symbol_count == 0 {
+                break;
+            }
+            out[at..at + 2].copy_from_slice(&lookup.symbols);
+            at += usize::from(lookup.symbol_count);
+            bits.skip(u32::from(lookup.length));
         }
-        out.push(symbol);
-        bits <<= length;
-        count -= length;
+        bits.fill(&mut input);
+        let Some(symbol) = bits.decode_one()? else {
+            break;
+        };
+        out[at] = symbol;
+        at += 1;
     }
-    let padding_is_ones = (!bits).leading_zeros() >= count;
-    if count < 8 && padding_is_ones {
+    out.truncate(at);
+    // What is left has to be the first bits of EOS, which are ones.
+    if bits.count < 8 && bits.next.leading_ones() >= bits.count {
         Ok(())
     } else {
         Err(HpackError::Huffman)
     }
 }
 
-/// Tops `bits` up from `input`, to 56 bits or more while there are as many.
-#[inline]
-fn fill(input: &mut &[u8], bits: &mut u64, count: &mut u32) {
-    if let Some((word, _)) = input.split_first_chunk::<8>() {
-        // Bits beyond `count` may be there already; they are the same ones.
-        *bits |= u64::from_be_bytes(*word) >> *count;
-        let bytes = (63 - *count) / 8;
-        *input = &input[bytes as usize..];
-        *count += 8 * bytes;
-        return;
+/// Bits that are still to be decoded.
+struct Bits {
+    /// From the highest on.
+    next: u64,
+    /// How many of them count. Those behind are what comes next anyway, or zeros.
+    count: u32,
+}
+
+impl Bits {
+    /// Adds bytes off the front of `input`: to 56 bits or more, while there are as many.
+    #[inline]
+    fn fill(&mut self, input: &mut &[u8]) {
+        if let Some((word, _)) = input.split_first_chunk::<8>() {
+            self.next |= u64::from_be_bytes(*word) >> self.count;
+            let bytes = (63 - self.count) / 8;
+            self.count += 8 * bytes;
+            *input = &input[bytes as usize..];
+            return;
+        }
+        while self.count <= 56
+            && let Some((&byte, rest)) = input.split_first()
+        {
+            self.next |= u64::from(byte) << (56 - self.count);
+            self.count += 8;
+            *input = rest;
+        }
     }
-    while *count <= 56
-        && let Some((&byte, rest)) = input.split_first()
-    {
-        *bits |= u64::from(byte) << (56 - *count);
-        *count += 8;
-        *input = rest;
+
+    #[inline]
+    fn skip(&mut self, count: u32) {
+        self.next <<= count;
+        self.count -= count;
+    }
+
+    #[inline]
+    fn look_up(&self) -> Lookup {
+        LOOKUPS[(self.next >> (64 - LOOKUP_BITS)) as usize]
+    }
+
+    /// Decodes one code, if it is there as a whole.
+    #[inline]
+    fn decode_one(&mut self) -> Result<Option<u8>, HpackError> {
+        let lookup = self.look_up();
+        let (symbol, length) = if lookup.symbol_count == 0 {
+            decode_long(self.next)?
+        } else {
+            let symbol = lookup.symbols[0];
+            (symbol, u32::from(LENGTHS[symbol as usize]))
+        };
+        if length > self.count {
+            return Ok(None);
+        }
+        self.skip(length);
+        Ok(Some(symbol))
     }
 }
 
 #[cold]
 fn decode_long(bits: u64) -> Result<(u8, u32), HpackError> {
-    for length in SHORT_BITS + 1..=LENGTH_MAX {
+    for length in LOOKUP_BITS + 1..=LENGTH_MAX {
         let code = (bits >> (64 - length)) as u32;
         if code < CANONICAL.end_code[length] {
             let place = u32::from(CANONICAL.first_place[length]);
@@ -180,7 +252,7 @@ pub(crate) fn encode(input: &[u8], out: &mut Vec<u8>) {
     let mut count = 0_u32;
     for &byte in input {
         let length = u32::from(LENGTHS[byte as usize]);
-        bits = (bits << length) | u64::from(CANONICAL.codes[byte as usize]);
+        bits = (bits << length) | u64::from(CODES[byte as usize]);
         count += length;
         while count >= 8 {
             count -= 8;

@@ -3,9 +3,13 @@
 use super::HpackError;
 
 /// Reads an integer whose first byte shares its high bits with something else; `prefix_bits` is 4 to 7.
-#[inline]
+#[inline(always)]
 pub(crate) fn read(input: &mut &[u8], prefix_bits: u32) -> Result<u32, HpackError> {
-    let (&first, rest) = input.split_first().ok_or(HpackError::Truncated)?;
+    // Here and in the decoder `else` and not `ok_or`: that goes through memory in pieces, and the
+    // processor waits for it.
+    let Some((&first, rest)) = input.split_first() else {
+        return Err(HpackError::Truncated);
+    };
     *input = rest;
     let prefix_max = (1_u32 << prefix_bits) - 1;
     let value = u32::from(first) & prefix_max;
@@ -15,11 +19,14 @@ pub(crate) fn read(input: &mut &[u8], prefix_bits: u32) -> Result<u32, HpackErro
     read_rest(input, prefix_max)
 }
 
+#[inline]
 fn read_rest(input: &mut &[u8], prefix_max: u32) -> Result<u32, HpackError> {
     let mut value = u64::from(prefix_max);
     // Five groups of seven bits hold 32 bits; a sixth can only add zeros.
     for group in 0..5 {
-        let (&byte, rest) = input.split_first().ok_or(HpackError::Truncated)?;
+        let Some((&byte, rest)) = input.split_first() else {
+            return Err(HpackError::Truncated);
+        };
         *input = rest;
         value += u64::from(byte & 0x7f) << (7 * group);
         if byte & 0x80 == 0 {
