@@ -18,7 +18,7 @@ const BACK_TO_BACK_SHARE: f64 = 0.1;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
     /// When time 0 is, `CLOCK_MONOTONIC` nanoseconds: when the first request came, or when the first after
-    /// the warm-up is due.
+    /// the warm-up is due, by the least late one of the warm-up.
     pub epoch_ns: Option<u64>,
     /// Requests of the warm-up, which count nowhere else.
     pub warm_up: u64,
@@ -165,13 +165,29 @@ impl Growing {
 }
 
 impl Growing {
+    /// Without a warm-up the first request is time 0. With one, time 0 is where the least late request
+    /// of the warm-up says that it is: the first one alone may have been late.
+    fn epoch_ns(&mut self, now_ns: u64, rate: Option<Arrivals>) -> u64 {
+        let Plan { warm_up, .. } = self.plan;
+        let ahead = warm_up.saturating_sub(self.told.warm_up);
+        let ahead_ns = rate.map_or(0, |it| it.due_ns(warm_up) - it.due_ns(warm_up - ahead));
+        let says_ns = now_ns + ahead_ns;
+        let known_ns = self.told.epoch_ns.unwrap_or(says_ns);
+        let epoch_ns = if ahead > 0 {
+            known_ns.min(says_ns)
+        } else {
+            known_ns
+        };
+        self.told.epoch_ns = Some(epoch_ns);
+        epoch_ns
+    }
+
     fn receive(&mut self, now_ns: u64) -> Receipt {
         let rate = self
             .plan
             .rate_per_second
             .map(|rate| Arrivals::of(rate, 0.0));
-        let warm_up_ns = rate.map_or(0, |it| it.due_ns(self.plan.warm_up));
-        let epoch_ns = *self.told.epoch_ns.get_or_insert(now_ns + warm_up_ns);
+        let epoch_ns = self.epoch_ns(now_ns, rate);
         let last_ns = self.last_ns.replace(now_ns);
         let mut receipt = Receipt {
             index: 0,
@@ -293,9 +309,9 @@ mod tests {
     fn time_begins_when_the_warm_up_ends() {
         let accounts = Accounts::new();
         accounts.begin(at_rate(100.0, 2));
-        let receipts = [500, 511, 523, 529].map(|at_ms| accounts.receive(at_ms * MS));
+        let receipts = [507, 510, 523, 529].map(|at_ms| accounts.receive(at_ms * MS));
         let seen = receipts.map(|it| (it.index, it.arrival_ns / MS, it.is_counted));
-        // The two that count are due at 520 and 530 ms.
+        // The first is late, the second is not: those that count are due at 520 and 530 ms.
         assert_eq!(
             seen,
             [(0, 0, false), (0, 0, false), (0, 3, true), (1, 9, true)]
