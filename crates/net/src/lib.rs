@@ -1,8 +1,9 @@
 //! Thread-per-core networking: a completion-shaped event loop over io_uring or epoll, and the
-//! HTTP/1.1 protocol as a state machine that does no I/O.
+//! protocols (TLS, HTTP/1.1, HTTP/2) as state machines that do no I/O.
 //!
-//! One thread owns one [`Io`]; nothing here is shared between threads and nothing blocks except
-//! [`Io::poll`]. TLS and HTTP/2 will stand between [`Io`] and the protocol: both see only bytes.
+//! One thread owns one [`Io`]; nothing here is shared between threads, but for the sessions that TLS may
+//! resume, and nothing blocks except [`Io::poll`]. TLS stands between [`Io`] and HTTP: both see only
+//! bytes.
 
 pub mod buffer;
 mod choice;
