@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod accuracy;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;

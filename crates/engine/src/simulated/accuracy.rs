@@ -1,0 +1,106 @@
+//! Against an upstream whose latency is known by construction, in simulated time: nothing is in the
+//! way of the truth, so the engine must tell it, to the resolution of its histograms.
+
+use gatebench_upstream::pathology::{Arrivals, Case, Truth, truth, truth_through};
+use hdrhistogram::Histogram;
+
+use super::*;
+
+const START_NS: u64 = 10 * MS;
+const RATE_PER_SECOND: f64 = 1_000.0;
+const SECONDS: u64 = 14;
+
+const TARGETS: [&str; 7] = [
+    "/stall?every=14s&for=1s&service=5ms",
+    "/bimodal?fast=1ms&slow=20ms&slow_every=8",
+    "/slow-start?for=7s&from=50ms&to=2ms",
+    "/jitter?distribution=exponential&mean=5ms&seed=1",
+    "/jitter?distribution=pareto&mean=5ms&seed=1",
+    "/reset?every=100&service=2ms",
+    "/trickle?bytes=2000&piece=200&every=2ms&service=1ms",
+];
+
+/// The server of each target.
+const SERVERS: [Server; 7] = [
+    serve::<0>, serve::<1>, serve::<2>, serve::<3>, serve::<4>, serve::<5>, serve::<6>,
+];
+
+fn case(target: &str) -> Case {
+    let (path, query) = target.split_once('?').unwrap();
+    Case::parse(path, query).unwrap()
+}
+
+fn serve<const N: usize>(index: u64, now_ns: u64, _: &[u8]) -> Reaction {
+    let service = case(TARGETS[N]).service(index, now_ns - START_NS);
+    if service.is_reset {
+        Reaction::Close(service.ends_ns())
+    } else {
+        Reaction::Answer(service.ends_ns(), OK)
+    }
+}
+
+fn arrivals() -> Arrivals {
+    Arrivals::of(RATE_PER_SECOND, SECONDS as f64)
+}
+
+/// Drives a server through so many connections.
+fn driven(server: Server, connections: u32) -> Interval {
+    let mut load = load(
+        open(RATE_PER_SECOND, connections, 100_000),
+        0,
+        SECONDS * 1_000,
+    );
+    load.groups[0].timeout = Duration::from_secs(10);
+    simulate(&load, server).1
+}
+
+/// The response times of all requests, however they ended.
+fn responses(sum: &Interval) -> Histogram<u64> {
+    let mut all = Histogram::new(3).unwrap();
+    let of_response = sum
+        .recordings()
+        .filter(|(metric, ..)| *metric == Metric::Response);
+    of_response.for_each(|(_, _, it)| all.add(&it.histogram).unwrap());
+    all
+}
+
+fn assert_told(target: &str, sum: &Interval, truth: &Truth) {
+    let counts = &sum.counts;
+    assert_eq!(counts.intended, truth.response_ns.len() as u64, "{target}");
+    assert_eq!(
+        (counts.sent, counts.dropped),
+        (counts.intended, 0),
+        "{target}"
+    );
+    assert_eq!(counts.completed, truth.answered, "{target}");
+    assert_eq!(counts.errors.iter().sum::<u64>(), truth.reset, "{target}");
+    let told = responses(sum);
+    for q in [0.01, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0] {
+        let (said, true_ns) = (told.value_at_quantile(q), truth.quantile_ns(q));
+        assert!(
+            told.equivalent(said, true_ns),
+            "{target} at {q}: {said} for {true_ns} ns"
+        );
+    }
+}
+
+#[test]
+fn every_quantile_is_the_truth() {
+    for (target, server) in TARGETS.into_iter().zip(SERVERS) {
+        let sum = driven(server, 1_100);
+        assert_told(target, &sum, &truth(&case(target), &arrivals()));
+        assert_eq!(sum.counts.queued_max, 0, "{target}");
+    }
+}
+
+#[test]
+fn waiting_for_a_connection_is_part_of_the_truth() {
+    // The stall needs a thousand connections, all else up to fifty.
+    for (number, connections) in [(0, 64), (2, 16), (6, 19)] {
+        let (target, server) = (TARGETS[number], SERVERS[number]);
+        let sum = driven(server, connections);
+        let truth = truth_through(connections as usize, &case(target), &arrivals());
+        assert_told(target, &sum, &truth);
+    }
+    assert_eq!(driven(SERVERS[0], 64).counts.queued_max, 1_005 - 64);
+}
