@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
-use gatebench_net::http1;
 use gatebench_net::trace::{Nonce, TIMES_HEADER, Times};
+use gatebench_net::{http1, http2};
 
 use crate::check::Checks;
 
@@ -44,6 +44,16 @@ pub(crate) trait Head {
 }
 
 impl Head for http1::Head<'_> {
+    fn status(&self) -> u16 {
+        self.status()
+    }
+
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        self.field(name)
+    }
+}
+
+impl Head for http2::Head<'_> {
     fn status(&self) -> u16 {
         self.status()
     }

@@ -4,6 +4,7 @@ use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 
 use crate::answer::{Answer, Exchange};
 use crate::check::Checks;
+use crate::http2::Http2;
 use crate::layer::Layer;
 
 /// Whether a request says that it is its connection's last.
@@ -29,6 +30,8 @@ pub(crate) struct Connection {
     pub(crate) buffer_holds: Option<(usize, Last)>,
     /// Between HTTP and the socket; nothing where bytes go as they are.
     pub(crate) layer: Option<Box<Layer>>,
+    /// Its streams, where it speaks HTTP/2; what else is said of requests here is then not used.
+    pub(crate) http2: Option<Box<Http2>>,
     /// When it was asked for.
     pub(crate) begun_ns: u64,
     /// Requests begun on it.
@@ -54,6 +57,7 @@ impl Connection {
             buffer: Some(Vec::new()),
             buffer_holds: None,
             layer: None,
+            http2: None,
             begun_ns,
             requests: 0,
             decoder: Decoder::responses(Limits::default()),

@@ -36,6 +36,12 @@ impl Layer {
         self.session.as_ref().is_some_and(Session::resumed)
     }
 
+    /// Whether HTTP/2 may be spoken: over TLS the server has to have agreed to it.
+    pub(crate) fn speaks_http2(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_none_or(|it| it.alpn() == Some(b"h2"))
+    }
+
     /// Queues a message; [`Layer::flush`] sends it.
     pub(crate) fn write(&mut self, message: &[u8]) -> Result<(), SessionError> {
         match &mut self.session {
@@ -80,6 +86,13 @@ impl Layer {
     }
 }
 
+/// What the second version begins with.
+const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
+/// Version 2, command LOCAL.
+const LOCAL: u8 = 0x20;
+/// Version 2, command PROXY.
+const PROXY: u8 = 0x21;
+
 /// Which form of the PROXY header a connection begins with (the PROXY protocol, versions 1 and 2, by
 /// HAProxy).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +111,14 @@ impl ProxyProtocol {
             Self::V2 => header_v2(source, destination),
         }
     }
+
+    /// The header of a connection that has no addresses, as over a Unix socket.
+    pub(crate) fn unknown(self) -> Vec<u8> {
+        match self {
+            Self::V1 => b"PROXY UNKNOWN\r\n".to_vec(),
+            Self::V2 => [SIGNATURE, &[LOCAL, 0, 0, 0]].concat(),
+        }
+    }
 }
 
 fn header_v1(source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
@@ -112,9 +133,6 @@ fn header_v1(source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
 }
 
 fn header_v2(source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
-    const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
-    /// Version 2, command PROXY.
-    const PROXY: u8 = 0x21;
     let mut addresses = Vec::new();
     let family = match (source, destination) {
         (SocketAddr::V4(from), SocketAddr::V4(to)) => {

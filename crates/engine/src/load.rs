@@ -1,23 +1,38 @@
 //! What the engine is asked to do.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gatebench_model::{Request, Shape};
-use gatebench_net::Backend;
 use gatebench_net::tls::ClientContext;
+use gatebench_net::{Backend, Peer};
 
 use crate::data::DataSet;
 use crate::layer::ProxyProtocol;
 
+/// What is spoken on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1, one request at a time.
+    Http1,
+    /// HTTP/2 with up to so many requests at a time, fewer where the server says so. Over TLS the
+    /// context has to offer `h2` (ALPN); without TLS the server has to know (RFC 9113 3.3).
+    Http2 {
+        /// Streams in flight on a connection.
+        streams: u32,
+    },
+}
+
 /// Where requests go, and how.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Address to connect to.
-    pub address: SocketAddr,
+    /// What to connect to.
+    pub address: Peer,
     /// Value of the Host header, or `:authority`.
     pub host: String,
+    /// What is spoken.
+    pub protocol: Protocol,
     /// TLS on every connection.
     pub tls: Option<ClientContext>,
     /// The PROXY header that every connection begins with. It names the connection's source address
@@ -29,11 +44,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// Plain HTTP/1.1 to an address.
-    pub fn new(address: SocketAddr, host: impl Into<String>) -> Self {
+    /// Plain HTTP/1.1.
+    pub fn new(address: impl Into<Peer>, host: impl Into<String>) -> Self {
         Self {
-            address,
+            address: address.into(),
             host: host.into(),
+            protocol: Protocol::Http1,
             tls: None,
             proxy: None,
             sources: Vec::new(),

@@ -179,30 +179,24 @@ impl Rendered {
         draw.advance(&self.sources);
     }
 
-    /// Fills `buffer` with a request that is constant but for its nonce, which is all that a buffer
-    /// gets that already holds it.
-    pub(crate) fn fill(&self, buffer: &mut Vec<u8>, holds_it: bool, nonce: Nonce) {
-        if let Wire::Constant { bytes, nonce_at } = &self.wire {
-            if !holds_it {
-                buffer.clear();
-                buffer.extend_from_slice(bytes);
-            }
-            if let Some(at) = *nonce_at {
-                buffer[at..at + HEX_BYTES].copy_from_slice(&nonce.to_hex());
-            }
-        }
+    /// Whether every request is the same but for its nonce.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.sources.is_empty()
     }
 
-    /// Fills `buffer` with the next request in HTTP/1.1, whether constant or drawn.
-    pub(crate) fn fill_drawn(
-        &self,
-        buffer: &mut Vec<u8>,
-        holds_it: bool,
-        nonce: Nonce,
-        draw: &mut Draw,
-    ) {
+    /// Fills `buffer` with the next request in HTTP/1.1. One that is always the same but for its nonce
+    /// leaves a buffer that already holds it as it is, but for the nonce.
+    pub(crate) fn fill(&self, buffer: &mut Vec<u8>, holds_it: bool, nonce: Nonce, draw: &mut Draw) {
         match &self.wire {
-            Wire::Constant { .. } => self.fill(buffer, holds_it, nonce),
+            Wire::Constant { bytes, nonce_at } => {
+                if !holds_it {
+                    buffer.clear();
+                    buffer.extend_from_slice(bytes);
+                }
+                if let Some(at) = *nonce_at {
+                    buffer[at..at + HEX_BYTES].copy_from_slice(&nonce.to_hex());
+                }
+            }
             Wire::Drawn {
                 before_nonce,
                 after_nonce,

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use gatebench_model::{Request, Shape};
-use gatebench_net::{Backend, choose, clock};
+use gatebench_net::{Backend, Peer, choose, clock};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::book::Kept;
@@ -37,7 +37,7 @@ pub enum EngineError {
     #[error("no connection to {address} could be made: {reason}")]
     Unreachable {
         /// The target.
-        address: std::net::SocketAddr,
+        address: Peer,
         /// What the kernel said.
         reason: String,
     },

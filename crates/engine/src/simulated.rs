@@ -170,7 +170,7 @@ fn load(shape: Shape, warm_up_ms: u64, measure_ms: u64) -> Load {
 fn group(name: &str, request: Request, shape: Shape) -> Group {
     Group {
         name: name.into(),
-        target: Target::new("127.0.0.1:1".parse().unwrap(), "test"),
+        target: Target::new(SocketAddr::from(([127, 0, 0, 1], 1)), "test"),
         requests: vec![request],
         shape,
         timeout: Duration::from_millis(1_000),

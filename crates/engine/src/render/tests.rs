@@ -39,7 +39,7 @@ fn sent(request: &Request, traced: bool, count: u64) -> Vec<String> {
     let rendered = Rendered::new(request, "h:1", traced, &data()).unwrap();
     let (mut draw, mut buffer) = (draw(), Vec::new());
     let next = |number: u64| {
-        rendered.fill_drawn(&mut buffer, number > 0, Nonce(number), &mut draw);
+        rendered.fill(&mut buffer, number > 0, Nonce(number), &mut draw);
         String::from_utf8(buffer.clone()).unwrap()
     };
     (0..count).map(next).collect()
@@ -139,7 +139,7 @@ fn rendering_again_allocates_nothing() {
     let (mut draw, mut buffer) = (draw(), Vec::new());
     let mut places = Vec::new();
     for number in 0..100 {
-        rendered.fill_drawn(&mut buffer, true, Nonce(number), &mut draw);
+        rendered.fill(&mut buffer, true, Nonce(number), &mut draw);
         places.push((buffer.as_ptr(), buffer.capacity(), draw.scratch.as_ptr()));
     }
     assert!(places[10..].iter().all(|place| *place == places[10]));
@@ -195,7 +195,7 @@ fn bytes_that_are_no_text_are_sent_as_they_are() {
     };
     let rendered = Rendered::new(&request, "h", false, &data()).unwrap();
     let mut buffer = Vec::new();
-    rendered.fill_drawn(&mut buffer, false, Nonce(0), &mut draw());
+    rendered.fill(&mut buffer, false, Nonce(0), &mut draw());
     assert!(buffer.ends_with(&body));
 }
 

@@ -48,7 +48,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    fn received(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
+    pub(super) fn received(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
@@ -73,23 +73,26 @@ impl<I: Io> Worker<'_, I> {
 
     /// Takes bytes of an answer, which came in as many bytes as `wire_bytes` says.
     fn answered(&mut self, conn: ConnId, bytes: &[u8], wire_bytes: usize, now: u64) {
+        let is_measured = self.window().contains(&now);
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
-        if connection.state != State::Busy {
-            // Bytes that nobody asked for: the connection cannot be trusted any more.
-            return self.fail(conn, ErrorKind::Protocol, now);
-        }
-        let group = connection.group;
-        let checks = &self.compiled.routes[connection.answer.exchange.route].checks;
-        let traced = self.compiled.load.trace_tag.is_some();
-        let progress = connection.receive(bytes, checks, traced);
-        if self.measures(now) {
+        if is_measured {
+            let group = connection.group;
             let received = wire_bytes as u64;
             self.book
                 .note(group, |it| it.counts.bytes_received += received);
         }
-        match progress {
+        if connection.http2.is_some() {
+            return self.answered_streams(conn, bytes, now);
+        }
+        if connection.state != State::Busy {
+            // Bytes that nobody asked for: the connection cannot be trusted any more.
+            return self.fail(conn, ErrorKind::Protocol, now);
+        }
+        let checks = &self.compiled.routes[connection.answer.exchange.route].checks;
+        let traced = self.compiled.load.trace_tag.is_some();
+        match connection.receive(bytes, checks, traced) {
             Ok(Progress::Incomplete) => {}
             Ok(Progress::Complete) => self.completed(conn, now),
             // After more than was asked for, the connection's framing can no longer be trusted.
@@ -101,6 +104,9 @@ impl<I: Io> Worker<'_, I> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
+        if connection.http2.is_some() {
+            return self.fail(conn, ErrorKind::ClosedEarly, now);
+        }
         match connection.state {
             State::Connecting => return self.fail(conn, ErrorKind::Tls, now),
             State::Idle => return self.lost(conn, now),
@@ -155,7 +161,14 @@ impl<I: Io> Worker<'_, I> {
         if connection.state != State::Idle || connection.buffer.is_none() {
             return;
         }
-        let group = connection.group;
+        self.reuse(conn, now);
+    }
+
+    /// Gives the next request to a connection, or to one of its streams.
+    pub(super) fn reuse(&mut self, conn: ConnId, now: u64) {
+        let Some(group) = self.conns.get(conn).map(|it| it.group) else {
+            return;
+        };
         let begun = self.start_ns != 0 && now >= self.start_ns;
         let state = &mut self.groups[group];
         if state.has_too_many() {
@@ -163,6 +176,8 @@ impl<I: Io> Worker<'_, I> {
         } else if !state.closed || !begun || now >= self.end_ns || self.interrupted {
             state.idle.push_back(conn);
             self.serve_queue(group);
+        } else if let Some(intended_ns) = state.queue.pop_front() {
+            self.issue(conn, intended_ns, now);
         } else if let Some(thinks) = &mut state.thinks {
             let until = now + thinks.draw_ns();
             state.thinking.push(Reverse((until, conn)));
@@ -206,6 +221,10 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         let (group, exchange) = (connection.group, connection.answer.exchange);
+        self.fail_streams(conn, kind, now);
+        let Some(connection) = self.conns.get(conn) else {
+            return;
+        };
         match connection.state {
             State::Busy => {
                 self.busy -= 1;

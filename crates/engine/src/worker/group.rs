@@ -1,14 +1,14 @@
 //! One worker's part of one group: its connections that are free, its arrivals, its turn.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use gatebench_model::Shape;
-use gatebench_net::ConnId;
 use gatebench_net::tls::ClientContext;
+use gatebench_net::{ConnId, Peer};
 
-use crate::load::Group;
+use crate::load::{Group, Protocol};
 use crate::mix::Mix;
 use crate::population::{Population, ThinkTimes};
 use crate::random::derive;
@@ -112,6 +112,7 @@ impl<'a> GroupState<'a> {
     pub(super) fn start(&mut self, start_ns: u64) {
         self.advance(start_ns);
         self.next_change_ns = self.change_after(0).map(|at| start_ns + at);
+        self.spread_streams();
         let Some(thinks) = &mut self.thinks else {
             return;
         };
@@ -121,6 +122,22 @@ impl<'a> GroupState<'a> {
             self.thinking
                 .push(Reverse((start_ns + thought_ns as u64, conn)));
         }
+    }
+
+    /// Lets arrivals rotate over connections before they come to the next stream of one.
+    fn spread_streams(&mut self) {
+        let mut seen: HashMap<ConnId, usize> = HashMap::new();
+        let mut turns: Vec<_> = self
+            .idle
+            .drain(..)
+            .map(|conn| {
+                let turn = seen.entry(conn).or_default();
+                *turn += 1;
+                (*turn, conn)
+            })
+            .collect();
+        turns.sort_by_key(|(turn, _)| *turn);
+        self.idle.extend(turns.into_iter().map(|(_, conn)| conn));
     }
 
     /// Goes on to the next arrival.
@@ -180,7 +197,13 @@ impl<'a> GroupState<'a> {
     /// Whether anything stands between HTTP and the socket.
     pub(super) fn has_layer(&self) -> bool {
         let target = &self.settings.target;
-        target.tls.is_some() || target.proxy.is_some()
+        let speaks_http2 = target.protocol != Protocol::Http1;
+        target.tls.is_some() || target.proxy.is_some() || speaks_http2
+    }
+
+    /// The scheme of its URLs.
+    pub(super) fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 
     /// What the next connection begins with, before TLS.
@@ -189,7 +212,9 @@ impl<'a> GroupState<'a> {
         let Some(proxy) = target.proxy else {
             return Vec::new();
         };
-        let destination = target.address;
+        let Peer::Tcp(destination) = target.address else {
+            return proxy.unknown();
+        };
         let source = target.sources.first().copied();
         let source = SocketAddr::new(source.unwrap_or(destination.ip()), self.next_port);
         self.next_port = self.next_port.checked_add(1).unwrap_or(FIRST_PORT);

@@ -6,17 +6,20 @@ mod end;
 mod group;
 mod offer;
 mod start;
+mod streams;
 mod upkeep;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use gatebench_net::{ConnMap, Io, IoTask};
+use gatebench_net::trace::Nonce;
+use gatebench_net::{ConnId, ConnMap, Io, IoTask};
 
 use crate::book::{Book, Kept};
 use crate::connection::Connection;
 use crate::cost::ThreadCost;
 use crate::draw::Draw;
+use crate::http2::Message;
 use crate::record::Interval;
 use crate::run::{Compiled, EngineError, Outlet};
 
@@ -78,6 +81,10 @@ struct Worker<'a, I> {
     book: Book,
     /// What the bytes under way say, where they are encrypted; kept for its memory.
     plain: Vec<u8>,
+    /// Messages of HTTP/2 by route.
+    messages: Vec<Option<Message>>,
+    /// Connections of HTTP/2 with frames that leave at the end of the round.
+    unsent: Vec<ConnId>,
     completed_total: u64,
     failed_total: u64,
     interrupted: bool,
@@ -118,6 +125,8 @@ impl<'a, I: Io> Worker<'a, I> {
                 kept,
             },
             plain: Vec::new(),
+            messages: compiled.routes.iter().map(|_| None).collect(),
+            unsent: Vec::new(),
             completed_total: 0,
             failed_total: 0,
             interrupted: false,
@@ -127,6 +136,15 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Where a request has to be due to count.
     fn window(&self) -> Range<u64> {
         self.measure_ns..self.end_ns
+    }
+
+    /// The nonce of the next request.
+    fn next_nonce(&mut self) -> Nonce {
+        self.sequence += 1;
+        match self.compiled.load.trace_tag {
+            Some(tag) => Nonce::new(tag, self.number as u8, self.sequence - 1),
+            None => Nonce(0),
+        }
     }
 
     /// Whether a request due then counts.

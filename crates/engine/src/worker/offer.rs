@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use gatebench_net::trace::Nonce;
 use gatebench_net::{ConnId, Event, Io};
 
 use crate::answer::Exchange;
@@ -55,6 +54,7 @@ impl<I: Io> Worker<'_, I> {
         for event in events.drain(..) {
             self.handle(event, now);
         }
+        self.flush_streams();
         let live = &self.compiled.control.live()[self.number];
         let queued: usize = self.groups.iter().map(|group| group.queue.len()).sum();
         live.completed
@@ -72,6 +72,7 @@ impl<I: Io> Worker<'_, I> {
                 self.offer_scheduled(group, now);
             }
         }
+        self.flush_streams();
     }
 
     fn offer_idle(&mut self, group: usize, now: u64) {
@@ -128,6 +129,10 @@ impl<I: Io> Worker<'_, I> {
     }
 
     pub(super) fn issue(&mut self, conn: ConnId, intended_ns: u64, sent_ns: u64) {
+        if self.conns.get(conn).is_some_and(|it| it.http2.is_some()) {
+            return self.issue_stream(conn, intended_ns, sent_ns);
+        }
+        let nonce = self.next_nonce();
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
@@ -137,11 +142,6 @@ impl<I: Io> Worker<'_, I> {
         let group = connection.group;
         let number = self.groups[group].take_turn();
         let route = &self.compiled.routes[number];
-        let nonce = match self.compiled.load.trace_tag {
-            Some(tag) => Nonce::new(tag, self.number as u8, self.sequence),
-            None => Nonce(0),
-        };
-        self.sequence += 1;
         let last = self.groups[group]
             .requests_per_connection
             .is_some_and(|most| connection.requests + 1 >= most);
@@ -150,7 +150,7 @@ impl<I: Io> Worker<'_, I> {
             _ => &route.rendered,
         };
         let holds_it = connection.buffer_holds == Some((number, last));
-        rendered.fill_drawn(&mut buffer, holds_it, nonce, &mut self.draw);
+        rendered.fill(&mut buffer, holds_it, nonce, &mut self.draw);
         connection.buffer_holds = Some((number, last));
         connection.begin(
             Exchange::new(number, intended_ns, sent_ns, nonce),

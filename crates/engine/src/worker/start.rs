@@ -61,12 +61,20 @@ impl<I: Io> Worker<'_, I> {
 
     /// What happens while the first connections are made.
     fn connecting(&mut self, event: Event, now: u64) -> Result<(), EngineError> {
-        let Some(group) = self.conns.get(event.conn()).map(|it| it.group) else {
+        let Some(connection) = self.conns.get(event.conn()) else {
             return Ok(());
         };
+        let (group, state) = (connection.group, connection.state);
         let result = match event {
             Event::Connected { conn } => self.connected(conn, now),
-            Event::Received { conn, bytes } => self.establish(conn, &bytes, now),
+            Event::Received { conn, bytes } if state == State::Connecting => {
+                self.establish(conn, &bytes, now)
+            }
+            // TLS has more to say after its handshake.
+            Event::Received { conn, bytes } => {
+                self.received(conn, &bytes, now);
+                Ok(())
+            }
             Event::Sent { conn, bytes } => {
                 self.sent(conn, bytes, now);
                 Ok(())
@@ -97,7 +105,7 @@ impl<I: Io> Worker<'_, I> {
 
     fn unreachable(&self, group: usize, reason: String) -> EngineError {
         EngineError::Unreachable {
-            address: self.compiled.load.groups[group].target.address,
+            address: self.compiled.load.groups[group].target.address.clone(),
             reason,
         }
     }
@@ -106,7 +114,7 @@ impl<I: Io> Worker<'_, I> {
         let begun_ns = self.io.now_ns();
         let state = &mut self.groups[group];
         let source = state.source();
-        let conn = self.io.connect(state.settings.target.address, source)?;
+        let conn = self.io.connect(&state.settings.target.address, source)?;
         state.have += 1;
         self.conns.insert(conn, Connection::new(group, begun_ns));
         Ok(())
@@ -142,7 +150,11 @@ impl<I: Io> Worker<'_, I> {
             if !layer.is_ready() {
                 return Ok(());
             }
-            self.book.kept.resumed += u64::from(layer.is_resumed());
+            let resumed = layer.is_resumed();
+            if !self.exchange_settings(conn)? {
+                return Ok(());
+            }
+            self.book.kept.resumed += u64::from(resumed);
         }
         self.established(conn, now);
         Ok(())
@@ -159,9 +171,10 @@ impl<I: Io> Worker<'_, I> {
         self.book.kept.connects.record(took_ns);
         self.book
             .note(group, |it| it.counts.connections_opened += 1);
+        let streams = self.streams_of(conn);
         let state = &mut self.groups[group];
         state.missing = state.missing.saturating_sub(1);
-        state.idle.push_back(conn);
+        state.idle.extend(std::iter::repeat_n(conn, streams));
     }
 
     pub(super) fn wait_for_start(&mut self) -> Result<(), EngineError> {

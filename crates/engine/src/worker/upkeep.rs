@@ -106,6 +106,15 @@ impl<I: Io> Worker<'_, I> {
         };
         let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
         self.time_out(&expired, now);
+        let timeouts: Vec<u64> = self
+            .groups
+            .iter()
+            .map(|it| nanos(it.settings.timeout))
+            .collect();
+        self.expire_streams(
+            |group, it| it.sent_ns.saturating_add(timeouts[group]) <= now,
+            now,
+        );
     }
 
     /// Fails every request under way.
@@ -114,6 +123,7 @@ impl<I: Io> Worker<'_, I> {
             |(conn, it): (ConnId, &mut Connection)| (it.state == State::Busy).then_some(conn);
         let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(busy).collect();
         self.time_out(&expired, now);
+        self.expire_streams(|_, _| true, now);
     }
 
     fn time_out(&mut self, expired: &[ConnId], now: u64) {
@@ -126,6 +136,9 @@ impl<I: Io> Worker<'_, I> {
     /// measurement.
     pub(super) fn seal(&mut self, now: u64) {
         let (cpu_ns, run_queue_wait_ns) = self.cost.since_last();
+        for (_, connection) in self.conns.iter_mut() {
+            connection.http2.iter_mut().for_each(|it| it.refill());
+        }
         if self.seal_at_ns == self.measure_ns {
             let opened = self.book.interval.counts.connections_opened;
             self.book.interval.clear();

@@ -1,0 +1,225 @@
+//! HTTP/2 on one connection: many exchanges at a time.
+
+use gatebench_net::http2::{
+    Block, Client, ErrorCode, Event, Limits, ProtocolError, Settings, StreamId,
+};
+use gatebench_net::trace::{HEX_BYTES, NONCE_HEADER, Nonce};
+
+use crate::answer::{Answer, Exchange};
+use crate::draw::Draw;
+use crate::render::Rendered;
+
+/// One connection's streams.
+pub(crate) struct Http2 {
+    client: Client,
+    /// By slot.
+    streams: Vec<Stream>,
+    /// Frames to be sent; the layer below takes them.
+    pub(crate) frames: Vec<u8>,
+    /// Slots of which the end has come, and how.
+    pub(crate) ended: Vec<(usize, End)>,
+    /// Requests that could not be begun since the server allows fewer streams than were asked for.
+    pub(crate) parked: u32,
+}
+
+/// A stream and its answer; without an identity it is free.
+pub(crate) struct Stream {
+    pub(crate) id: Option<StreamId>,
+    pub(crate) answer: Answer,
+}
+
+/// How a stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Complete,
+    Reset,
+}
+
+impl Http2 {
+    /// A new connection; what it has to say first is in its frames.
+    pub(crate) fn new(streams: u32) -> Self {
+        let limits = Limits {
+            streams,
+            ..Limits::default()
+        };
+        let client = Client::new(Settings::default(), limits);
+        let mut frames = Vec::new();
+        client.preface(&mut frames);
+        Self {
+            client,
+            streams: Vec::new(),
+            frames,
+            ended: Vec::new(),
+            parked: 0,
+        }
+    }
+
+    /// Whether the server's settings are known, so that requests may be sent.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.client.is_ready()
+    }
+
+    /// Whether no further request may be begun.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.client.is_closing()
+    }
+
+    /// Requests that may be begun now.
+    pub(crate) fn can_open(&self) -> usize {
+        self.client.can_open()
+    }
+
+    /// Whether no request is under way.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.client.open_count() == 0 && self.ended.is_empty()
+    }
+
+    /// Begins an exchange; false where the server allows no more of them.
+    pub(crate) fn begin(&mut self, block: &Block, body: &[u8], exchange: Exchange) -> bool {
+        let Some(id) = self.client.request(block, body, &mut self.frames) else {
+            return false;
+        };
+        while self.streams.len() <= id.slot() {
+            self.streams.push(Stream {
+                id: None,
+                answer: Answer::new(),
+            });
+        }
+        let stream = &mut self.streams[id.slot()];
+        stream.id = Some(id);
+        stream.answer.begin(exchange);
+        true
+    }
+
+    /// Takes bytes. Streams that end are listed in `ended`.
+    pub(crate) fn receive(
+        &mut self,
+        mut input: &[u8],
+        answers: &impl Answers,
+    ) -> Result<(), ProtocolError> {
+        while let Some(event) = self.client.next(&mut input, &mut self.frames)? {
+            match event {
+                Event::Head { stream, head } => {
+                    if let Some(it) = known(&mut self.streams, stream) {
+                        answers.head(&mut it.answer, &head);
+                    }
+                }
+                Event::Body { stream, bytes } => {
+                    if let Some(it) = known(&mut self.streams, stream) {
+                        answers.body(&mut it.answer, bytes);
+                    }
+                }
+                Event::End { stream } => {
+                    if let Some(it) = known(&mut self.streams, stream) {
+                        answers.end(&mut it.answer);
+                        self.ended.push((stream.slot(), End::Complete));
+                    }
+                }
+                Event::Reset { stream, .. } => {
+                    if known(&mut self.streams, stream).is_some() {
+                        self.ended.push((stream.slot(), End::Reset));
+                    }
+                }
+                Event::Informational { .. }
+                | Event::Trailers { .. }
+                | Event::Settings
+                | Event::GoAway { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees a slot whose stream has ended, and hands out its answer.
+    pub(crate) fn finish(&mut self, slot: usize) -> &Answer {
+        let stream = &mut self.streams[slot];
+        stream.id = None;
+        &stream.answer
+    }
+
+    /// Slots whose streams are open.
+    pub(crate) fn open(&self) -> impl Iterator<Item = (usize, &Exchange)> {
+        let open = self.streams.iter().enumerate();
+        open.filter(|(_, stream)| stream.id.is_some())
+            .map(|(slot, stream)| (slot, &stream.answer.exchange))
+    }
+
+    /// Gives a stream up.
+    pub(crate) fn cancel(&mut self, slot: usize) {
+        if let Some(id) = self.streams[slot].id {
+            self.client.reset(id, ErrorCode::CANCEL, &mut self.frames);
+            self.ended.push((slot, End::Reset));
+        }
+    }
+
+    /// Lets the server do again what does no work; once a second.
+    pub(crate) fn refill(&mut self) {
+        self.client.refill_budgets();
+    }
+}
+
+/// What is done with the parts of answers.
+pub(crate) trait Answers {
+    fn head(&self, answer: &mut Answer, head: &gatebench_net::http2::Head<'_>);
+    fn body(&self, answer: &mut Answer, bytes: &[u8]);
+    fn end(&self, answer: &mut Answer);
+}
+
+/// A stream that has not ended.
+fn known(streams: &mut [Stream], id: StreamId) -> Option<&mut Stream> {
+    streams
+        .get_mut(id.slot())
+        .filter(|stream| stream.id == Some(id))
+}
+
+/// One worker's header block and body of one route.
+pub(crate) struct Message {
+    block: Block,
+    nonce: Option<gatebench_net::http2::Variable>,
+    body: Vec<u8>,
+}
+
+impl Message {
+    /// A request of which nothing but the nonce changes, or the first one of those that are drawn.
+    pub(crate) fn new(rendered: &Rendered, scheme: &str, traced: bool, draw: &mut Draw) -> Self {
+        let parts = rendered.parts();
+        rendered.draw(draw);
+        let mut text = Vec::new();
+        parts.path.write(draw, &mut text);
+        let path = String::from_utf8_lossy(&text).into_owned();
+        let mut block = Block::request(&parts.method, scheme, &parts.authority, &path);
+        let nonce = traced.then(|| block.variable(NONCE_HEADER, &[b'0'; HEX_BYTES]));
+        for (name, value) in &parts.fields {
+            text.clear();
+            value.write(draw, &mut text);
+            if !is_of_connection(name) {
+                block.field(name, &text);
+            }
+        }
+        let mut body = Vec::new();
+        parts.body.write(draw, &mut body);
+        if parts.says_length {
+            block.field("content-length", body.len().to_string().as_bytes());
+        }
+        Self { block, nonce, body }
+    }
+
+    /// The same with another nonce.
+    pub(crate) fn with(&mut self, nonce: Nonce) -> (&Block, &[u8]) {
+        if let Some(variable) = &self.nonce {
+            self.block.set(variable, &nonce.to_hex());
+        }
+        (&self.block, &self.body)
+    }
+}
+
+/// Fields that HTTP/2 does not have (RFC 9113 8.2.2).
+fn is_of_connection(name: &str) -> bool {
+    const FIELDS: [&str; 5] = [
+        "connection",
+        "keep-alive",
+        "proxy-connection",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    FIELDS.iter().any(|it| it.eq_ignore_ascii_case(name))
+}

@@ -1,0 +1,298 @@
+//! HTTP/2: connections that carry several exchanges at a time.
+
+use gatebench_net::{ConnId, Io, http2};
+
+use crate::answer::{Answer, Exchange};
+use crate::http2::{Answers, End, Http2, Message};
+use crate::kind::ErrorKind;
+use crate::load::Protocol;
+use crate::run::Compiled;
+
+use super::Worker;
+
+impl<I: Io> Worker<'_, I> {
+    /// Goes on with what comes before the first request over HTTP/2: settings both ways. True once
+    /// requests may be sent.
+    pub(super) fn exchange_settings(&mut self, conn: ConnId) -> Result<bool, String> {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return Ok(false);
+        };
+        let Protocol::Http2 { streams } = self.groups[connection.group].settings.target.protocol
+        else {
+            return Ok(true);
+        };
+        if let Some(layer) = &connection.layer
+            && !layer.speaks_http2()
+        {
+            return Err("the server did not agree to HTTP/2 (ALPN h2); leave HTTP/2 out".into());
+        }
+        let http2 = connection
+            .http2
+            .get_or_insert_with(|| Box::new(Http2::new(streams)));
+        let received = http2.receive(&self.plain, self.compiled);
+        let is_ready = http2.is_ready();
+        self.push_frames(conn, true);
+        received.map_err(|error| format!("the server does not speak HTTP/2: {error}"))?;
+        Ok(is_ready)
+    }
+
+    /// Streams that may be begun on a connection that is now ready.
+    pub(super) fn streams_of(&self, conn: ConnId) -> usize {
+        let http2 = self.conns.get(conn).and_then(|it| it.http2.as_ref());
+        http2.map_or(1, |it| it.can_open())
+    }
+
+    /// Begins an exchange on a stream of its own.
+    pub(super) fn issue_stream(&mut self, conn: ConnId, intended_ns: u64, sent_ns: u64) {
+        let nonce = self.next_nonce();
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return;
+        };
+        let Some(http2) = &mut connection.http2 else {
+            return;
+        };
+        let group = connection.group;
+        if http2.can_open() == 0 {
+            // The server has come to allow fewer streams: the request waits for another.
+            http2.parked += 1;
+            self.groups[group].queue.push_front(intended_ns);
+            return;
+        }
+        let number = self.groups[group].take_turn();
+        let rendered = &self.compiled.routes[number].rendered;
+        let scheme = self.groups[group].scheme();
+        let traced = self.compiled.load.trace_tag.is_some();
+        let message = &mut self.messages[number];
+        if message.is_none() || !rendered.is_constant() {
+            *message = Some(Message::new(rendered, scheme, traced, &mut self.draw));
+        }
+        let Some(message) = message else { return };
+        let (block, body) = message.with(nonce);
+        let before = http2.frames.len();
+        http2.begin(
+            block,
+            body,
+            Exchange::new(number, intended_ns, sent_ns, nonce),
+        );
+        let bytes = (http2.frames.len() - before) as u64;
+        connection.requests += 1;
+        self.busy += 1;
+        if self.measures(intended_ns) {
+            self.book.sent(group, number, bytes);
+        }
+        if self.groups[group].closed {
+            self.flush_later(conn);
+        } else {
+            self.push_frames(conn, true);
+        }
+    }
+
+    /// Has the frames of a connection sent at the end of the round, with those of its other streams.
+    fn flush_later(&mut self, conn: ConnId) {
+        if self.unsent.last() != Some(&conn) {
+            self.unsent.push(conn);
+        }
+    }
+
+    /// Sends what requests of this round have written.
+    pub(super) fn flush_streams(&mut self) {
+        let mut unsent = std::mem::take(&mut self.unsent);
+        for conn in unsent.drain(..) {
+            self.push_frames(conn, false);
+        }
+        self.unsent = unsent;
+    }
+
+    /// Gives a connection's frames to the layer below.
+    fn push_frames(&mut self, conn: ConnId, now: bool) {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return;
+        };
+        let (Some(http2), Some(layer)) = (&mut connection.http2, &mut connection.layer) else {
+            return;
+        };
+        if http2.frames.is_empty() {
+            return;
+        }
+        let written = layer.write(&http2.frames);
+        http2.frames.clear();
+        layer.flush(&mut self.io, conn, now);
+        if written.is_err() {
+            let at = self.io.now_ns();
+            self.fail(conn, ErrorKind::Tls, at);
+        }
+    }
+
+    /// Takes bytes of answers.
+    pub(super) fn answered_streams(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return;
+        };
+        let Some(http2) = &mut connection.http2 else {
+            return;
+        };
+        let received = http2.receive(bytes, self.compiled);
+        self.end_streams(conn, ErrorKind::Reset, now);
+        if received.is_err() {
+            // What is said of the error is the last that is sent.
+            self.push_frames(conn, true);
+            return self.fail(conn, ErrorKind::Protocol, now);
+        }
+        self.flush_later(conn);
+    }
+
+    /// Writes down the streams that have ended and gives their places to other requests; `kind` is what
+    /// those that were reset count as.
+    fn end_streams(&mut self, conn: ConnId, kind: ErrorKind, now: u64) {
+        let Some(http2) = self.conns.get_mut(conn).and_then(|it| it.http2.as_mut()) else {
+            return;
+        };
+        let mut ended = std::mem::take(&mut http2.ended);
+        // All are written down before the first place is given away: a new stream may take any of them.
+        for (slot, end) in &ended {
+            self.end_stream(conn, *slot, *end, kind, now);
+        }
+        for _ in ended.drain(..) {
+            self.release_stream(conn, now);
+        }
+        if let Some(http2) = self.conns.get_mut(conn).and_then(|it| it.http2.as_mut()) {
+            ended.append(&mut http2.ended);
+            http2.ended = ended;
+        }
+        self.close_when_quiet(conn, now);
+    }
+
+    fn end_stream(&mut self, conn: ConnId, slot: usize, end: End, kind: ErrorKind, now: u64) {
+        let window = self.window();
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return;
+        };
+        let Some(http2) = &mut connection.http2 else {
+            return;
+        };
+        let group = connection.group;
+        let answer = http2.finish(slot);
+        let measured = window.contains(&answer.exchange.intended_ns);
+        self.busy -= 1;
+        match end {
+            End::Complete => {
+                self.completed_total += 1;
+                if window.contains(&now) {
+                    self.book
+                        .note(group, |it| it.counts.completed_in_window += 1);
+                }
+                if measured {
+                    let traced = self.compiled.load.trace_tag.is_some();
+                    let failed = &answer.failed_checks;
+                    self.book
+                        .answer(group, &answer.exchange, failed, traced, now);
+                }
+            }
+            End::Reset => {
+                self.failed_total += 1;
+                if measured {
+                    self.book.failure(group, &answer.exchange, kind, now);
+                }
+            }
+        }
+    }
+
+    /// A stream of the connection is free for the next request; where the server has come to allow more
+    /// of them again, so are those that were parked.
+    fn release_stream(&mut self, conn: ConnId, now: u64) {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return;
+        };
+        let most = self.groups[connection.group].requests_per_connection;
+        let is_used_up = most.is_some_and(|most| connection.requests >= most);
+        let Some(http2) = &mut connection.http2 else {
+            return;
+        };
+        if is_used_up || http2.is_closing() {
+            return;
+        }
+        let free = http2.can_open();
+        let unparked = (http2.parked as usize).min(free.saturating_sub(1));
+        http2.parked -= unparked as u32;
+        for _ in 0..=unparked {
+            self.reuse(conn, now);
+        }
+    }
+
+    /// Closes a connection that may begin no request and owes no answer.
+    fn close_when_quiet(&mut self, conn: ConnId, now: u64) {
+        let Some(connection) = self.conns.get(conn) else {
+            return;
+        };
+        let group = &mut self.groups[connection.group];
+        let is_used_up = group
+            .requests_per_connection
+            .is_some_and(|most| connection.requests >= most);
+        let Some(http2) = &connection.http2 else {
+            return;
+        };
+        if !is_used_up && !http2.is_closing() {
+            return;
+        }
+        group.idle.retain(|idle| *idle != conn);
+        if http2.is_quiet() {
+            self.lost(conn, now);
+        }
+    }
+
+    /// Writes every stream of a connection that is failing down as failed.
+    pub(super) fn fail_streams(&mut self, conn: ConnId, kind: ErrorKind, now: u64) {
+        let window = self.window();
+        let Some(connection) = self.conns.get(conn) else {
+            return;
+        };
+        let Some(http2) = &connection.http2 else {
+            return;
+        };
+        for (_, exchange) in http2.open() {
+            self.busy -= 1;
+            self.failed_total += 1;
+            if window.contains(&exchange.intended_ns) {
+                self.book.failure(connection.group, exchange, kind, now);
+            }
+        }
+    }
+
+    /// Cancels every stream that is late, given its group and its exchange.
+    pub(super) fn expire_streams(&mut self, is_late: impl Fn(usize, &Exchange) -> bool, now: u64) {
+        let mut late = Vec::new();
+        for (conn, connection) in self.conns.iter_mut() {
+            let Some(http2) = &mut connection.http2 else {
+                continue;
+            };
+            let group = connection.group;
+            let open = http2
+                .open()
+                .filter(|(_, exchange)| is_late(group, exchange));
+            let slots: Vec<usize> = open.map(|(slot, _)| slot).collect();
+            if !slots.is_empty() {
+                slots.iter().for_each(|slot| http2.cancel(*slot));
+                late.push(conn);
+            }
+        }
+        for conn in late {
+            self.end_streams(conn, ErrorKind::Timeout, now);
+            self.push_frames(conn, true);
+        }
+    }
+}
+
+impl Answers for Compiled<'_> {
+    fn head(&self, answer: &mut Answer, head: &http2::Head<'_>) {
+        let checks = &self.routes[answer.exchange.route].checks;
+        answer.head(head, checks, self.load.trace_tag.is_some());
+    }
+
+    fn body(&self, answer: &mut Answer, bytes: &[u8]) {
+        answer.body(bytes, &self.routes[answer.exchange.route].checks);
+    }
+
+    fn end(&self, answer: &mut Answer) {
+        answer.end(&self.routes[answer.exchange.route].checks);
+    }
+}
