@@ -22,12 +22,14 @@ pub struct Job {
     pub target: String,
     pub rate_per_second: f64,
     pub seconds: u64,
+    /// How long gatebench sends before it measures; a second is its default.
+    pub warm_up_seconds: u64,
     /// The most connections; the tool's own default where absent.
     pub connections: Option<u32>,
 }
 
 /// What gatebench sends before it measures, by default.
-pub const WARM_UP_SECONDS: f64 = 1.0;
+pub const WARM_UP_SECONDS: u64 = 1;
 const SECONDS: u64 = 14;
 const QUICK_SECONDS: u64 = 3;
 
@@ -87,6 +89,7 @@ impl Case {
             target: (self.target)(seconds),
             rate_per_second: self.rate_per_second,
             seconds,
+            warm_up_seconds: WARM_UP_SECONDS,
             connections: None,
         }
     }
@@ -99,7 +102,7 @@ impl Job {
 
     /// Requests of gatebench's warm-up.
     pub fn warm_up(&self) -> u64 {
-        (self.rate_per_second * WARM_UP_SECONDS) as u64
+        (self.rate_per_second * self.warm_up_seconds as f64) as u64
     }
 
     /// What the upstream makes of the target.

@@ -5,7 +5,7 @@ use std::process::Command;
 use gatebench_upstream::pathology::{AtRate, truth_through};
 
 use super::Bench;
-use super::case::Job;
+use super::case::{Job, WARM_UP_SECONDS};
 use super::judge::{QUANTILES, Verdict, counts_off, times_off};
 use super::origin::Origin;
 use super::peers;
@@ -80,22 +80,15 @@ fn spinning_p50_ns(bench: &Bench<'_>, url: &str, seconds: u64) -> Result<f64, St
         .ok_or_else(|| "the bare client told no median".into())
 }
 
-fn job(bench: &Bench<'_>, seconds: u64, target: &str, connections: Option<u32>) -> Job {
-    Job {
-        target: target.into(),
-        rate_per_second: 1_000.0,
-        seconds: if bench.options.quick {
-            seconds.min(3)
-        } else {
-            seconds
-        },
-        connections,
-    }
-}
-
 /// How evenly requests come that are due every millisecond.
 fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
-    let job = job(bench, 14, "/constant?service=1ms", None);
+    let job = Job {
+        target: "/constant?service=1ms".into(),
+        rate_per_second: 1_000.0,
+        seconds: if bench.options.quick { 3 } else { 14 },
+        warm_up_seconds: WARM_UP_SECONDS,
+        connections: None,
+    };
     let origin = Origin::start(bench.programs)?;
     let mut table = Table::new(
         1,
@@ -145,7 +138,14 @@ fn cap(bench: &Bench<'_>) -> Result<Verdict, String> {
     let mut reasons = Vec::new();
     let mut table = Table::new(1, ["", "truth", "gatebench"]);
     for seconds in [1, 3] {
-        let job = job(bench, seconds, "/constant?service=5ms", Some(CONNECTIONS));
+        let job = Job {
+            target: "/constant?service=5ms".into(),
+            rate_per_second: 1_000.0,
+            seconds,
+            // What a warm-up leaves in the queue would be in the way of what counts.
+            warm_up_seconds: 0,
+            connections: Some(CONNECTIONS),
+        };
         eprintln!("cap: {job}, {CONNECTIONS} connections");
         let origin = Origin::start(bench.programs)?;
         origin.begin(&job, job.warm_up())?;
@@ -159,11 +159,19 @@ fn cap(bench: &Bench<'_>) -> Result<Verdict, String> {
                 .into_iter()
                 .filter(|it| !is_cut || it.starts_with("requests")),
         );
+        if said.queued_max == 0 {
+            reasons.push("no queue is reported".into());
+        }
         let name = |what: &str| format!("{seconds} s: {what}");
         table.row([
             name("due = answered + failed + dropped"),
             arrivals.count.to_string(),
             format!("{} + {} + {}", said.answered, said.failed, said.dropped),
+        ]);
+        table.row([
+            name("longest queue"),
+            "–".into(),
+            said.queued_max.to_string(),
         ]);
         if is_cut {
             continue;

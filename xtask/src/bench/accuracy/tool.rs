@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::case::Job;
+use super::case::{Job, WARM_UP_SECONDS};
 use crate::bench::CLIENT_CORE;
 use crate::bench::programs::Programs;
 
@@ -29,8 +29,10 @@ pub struct Said {
     pub failed: u64,
     /// Arrivals that were never sent.
     pub dropped: u64,
-    /// What the engine names as its limit, if anything.
-    pub limited_by: Option<String>,
+    /// Arrivals that waited for a connection at the same time, at most.
+    pub queued_max: u64,
+    /// Share of the time that the engine was ready and had no core.
+    pub waited_share: f64,
 }
 
 impl Said {
@@ -44,6 +46,9 @@ pub fn gatebench(programs: &Programs, url: &str, job: &Job) -> Result<Said, Stri
     let mut command = Command::new(&programs.gatebench);
     command.args(["load", "--json", "--rate", &job.rate_per_second.to_string()]);
     command.args(["-d", &format!("{}s", job.seconds)]);
+    if job.warm_up_seconds != WARM_UP_SECONDS {
+        command.args(["--warm-up", &format!("{}s", job.warm_up_seconds)]);
+    }
     if let Some(connections) = job.connections {
         command.args(["-c", &connections.to_string()]);
     }
@@ -73,10 +78,10 @@ pub fn gatebench_closed(programs: &Programs, url: &str, seconds: u64) -> Result<
 fn read_gatebench(text: &str) -> Result<Said, String> {
     let value: Value = serde_json::from_str(text)
         .map_err(|error| format!("gatebench load printed no JSON ({error}): {text}"))?;
-    let errors = match &value["errors"] {
-        Value::Object(kinds) => kinds.values().filter_map(Value::as_u64).sum(),
-        other => other.as_u64().ok_or("gatebench load told no errors")?,
-    };
+    let kinds = value["errors"]
+        .as_object()
+        .ok_or("gatebench load told no errors")?;
+    let errors = kinds.values().filter_map(Value::as_u64).sum();
     let count = |name: &str| {
         let number = value[name].as_u64();
         number.ok_or_else(|| format!("gatebench load told no '{name}': {text}"))
@@ -84,10 +89,13 @@ fn read_gatebench(text: &str) -> Result<Said, String> {
     Ok(Said {
         times: times(&value["response_time_ns"]),
         lateness: times(&value["lateness_ns"]),
-        answered: count("requests")?,
+        answered: count("completed")?,
         failed: errors,
         dropped: count("dropped")?,
-        limited_by: value["engine"]["limited_by"].as_str().map(Into::into),
+        queued_max: count("queued_max")?,
+        waited_share: value["engine"]["run_queue_wait_share"]
+            .as_f64()
+            .unwrap_or(0.0),
     })
 }
 
@@ -133,11 +141,12 @@ mod tests {
 
     #[test]
     fn the_output_is_read() {
-        let text = r#"{"requests": 990, "errors": {"reset": 9, "timeout": 1}, "dropped": 3,
+        let text = r#"{"completed": 990, "errors": {"reset": 9, "timeout": 1}, "dropped": 3, "queued_max": 4,
             "response_time_ns": {"p50": 1000, "p99_9": null}, "lateness_ns": {"p99": 20},
-            "engine": {"limited_by": "nothing"}}"#;
+            "engine": {"run_queue_wait_share": 0.25}}"#;
         let said = read_gatebench(text).unwrap();
         assert_eq!((said.answered, said.failed, said.dropped), (990, 10, 3));
+        assert_eq!((said.queued_max, said.waited_share), (4, 0.25));
         assert_eq!((said.times.p50, said.times.p99_9), (Some(1_000.0), None));
         assert_eq!((said.lateness.p99, said.sent()), (Some(20.0), 1_000));
         assert!(read_gatebench("{}").is_err() && read_gatebench("usage").is_err());
