@@ -4,9 +4,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::CLIENT_CORE;
+use super::files::Files;
 use super::programs::Programs;
 use super::server::Server;
 use super::settings::Settings;
+use super::tools::ours::OURS;
+use super::tools::{Job, Work};
 
 /// How often memory is read.
 const EVERY: Duration = Duration::from_secs(10);
@@ -16,14 +19,18 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let server = Server::upstream(programs, &["ping"])?;
     let url = format!("http://{}/ping", server.address);
     let seconds = settings.minutes * 60;
+    let files = Files::write()?;
+    let work = Work::plain(settings.connections);
+    let job = Job {
+        work,
+        url: &url,
+        seconds,
+        files: &files,
+        programs,
+    };
     let child = Command::new("taskset")
         .args(["-c", CLIENT_CORE])
-        .arg(&programs.client)
-        .args([
-            &url,
-            &settings.connections.to_string(),
-            &seconds.to_string(),
-        ])
+        .args((OURS.words)(&job)?)
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| format!("the client cannot be started: {error}"))?;
@@ -31,7 +38,8 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let output = child
         .wait_with_output()
         .map_err(|error| error.to_string())?;
-    println!("{}", String::from_utf8_lossy(&output.stdout).trim());
+    let made = (OURS.read)(&job, &String::from_utf8_lossy(&output.stdout))?;
+    println!("{} requests in {:.1} s", made.requests, made.seconds);
     // The first samples see the histograms being touched for the first time.
     let settled = &samples[samples.len().min(3)..];
     let (Some(first), Some(last)) = (settled.first(), settled.last()) else {

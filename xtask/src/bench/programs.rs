@@ -6,8 +6,6 @@ use std::process::Command;
 /// The programs of the project under measurement, and the folder of those it is compared with.
 pub struct Programs {
     pub gatebench: PathBuf,
-    /// The engine's example, a process of its own around one load.
-    pub client: PathBuf,
     /// The client that parses nothing.
     pub bare: PathBuf,
     /// Where `make peers` installs what Debian does not have.
@@ -20,7 +18,6 @@ impl Programs {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         for package in [
             &["-p", "gatebench"][..],
-            &["-p", "gatebench-engine", "--example", "client"],
             &["-p", "gatebench-net", "--example", "bare"],
         ] {
             let status = Command::new(&cargo)
@@ -43,7 +40,6 @@ impl Programs {
         let release = target.join("release");
         Self {
             gatebench: release.join("gatebench"),
-            client: release.join("examples/client"),
             bare: release.join("examples/bare"),
             peers: root.join("target/peers/bin"),
         }
@@ -61,14 +57,40 @@ impl Programs {
         )
     }
 
-    /// Whether a page of help of gatebench names an option.
-    pub fn gatebench_offers(&self, command: &[&str], option: &str) -> bool {
-        let help = Command::new(&self.gatebench)
-            .args(command)
-            .arg("--help")
-            .output();
-        help.is_ok_and(|output| {
-            output.status.success() && String::from_utf8_lossy(&output.stdout).contains(option)
-        })
+    /// The first of some options that a command of gatebench does not have; an error where there is no
+    /// such command.
+    pub fn gatebench_lacks<'a>(
+        &self,
+        command: &str,
+        mut options: impl Iterator<Item = &'a String>,
+    ) -> Result<Option<&'a str>, String> {
+        let output = Command::new(&self.gatebench)
+            .args([command, "--help"])
+            .output()
+            .map_err(|error| format!("{} cannot be started: {error}", self.gatebench.display()))?;
+        if !output.status.success() {
+            return Err(format!("there is no `gatebench {command}`"));
+        }
+        let help = String::from_utf8_lossy(&output.stdout);
+        Ok(options
+            .find(|option| !names(&help, option))
+            .map(String::as_str))
+    }
+}
+
+/// Whether a page of help names an option, and not only one that begins like it.
+fn names(help: &str, option: &str) -> bool {
+    let words = help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    words.into_iter().any(|word| word == option)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_a_whole_word() {
+        let help = "  -k, --insecure\n      --tls <1.2|1.3>\n";
+        assert!(names(help, "--tls") && names(help, "--insecure") && !names(help, "--in"));
     }
 }

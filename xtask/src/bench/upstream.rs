@@ -7,7 +7,7 @@ use super::server::Server;
 use super::settings::Settings;
 use super::spread::{Spread, ratios, spread};
 use super::tools::ours::OURS;
-use super::tools::{Job, Method, Protocol, Work};
+use super::tools::{Job, Work};
 
 /// Runs both in turn under the same closed load.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
@@ -26,7 +26,14 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         for (number, (_, server)) in servers.iter().enumerate() {
             let url = format!("http://{}/ping", server.address);
             let before = server.cpu_us();
-            let run = client::run(&OURS, &job(settings, programs, &files, &url))?;
+            let job = Job {
+                work: Work::plain(settings.connections),
+                url: &url,
+                seconds: settings.seconds,
+                files: &files,
+                programs,
+            };
+            let run = client::run(&OURS, &job)?;
             // The first round warms everything up and is not counted.
             if round > 0 {
                 costs[number].push((server.cpu_us() - before) / run.requests as f64);
@@ -48,21 +55,4 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         println!("upstream ping ÷ nginx, CPU: {ratio}");
     }
     Ok(())
-}
-
-fn job<'a>(settings: &Settings, programs: &'a Programs, files: &'a Files, url: &'a str) -> Job<'a> {
-    let work = Work {
-        connections: settings.connections,
-        protocol: Protocol::Http1,
-        method: Method::Get,
-        keep_alive: true,
-        epoll: false,
-    };
-    Job {
-        work,
-        url,
-        seconds: settings.seconds,
-        files,
-        programs,
-    }
 }

@@ -30,14 +30,7 @@ const NEAR_BARE: Goal = Goal {
     at_least: 1.0 / 1.15,
 };
 
-/// Kept connections, GET, HTTP/1.1 in cleartext.
-const PLAIN: Work = Work {
-    connections: 64,
-    protocol: Protocol::Http1,
-    method: Method::Get,
-    keep_alive: true,
-    epoll: false,
-};
+const PLAIN: Work = Work::plain(64);
 
 /// The whole matrix, in the order it is run.
 pub fn all() -> Vec<Cell> {

@@ -118,7 +118,11 @@ fn upstream(cell: &Cell, programs: &Programs) -> Result<Server, String> {
         "ping"
     };
     let is_tls = cell.work.protocol == Protocol::Tls;
-    if is_tls && !programs.gatebench_offers(&["upstream"], "--tls") {
+    if is_tls
+        && programs
+            .gatebench_lacks("upstream", ["--tls".into()].iter())?
+            .is_some()
+    {
         return Err("`gatebench upstream` has no --tls".into());
     }
     let words: &[&str] = if is_tls { &[kind, "--tls"] } else { &[kind] };

@@ -20,6 +20,9 @@ pub enum Counter {
     Strace,
 }
 
+/// Below this the calls are those of starting up.
+const REQUESTS_MIN: u64 = 1000;
+
 const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_io_uring_enter";
 
 /// The counter that works here, or what to install.
@@ -45,7 +48,13 @@ pub fn count(counter: Counter, tool: &Tool, job: &Job<'_>) -> Result<Syscalls, S
     let output = client::pinned(&prefix(counter, &file), &words, job.seconds)?;
     let made = (tool.read)(job, &output)?;
     let (all, enters) = read(counter, &take(&file)?)?;
-    let per_request = |count: u64| count as f64 / made.requests.max(1) as f64;
+    if made.requests < REQUESTS_MIN {
+        return Err(format!(
+            "only {} requests were made while calls were counted",
+            made.requests
+        ));
+    }
+    let per_request = |count: u64| count as f64 / made.requests as f64;
     Ok(Syscalls {
         all: per_request(all),
         io_uring_enter: per_request(enters),

@@ -34,12 +34,11 @@ pub fn text(cell: &Cell, measured: &Measured, markdown: bool) -> String {
     } else {
         format!("{title}\n{}", as_columns(&lines))
     };
+    if markdown {
+        out.push('\n');
+    }
     for note in notes(cell, measured) {
-        out.push_str(&if markdown {
-            format!("\n{note}\n")
-        } else {
-            format!("  {note}\n")
-        });
+        out.push_str(&format!("{} {note}\n", if markdown { "-" } else { " " }));
     }
     out
 }

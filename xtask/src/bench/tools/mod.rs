@@ -74,6 +74,19 @@ pub struct Made {
     pub seconds: f64,
 }
 
+impl Work {
+    /// GET over HTTP/1.1 in cleartext on connections that stay.
+    pub const fn plain(connections: u32) -> Self {
+        Self {
+            connections,
+            protocol: Protocol::Http1,
+            method: Method::Get,
+            keep_alive: true,
+            epoll: false,
+        }
+    }
+}
+
 impl Tool {
     /// Name and version, as in `wrk 4.1.0`.
     pub fn name_and_version(&self, programs: &Programs) -> String {

@@ -1,6 +1,8 @@
-//! The engine, as a process of its own.
+//! The engine, as `gatebench load`.
 
-use super::{Job, Made, Method, Protocol, Tool};
+use serde_json::Value;
+
+use super::{Job, Made, Method, Protocol, Tool, split};
 
 /// The engine with everything a real load has: latency recorded, status checked.
 pub static OURS: Tool = Tool {
@@ -12,46 +14,71 @@ pub static OURS: Tool = Tool {
 
 fn words(job: &Job<'_>) -> Result<Vec<String>, String> {
     let work = job.work;
-    if work.protocol != Protocol::Http1 || work.method != Method::Get || !work.keep_alive {
-        return Err(
-            "the engine's example makes plain GET requests on connections that stay".into(),
-        );
+    let (connections, seconds) = (work.connections, job.seconds);
+    let mut words = vec![job.programs.gatebench.display().to_string()];
+    words.extend(split(&format!(
+        "load --quiet --json --check status=200 --backend {}",
+        backend(job)
+    )));
+    words.extend(split(&format!(
+        "--connections {connections} --duration {seconds}s --warm-up 0s"
+    )));
+    match work.protocol {
+        Protocol::Http1 => {}
+        Protocol::Tls => words.extend(split("--insecure --tls 1.3")),
+        Protocol::Http2 { streams } => words.extend(split(&format!("--http2 --streams {streams}"))),
     }
-    let backend = if work.epoll { "epoll" } else { "io_uring" };
-    Ok(vec![
-        "env".into(),
-        format!("GATEBENCH_BACKEND={backend}"),
-        job.programs.client.display().to_string(),
-        job.url.into(),
-        work.connections.to_string(),
-        job.seconds.to_string(),
-    ])
+    if work.method == Method::Post {
+        words.extend(["--header".into(), "Content-Type: application/json".into()]);
+        words.extend(["--body".into(), format!("@{}", job.files.body.display())]);
+    }
+    if !work.keep_alive {
+        words.extend(split("--requests-per-connection 1"));
+    }
+    let options = words.iter().filter(|word| word.starts_with("--"));
+    match job.programs.gatebench_lacks("load", options)? {
+        Some(option) => Err(format!("`gatebench load` has no {option}")),
+        None => {
+            words.push(job.url.into());
+            Ok(words)
+        }
+    }
+}
+
+fn backend(job: &Job<'_>) -> &'static str {
+    if job.work.epoll { "epoll" } else { "io_uring" }
 }
 
 fn read(job: &Job<'_>, output: &str) -> Result<Made, String> {
-    parse(output, if job.work.epoll { "epoll" } else { "io_uring" })
+    parse(output, backend(job))
 }
 
 fn parse(output: &str, backend: &str) -> Result<Made, String> {
-    let value: serde_json::Value =
+    let value: Value =
         serde_json::from_str(output).map_err(|error| format!("its JSON is none: {error}"))?;
-    let number = |field: &str| {
-        let number = value[field].as_u64();
-        number.ok_or_else(|| format!("its JSON has no number '{field}'"))
+    let number = |pointer: &str| {
+        let number = value.pointer(pointer).and_then(Value::as_u64);
+        number.ok_or_else(|| format!("its JSON has no number at {pointer}"))
     };
-    for field in ["errors", "dropped", "failing_checks"] {
-        let count = number(field)?;
+    for bad in ["/failed", "/dropped", "/checks/failed"] {
+        let count = number(bad)?;
         if count > 0 {
-            return Err(format!("{field}: {count}"));
+            return Err(format!(
+                "{bad}: {count} of {}; errors {}",
+                number("/requests")?,
+                value["errors"]
+            ));
         }
     }
-    if value["backend"] != backend {
-        return Err(format!("ran on {}, not {backend}", value["backend"]));
+    let used = &value["engine"]["backend"];
+    if used != backend {
+        return Err(format!("ran on {used}, not {backend}"));
     }
-    let seconds = number("window_ns")? as f64 / 1e9;
+    // What was under way at the end is counted, so its time is too.
+    let nanoseconds = number("/window/measured_ns")? + number("/window/drained_ns")?;
     Ok(Made {
-        requests: number("requests")?,
-        seconds,
+        requests: number("/completed")?,
+        seconds: nanoseconds as f64 / 1e9,
     })
 }
 
@@ -59,24 +86,24 @@ fn parse(output: &str, backend: &str) -> Result<Made, String> {
 mod tests {
     use super::*;
 
-    const LINE: &str = r#"{"backend":"io_uring","requests":7,"errors":0,"dropped":0,"failing_checks":0,"window_ns":500000000}"#;
-
     #[test]
     fn a_clean_run_is_read() {
+        let made = parse(include_str!("samples/gatebench.json"), "io_uring");
         assert_eq!(
-            parse(LINE, "io_uring"),
+            made,
             Ok(Made {
-                requests: 7,
-                seconds: 0.5
+                requests: 158_370,
+                seconds: 1.000_793_457
             })
         );
     }
 
     #[test]
-    fn errors_and_another_backend_are_no_run() {
-        let failing = LINE.replace("\"errors\":0", "\"errors\":1");
-        assert_eq!(parse(&failing, "io_uring"), Err("errors: 1".into()));
-        assert!(parse(LINE, "epoll").is_err());
+    fn failures_and_another_backend_are_no_run() {
+        let clean = include_str!("samples/gatebench.json");
+        let failed = clean.replace("\"failed\": 0", "\"failed\": 3");
+        assert!(parse(&failed, "io_uring").is_err_and(|error| error.starts_with("/failed: 3 of")));
+        assert!(parse(clean, "epoll").is_err_and(|error| error.contains("not epoll")));
         assert!(parse("{}", "epoll").is_err());
     }
 }
