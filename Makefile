@@ -7,10 +7,10 @@ GATEBENCH = target/release/gatebench
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-full lint format peers
+.PHONY: help run build test test-full lint format peers k6
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## installs what is missing, builds, and runs the tour (about 3 minutes)
 	@scripts/install-deps
@@ -35,6 +35,9 @@ lint: ## formatting and lints; warnings are errors
 
 peers: ## installs the load tools that `cargo xtask bench engine` compares with
 	@scripts/install-peers
+
+k6: ## builds k6, for `gatebench run --engine k6`
+	@scripts/install-k6
 
 format: ## formats the Rust code
 	$(CARGO) fmt --all

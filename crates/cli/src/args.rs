@@ -6,7 +6,9 @@ use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
 
-use crate::commands::{doctor, gateway, list, load, report, run, schema, supervise, upstream};
+use crate::commands::{
+    doctor, export, gateway, list, load, report, run, schema, supervise, upstream,
+};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -33,6 +35,7 @@ pub enum Command {
     Load(Box<load::Load>),
     Report(report::Report),
     List(list::List),
+    Export(export::Export),
     Doctor(doctor::Doctor),
     Schema(schema::PrintSchema),
     Upstream(upstream::Upstream),
@@ -49,6 +52,7 @@ impl Command {
             Self::Load(command) => command.run(),
             Self::Report(command) => command.run(),
             Self::List(command) => command.run(),
+            Self::Export(command) => command.run(),
             Self::Doctor(command) => command.run(),
             Self::Schema(command) => command.run(),
             Self::Upstream(command) => command.run(),

@@ -18,7 +18,7 @@ pub fn failed_checks(checks: &[Check], head: &http1::Head<'_>, body: &[u8]) -> V
     failed
         .into_iter()
         .filter_map(|number| checks.get(number))
-        .map(describe)
+        .map(ToString::to_string)
         .collect()
 }
 
@@ -125,24 +125,4 @@ fn json_equal(a: &Value, b: &Value) -> bool {
         }
         _ => a == b,
     }
-}
-
-/// A check in words, for reports.
-pub(crate) fn describe(check: &Check) -> String {
-    match check {
-        Check::Status(status) => format!("status is {status}"),
-        Check::Header(header) => format!("header {} is '{}'", header.name, header.equals),
-        Check::BodyEquals(text) => format!("body is '{}'", shortened(text)),
-        Check::BodyContains(text) => format!("body contains '{}'", shortened(text)),
-        Check::Json(json) => format!("JSON at '{}' is {}", json.path, json.equals),
-    }
-}
-
-fn shortened(text: &str) -> String {
-    const SHOWN: usize = 40;
-    let mut shown: String = text.chars().take(SHOWN).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
 }

@@ -12,7 +12,7 @@ use gatebench_net::{Backend, Peer, choose, clock};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::book::Kept;
-use crate::check::{Checks, describe};
+use crate::check::Checks;
 use crate::counts::Counts;
 use crate::data::DataError;
 use crate::load::{Group, Load};
@@ -319,7 +319,9 @@ impl Outcome {
     fn empty(compiled: &Compiled<'_>, backend: Backend) -> Self {
         let groups = compiled.load.groups.iter();
         let requests = groups.flat_map(|group| &group.requests);
-        let texts = requests.flat_map(|request| &request.checks).map(describe);
+        let texts = requests
+            .flat_map(|request| &request.checks)
+            .map(ToString::to_string);
         Self {
             counts: Counts {
                 checks_failed: vec![0; compiled.check_count],

@@ -13,6 +13,7 @@
 //! on Ctrl-C and on a panic; a supervisor between gatebench and each process ends it where gatebench
 //! itself is killed.
 
+mod chosen;
 mod cores;
 mod error;
 mod exchange;
@@ -42,6 +43,7 @@ mod trial;
 mod warning;
 mod watch;
 
+pub use chosen::scenario_and_load;
 pub use error::LabError;
 pub use foreign::{EngineChoice, PreparedEngine};
 pub use interrupt::{Interrupt, Urgency};

@@ -1,6 +1,7 @@
 //! A request, its body, and what each answer must be.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -171,6 +172,30 @@ pub enum Check {
     BodyContains(String),
     /// The body is JSON, and the value at a path equals another.
     Json(JsonCheck),
+}
+
+/// So much of a text is shown.
+const SHOWN_CHARS: usize = 40;
+
+/// In words, for reports: `status is 200`.
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(f, "status is {status}"),
+            Self::Header(header) => write!(f, "header {} is '{}'", header.name, header.equals),
+            Self::BodyEquals(text) => write!(f, "body is '{}'", shortened(text)),
+            Self::BodyContains(text) => write!(f, "body contains '{}'", shortened(text)),
+            Self::Json(json) => write!(f, "JSON at '{}' is {}", json.path, json.equals),
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 /// A header and its value.

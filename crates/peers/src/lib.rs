@@ -13,16 +13,15 @@ mod job;
 mod k6;
 mod kind;
 mod locate;
-mod names;
 mod text;
 mod wrk;
 
 pub use figures::{Figures, ParseError, Passes};
 pub use job::{Job, Limits, Order, OrderFile, Part, Refusal};
-pub use k6::{Execution, ScriptError, export, read_execution};
+pub use k6::{Execution, ScriptError, export, has_own_load, read_execution};
 pub use kind::Peer;
 pub use locate::locate;
-pub use names::check_in_words;
+pub use wrk::UNCHECKED_ANSWERS;
 
 /// The order for one part of a phase, and what it does not say.
 ///

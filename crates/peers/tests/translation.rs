@@ -52,6 +52,7 @@ groups:
       - {path: "/resource/{{ n }}?user={{ users.name }}", headers: {X-Key: "{{ users.key }}"}, weight: 2, checks: [{status: 200}]}
       - {path: /xml, body: {base64: "/w=="}, method: POST}
   - name: bad-ones
+    share: 1
     requests: [{path: /none, checks: [{status: 404}]}]
 "#;
 
@@ -224,7 +225,7 @@ fn what_a_tool_cannot_do_is_refused_in_words() {
 
 #[test]
 fn a_users_script_is_run_as_it_is() {
-    let (scenario, path) = (scenario(CHECKED), Path::new("/home/me/my \"script\".lua"));
+    let (scenario, path) = (scenario(CHECKED), Path::new("/mine/my \"script\".lua"));
     let (closed, open) = (phases(CLOSED).remove(0), phases(OPEN).remove(0));
     let job = |phase, own_load| Job {
         url: URL,
@@ -236,11 +237,11 @@ fn a_users_script_is_run_as_it_is() {
         own_load,
     };
     let wrk = translate(Peer::Wrk, &job(&closed, false)).unwrap();
-    assert!(script(&wrk).contains(r#"dofile("/home/me/my \"script\".lua")"#));
+    assert!(script(&wrk).contains(r#"dofile("/mine/my \"script\".lua")"#));
     let k6 = translate(Peer::K6, &job(&closed, false)).unwrap();
     let words = k6.arguments.join(" ");
     assert!(
-        words.ends_with("--vus=6 --duration=1500ms /home/me/my \"script\".lua"),
+        words.ends_with("--vus=6 --duration=1500ms /mine/my \"script\".lua"),
         "{words}"
     );
     let own = translate(Peer::K6, &job(&open, true)).unwrap();

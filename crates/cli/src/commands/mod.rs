@@ -1,6 +1,7 @@
 //! The commands, one module each.
 
 pub mod doctor;
+pub mod export;
 pub mod gateway;
 pub mod list;
 pub mod load;

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_lab::Library;
 use gatebench_net::Backend;
+use gatebench_peers::Peer;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -64,6 +65,31 @@ impl From<BackendWord> for Backend {
         match word {
             BackendWord::IoUring => Self::Uring,
             BackendWord::Epoll => Self::Epoll,
+        }
+    }
+}
+
+/// A load engine, as the command line calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineWord {
+    /// gatebench's own
+    Gatebench,
+    /// wrk: closed loads
+    Wrk,
+    /// h2load: closed loads of one kind of request
+    H2load,
+    /// k6: closed loads and rates
+    K6,
+}
+
+impl EngineWord {
+    /// Another engine than gatebench's own.
+    pub fn peer(self) -> Option<Peer> {
+        match self {
+            Self::Gatebench => None,
+            Self::Wrk => Some(Peer::Wrk),
+            Self::H2load => Some(Peer::H2load),
+            Self::K6 => Some(Peer::K6),
         }
     }
 }

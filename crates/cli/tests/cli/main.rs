@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bench;
+mod engines;
 mod failures;
 mod interruptions;
 mod load;

@@ -8,7 +8,7 @@ mod resolve;
 use std::path::{Path, PathBuf};
 
 use gatebench_model::{Phase, Plan, Scenario};
-use gatebench_peers::{Job, Limits, Order, Part, Peer, Refusal, translate};
+use gatebench_peers::{Job, Limits, Order, Part, Peer, Refusal, UNCHECKED_ANSWERS, translate};
 use gatebench_store::{FileDigest, ForeignEngine, PhaseRecord};
 
 use crate::error::LabError;
@@ -74,12 +74,8 @@ impl PreparedEngine {
     fn rehearse(&self, plan: &Plan) -> Result<Vec<Warning>, LabError> {
         let mut refusals: Vec<Refusal> = Vec::new();
         let mut limits = Limits::default();
-        for (scenario, phase) in plan
-            .scenarios
-            .iter()
-            .flat_map(|scenario| plan.load.phases.iter().map(move |phase| (scenario, phase)))
-        {
-            match self.order(NOWHERE, scenario, phase, Part::Measure, 1) {
+        for (scenario, phase, part) in parts(plan) {
+            match self.order(NOWHERE, scenario, phase, part, 1) {
                 Ok(order) => {
                     add(&mut limits.not_expressed, order.limits.not_expressed);
                     add(&mut limits.not_measured, order.limits.not_measured);
@@ -112,6 +108,17 @@ impl PreparedEngine {
     }
 }
 
+/// Every part of every load that the plan holds.
+fn parts(plan: &Plan) -> impl Iterator<Item = (&Scenario, &Phase, Part)> {
+    let phases = move |scenario| plan.load.phases.iter().map(move |phase| (scenario, phase));
+    let loads = plan.scenarios.iter().flat_map(phases);
+    loads.flat_map(|(scenario, phase)| {
+        let warm_up = (!phase.warm_up.0.is_zero()).then_some(Part::WarmUp);
+        let parts = warm_up.into_iter().chain([Part::Measure]);
+        parts.map(move |part| (scenario, phase, part))
+    })
+}
+
 /// Adds what is not there yet.
 fn add<T: PartialEq>(known: &mut Vec<T>, new: Vec<T>) {
     for item in new {
@@ -127,6 +134,17 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
         return Vec::new();
     };
     let crossed = foreign.thresholds.iter().filter(|(_, held)| !**held);
+    let unchecked = foreign
+        .metrics
+        .get(UNCHECKED_ANSWERS)
+        .and_then(|counts| counts.get("count"))
+        .filter(|count| **count > 0.0);
+    let unchecked = unchecked.map(|count| {
+        format!(
+            "{count} answers in '{}' had a status of 400 or above, and {} made no checks; see that they are meant",
+            record.name, foreign.engine
+        )
+    });
     crossed
         .map(|(threshold, _)| {
             format!(
@@ -134,6 +152,7 @@ pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
                 record.name
             )
         })
+        .chain(unchecked)
         .collect()
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use gatebench_drivers::ask_tool;
 use gatebench_model::load::Closed;
 use gatebench_model::{Phase, Plan, Shape, Span};
-use gatebench_peers::{Peer, locate, read_execution};
+use gatebench_peers::{Peer, ScriptError, has_own_load, locate, read_execution};
 use gatebench_store::{FileDigest, ForeignEngine, Manifest};
 
 use super::{EngineChoice, NOWHERE, PreparedEngine, digest};
@@ -135,43 +135,41 @@ fn script_of(path: &Path) -> Result<FileDigest, LabError> {
 
 /// Whether a script says its own load; then it becomes the plan's only phase.
 fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool, LabError> {
-    let wrong = |message: String| LabError::File {
+    let wrong = |error: ScriptError| wrong_script(script, error.to_string());
+    if !has_own_load(&inspect(program, script, &[])?).map_err(wrong)? {
+        return Ok(false);
+    }
+    let told = inspect(program, script, &["--execution-requirements"])?;
+    let execution = read_execution(&told).map_err(wrong)?;
+    plan.load.phases = vec![Phase {
+        name: SCRIPT_PHASE.into(),
+        shape: Shape::Closed(Closed::new(execution.users_max)),
+        sweep: None,
+        warm_up: Span(Duration::ZERO),
+        measure: Span(execution.takes),
+        drain: Span(Duration::ZERO),
+        timeout: Span(Duration::from_secs(60)),
+    }];
+    Ok(true)
+}
+
+/// What k6 tells of a script, which it compiles for that.
+fn inspect(program: &Path, script: &FileDigest, more: &[&str]) -> Result<String, LabError> {
+    let environment = format!("GATEBENCH_URL={NOWHERE}");
+    let words = [&["inspect", "--env", &environment], more, &[&script.path]].concat();
+    let (well, told) = ask_tool(program, &words, ANSWER_TIMEOUT)?;
+    if well {
+        Ok(told)
+    } else {
+        let message = format!("k6 does not take the script: {}", told.trim());
+        Err(wrong_script(script, message))
+    }
+}
+
+fn wrong_script(script: &FileDigest, message: String) -> LabError {
+    LabError::File {
         path: script.path.clone().into(),
         message,
-        remedy: "correct the script until `k6 inspect --execution-requirements` takes it".into(),
-    };
-    let environment = format!("GATEBENCH_URL={NOWHERE}");
-    let words = [
-        "inspect",
-        "--execution-requirements",
-        "--env",
-        &environment,
-        &script.path,
-    ];
-    let (well, told) = ask_tool(program, &words, ANSWER_TIMEOUT)?;
-    if !well {
-        return Err(wrong(format!(
-            "k6 does not take the script: {}",
-            told.trim()
-        )));
+        remedy: "correct the script until `k6 inspect` takes it".into(),
     }
-    // Warnings of k6 may stand around what was asked for.
-    let json = told
-        .find('{')
-        .zip(told.rfind('}'))
-        .map(|(from, to)| &told[from..=to]);
-    let execution =
-        read_execution(json.unwrap_or_default()).map_err(|error| wrong(error.to_string()))?;
-    if execution.own_load {
-        plan.load.phases = vec![Phase {
-            name: SCRIPT_PHASE.into(),
-            shape: Shape::Closed(Closed::new(execution.users_max)),
-            sweep: None,
-            warm_up: Span(Duration::ZERO),
-            measure: Span(execution.takes),
-            drain: Span(Duration::ZERO),
-            timeout: Span(Duration::from_secs(60)),
-        }];
-    }
-    Ok(execution.own_load)
 }

@@ -5,7 +5,6 @@ mod output;
 use gatebench_model::Request;
 
 use crate::job::{Job, Limits, Order, OrderFile, Refusal};
-use crate::names::check_in_words;
 
 pub(crate) use output::parse;
 
@@ -98,10 +97,7 @@ fn one_kind<'r>(requests: &'r [Request], scenario: &str) -> Result<&'r Request, 
 fn limits(requests: &[Request]) -> Limits {
     let mut limits = Limits::default();
     for check in requests.iter().flat_map(|request| &request.checks) {
-        let what = format!(
-            "the check '{}': h2load looks at no answer",
-            check_in_words(check)
-        );
+        let what = format!("the check '{check}': h2load looks at no answer");
         if !limits.not_expressed.contains(&what) {
             limits.express(what);
         }

@@ -2,7 +2,6 @@
 
 use gatebench_model::{Check, Request};
 
-use crate::names::check_in_words;
 use crate::text::js;
 
 /// Helpers that the expressions need: JSON Pointer (RFC 6901), and equality in which the order of
@@ -39,7 +38,7 @@ function same(a, b) {
 pub(super) fn entry(check: &Check) -> String {
     format!(
         "{}: (answer) => {}",
-        js(&check_in_words(check)),
+        js(&check.to_string()),
         condition(check)
     )
 }

@@ -1,4 +1,4 @@
-//! What a user's script says of its own load, as `k6 inspect --execution-requirements` tells it.
+//! What a user's script says of its own load, as `k6 inspect` tells it.
 
 use std::time::Duration;
 
@@ -7,8 +7,6 @@ use serde_json::Value;
 /// The load of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// Whether the script says anything of its load.
-    pub own_load: bool,
     /// Users at the most.
     pub users_max: u32,
     /// How long it takes at the most, the wait at its end included.
@@ -23,24 +21,42 @@ pub struct ScriptError(String);
 /// The keys of a script's options that say something of its load.
 const LOAD_KEYS: [&str; 5] = ["vus", "duration", "iterations", "stages", "scenarios"];
 
-/// Reads what `k6 inspect --execution-requirements` prints.
+/// Whether a script says anything of its load: what `k6 inspect` prints.
+///
+/// # Errors
+/// It is not JSON.
+pub fn has_own_load(text: &str) -> Result<bool, ScriptError> {
+    let told = options(text)?;
+    Ok(LOAD_KEYS.iter().any(|key| !told[*key].is_null()))
+}
+
+/// The load of a script, which k6 fills in where it says nothing: what
+/// `k6 inspect --execution-requirements` prints.
 ///
 /// # Errors
 /// It is not JSON, or says not how long the script takes.
 pub fn read_execution(text: &str) -> Result<Execution, ScriptError> {
-    let told: Value = serde_json::from_str(text).map_err(|error| ScriptError(error.to_string()))?;
+    let told = options(text)?;
     let takes = told["totalDuration"].as_str().and_then(go_duration);
     let users = told["maxVUs"]
         .as_u64()
         .and_then(|users| u32::try_from(users).ok());
     match (takes, users) {
         (Some(takes), Some(users)) => Ok(Execution {
-            own_load: LOAD_KEYS.iter().any(|key| !told[*key].is_null()),
             users_max: users.max(1),
             takes,
         }),
         _ => Err(ScriptError("totalDuration or maxVUs is missing".into())),
     }
+}
+
+/// The options; warnings of k6 may stand around them.
+fn options(text: &str) -> Result<Value, ScriptError> {
+    let json = text.find('{').zip(text.rfind('}'));
+    let json = json
+        .and_then(|(from, to)| text.get(from..=to))
+        .unwrap_or_default();
+    serde_json::from_str(json).map_err(|error| ScriptError(error.to_string()))
 }
 
 /// A duration as Go writes it: `1h0m0.5s`, `300ms`.
@@ -92,16 +108,19 @@ mod tests {
 
     #[test]
     fn a_script_with_and_without_a_load_of_its_own() {
-        let told = |load: &str| {
-            format!(
-                r#"{{"vus": null, "scenarios": {load}, "totalDuration": "10m30s", "maxVUs": 1}}"#
-            )
+        let none = r#"{"vus": null, "scenarios": null, "maxRedirects": 3}"#;
+        assert_eq!(has_own_load(none), Ok(false));
+        let own = r#"level=warning msg=x {"scenarios": {"a": {}}, "vus": null}"#;
+        assert_eq!(has_own_load(own), Ok(true));
+        let filled = r#"{"scenarios": {"a": {}}, "totalDuration": "10m30s", "maxVUs": 3}"#;
+        let execution = Execution {
+            users_max: 3,
+            takes: Duration::from_secs(630),
         };
-        let none = read_execution(&told("null"));
-        assert!(none.is_ok_and(|none| !none.own_load && none.takes.as_secs() == 630));
-        let own = read_execution(&told(r#"{"a": {}}"#));
-        assert!(own.is_ok_and(|own| own.own_load && own.users_max == 1));
+        assert_eq!(read_execution(filled), Ok(execution));
         assert!(read_execution("{}").is_err());
-        assert!(read_execution("no").is_err());
+        for wrong in ["", "no", "}{", "{"] {
+            assert!(has_own_load(wrong).is_err(), "{wrong}");
+        }
     }
 }

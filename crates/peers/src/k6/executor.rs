@@ -136,7 +136,7 @@ fn of_open(
     if open.requests_max.is_some() {
         return Err(refused(phase, "end a rate after a number of requests"));
     }
-    limits.express(format!(
+    limits.express_once(&format!(
         "the queue of {} arrivals of '{}': k6 drops an arrival that finds all {} users busy",
         open.queue_max, phase.name, open.connections_max
     ));

@@ -14,7 +14,7 @@ use gatebench_model::{Phase, Scenario, Shape};
 
 use crate::job::{Job, Limits, Order, OrderFile, Part, Refusal};
 
-pub use execution::{Execution, ScriptError, read_execution};
+pub use execution::{Execution, ScriptError, has_own_load, read_execution};
 pub(crate) use output::parse;
 use script::{Purpose, Script};
 

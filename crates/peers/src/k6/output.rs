@@ -57,11 +57,16 @@ pub(crate) fn parse(json: &str) -> Result<Figures, ParseError> {
         count(metrics, "http_reqs").ok_or_else(|| ParseError::missing("the number of requests"))?;
     let (by_class, errors) = outcomes(metrics);
     let without_answer: u64 = errors.values().sum();
-    let times = times(metrics, sent > without_answer)?;
+    // A request that was cut off at the end was sent and has no outcome.
+    let completed = match by_class.values().sum() {
+        0 => sent.saturating_sub(without_answer),
+        answered => answered.min(sent),
+    };
+    let times = times(metrics, completed > 0)?;
     let mut figures = Figures {
         duration_ns: duration_ns(metrics)?,
         sent,
-        completed: sent.saturating_sub(without_answer),
+        completed,
         by_class,
         errors,
         dropped: count(metrics, "dropped_iterations").unwrap_or(0),

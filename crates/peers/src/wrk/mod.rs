@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::job::{Job, Limits, Order, OrderFile, Refusal};
 
+pub use output::UNCHECKED_ANSWERS;
 pub(crate) use output::parse;
 
 /// The script that is written for wrk.

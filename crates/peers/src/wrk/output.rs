@@ -9,6 +9,9 @@ use crate::figures::{Figures, ParseError, Passes};
 /// Stands before the line that the script prints.
 const MARK: &str = "GATEBENCH ";
 
+/// The metric, with statistic `count`, of answers that nobody checked and that look wrong.
+pub const UNCHECKED_ANSWERS: &str = "answers of status 400 and above";
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -49,7 +52,7 @@ pub(crate) fn parse(stdout: &str) -> Result<Figures, ParseError> {
     let mut metrics = BTreeMap::new();
     if line.classes.is_empty() {
         let count = line.status_400_and_above as f64;
-        let name = "answers of status 400 and above".to_owned();
+        let name = UNCHECKED_ANSWERS.to_owned();
         metrics.insert(name, BTreeMap::from([("count".to_owned(), count)]));
     }
     Ok(Figures {

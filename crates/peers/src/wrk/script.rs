@@ -5,7 +5,6 @@ use std::path::Path;
 use gatebench_model::{Check, Request};
 
 use crate::job::{Job, Limits, Refusal};
-use crate::names::check_in_words;
 use crate::text::lua;
 
 /// Prints what wrk measured, on one line after its own report. `failed` and `classes` are globals of
@@ -176,13 +175,10 @@ fn look(requests: &[Request], limits: &mut Limits) -> String {
     }
     let (conditions, names): (Vec<String>, Vec<String>) = checks
         .iter()
-        .filter_map(|check| Some((condition(check)?, check_in_words(check))))
+        .filter_map(|check| Some((condition(check)?, check.to_string())))
         .unzip();
     for check in checks.iter().filter(|check| condition(check).is_none()) {
-        limits.express(format!(
-            "the check '{}': Lua in wrk reads no JSON",
-            check_in_words(check)
-        ));
+        limits.express(format!("the check '{check}': Lua in wrk reads no JSON"));
     }
     if conditions.is_empty() {
         return unseen(limits);

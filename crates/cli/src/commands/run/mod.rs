@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use gatebench_lab::{
-    Attach, Interrupt, LabError, Pace, Prepared, RunRequest, RunSummary, Selection, prepare,
-    prepare_resume,
+    Attach, EngineChoice, Interrupt, LabError, Pace, Prepared, RunRequest, RunSummary, Selection,
+    prepare, prepare_resume,
 };
 use gatebench_store::StoreError;
 
-use super::words::{BackendWord, Overlay, launcher};
+use super::words::{BackendWord, EngineWord, Overlay, launcher};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{reports, signals, terminal};
@@ -27,6 +27,8 @@ Examples:
   gatebench run --gateway ./mine --smoke          does my gateway folder work?
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
   gatebench run my-suite.yaml --dry-run
+  gatebench run api-key --engine k6               the same load, sent by k6
+  gatebench run api-key --engine k6 --script mine.js
   gatebench run --resume gatebench-runs/tour-20260102T030405Z
 
 The exit code is 1 where a trial failed because of a gateway, parity did not hold, or answers failed
@@ -77,6 +79,13 @@ pub struct Run {
     /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
     #[arg(long)]
     backend: Option<BackendWord>,
+    /// The load engine; another than gatebench's own measures less, and says what
+    #[arg(long, value_name = "ENGINE", default_value = "gatebench")]
+    engine: EngineWord,
+    /// Let this script of yours (k6: JavaScript, wrk: Lua) send the requests; it finds where to in
+    /// GATEBENCH_URL
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
     /// The run directory; without, ./gatebench-runs/SUITE-TIME
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -86,7 +95,7 @@ pub struct Run {
     /// Finish the run in this directory: the trials that are missing, as they were planned
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "words", "gateways", "attach", "scenarios", "load", "blocks", "seed", "quick", "smoke", "no_floor",
-        "gateway_cores", "out",
+        "gateway_cores", "engine", "script", "out",
     ])]
     resume: Option<PathBuf>,
     /// Print the findings (with --dry-run the plan) as JSON
@@ -122,7 +131,7 @@ impl Run {
         Ok(match &self.resume {
             Some(dir) => prepare_resume(dir, &catalogue, &launcher)?,
             None => prepare(
-                &self.selection(),
+                &self.selection()?,
                 &self.overlay.library(),
                 &catalogue,
                 &launcher,
@@ -130,8 +139,8 @@ impl Run {
         })
     }
 
-    fn selection(&self) -> Selection {
-        Selection {
+    fn selection(&self) -> Result<Selection, Failure> {
+        Ok(Selection {
             words: self.words.clone(),
             gateways: self.gateways.clone(),
             scenarios: self.scenarios.clone(),
@@ -146,7 +155,24 @@ impl Run {
                 (true, false) => Pace::Quick,
                 (false, false) => Pace::Full,
             },
-        }
+            engine: self.engine()?,
+        })
+    }
+
+    /// Another engine than gatebench's own.
+    fn engine(&self) -> Result<Option<EngineChoice>, Failure> {
+        let Some(peer) = self.engine.peer() else {
+            return match self.script {
+                None => Ok(None),
+                Some(_) => Err(Failure::words(
+                    "--script",
+                    "gatebench's own engine runs no scripts",
+                    "name the engine that does: --engine k6 or --engine wrk",
+                )),
+            };
+        };
+        let script = self.script.clone();
+        Ok(Some(EngineChoice { peer, script }))
     }
 
     fn request(&self, prepared: Prepared) -> Result<RunRequest, Failure> {

@@ -15,7 +15,8 @@ use crate::failure::Failure;
 /// have been told as they ended.
 pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failure> {
     let run = Run::open(dir)?;
-    let complaints = complaints(findings, &run.manifest().plan);
+    let mut complaints = complaints(findings, &run.manifest().plan);
+    complaints.extend(thresholds(&run));
     let failed = run
         .trials()
         .iter()
@@ -65,6 +66,34 @@ fn complaints(findings: &Findings, plan: &Plan) -> Vec<Failure> {
         .filter(|(trial, reason)| seen.insert((&trial.scenario, &trial.variant, reason.gate)))
         .map(|(trial, reason)| complaint(trial, reason, plan))
         .collect()
+}
+
+/// One complaint for each scenario, variant, phase and threshold of a user's script that does not hold.
+fn thresholds(run: &Run) -> Vec<Failure> {
+    let mut seen = BTreeSet::new();
+    let mut complaints = Vec::new();
+    for record in run.trials().iter().map(|trial| &trial.record) {
+        let trial = &record.trial;
+        for phase in &record.phases {
+            let foreign = phase.foreign.iter();
+            let crossed =
+                foreign.flat_map(|foreign| foreign.thresholds.iter().filter(|(_, held)| !**held));
+            for (threshold, _) in crossed {
+                if seen.insert((&trial.scenario, &trial.variant, &phase.name, threshold)) {
+                    complaints.push(Failure::Said {
+                        culprit: "the script".into(),
+                        what: format!(
+                            "its threshold '{threshold}' does not hold for {} (trial {}, {})",
+                            trial.variant, trial.number, trial.scenario
+                        ),
+                        remedy: "see its figures in the trial's trial.json".into(),
+                        exit: Exit::CheckFailed,
+                    });
+                }
+            }
+        }
+    }
+    complaints
 }
 
 /// Whether somebody did not do what he should, as opposed to a trial that cannot be relied upon.

@@ -1,0 +1,68 @@
+//! `gatebench export`: a scenario in the words of another tool.
+
+use clap::{Args, ValueEnum};
+use gatebench_lab::scenario_and_load;
+use gatebench_peers::Limits;
+
+use super::words::Overlay;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench export k6 api-key > api-key.js
+  gatebench export k6 ./mine.yaml --load ./peak.yaml --url http://gateway:8080 > mine.js
+  k6 run -e GATEBENCH_URL=http://127.0.0.1:8080 mine.js
+
+What the tool does otherwise than gatebench is said on standard error.";
+
+/// Prints a scenario as a script of another load tool, to keep
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Export {
+    /// The tool
+    tool: Tool,
+    /// The scenario: a name (see `gatebench list`) or file
+    #[arg(value_name = "SCENARIO")]
+    scenario: String,
+    /// The load profile: a name or file; without, the tour's
+    #[arg(long, value_name = "NAME or FILE")]
+    load: Option<String>,
+    /// Where the script sends its requests, if GATEBENCH_URL does not say otherwise
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    url: String,
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+/// A tool whose scripts can say all of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Tool {
+    /// JavaScript for k6 (https://k6.io)
+    K6,
+}
+
+impl Export {
+    /// Prints it.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let library = self.overlay.library();
+        let (scenario, load) = scenario_and_load(&self.scenario, self.load.as_deref(), &library)?;
+        let exported = match self.tool {
+            Tool::K6 => gatebench_peers::export(&scenario, &load.phases, &self.url),
+        };
+        let (script, limits) = exported
+            .map_err(|refusal| Failure::words("the load", refusal.message, refusal.remedy))?;
+        say_limits(&limits);
+        terminal::say(script.trim_end())?;
+        Ok(Exit::Fine)
+    }
+}
+
+fn say_limits(limits: &Limits) {
+    for what in &limits.not_expressed {
+        terminal::complain(&format!(
+            "warning: the script does otherwise than gatebench: {what}"
+        ));
+    }
+}

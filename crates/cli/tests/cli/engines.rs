@@ -1,0 +1,244 @@
+//! Other load engines in place of gatebench's own: real ones, where they are installed.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::bench::{Bench, Finished, LONG_MEASURE};
+
+/// k6 and wrk measure no less than a second.
+const CLOSED: &str =
+    "- {name: throughput, closed: {connections: 8}, warm_up: 100ms, measure: 1s, timeout: 2s}\n";
+
+const OPEN: &str = "- {name: latency, open: {rate_per_second: 100, connections_max: 8}, measure: 1s, timeout: 2s}\n";
+
+/// A scenario whose requests differ: paths, headers, bodies, checks.
+const MANY: &str = r#"
+scenario: many
+title: Requests that differ
+upstream: go-bench
+routes: [{name: all, path: /}]
+data:
+  ids: {list: {values: [1, 2, 3]}}
+requests:
+  - {path: "/resource/{{ ids }}", weight: 3, checks: [{status: 200}]}
+  - method: POST
+    path: /echo
+    headers: {Content-Type: application/json}
+    body: '{"a": [1, "it''s"]}'
+    checks: [{status: 200}, {json: {path: /a/1, equals: "it's"}}, {header: {name: content-type, equals: application/json}}]
+"#;
+
+/// Whether a program is there; where it is not, the test says so and ends.
+fn installed(program: &str) -> bool {
+    let found = Command::new("sh")
+        .args([
+            "-c",
+            &format!("command -v {program} || test -x target/peers/bin/{program}"),
+        ])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!(
+            "skipped: {program} is not installed (`make test` installs wrk and h2load, `make k6` k6)"
+        );
+    }
+    found
+}
+
+/// A bench in which k6 of `make k6` is found as in the folder of a checkout.
+fn bench(load: &str) -> Bench {
+    let bench = Bench::new();
+    bench.load(load);
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/bin");
+    if built.is_dir() {
+        std::fs::create_dir_all(bench.path("target/peers")).unwrap();
+        std::os::unix::fs::symlink(built, bench.path("target/peers/bin")).unwrap();
+    }
+    bench
+}
+
+/// The record of the only trial.
+fn record(bench: &Bench) -> Value {
+    let trials = bench.kept_trials("run");
+    let text = bench.read(&format!("run/trials/{}/trial.json", trials[0]));
+    serde_json::from_str(&text).unwrap()
+}
+
+fn run(bench: &Bench, words: &str) -> Finished {
+    bench.gatebench(&format!("run suite.yaml --out run {words}"))
+}
+
+#[track_caller]
+fn assert_measured_by(engine: &str, load: &str) -> Value {
+    let bench = bench(load);
+    let finished = run(&bench, &format!("--engine {engine}"));
+    finished.assert_measured();
+    finished.assert_says(&[&format!("warning: {engine} "), "does not tell"]);
+    bench.assert_reportable("run", 1);
+    let report = bench.read("run/report.md");
+    assert!(report.contains("does not tell"), "{report}");
+    let phase = record(&bench)["phases"][0].clone();
+    let counts = &phase["counts"];
+    assert!(counts["completed"].as_u64().unwrap() > 0, "{phase:#}");
+    assert_eq!(counts["checks_failed"], serde_json::json!({}), "{phase:#}");
+    assert_eq!(phase["foreign"]["engine"], engine);
+    assert!(phase["usage"]["gateway"]["cpu_ns"].as_u64().unwrap() > 0);
+    assert_eq!(phase["trace"]["never_reached_upstream"], 0, "{phase:#}");
+    phase
+}
+
+#[test]
+fn wrk_drives_a_scenario() {
+    if installed("wrk") {
+        let phase = assert_measured_by("wrk", CLOSED);
+        assert_eq!(
+            phase["counts"]["by_class"]["2xx"],
+            phase["counts"]["completed"]
+        );
+        assert!(phase["foreign"]["percentiles_ns"]["99.9"].is_u64());
+    }
+}
+
+#[test]
+fn h2load_drives_a_scenario() {
+    if installed("h2load") {
+        let phase = assert_measured_by("h2load", CLOSED);
+        assert_eq!(
+            phase["counts"]["by_class"]["2xx"],
+            phase["counts"]["completed"]
+        );
+        assert!(phase["foreign"]["mean_ns"].is_u64());
+    }
+}
+
+#[test]
+fn k6_drives_a_scenario_at_a_rate() {
+    if installed("k6") {
+        let phase = assert_measured_by("k6", OPEN);
+        assert_eq!(
+            phase["counts"]["by_class"]["2xx"],
+            phase["counts"]["completed"]
+        );
+        assert!(phase["foreign"]["percentiles_ns"]["99.9"].is_u64());
+    }
+}
+
+#[test]
+fn k6_fills_and_checks_requests() {
+    if !installed("k6") {
+        return;
+    }
+    let bench = bench(CLOSED);
+    bench.write("many.yaml", MANY);
+    run(&bench, "--engine k6 --scenario ./many.yaml").assert_measured();
+    let phase = record(&bench)["phases"][0].clone();
+    assert_eq!(
+        phase["counts"]["checks_failed"],
+        serde_json::json!({}),
+        "{phase:#}"
+    );
+    assert_eq!(phase["foreign"]["checks"].as_object().unwrap().len(), 3);
+}
+
+#[test]
+fn a_script_of_ones_own_for_wrk() {
+    if !installed("wrk") {
+        return;
+    }
+    let bench = bench(CLOSED);
+    bench.write(
+        "own.lua",
+        "wrk.path = '/ping'\nfunction done(summary) print('to ' .. os.getenv('GATEBENCH_URL')) end\n",
+    );
+    run(&bench, "--engine wrk --script own.lua").assert_measured();
+    let trial = bench.kept_trials("run").remove(0);
+    let printed = bench.read(&format!(
+        "run/trials/{trial}/engine/throughput/measure/wrk.stdout.log"
+    ));
+    assert!(printed.contains("to http://127.0.0.1:"), "{printed}");
+}
+
+#[test]
+fn a_script_of_ones_own_for_k6_with_thresholds_groups_and_metrics() {
+    if !installed("k6") {
+        return;
+    }
+    let bench = bench(CLOSED);
+    bench.write("own.js", include_str!("own.js"));
+    let finished = run(&bench, "--engine k6 --script own.js");
+    finished.assert_code(1).assert_says(&[
+        "the script: its threshold 'http_req_duration: max<0.000001' does not hold",
+        "the load: the script has its own",
+    ]);
+    let record = record(&bench);
+    let foreign = &record["phases"][0]["foreign"];
+    assert_eq!(foreign["groups"], serde_json::json!(["ping"]));
+    assert_eq!(foreign["checks"]["ping › is fine"]["failed"], 0);
+    assert_eq!(foreign["thresholds"]["checks: rate==1"], true);
+    assert!(
+        foreign["metrics"]["mine"]["p(99.9)"].is_f64(),
+        "{foreign:#}"
+    );
+}
+
+#[test]
+fn what_an_engine_cannot_do_is_refused_before_anything_starts() {
+    let refused = |load: &str, words: &str, code: i32, says: &[&str]| {
+        let bench = bench(load);
+        run(&bench, words).assert_code(code).assert_says(says);
+        assert!(!bench.path("run").exists());
+    };
+    if installed("wrk") {
+        let says = ["wrk cannot hold a rate, and phase 'latency' asks for 100 requests/s"];
+        refused(OPEN, "--engine wrk", 2, &says);
+        refused(
+            CLOSED,
+            "--engine wrk --script none.lua",
+            2,
+            &["none.lua: the script cannot be read"],
+        );
+    }
+    let own = [
+        "--script: gatebench's own engine runs no scripts",
+        "--engine k6",
+    ];
+    refused(CLOSED, "--script own.js", 2, &own);
+}
+
+#[test]
+fn ctrl_c_ends_the_other_engine_too() {
+    if !installed("wrk") {
+        return;
+    }
+    let bench = bench(LONG_MEASURE);
+    let session = bench.start("run suite.yaml --engine wrk --out run");
+    session.until_load();
+    session.signal("INT");
+    session.wait().assert_code(130);
+    assert!(bench.processes().is_empty(), "{:?}", bench.processes());
+}
+
+#[test]
+fn a_scenario_is_exported_for_people_to_keep() {
+    let bench = bench(OPEN);
+    let words = "export k6 ./ping.yaml --load ./load.yaml --url http://there:1";
+    let exported = bench.gatebench(words);
+    exported
+        .assert_code(0)
+        .assert_says(&["k6 drops an arrival"]);
+    for part in [
+        "// ping: The smallest answer",
+        "executor: 'constant-arrival-rate'",
+        "__ENV.GATEBENCH_URL || 'http://there:1'",
+        "'status is 200': (answer) => answer.status === 200,",
+    ] {
+        assert!(
+            exported.stdout.contains(part),
+            "{part} is not in\n{}",
+            exported.stdout
+        );
+    }
+}
