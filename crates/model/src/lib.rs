@@ -39,6 +39,7 @@ pub use parse::{Document, ReadError, parse, parse_beside, read};
 pub use placement::Placement;
 pub use plan::{Plan, Trial, Variant};
 pub use request::{Body, Check, Request};
+pub use rows::RowsError;
 pub use scenario::{Consumer, ParityCase, Policy, Route, Scenario, UpstreamKind};
 pub use schema::{FileKind, schema};
 pub use span::Span;

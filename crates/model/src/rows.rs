@@ -1,6 +1,6 @@
 //! Rows out of files: comma-separated values and JSON lines.
 
-use crate::data::Rows;
+use crate::data::{List, Pick, Rows};
 
 /// Columns and rows.
 #[derive(Debug)]
@@ -10,11 +10,42 @@ pub(crate) struct Table {
 }
 
 /// What is wrong with a file of rows.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct RowsError {
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct RowsError {
     /// Line, from 1.
-    pub(crate) line: usize,
-    pub(crate) message: String,
+    pub line: usize,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl List {
+    /// The rows of comma-separated values (RFC 4180), of which the first record names the columns.
+    ///
+    /// # Errors
+    /// The first line that is not as it should be.
+    pub fn from_csv(text: &str, pick: Pick) -> Result<Self, RowsError> {
+        csv(text).map(|table| table.picked(pick))
+    }
+
+    /// The rows of JSON objects, one on each line, whose keys are the columns.
+    ///
+    /// # Errors
+    /// The first line that is not as it should be.
+    pub fn from_json_lines(text: &str, pick: Pick) -> Result<Self, RowsError> {
+        json_lines(text).map(|table| table.picked(pick))
+    }
+}
+
+impl Table {
+    fn picked(self, pick: Pick) -> List {
+        List {
+            columns: self.columns,
+            values: self.rows,
+            pick,
+            exponent: None,
+        }
+    }
 }
 
 fn wrong(line: usize, message: impl Into<String>) -> RowsError {

@@ -211,6 +211,85 @@ fn a_request_is_what_was_asked_for() {
 }
 
 #[test]
+fn a_number_of_requests_is_sent_exactly() {
+    let loads = Loads::new();
+    for (flags, requests) in [
+        ("-n 100 -c 7", 100),
+        ("-n 3", 3),
+        ("-n 5 --rate 200 --arrivals poisson", 5),
+    ] {
+        let before = number(&loads.ledger(), "/requests");
+        let found = loads.json(flags, 0);
+        assert_eq!(number(&found, "/requests"), requests, "{flags}");
+        assert_eq!(number(&found, "/completed"), requests, "{flags}");
+        assert_eq!(
+            number(&loads.ledger(), "/requests") - before,
+            requests,
+            "{flags}"
+        );
+    }
+    let renewed = loads.json("-n 20 -c 2 --requests-per-connection 2 --think 1ms", 0);
+    assert!(number(&renewed, "/connections_opened") >= 10, "{renewed:#}");
+}
+
+#[test]
+fn requests_come_from_files_and_with_stages() {
+    let bench = Bench::new();
+    let upstream = Serving::start(&bench, &["upstream", "httpbin"]);
+    let origin = format!("http://{}", upstream.address());
+    bench.write("users.csv", "name,id\nAda,7\n");
+    bench.write("more.jsonl", "{\"key\": \"secret\"}\n");
+    bench.write(
+        "paths.txt",
+        "# shop\n/anything/a\n\n3 /anything/{{users.id}}\n",
+    );
+    let words = format!(
+        "load --json -c 2 --stage 4:100ms --stage 1:100ms --warm-up 0s --data-file users.csv --data-file more.jsonl \
+         -H X-Key:{{{{more.key}}}} --body {{{{users.name}}}} --path-file paths.txt \
+         --check json:/headers/X-Key=secret --check json:/data=Ada {origin}"
+    );
+    let found = json(&bench.gatebench(&words), 0);
+    let sent: Vec<_> = found["routes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| number(it, "/sent"))
+        .collect();
+    assert_eq!(sent.iter().sum::<u64>(), number(&found, "/requests"));
+    assert!(sent[1] > sent[0], "{sent:?}");
+    assert_eq!(found["routes"][1]["name"], "POST /anything/{{users.id}}");
+    let unknown = bench.gatebench(&format!("load -n 1 {origin}/{{{{id}}}}"));
+    unknown
+        .assert_code(2)
+        .assert_says(&["'id'", "--data-file id.csv"]);
+    bench.write("broken.csv", "a,b\n1\n");
+    let broken = bench.gatebench(&format!("load -n 1 --data-file broken.csv {origin}"));
+    broken
+        .assert_code(2)
+        .assert_says(&["broken.csv:2", "columns"]);
+}
+
+#[test]
+fn https_is_verified_unless_that_is_waived() {
+    let bench = Bench::new();
+    let upstream = Serving::start(&bench, &["upstream", "ping", "--tls"]);
+    let url = format!("https://{}/ping", upstream.address());
+    let refused = bench.gatebench(&format!("load -n 2 {url}"));
+    refused
+        .assert_code(3)
+        .assert_says(&["certificate", "--cacert", "-k"]);
+    for version in ["1.2", "1.3"] {
+        let words = format!("load --json -k --tls {version} -n 20 -c 2 --check body=ok {url}");
+        assert_eq!(
+            number(&json(&bench.gatebench(&words), 0), "/checks/passed"),
+            20
+        );
+    }
+    let plain = bench.gatebench(&format!("load -n 2 {}", url.replace("https", "http")));
+    assert_ne!(plain.code, Some(0));
+}
+
+#[test]
 fn thresholds_and_checks_make_the_exit_code() {
     let loads = Loads::new();
     let quick = "-c 2 -d 200ms --warm-up 0s";

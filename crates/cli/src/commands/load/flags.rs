@@ -10,6 +10,7 @@ use gatebench_model::{Check, Span};
 use gatebench_net::tls::Version;
 
 use super::words::check;
+use super::words::data::PickWord;
 use super::words::resolve::Resolve;
 use super::words::stage::{self, Stage};
 use super::words::threshold::Threshold;
@@ -95,6 +96,16 @@ pub struct RequestFlags {
     /// The body: text, @FILE, or @- for standard input
     #[arg(long, visible_alias = "data", value_name = "TEXT|@FILE")]
     pub body: Option<String>,
+    /// Values for {{NAME.COLUMN}} in path, headers and body, NAME being the file's: users.csv or
+    /// users.jsonl (repeatable). Braces that mean themselves are written {{ "{{" }}
+    #[arg(long = "data-file", value_name = "FILE")]
+    pub data_files: Vec<PathBuf>,
+    /// Which row of the data files each request gets
+    #[arg(long, requires = "data_files", default_value = "in-turn")]
+    pub pick: PickWord,
+    /// Send these paths to the URL's host, one a line, each with or without a weight: '3 /search?q=a'
+    #[arg(long, value_name = "FILE")]
+    pub path_file: Option<PathBuf>,
     /// Authorization: Basic
     #[arg(short = 'u', long, value_name = "NAME:PASSWORD", value_parser = user)]
     pub user: Option<String>,

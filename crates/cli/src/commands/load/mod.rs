@@ -18,7 +18,7 @@ mod words;
 use std::sync::Arc;
 
 use clap::Args;
-use gatebench_engine::{Control, EngineError, Group, Outcome};
+use gatebench_engine::{Control, DataError, DataSet, EngineError, Group, Outcome};
 
 use self::figures::Figures;
 use self::flags::{ConnectionFlags, EngineFlags, OutputFlags, RequestFlags, ShapeFlags, TlsFlags};
@@ -97,7 +97,7 @@ impl Load {
         };
         Ok(gatebench_engine::Load {
             groups: vec![group],
-            data: Arc::default(),
+            data: Arc::new(self.data()?),
             warm_up: timing.warm_up,
             measure: timing.measure,
             // Whatever was sent either comes back or times out.
@@ -107,6 +107,11 @@ impl Load {
             trace_tag: None,
             seed: self.engine.seed,
         })
+    }
+
+    fn data(&self) -> Result<DataSet, Failure> {
+        let sources = words::data::sources(&self.request.data_files, self.request.pick.into())?;
+        DataSet::new(&sources).map_err(|error| unable_to_fill(&error))
     }
 
     fn outlook(&self, asked: &Asked, timing: &Timing) -> Outlook {
@@ -199,24 +204,16 @@ fn stop_on_signal(control: &Arc<Control>) -> Result<(), Failure> {
 fn unable(error: EngineError, asked: &Asked) -> Failure {
     let origin = asked.site.origin();
     match error {
-        EngineError::Unreachable { address, reason } => Failure::Said {
-            culprit: format!("target {origin}"),
-            what: format!("no connection to {address} could be made: {reason}"),
-            remedy: format!(
-                "start it, or check host and port: curl -v {origin}{}",
-                asked.requests[0].path
-            ),
-            exit: Exit::Environment,
-        },
-        EngineError::Data(error) => {
-            let words = error.to_string();
-            let (what, remedy) = words.rsplit_once("; ").unwrap_or((&words, "correct it"));
-            Failure::words(
-                "request",
-                what,
-                format!("{remedy}; braces that mean themselves are written {{{{ \"{{{{\" }}}}"),
-            )
+        EngineError::Unreachable { address, reason } => {
+            let (what, remedy) = remedied(&reason, asked);
+            Failure::Said {
+                culprit: format!("target {origin}"),
+                what: format!("no connection to {address} could be made: {what}"),
+                remedy,
+                exit: Exit::Environment,
+            }
         }
+        EngineError::Data(error) => unable_to_fill(&error),
         EngineError::Environment(error) => Failure::Said {
             culprit: "engine".into(),
             what: format!("it cannot work here: {error}"),
@@ -224,4 +221,37 @@ fn unable(error: EngineError, asked: &Asked) -> Failure {
             exit: Exit::Environment,
         },
     }
+}
+
+/// What the kernel or TLS said, and what to do about it on this command line.
+fn remedied(reason: &str, asked: &Asked) -> (String, String) {
+    match reason.rsplit_once("; ") {
+        Some((what, remedy)) if what.contains("certificate") => (
+            what.into(),
+            format!("{remedy} (--cacert, --cert, --sni; -k accepts any)"),
+        ),
+        Some((what, remedy)) => (what.into(), remedy.into()),
+        None => {
+            let url = format!("{}{}", asked.site.origin(), asked.requests[0].path);
+            (
+                reason.into(),
+                format!("start it, or check host and port: curl -v {url}"),
+            )
+        }
+    }
+}
+
+fn unable_to_fill(error: &DataError) -> Failure {
+    let remedy = match error {
+        DataError::NoSource { name } => format!(
+            "give its values with --data-file {name}.csv, or write {{{{ \"{{{{\" }}}} for braces that mean themselves"
+        ),
+        DataError::Template(error) => error.help.clone(),
+        _ => "correct the file, or the name in the braces".into(),
+    };
+    let words = error.to_string();
+    let what = words
+        .rsplit_once("; ")
+        .map_or(words.as_str(), |(what, _)| what);
+    Failure::words("request", what, remedy)
 }

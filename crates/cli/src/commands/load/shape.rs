@@ -51,15 +51,24 @@ impl Timing {
             Shape::Closed(closed) => closed_in_words(closed),
             Shape::Open(open) => open_in_words(open),
         };
-        let time = |duration| Span(duration).to_string();
         let until = match self.requests() {
             Some(requests) => format!("{} requests", grouped(requests as f64)),
-            None => time(self.measure),
+            None => in_time(self.measure),
         };
         if self.warm_up.is_zero() {
             return format!("{load}, {until} without a warm-up");
         }
-        format!("{load}, {until} after {} of warm-up", time(self.warm_up))
+        format!("{load}, {until} after {} of warm-up", in_time(self.warm_up))
+    }
+}
+
+/// `1.5s`, `10s`, `5m`, `250ms`.
+fn in_time(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if (1.0..120.0).contains(&seconds) {
+        format!("{seconds}s")
+    } else {
+        Span(duration).to_string()
     }
 }
 
@@ -72,7 +81,7 @@ fn closed_in_words(closed: &Closed) -> String {
         words += &format!(
             ", {} in {}",
             grouped(f64::from(stage.connections)),
-            stage.over
+            in_time(stage.over.0)
         );
     }
     if closed.think.is_some() {

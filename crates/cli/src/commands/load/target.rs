@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read as _};
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +12,7 @@ use gatebench_net::tls::{ClientContext, ClientSettings, Identity, Pem, SettingsE
 
 use super::flags::{ConnectionFlags, RequestFlags, TlsFlags};
 use super::words::url::{self, Site};
-use super::words::{check, header, resolve};
+use super::words::{check, data, header, resolve};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -39,7 +40,7 @@ impl Asked {
 
 /// Reads URLs, headers and body.
 pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
-    let (site, paths) = site_and_paths(urls)?;
+    let (site, paths) = site_and_paths(urls, flags.path_file.as_deref())?;
     let mut headers = header::parse(&flags.headers).map_err(|what| {
         Failure::words(
             "--header",
@@ -80,7 +81,8 @@ pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
             "check its status or its headers",
         ));
     }
-    let request = |path| Request {
+    let request = |(weight, path)| Request {
+        weight,
         headers: headers.fields.clone(),
         body: body.clone(),
         checks: flags.checks.clone(),
@@ -102,7 +104,13 @@ fn is_of_body(check: &Check) -> bool {
     !matches!(check, Check::Status(_) | Check::Header(_))
 }
 
-fn site_and_paths(urls: &[String]) -> Result<(Site, Vec<String>), Failure> {
+/// A path with its weight among the others.
+type Weighted = (f64, String);
+
+fn site_and_paths(
+    urls: &[String],
+    path_file: Option<&Path>,
+) -> Result<(Site, Vec<Weighted>), Failure> {
     let mut site: Option<Site> = None;
     let mut paths = Vec::new();
     for text in urls {
@@ -125,7 +133,7 @@ fn site_and_paths(urls: &[String]) -> Result<(Site, Vec<String>), Failure> {
             Some(_) => {}
             None => site = Some(found),
         }
-        paths.push(path);
+        paths.push((1.0, path));
     }
     let none = || {
         Failure::words(
@@ -134,7 +142,16 @@ fn site_and_paths(urls: &[String]) -> Result<(Site, Vec<String>), Failure> {
             "write one, as in http://127.0.0.1:8080/path",
         )
     };
-    Ok((site.ok_or_else(none)?, paths))
+    let site = site.ok_or_else(none)?;
+    match path_file {
+        None => Ok((site, paths)),
+        Some(_) if paths.iter().any(|(_, path)| path != "/") => Err(Failure::words(
+            "--path-file",
+            "the URL has a path already",
+            format!("write {} only, or leave the file out", site.origin()),
+        )),
+        Some(file) => Ok((site, data::paths(file)?)),
+    }
 }
 
 fn body(text: &str) -> Result<Body, Failure> {

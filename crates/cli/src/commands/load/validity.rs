@@ -10,6 +10,9 @@ use gatebench_engine::HIGHEST_NS;
 use super::figures::Figures;
 use super::words::threshold::percent;
 
+/// Shares of a window shorter than this are chance.
+const WINDOW_S_MIN: f64 = 0.25;
+
 /// What the machine did in the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MachineShare {
@@ -37,9 +40,10 @@ pub struct Caution {
 pub fn cautions(figures: &Figures<'_>, machine: MachineShare, open: bool) -> Vec<Caution> {
     let of_schedule = [dropped(figures), not_achieved(figures), late(figures)];
     let of_schedule = of_schedule.into_iter().filter(|_| open);
+    let is_long = figures.window_s >= WINDOW_S_MIN;
     let others = [
-        engine_busy(figures, open),
-        engine_waited(figures),
+        engine_busy(figures, open).filter(|_| is_long),
+        engine_waited(figures).filter(|_| is_long),
         throttled(machine),
         stolen(machine),
         clamped(figures),

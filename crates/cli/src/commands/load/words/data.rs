@@ -1,0 +1,151 @@
+//! `--data-file` and `--path-file`: what requests are filled with, and which there are.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use gatebench_model::Source;
+use gatebench_model::data::{List, Pick};
+
+use crate::failure::Failure;
+
+/// Requests of a path file; each has figures of its own.
+const PATHS_MAX: usize = 10_000;
+
+/// Which row each request gets, as the command line calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PickWord {
+    /// One after the other, and again from the first.
+    InTurn,
+    /// Each equally likely.
+    Uniform,
+    /// Those in the middle most often.
+    Normal,
+    /// The first most often (Zipf's law).
+    Zipf,
+}
+
+impl From<PickWord> for Pick {
+    fn from(word: PickWord) -> Self {
+        match word {
+            PickWord::InTurn => Self::InTurn,
+            PickWord::Uniform => Self::Uniform,
+            PickWord::Normal => Self::Normal,
+            PickWord::Zipf => Self::Zipf,
+        }
+    }
+}
+
+/// Reads files of rows: each is a source that is called as its file, without what follows the dot.
+pub fn sources(files: &[PathBuf], pick: Pick) -> Result<BTreeMap<String, Source>, Failure> {
+    let mut sources = BTreeMap::new();
+    for path in files {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        if sources
+            .insert(name.to_string(), source(path, pick)?)
+            .is_some()
+        {
+            return Err(Failure::words(
+                "--data-file",
+                format!("two files are called {name}"),
+                "rename one of them: the name stands in the templates",
+            ));
+        }
+    }
+    Ok(sources)
+}
+
+fn source(path: &Path, pick: Pick) -> Result<Source, Failure> {
+    let extension = path
+        .extension()
+        .and_then(|it| it.to_str())
+        .unwrap_or_default();
+    let parse = match extension {
+        "csv" => List::from_csv,
+        "jsonl" | "ndjson" => List::from_json_lines,
+        _ => {
+            return Err(Failure::words(
+                "--data-file",
+                format!("{} is neither .csv nor .jsonl", path.display()),
+                "give comma-separated values, or a JSON object on each line, and name the file so",
+            ));
+        }
+    };
+    let list = parse(&read("--data-file", path)?, pick).map_err(|error| {
+        let place = format!("{}:{}", path.display(), error.line);
+        Failure::words(&place, error.message, "correct that line")
+    })?;
+    Ok(Source::List(list))
+}
+
+/// Reads paths with their weights: `/path`, or `3 /path`, one a line; what begins with # is passed over.
+pub fn paths(path: &Path) -> Result<Vec<(f64, String)>, Failure> {
+    let text = read("--path-file", path)?;
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let paths: Vec<(f64, String)> = lines
+        .map(|(number, line)| {
+            weighted(line).map_err(|what| {
+                let place = format!("{}:{number}", path.display());
+                Failure::words(
+                    &place,
+                    what,
+                    "write a path, as in /a?b=c, or a weight and a path, as in 3 /a",
+                )
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    if paths.is_empty() || paths.len() > PATHS_MAX {
+        return Err(Failure::words(
+            "--path-file",
+            format!("{} holds {} paths", path.display(), paths.len()),
+            format!(
+                "give 1 to {PATHS_MAX} of them; --data-file takes more, as in {{{{paths.path}}}}"
+            ),
+        ));
+    }
+    Ok(paths)
+}
+
+fn weighted(line: &str) -> Result<(f64, String), String> {
+    let (weight, path) = match line.split_once(char::is_whitespace) {
+        _ if line.starts_with('/') => (1.0, line),
+        Some((weight, path)) => {
+            let weight = weight.parse().ok();
+            let weight = weight.filter(|weight| (0.001..=1e6).contains(weight));
+            (
+                weight.ok_or("the weight is no number from 0.001 to 1000000")?,
+                path.trim_start(),
+            )
+        }
+        None => return Err("there is no path".into()),
+    };
+    let fits = path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic() && c != '#');
+    fits.then(|| (weight, path.to_owned()))
+        .ok_or_else(|| format!("'{path}' is no path"))
+}
+
+fn read(flag: &str, path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| {
+        Failure::words(
+            flag,
+            format!("{} cannot be read: {error}", path.display()),
+            "give a file of UTF-8 text",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_path_with_or_without_a_weight() {
+        assert_eq!(weighted("/a?b=1"), Ok((1.0, "/a?b=1".into())));
+        assert_eq!(weighted("2.5\t/a/{{id}}"), Ok((2.5, "/a/{{id}}".into())));
+        for wrong in ["a", "0 /a", "x /a", "3 a", "/a b", "/a#b", "3"] {
+            assert!(weighted(wrong).is_err(), "{wrong}");
+        }
+    }
+}
