@@ -9,6 +9,8 @@ use std::error::Error;
 use gatebench_net::http2::{Block, Client, Event, Limits, Settings};
 use rustix::time::{ClockId, clock_gettime};
 
+/// With the head below it makes 202 bytes.
+const BODY_BYTES: u8 = 103;
 const REQUESTS: u32 = 4_000_000;
 const EMPTY_SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
@@ -20,13 +22,12 @@ fn answer() -> Vec<u8> {
         .field("server", b"nginx/1.22.1")
         .field("date", b"Sat, 21 Nov 2026 14:34:46 GMT")
         .field("content-type", b"application/json")
-        .field("content-length", b"80");
+        .field("content-length", BODY_BYTES.to_string().as_bytes());
     block.variable("gatebench-times", b"0123456789");
     let mut frames = vec![0, 0, block.bytes().len() as u8, 1, 4, 0, 0, 0, 0];
     frames.extend(block.bytes());
-    let body = 80;
-    frames.extend([0, 0, body, 0, 1, 0, 0, 0, 0]);
-    frames.extend(vec![b'x'; usize::from(body)]);
+    frames.extend([0, 0, BODY_BYTES, 0, 1, 0, 0, 0, 0]);
+    frames.extend(vec![b'x'; usize::from(BODY_BYTES)]);
     frames
 }
 
@@ -104,7 +105,7 @@ fn measure(streams: usize, heads_differ: bool) -> Result<f64, Box<dyn Error>> {
     }
     let elapsed_ns = (cpu_ns() - start_ns) as f64;
     let done = rounds * streams;
-    if good != done as u64 || body_bytes != 80 * done {
+    if good != done as u64 || body_bytes != usize::from(BODY_BYTES) * done {
         return Err("not every request was answered".into());
     }
     Ok(elapsed_ns / done as f64)
