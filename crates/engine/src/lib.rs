@@ -45,6 +45,7 @@ pub use outcome::{GroupOutcome, Outcome, Recordings, WorkerFacts};
 pub use population::{Population, ThinkTimes};
 pub use record::Interval;
 pub use recording::{HIGHEST_NS, Recording};
+pub use render::sample;
 pub use route::RouteRecord;
 pub use run::{Control, EngineError, Live, run};
 pub use schedule::{Arrivals, Schedule};

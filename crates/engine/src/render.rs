@@ -1,7 +1,10 @@
 //! Requests rendered before the start: to bytes where they are constant, else to pieces of bytes
 //! between which values are written.
 
-use gatebench_model::Request;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gatebench_model::{Body, Request};
 use gatebench_net::trace::{HEX_BYTES, NONCE_HEADER, Nonce};
 
 use crate::data::{DataError, DataSet};
@@ -229,6 +232,35 @@ impl Rendered {
         buffer.extend_from_slice(&scratch);
         draw.scratch = scratch;
     }
+}
+
+/// A request as it may be sent: its templates filled with values that are drawn once. What it is sent
+/// with outside a load is then what a load sends.
+///
+/// # Errors
+/// As for a load: a template names what `data` has not, or a value cannot stand in its place.
+pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataError> {
+    let rendered = Rendered::new(request, "", false, data)?;
+    let mut draw = Draw::new(Arc::clone(data), 0, 0, 1);
+    rendered.draw(&mut draw);
+    let bytes = |text: &Text| {
+        let mut bytes = Vec::new();
+        text.write(&draw, &mut bytes);
+        bytes
+    };
+    let text = |it: &Text| String::from_utf8_lossy(&bytes(it)).into_owned();
+    let parts = rendered.parts();
+    let headers: BTreeMap<_, _> = parts
+        .fields
+        .iter()
+        .map(|(name, value)| (name.clone(), text(value)))
+        .collect();
+    Ok(Request {
+        path: text(&parts.path),
+        headers,
+        body: request.body.as_ref().map(|_| Body::new(bytes(&parts.body))),
+        ..request.clone()
+    })
 }
 
 impl Wire {

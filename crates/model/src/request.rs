@@ -81,6 +81,18 @@ impl Request {
             None => format!("{} {}", self.method, self.path),
         }
     }
+
+    /// Whether the same goes on the wire, whatever the answers are held against.
+    pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
+        (&self.method, &self.path) == (&other.method, &other.path)
+            && (&self.headers, &self.body) == (&other.headers, &other.body)
+    }
+
+    /// Whether the answer must be a refusal: a status from 400 to 499.
+    pub(crate) fn wants_refusal(&self) -> bool {
+        let refusal = |check: &Check| matches!(check, Check::Status(400..=499));
+        self.checks.iter().any(refusal)
+    }
 }
 
 /// The body of a request: text, written as a plain string, or any bytes, written as

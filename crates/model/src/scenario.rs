@@ -80,11 +80,23 @@ impl Scenario {
         self.requests.iter().chain(grouped)
     }
 
+    /// Whether the gateway is to answer this request by itself, so that it never reaches the upstream.
+    /// A parity case with the same request says so; without one, a route that answers does, and a
+    /// check that demands a refusal (a status from 400 to 499) on a route with policies.
+    pub fn gateway_answers(&self, request: &Request) -> bool {
+        let same = |case: &&ParityCase| case.request.asks_the_same(request);
+        if let Some(case) = self.parity.iter().find(same) {
+            return !case.reaches_upstream;
+        }
+        self.route_of(&request.path).is_some_and(|route| {
+            route.answers() || (!route.policies.is_empty() && request.wants_refusal())
+        })
+    }
+
     /// Whether the load can be sent straight to the upstream: not where a gateway answers by itself.
     pub fn has_floor(&self) -> bool {
         self.load_requests().all(|request| {
-            self.route_of(&request.path)
-                .is_some_and(|route| !route.answers())
+            self.route_of(&request.path).is_some() && !self.gateway_answers(request)
         })
     }
 }
@@ -290,6 +302,29 @@ requests: [{path: /size/350B}]
         let mut scenario: Scenario = parse("s.yaml", TEXT).unwrap();
         assert!(scenario.has_floor());
         scenario.requests[0].path = "/size/hello".into();
+        assert!(!scenario.has_floor());
+    }
+
+    #[test]
+    fn a_refusal_is_the_gateways_unless_a_parity_case_says_otherwise() {
+        let mut scenario: Scenario = parse("s.yaml", TEXT).unwrap();
+        let mut request = scenario.requests[0].clone();
+        assert!(!scenario.gateway_answers(&request));
+        request.checks = vec![crate::Check::Status(401)];
+        assert!(scenario.gateway_answers(&request));
+        let elsewhere = Request {
+            path: "/other".into(),
+            ..request.clone()
+        };
+        assert!(!scenario.gateway_answers(&elsewhere), "no policy refuses it");
+        scenario.parity = vec![ParityCase {
+            name: "the upstream refuses".into(),
+            request: request.clone(),
+            reaches_upstream: true,
+        }];
+        assert!(!scenario.gateway_answers(&request));
+        scenario.parity[0].reaches_upstream = false;
+        scenario.requests = vec![request];
         assert!(!scenario.has_floor());
     }
 }

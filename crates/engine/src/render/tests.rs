@@ -231,3 +231,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_sample_is_the_first_request_that_a_load_sends() {
+    let mut wanted = request(
+        "POST",
+        "/{{ id }}?c={{city}}",
+        &[("X-User", "{{users.name}} {{ \"{{\" }}")],
+        "{\"mail\": \"{{ users.mail }}\"}",
+    );
+    wanted.name = Some("order".into());
+    let found = sample(&wanted, &data()).unwrap();
+    assert_eq!(
+        (found.path.as_str(), found.method.as_str()),
+        ("/5?c=Rome", "POST")
+    );
+    assert_eq!(found.headers["X-User"], "ada {{");
+    assert_eq!(found.body, Some(Body::new("{\"mail\": \"a@x\"}")));
+    assert_eq!(found.label(), "order");
+    let unknown = request("GET", "/{{ nobody }}", &[], "");
+    assert!(matches!(
+        sample(&unknown, &data()),
+        Err(DataError::NoSource { .. })
+    ));
+}
