@@ -1,0 +1,70 @@
+//! A run that another engine drove: what it told is a finding, and nothing is made up beside it.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Made, analysed_run, manifest, row};
+use gatebench_analysis::findings::{Metric, PhaseKind, Validity};
+use gatebench_store::{ForeignEngine, ForeignFigures, TraceCounts};
+
+/// As `k6` leaves a trial: percentiles, but no histograms, no series and no traces.
+fn driven_by_k6(made: &mut Made) {
+    made.intervals.clear();
+    made.rows.clear();
+    for phase in &mut made.record.phases {
+        phase.sums.clear();
+        phase.trace = TraceCounts::default();
+        phase.counts.completed = 5_000;
+        phase.counts.by_class = BTreeMap::from([("2xx".into(), 5_000)]);
+        phase.foreign = Some(ForeignFigures {
+            engine: "k6".into(),
+            percentiles_ns: [("50", 1_000), ("90", 2_000), ("99", 3_000), ("99.9", 4_000)]
+                .map(|(percentile, value_ns)| (percentile.to_owned(), value_ns))
+                .into(),
+            ..ForeignFigures::default()
+        });
+    }
+}
+
+#[test]
+fn told_percentiles_stand_where_enough_answers_lie_beyond_them() {
+    let mut manifest = manifest(3);
+    manifest.foreign_engine = Some(ForeignEngine {
+        name: "k6".into(),
+        version: "1.8.1".into(),
+        binary: "/usr/bin/k6".into(),
+        script: None,
+    });
+    let (_dir, findings) = analysed_run(manifest, |mut made| {
+        driven_by_k6(&mut made);
+        Some(made)
+    });
+    assert_eq!(findings.run.engine_backend, "k6 1.8.1");
+    let nginx = row(&findings, "nginx");
+    let median = |metric| {
+        let found = nginx.metric(PhaseKind::Open, metric)?;
+        Some(found.estimate.as_ref()?.median)
+    };
+    assert_eq!(median(Metric::ResponseP50), Some(1_000.0));
+    assert_eq!(median(Metric::ResponseP99), Some(3_000.0));
+    assert_eq!(
+        median(Metric::ResponseP999),
+        None,
+        "five answers lie beyond it"
+    );
+    assert_eq!(median(Metric::AddedP50), None);
+    assert_eq!(median(Metric::LatenessP99), None);
+    assert!(
+        nginx
+            .metric(PhaseKind::Closed, Metric::Throughput)
+            .is_some()
+    );
+    assert_eq!(
+        nginx.validity,
+        Some(Validity::Valid),
+        "{:#?}",
+        nginx.reasons
+    );
+}
