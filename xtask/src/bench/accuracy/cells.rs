@@ -6,7 +6,7 @@ use gatebench_upstream::pathology::{AtRate, truth_through};
 
 use super::Bench;
 use super::case::{Job, WARM_UP_SECONDS};
-use super::judge::{QUANTILES, Verdict, counts_off, times_off};
+use super::judge::{self, QUANTILES, Verdict, counts_off};
 use super::origin::Origin;
 use super::peers;
 use super::table::{Table, ms, ms_or_dash};
@@ -113,7 +113,8 @@ fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     };
     eprintln!("evenness: {job}");
     origin.begin(&job, job.warm_up())?;
-    tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
+    let said = tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
+    let account = origin.account()?;
     let ours = share("gatebench")?;
     let peers = if bench.options.peers {
         peers::installed(bench.programs)
@@ -128,64 +129,72 @@ fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
     bench.print("Evenness of 1,000 requests a second", &table);
     let reason = format!("{:.1} % come back to back", ours * 100.0);
     let is_over = ours > BACK_TO_BACK_MAX;
-    Ok(Verdict::of(is_over.then_some(reason).into_iter().collect()))
+    let reasons = is_over.then_some(reason).into_iter().collect();
+    Ok(judge::excused(reasons, &said, &account, false))
 }
 
-/// Two connections where five are needed. A second of it ends within the drain and its truth is known;
-/// three seconds do not, and every arrival must still be accounted for.
+/// Two connections where five are needed. A second of it ends within the drain, and its response times
+/// are the ledger's, the wait for a connection included; three seconds do not, and every arrival must
+/// still be accounted for.
 fn cap(bench: &Bench<'_>) -> Result<Verdict, String> {
-    const CONNECTIONS: u32 = 2;
-    let mut reasons = Vec::new();
-    let mut table = Table::new(1, ["", "truth", "gatebench"]);
+    let head = ["", "truth", "ledger", "gatebench"];
+    let mut table = Table::new(1, head);
+    let mut verdicts = Vec::new();
     for seconds in [1, 3] {
-        let job = Job {
-            target: "/constant?service=5ms".into(),
-            rate_per_second: 1_000.0,
-            seconds,
-            // What a warm-up leaves in the queue would be in the way of what counts.
-            warm_up_seconds: 0,
-            connections: Some(CONNECTIONS),
-        };
-        eprintln!("cap: {job}, {CONNECTIONS} connections");
-        let origin = Origin::start(bench.programs)?;
-        origin.begin(&job, job.warm_up())?;
-        let said = tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
-        let arrivals = job.arrivals();
-        let counts = counts_off(&said, &origin.account()?, &job);
-        // What is under way when the drain ends fails without a reset of the upstream's.
-        let is_cut = said.dropped + said.failed > 0;
-        reasons.extend(
-            counts
-                .into_iter()
-                .filter(|it| !is_cut || it.starts_with("requests")),
-        );
-        if said.queued_max == 0 {
-            reasons.push("no queue is reported".into());
-        }
-        let name = |what: &str| format!("{seconds} s: {what}");
-        table.row([
-            name("due = answered + failed + dropped"),
-            arrivals.count.to_string(),
-            format!("{} + {} + {}", said.answered, said.failed, said.dropped),
-        ]);
-        table.row([
-            name("longest queue"),
-            "–".into(),
-            said.queued_max.to_string(),
-        ]);
-        if is_cut {
-            continue;
-        }
-        let truth = truth_through(CONNECTIONS as usize, &job.illness()?, &arrivals);
-        for (quantile, q, pick) in &QUANTILES {
-            let true_ns = truth.quantile_ns(*q) as f64;
-            table.row([name(quantile), ms(true_ns), ms_or_dash(pick(&said.times))]);
-        }
-        reasons.extend(times_off(&said.times, &truth));
+        verdicts.push(capped(bench, seconds, &mut table)?);
     }
     bench.print(
-        "Two connections where five are needed, in milliseconds",
+        "Two connections where five are needed; times in milliseconds",
         &table,
     );
-    Ok(Verdict::of(reasons))
+    let is_worse = |it: &Verdict| matches!(it, Verdict::Wrong(_));
+    let worst = verdicts.iter().position(is_worse);
+    let worst = worst.or_else(|| verdicts.iter().position(|it| *it != Verdict::Right));
+    Ok(worst.map_or(Verdict::Right, |at| verdicts.swap_remove(at)))
+}
+
+fn capped(bench: &Bench<'_>, seconds: u64, table: &mut Table) -> Result<Verdict, String> {
+    const CONNECTIONS: u32 = 2;
+    let job = Job {
+        target: "/constant?service=5ms".into(),
+        rate_per_second: 1_000.0,
+        seconds,
+        // What a warm-up leaves in the queue would be in the way of what counts.
+        warm_up_seconds: 0,
+        connections: Some(CONNECTIONS),
+    };
+    eprintln!("cap: {job}, {CONNECTIONS} connections");
+    let origin = Origin::start(bench.programs)?;
+    origin.begin(&job, job.warm_up())?;
+    let said = tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
+    let (account, arrivals) = (origin.account()?, job.arrivals());
+    // What is under way when the drain ends fails without a reset of the upstream's.
+    let is_cut = said.dropped + said.failed > 0;
+    let counts = counts_off(&said, &account, &job).into_iter();
+    let mut reasons: Vec<_> = counts
+        .filter(|it| !is_cut || it.starts_with("requests"))
+        .collect();
+    if said.queued_max == 0 {
+        reasons.push("no queue is reported".into());
+    }
+    let name = |what: &str| format!("{seconds} s: {what}");
+    table.row([
+        name("answered + failed + dropped"),
+        arrivals.count.to_string(),
+        account.received.to_string(),
+        format!("{} + {} + {}", said.answered, said.failed, said.dropped),
+    ]);
+    let queue = said.queued_max.to_string();
+    table.row([name("longest queue"), String::new(), String::new(), queue]);
+    if let Some(seen) = judge::seen(&account).filter(|_| !is_cut) {
+        let truth = truth_through(CONNECTIONS as usize, &job.illness()?, &arrivals);
+        for (number, (quantile, q, pick)) in QUANTILES.iter().enumerate() {
+            let true_ns = truth.quantile_ns(*q) as f64;
+            let told = ms_or_dash(pick(&said.times));
+            table.row([name(quantile), ms(true_ns), ms(seen[number]), told]);
+        }
+        let off = judge::quantiles_off(&said.times, arrivals.count, |number| seen[number]);
+        reasons.extend(off);
+    }
+    Ok(judge::excused(reasons, &said, &account, true))
 }

@@ -62,11 +62,11 @@ impl Trial {
         let truth = job.truth()?;
         let mut reasons = counts_off(&said, &account, &job);
         reasons.extend(times_off(&said.times, &truth));
-        let noise = stood_still(&said, &account, case.stands_still).or_else(|| {
-            let excuse = disturbed(&said, &account, case.stands_still);
-            excuse.filter(|_| !reasons.is_empty())
-        });
-        let verdict = noise.map_or_else(|| Verdict::of(reasons), Verdict::Noisy);
+        let noise = stood_still(&said, &account, case.stands_still);
+        let verdict = noise.map_or_else(
+            || excused(reasons, &said, &account, case.stands_still),
+            Verdict::Noisy,
+        );
         Ok(Self {
             name: case.name,
             job,
@@ -79,9 +79,7 @@ impl Trial {
 
     /// Adds the lines of this trial.
     pub fn write(&self, table: &mut Table) {
-        let at_rate = self.account.at_rate.as_ref();
-        let seen = at_rate.map(|it| &it.response_ns);
-        let ledger = seen.map(|it| [it.p50, it.p90, it.p99, it.p99_9, it.max]);
+        let ledger = seen(&self.account);
         let said = QUANTILES.map(|(_, _, pick)| pick(&self.said.times));
         for (number, (name, q, _)) in QUANTILES.iter().enumerate() {
             let truth = self.truth.quantile_ns(*q) as f64;
@@ -92,7 +90,7 @@ impl Trial {
                 self.name.to_owned(),
                 (*name).to_owned(),
                 ms(truth),
-                ms_or_dash(ledger.map(|it| it[number] as f64)),
+                ms_or_dash(ledger.map(|it| it[number])),
                 ms_or_dash(said[number]),
                 percent,
                 micros,
@@ -154,12 +152,20 @@ pub fn counts_off(said: &Said, account: &Account, job: &Job) -> Vec<String> {
 }
 
 /// Every quantile that is not the truth's; the maximum is shown and not judged.
-pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
+fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
+    let count = truth.response_ns.len() as u64;
+    quantiles_off(times, count, |number| {
+        truth.quantile_ns(QUANTILES[number].1) as f64
+    })
+}
+
+/// Every quantile of so many requests that is not near the one of this number in [`QUANTILES`].
+pub fn quantiles_off(times: &Times, count: u64, true_ns: impl Fn(usize) -> f64) -> Vec<String> {
     let mut off = Vec::new();
-    for (name, q, pick) in &QUANTILES[..4] {
-        let true_ns = truth.quantile_ns(*q) as f64;
+    for (number, (name, q, pick)) in QUANTILES[..4].iter().enumerate() {
+        let true_ns = true_ns(number);
         let Some(said_ns) = pick(times) else {
-            if truth.response_ns.len() as f64 * (1.0 - q) >= 10.0 {
+            if count as f64 * (1.0 - q) >= 10.0 {
                 off.push(format!("no {name} is told"));
             }
             continue;
@@ -175,6 +181,12 @@ pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     off
 }
 
+/// The ledger's response times in the order of [`QUANTILES`], where it was told the rate.
+pub fn seen(account: &Account) -> Option<[f64; 5]> {
+    let it = &account.at_rate.as_ref()?.response_ns;
+    Some([it.p50, it.p90, it.p99, it.p99_9, it.max].map(|ns| ns as f64))
+}
+
 /// What shows that the machine stood still: then nothing can be said about the engine. Where the upstream
 /// stands still on purpose, the tail of both figures says nothing.
 fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<String> {
@@ -187,17 +199,23 @@ fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<Str
     late(name, late_ns, over_ns)
 }
 
-/// What may excuse a figure that is off, though it would not spoil one that is right.
-fn disturbed(said: &Said, account: &Account, stands_still: bool) -> Option<String> {
-    if said.waited_share > WAITED_SHARE {
-        let percent = said.waited_share * 100.0;
-        return Some(format!(
-            "the engine waited for its core {percent:.1} % of the time"
-        ));
+/// The verdict on what is off, unless the machine may be to blame for it: little noise does not spoil what
+/// is right, but it excuses what is not.
+pub fn excused(
+    reasons: Vec<String>,
+    said: &Said,
+    account: &Account,
+    stands_still: bool,
+) -> Verdict {
+    let percent = said.waited_share * 100.0;
+    let waited = format!("the engine waited for its core {percent:.1} % of the time");
+    let waited = (said.waited_share > WAITED_SHARE).then_some(waited);
+    let tail = || late("p99.9", said.lateness.p99_9, account.overshoot_ns.p99_9);
+    let excuse = waited.or_else(|| tail().filter(|_| !stands_still));
+    match excuse.filter(|_| !reasons.is_empty()) {
+        Some(excuse) => Verdict::Noisy(excuse),
+        None => Verdict::of(reasons),
     }
-    let over_ns = account.overshoot_ns.p99_9;
-    let tail = late("p99.9", said.lateness.p99_9, over_ns);
-    tail.filter(|_| !stands_still)
 }
 
 fn late(name: &str, late_ns: Option<f64>, over_ns: u64) -> Option<String> {
