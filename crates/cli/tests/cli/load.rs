@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::thread;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -267,6 +269,37 @@ fn requests_come_from_files_and_with_stages() {
     broken
         .assert_code(2)
         .assert_says(&["broken.csv:2", "columns"]);
+}
+
+#[test]
+fn a_unix_socket_is_reached_and_http2_is_not_taken_for_granted() {
+    let bench = Bench::new();
+    let listener = UnixListener::bind(bench.path("server.sock")).unwrap();
+    // Ends with the test's process: it waits for a connection that never comes.
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 1024];
+            while stream.read(&mut request).is_ok_and(|bytes| bytes > 0) {
+                let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+                stream.write_all(answer).unwrap();
+            }
+        }
+    });
+    let words = "load --json -n 10 -c 1 --check body=ok --unix-socket server.sock http://any.test/";
+    assert_eq!(
+        number(&json(&bench.gatebench(words), 0), "/checks/passed"),
+        10
+    );
+    let nobody = bench.gatebench("load -n 1 --unix-socket nobody.sock http://any.test/");
+    nobody
+        .assert_code(3)
+        .assert_says(&["unix:nobody.sock", "path of the socket"]);
+    let upstream = Serving::start(&bench, &["upstream", "ping"]);
+    let words = format!("load -n 1 --http2 http://{}/ping", upstream.address());
+    bench
+        .gatebench(&words)
+        .assert_code(3)
+        .assert_says(&["HTTP/2"]);
 }
 
 #[test]

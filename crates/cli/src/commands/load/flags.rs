@@ -21,7 +21,7 @@ use crate::commands::words::{BackendWord, Cores};
 #[command(next_help_heading = "Load")]
 pub struct ShapeFlags {
     /// Connections, each with one request in flight [default: 50]; with --rate as many as may be opened
-    /// [default: one second's arrivals, at least 64 and at most 1000]
+    /// [default: one second's arrivals, at least 64 and at most 1000, divided by --streams]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub connections: Option<u32>,
     /// How long is measured [default: 10s; with --stage as long as the stages take]
@@ -134,6 +134,15 @@ fn user(text: &str) -> Result<String, String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub struct ConnectionFlags {
+    /// Speak HTTP/2: on https:// as ALPN agrees, on http:// with prior knowledge
+    #[arg(long)]
+    pub http2: bool,
+    /// Requests in flight on each HTTP/2 connection, fewer where the server says so
+    #[arg(long, value_name = "N", requires = "http2", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub streams: u32,
+    /// Connect to this Unix socket; the URL gives the Host header and the path
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "sources"])]
+    pub unix_socket: Option<PathBuf>,
     /// Close a connection after so many requests and open it anew
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub requests_per_connection: Option<u64>,
@@ -149,6 +158,28 @@ pub struct ConnectionFlags {
     /// Begin each connection with a PROXY header
     #[arg(long, value_name = "VERSION")]
     pub proxy_protocol: Option<ProxyWord>,
+}
+
+impl ConnectionFlags {
+    /// What is spoken, as ALPN calls it.
+    pub fn protocol(&self) -> &'static str {
+        if self.http2 { "h2" } else { "http/1.1" }
+    }
+
+    /// What is not the ordinary way, in words that begin with a comma.
+    pub fn in_words(&self) -> String {
+        let mut words = String::new();
+        if self.http2 {
+            words += &match self.streams {
+                1 => ", HTTP/2".to_owned(),
+                several => format!(", HTTP/2 with {several} streams each"),
+            };
+        }
+        if let Some(path) = &self.unix_socket {
+            words += &format!(", through {}", path.display());
+        }
+        words
+    }
 }
 
 /// A version of the PROXY protocol, as the command line calls it.
@@ -188,8 +219,8 @@ pub struct TlsFlags {
     /// The name asked for and looked for in the certificate, instead of the URL's host
     #[arg(long, value_name = "NAME")]
     pub sni: Option<String>,
-    /// A protocol to offer, the preferred first (repeatable)
-    #[arg(long, value_name = "PROTOCOL")]
+    /// A protocol to offer, the preferred first (repeatable); --http2 offers h2 by itself
+    #[arg(long, value_name = "PROTOCOL", conflicts_with = "http2")]
     pub alpn: Vec<String>,
     /// Speak this version only [default: 1.3, or 1.2 where the server has no 1.3]
     #[arg(long = "tls", value_name = "1.2|1.3", value_parser = tls_version)]

@@ -20,6 +20,7 @@ pub fn of(results: &Results<'_>) -> Value {
         "gatebench": env!("CARGO_PKG_VERSION"),
         "target": results.target,
         "load": results.load,
+        "protocol": results.protocol,
         "requests": figures.ended(),
         "sent": counts.sent,
         "completed": counts.completed,

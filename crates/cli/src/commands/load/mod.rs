@@ -60,7 +60,8 @@ impl Load {
     /// Loads, prints what came of it, and draws the exit code from it.
     pub fn run(self) -> Result<Exit, Failure> {
         self.refuse_thresholds_without_checks()?;
-        let asked = target::asked(&self.urls, &self.request)?;
+        let mut asked = target::asked(&self.urls, &self.request)?;
+        asked.unix_socket = self.connection.unix_socket.is_some();
         let timing = self.shape.timing(&self.connection)?;
         let load = self.load(&asked, &timing)?;
         descriptors::allow(&timing.shape)?;
@@ -114,9 +115,13 @@ impl Load {
         DataSet::new(&sources).map_err(|error| unable_to_fill(&error))
     }
 
+    fn load_in_words(&self, timing: &Timing) -> String {
+        format!("{}{}", timing.in_words(), self.connection.in_words())
+    }
+
     fn outlook(&self, asked: &Asked, timing: &Timing) -> Outlook {
         Outlook {
-            words: format!("{}\n{}", asked.in_words(), timing.in_words()),
+            words: format!("{}\n{}", asked.in_words(), self.load_in_words(timing)),
             warm_up: timing.warm_up,
             measure: timing.measure,
             requests: timing.requests(),
@@ -170,7 +175,8 @@ impl Load {
         let thresholds = self.request.thresholds.iter();
         Results {
             target: asked.in_words(),
-            load: timing.in_words(),
+            load: self.load_in_words(timing),
+            protocol: self.connection.protocol(),
             open: timing.is_open(),
             cores,
             judged: thresholds.map(|it| it.judge(&figures)).collect(),
@@ -231,6 +237,10 @@ fn remedied(reason: &str, asked: &Asked) -> (String, String) {
             format!("{remedy} (--cacert, --cert, --sni; -k accepts any)"),
         ),
         Some((what, remedy)) => (what.into(), remedy.into()),
+        None if asked.unix_socket => (
+            reason.into(),
+            "start it, or check the path of the socket".into(),
+        ),
         None => {
             let url = format!("{}{}", asked.site.origin(), asked.requests[0].path);
             (

@@ -10,6 +10,8 @@ pub struct Results<'a> {
     pub target: String,
     /// The load in words.
     pub load: String,
+    /// What was spoken, as ALPN calls it.
+    pub protocol: &'static str,
     /// Whether arrivals come by the clock.
     pub open: bool,
     /// Cores of the workers; none where they are not pinned.

@@ -201,7 +201,7 @@ impl ShapeFlags {
             arrivals: self.arrivals.into(),
             connections_max: self
                 .connections
-                .unwrap_or_else(|| self.connections_at(rate)),
+                .unwrap_or_else(|| self.connections_at(rate, connections.streams)),
             queue_max: self.queue_max,
             requests_max: self.requests,
             requests_per_connection: connections.requests_per_connection,
@@ -210,10 +210,11 @@ impl ShapeFlags {
         })
     }
 
-    fn connections_at(&self, rate: f64) -> u32 {
+    /// As many as can have a second's arrivals in flight.
+    fn connections_at(&self, rate: f64, streams: u32) -> u32 {
         let rates = self.stages.iter().map(|stage| stage.target);
         let highest = rates.chain(self.ramp_to).fold(rate, f64::max);
         let (least, most) = CONNECTIONS_AT_RATE;
-        highest.clamp(least, most) as u32
+        (highest.clamp(least, most) as u32).div_ceil(streams.max(1))
     }
 }

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gatebench_engine::Target;
+use gatebench_engine::{Protocol, Target};
 use gatebench_model::{Body, Check, Request};
+use gatebench_net::Peer;
 use gatebench_net::tls::{ClientContext, ClientSettings, Identity, Pem, SettingsError, Verify};
 
 use super::flags::{ConnectionFlags, RequestFlags, TlsFlags};
@@ -23,6 +24,8 @@ pub struct Asked {
     pub site: Site,
     /// Value of the Host header.
     pub host: String,
+    /// Whether the URLs are reached through a Unix socket.
+    pub unix_socket: bool,
     /// One for each URL.
     pub requests: Vec<Request>,
 }
@@ -33,7 +36,11 @@ impl Asked {
         let origin = self.site.origin();
         match self.requests.as_slice() {
             [only] => format!("{} {origin}{}", only.method, only.path),
-            several => format!("{} requests in turn to {origin}", several.len()),
+            several => {
+                let weighted = several.iter().any(|it| it.weight != several[0].weight);
+                let how = if weighted { "by weight" } else { "in turn" };
+                format!("{} requests {how} to {origin}", several.len())
+            }
         }
     }
 }
@@ -96,6 +103,7 @@ pub fn asked(urls: &[String], flags: &RequestFlags) -> Result<Asked, Failure> {
     Ok(Asked {
         site,
         host,
+        unix_socket: false,
         requests,
     })
 }
@@ -177,7 +185,24 @@ pub fn target(
     tls: &TlsFlags,
 ) -> Result<Target, Failure> {
     let site = &asked.site;
-    let tls = tls_context(site, tls)?;
+    let tls = tls_context(site, tls, connections.http2)?;
+    let address = peer(site, connections)?;
+    let mut target = Target::new(address, asked.host.clone());
+    target.sources.clone_from(&connections.sources);
+    target.proxy = connections.proxy_protocol.map(Into::into);
+    target.tls = tls;
+    if connections.http2 {
+        target.protocol = Protocol::Http2 {
+            streams: connections.streams,
+        };
+    }
+    Ok(target)
+}
+
+fn peer(site: &Site, connections: &ConnectionFlags) -> Result<Peer, Failure> {
+    if let Some(path) = &connections.unix_socket {
+        return Ok(path.as_path().into());
+    }
     if let Some(other) = resolve::unused(site, &connections.resolve) {
         return Err(Failure::words(
             "--resolve",
@@ -205,14 +230,14 @@ pub fn target(
             "give a source of the target's kind",
         ));
     }
-    let mut target = Target::new(address, asked.host.clone());
-    target.sources.clone_from(&connections.sources);
-    target.proxy = connections.proxy_protocol.map(Into::into);
-    target.tls = tls;
-    Ok(target)
+    Ok(address.into())
 }
 
-fn tls_context(site: &Site, flags: &TlsFlags) -> Result<Option<ClientContext>, Failure> {
+fn tls_context(
+    site: &Site,
+    flags: &TlsFlags,
+    http2: bool,
+) -> Result<Option<ClientContext>, Failure> {
     if !site.tls {
         return match flags.first_given() {
             None => Ok(None),
@@ -223,7 +248,8 @@ fn tls_context(site: &Site, flags: &TlsFlags) -> Result<Option<ClientContext>, F
             )),
         };
     }
-    let context = settings(flags).and_then(|settings| ClientContext::new(&settings, &site.host));
+    let context =
+        settings(flags, http2).and_then(|settings| ClientContext::new(&settings, &site.host));
     context.map(Some).map_err(|error| {
         let exit = match error {
             SettingsError::NoSystemRoots(_) => Exit::Environment,
@@ -233,7 +259,7 @@ fn tls_context(site: &Site, flags: &TlsFlags) -> Result<Option<ClientContext>, F
     })
 }
 
-fn settings(flags: &TlsFlags) -> Result<ClientSettings, SettingsError> {
+fn settings(flags: &TlsFlags, http2: bool) -> Result<ClientSettings, SettingsError> {
     let verify = match &flags.cacert {
         _ if flags.insecure => Verify::Skip,
         Some(path) => Verify::Ca(Pem::read(path)?),
@@ -258,6 +284,9 @@ fn settings(flags: &TlsFlags) -> Result<ClientSettings, SettingsError> {
         resumption: !flags.no_resumption,
         ..ClientSettings::default()
     };
+    if http2 {
+        settings.alpn = vec![b"h2".to_vec()];
+    }
     if let Some(version) = flags.version {
         (settings.min, settings.max) = (version, version);
     }
