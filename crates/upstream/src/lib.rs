@@ -128,6 +128,7 @@ pub fn serve(
     on_listening: impl FnOnce(SocketAddr),
 ) -> Result<(), UpstreamError> {
     let count = config.cores.len().max(1);
+    let are_pinned = !config.cores.is_empty();
     let workers = Workers {
         listen: &[config.listen],
         count,
@@ -138,7 +139,12 @@ pub fn serve(
     let on_bound = |bound: &[SocketAddr]| on_listening(bound[0]);
     let tls = config.tls.map(context).transpose()?;
     match config.kind {
-        Kind::Pathology => serve_on(&workers, &pathology::Pathology::new(count), tls, on_bound),
+        Kind::Pathology => serve_on(
+            &workers,
+            &pathology::Pathology::new(count, are_pinned),
+            tls,
+            on_bound,
+        ),
         kind => serve_on(&workers, &worker::Origin::new(kind, count), tls, on_bound),
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use gatebench_upstream::pathology::{ACCOUNT_PATH, Account, BEGIN_PATH};
 
 use super::case::Job;
+use crate::bench::SERVER_CORE;
 use crate::bench::programs::Programs;
 use crate::bench::server::Server;
 
@@ -15,7 +16,7 @@ pub struct Origin(Server);
 
 impl Origin {
     pub fn start(programs: &Programs) -> Result<Self, String> {
-        Server::upstream(programs, &["pathology"]).map(Self)
+        Server::upstream(programs, &["pathology", "--cores", SERVER_CORE]).map(Self)
     }
 
     pub fn url(&self, target: &str) -> String {
