@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Write as _};
 
-use console::{Style, Term};
+use console::{Style, Term, measure_text_width};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -75,12 +75,13 @@ fn width(term: &Term) -> usize {
         .map_or(WIDTH, |(_, columns)| usize::from(columns).clamp(40, WIDTH))
 }
 
-/// Text broken between words so that it fits `width` columns; further lines begin with `indent` spaces.
+/// Text broken between words so that it fits `width` columns, of which colours take none; further lines
+/// begin with `indent` spaces.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
     for word in text.split(' ') {
-        let length = word.chars().count();
+        let length = measure_text_width(word);
         if column > 0 && column + 1 + length > width {
             out.push('\n');
             out.push_str(&" ".repeat(indent));
@@ -103,5 +104,9 @@ mod tests {
     fn long_lines_are_broken_between_words_and_spaces_are_kept() {
         assert_eq!(wrapped("ab  cd efg", 6, 2), "ab  cd\n  efg");
         assert_eq!(wrapped("toolongword x", 4, 0), "toolongword\nx");
+        assert_eq!(
+            wrapped("\x1b[31mab cd\x1b[0m", 5, 0),
+            "\x1b[31mab cd\x1b[0m"
+        );
     }
 }

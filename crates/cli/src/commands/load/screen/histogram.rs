@@ -11,6 +11,8 @@ use super::paint::Paint;
 const ROWS: u32 = 12;
 /// A row is at least this many times its lower edge wide, so that equal times do not fill the screen.
 const STEP_MIN: f64 = 1.1;
+/// Quicker is no answer, only a connection that was found closed.
+const LOWEST_NS: u64 = 1_000;
 /// Eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 /// Columns before and after the bar.
@@ -57,8 +59,8 @@ fn rows(times: &Times) -> Vec<Row> {
         return Vec::new();
     };
     let (min, max) = (
-        recording.min_ns.max(1) as f64,
-        recording.max_ns.max(1) as f64,
+        recording.min_ns.max(LOWEST_NS) as f64,
+        recording.max_ns.max(LOWEST_NS) as f64,
     );
     let count = ((max / min).ln() / STEP_MIN.ln())
         .floor()

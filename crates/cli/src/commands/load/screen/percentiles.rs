@@ -21,11 +21,15 @@ pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
     if figures.response.count() == 0 {
         return Vec::new();
     }
-    let shown: Vec<f64> = PERCENTILES
+    let mut shown: Vec<f64> = PERCENTILES
         .iter()
         .map(|(percentile, _)| *percentile)
         .filter(|percentile| figures.response.percentile_ns(*percentile).is_some())
         .collect();
+    let missing = PERCENTILES
+        .iter()
+        .find(|(percentile, _)| !shown.contains(percentile));
+    fit(&mut shown, width);
     let heads = shown.iter().map(|percentile| format!("p{percentile}"));
     let heads: String = heads
         .chain(["max".into(), "mean".into()])
@@ -41,9 +45,6 @@ pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
         lines.push(row("service", &figures.service, &shown));
         lines.push(row("lateness", &figures.lateness, &shown));
     }
-    let missing = PERCENTILES
-        .iter()
-        .find(|(percentile, _)| !shown.contains(percentile));
     if let Some((percentile, _)) = missing {
         let beyond = if *percentile < PERCENTILES[PERCENTILES.len() - 1].0 {
             " and beyond"
@@ -57,6 +58,17 @@ pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
         lines.push(paint.soft(&wrapped(&words, width, 2)));
     }
     lines
+}
+
+/// Leaves out what matters least where there are not columns enough.
+fn fit(shown: &mut Vec<f64>, width: usize) {
+    // Besides the name there are the greatest and the mean.
+    let room = (width.saturating_sub(NAME) / COLUMN).saturating_sub(2);
+    for least in [75.0, 95.0, 90.0, 99.99, 99.9] {
+        if shown.len() > room {
+            shown.retain(|percentile| *percentile != least);
+        }
+    }
 }
 
 fn row(name: &str, times: &Times, shown: &[f64]) -> String {
