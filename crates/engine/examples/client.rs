@@ -82,6 +82,7 @@ fn load(
         cores: Vec::new(),
         backend,
         trace_tag: None,
+        spin: false,
         seed: 1,
     })
 }

@@ -89,6 +89,10 @@ pub struct Load {
     pub drain: Duration,
     /// Cores of the workers, one each; empty means one worker that is not pinned.
     pub cores: Vec<usize>,
+    /// Whether workers may watch for what is about to happen instead of sleeping until it does: sends
+    /// leave when they are due, and few answers under way are seen at once. Only for workers that have
+    /// a core each, which nothing else needs.
+    pub spin: bool,
     /// Kernel interface; `None` takes the best the kernel grants.
     pub backend: Option<Backend>,
     /// The tag of this load's nonces. `None` sends no nonce, and nothing is traced.

@@ -60,7 +60,7 @@ pub struct GroupOutcome {
 /// What one worker cost in the measured window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WorkerFacts {
-    /// CPU time of its thread, nanoseconds.
+    /// CPU time of its thread without what it watched for events ([`crate::Load::spin`]), nanoseconds.
     pub cpu_ns: u64,
     /// Time it was ready but had no core, nanoseconds.
     pub run_queue_wait_ns: u64,

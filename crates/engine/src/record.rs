@@ -20,7 +20,7 @@ pub struct Interval {
     timed: [Option<Box<[Recording; TIMED]>>; Class::ALL.len()],
     /// The same for what only a traced load has.
     traced: [Option<Box<[Recording; TRACED]>>; Class::ALL.len()],
-    /// CPU time of the worker's thread in this second, nanoseconds.
+    /// CPU time of the worker's thread in this second, without what it watched for events, nanoseconds.
     pub cpu_ns: u64,
     /// Time the thread was ready but had no core, nanoseconds.
     pub run_queue_wait_ns: u64,

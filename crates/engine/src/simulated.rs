@@ -163,6 +163,7 @@ fn load(shape: Shape, warm_up_ms: u64, measure_ms: u64) -> Load {
         cores: Vec::new(),
         backend: None,
         trace_tag: None,
+        spin: false,
         seed: 1,
     }
 }

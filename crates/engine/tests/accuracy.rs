@@ -124,6 +124,7 @@ fn drive(address: SocketAddr, target: &str, connections: u32, backend: Backend) 
         cores: Vec::new(),
         backend: Some(backend),
         trace_tag: Some(7),
+        spin: false,
         seed: 1,
     };
     run(&load, &Control::new(1), |_, _| {}).unwrap()

@@ -155,6 +155,7 @@ fn load(target: Target, shape: Shape, backend: Backend) -> Load {
         cores: Vec::new(),
         backend: Some(backend),
         trace_tag: None,
+        spin: false,
         seed: 1,
     }
 }

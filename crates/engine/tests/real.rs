@@ -96,6 +96,7 @@ fn load(address: SocketAddr, backend: Backend, shape: Shape) -> Load {
         cores: Vec::new(),
         backend: Some(backend),
         trace_tag: None,
+        spin: false,
         seed: 1,
     }
 }

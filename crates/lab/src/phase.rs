@@ -123,6 +123,7 @@ fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load,
         cores: scene.plan.placement.engine.clone(),
         backend: scene.backend,
         trace_tag: Some(loading.tag),
+        spin: scene.plan.placement.engine_is_alone(),
         seed: u64::from(loading.tag),
     })
 }

@@ -174,6 +174,7 @@ fn through(delay: &Value) -> Outcome {
         cores: vec![cores().0],
         backend: None,
         trace_tag: Some(7),
+        spin: false,
         seed: 1,
     };
     let outcome = run(&load, &Control::new(1), |_, _| {}).unwrap();

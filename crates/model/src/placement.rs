@@ -60,6 +60,12 @@ impl Placement {
         }
     }
 
+    /// Whether the engine has cores that neither gateway nor upstream runs on.
+    pub fn engine_is_alone(&self) -> bool {
+        let others = || self.gateway.iter().chain(&self.upstream);
+        !self.engine.is_empty() && others().all(|core| !self.engine.contains(core))
+    }
+
     /// The last `count` cores for the gateway, the others for engine and upstream.
     ///
     /// # Errors

@@ -78,6 +78,8 @@ struct Worker<'a, I> {
     expire_at_ns: u64,
     /// When the last round of the loop was, to see when this worker did not run.
     round_ns: u64,
+    /// How long it watched for something in this interval.
+    spun_ns: u64,
     book: Book,
     /// What the bytes under way say, where they are encrypted; kept for its memory.
     plain: Vec<u8>,
@@ -120,6 +122,7 @@ impl<'a, I: Io> Worker<'a, I> {
             seal_at_ns: u64::MAX,
             expire_at_ns: 0,
             round_ns: 0,
+            spun_ns: 0,
             book: Book {
                 interval: Box::new(Interval::new(compiled.check_count)),
                 kept,

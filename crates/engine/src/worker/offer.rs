@@ -1,5 +1,6 @@
 //! Arrivals: when they are due, and how they leave.
 
+use std::io;
 use std::sync::atomic::Ordering;
 
 use gatebench_net::{ConnId, Event, Io};
@@ -10,6 +11,12 @@ use crate::run::EngineError;
 
 use super::group::GroupState;
 use super::{NAP_NS, Worker};
+
+/// The longest that is watched for something, about what waking a thread may take.
+const SPIN_NS: u64 = 100_000;
+
+/// With more answers under way than this, sleeping costs nothing.
+const SPUN_ANSWERS_MAX: usize = 4;
 
 impl<I: Io> Worker<'_, I> {
     pub(super) fn offer_load(&mut self) -> Result<(), EngineError> {
@@ -28,8 +35,7 @@ impl<I: Io> Worker<'_, I> {
         self.round_ns = now;
         loop {
             self.offer_due(now);
-            let until = self.wake_at(now);
-            self.io.poll(Some(until), &mut events)?;
+            self.wait(now, &mut events)?;
             now = self.io.now_ns();
             if now >= self.seal_at_ns {
                 self.seal(now);
@@ -48,6 +54,35 @@ impl<I: Io> Worker<'_, I> {
                 return Ok(());
             }
         }
+    }
+
+    /// Waits for an event, or for what is due next.
+    ///
+    /// A thread that sleeps is late by the time it takes to wake it, tens of microseconds on a virtual
+    /// machine. Where that may be, the last of them are not slept through: before something is due, and
+    /// after the last event while few answers are under way. With many under way the next comes anyway.
+    fn wait(&mut self, now: u64, events: &mut Vec<Event>) -> io::Result<()> {
+        let until = self.wake_at(now);
+        if !self.compiled.load.spin {
+            return self.io.poll(Some(until), events);
+        }
+        let is_quick = (1..=SPUN_ANSWERS_MAX).contains(&self.busy);
+        let mut watch_until = if is_quick { now + SPIN_NS } else { now };
+        if until <= now + SPIN_NS {
+            watch_until = until;
+        }
+        let mut watched = now;
+        while events.is_empty() && watched < watch_until {
+            self.io.poll(Some(0), events)?;
+            watched = self.io.now_ns();
+        }
+        self.spun_ns += watched - now;
+        if events.is_empty() && watched < until {
+            // What is left of it is watched in the next round.
+            let asleep_until = until.saturating_sub(SPIN_NS);
+            self.io.poll(Some(asleep_until), events)?;
+        }
+        Ok(())
     }
 
     pub(super) fn take(&mut self, events: &mut Vec<Event>, now: u64) {

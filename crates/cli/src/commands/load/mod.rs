@@ -106,8 +106,15 @@ impl Load {
             cores: self.engine.cores.clone().unwrap_or_default().0,
             backend: self.engine.backend.map(Into::into),
             trace_tag: None,
+            spin: self.has_cores_to_spare(),
             seed: self.engine.seed,
         })
+    }
+
+    /// Whether the machine has more cores than the engine has workers, so that a worker may keep one.
+    fn has_cores_to_spare(&self) -> bool {
+        let workers = self.engine.cores.as_ref().map_or(1, |cores| cores.0.len());
+        std::thread::available_parallelism().is_ok_and(|cores| cores.get() > workers)
     }
 
     fn data(&self) -> Result<DataSet, Failure> {
