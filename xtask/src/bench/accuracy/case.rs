@@ -142,7 +142,7 @@ mod tests {
                     let at = truth.quantile_ns(q) as f64;
                     // Where equal times end, the next request or a little noise decides.
                     let steps = [0.0005, 0.02_f64.min((1.0 - q) / 2.0)];
-                    for (step, width_max) in steps.into_iter().zip([0.1, 0.5]) {
+                    for (step, width_max) in steps.into_iter().zip([0.1, 0.7]) {
                         let (below, above) =
                             (truth.quantile_ns(q - step), truth.quantile_ns(q + step));
                         let width = (above - below) as f64 / at;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gatebench_upstream::pathology::{Account, Truth};
+use gatebench_upstream::pathology::{Account, Quantiles, Truth};
 
 use super::case::{Case, Job};
 use super::table::{Table, ms, ms_or_dash};
@@ -190,13 +190,18 @@ pub fn seen(account: &Account) -> Option<[f64; 5]> {
 /// What shows that the machine stood still: then nothing can be said about the engine. Where the upstream
 /// stands still on purpose, the tail of both figures says nothing.
 fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<String> {
-    let Account { overshoot_ns, .. } = account;
-    let (name, late_ns, over_ns) = if stands_still {
-        ("p90", said.lateness.p90, overshoot_ns.p90)
+    let (over_ns, lag_ns) = (&account.overshoot_ns, lag(account));
+    if stands_still {
+        late("p90", said.lateness.p90, lag_ns.p90, over_ns.p90)
     } else {
-        ("p99", said.lateness.p99, overshoot_ns.p99)
-    };
-    late(name, late_ns, over_ns)
+        late("p99", said.lateness.p99, lag_ns.p99, over_ns.p99)
+    }
+}
+
+/// From due to received: what left in time and came late shows that the upstream had no core.
+fn lag(account: &Account) -> Quantiles {
+    let at_rate = account.at_rate.clone().unwrap_or_default();
+    at_rate.lag_ns
 }
 
 /// The verdict on what is off, unless the machine may be to blame for it: little noise does not spoil what
@@ -210,7 +215,8 @@ pub fn excused(
     let percent = said.waited_share * 100.0;
     let waited = format!("the engine waited for its core {percent:.1} % of the time");
     let waited = (said.waited_share > WAITED_SHARE).then_some(waited);
-    let tail = || late("p99.9", said.lateness.p99_9, account.overshoot_ns.p99_9);
+    let over_ns = account.overshoot_ns.p99_9;
+    let tail = || late("p99.9", said.lateness.p99_9, lag(account).p99_9, over_ns);
     let excuse = waited.or_else(|| tail().filter(|_| !stands_still));
     match excuse.filter(|_| !reasons.is_empty()) {
         Some(excuse) => Verdict::Noisy(excuse),
@@ -218,12 +224,16 @@ pub fn excused(
     }
 }
 
-fn late(name: &str, late_ns: Option<f64>, over_ns: u64) -> Option<String> {
-    if let Some(late_ns) = late_ns.filter(|late_ns| *late_ns > STOOD_STILL_NS) {
-        return Some(format!("requests left late, {name} {} ms", ms(late_ns)));
-    }
-    let over_ns = over_ns as f64;
-    (over_ns > STOOD_STILL_NS).then(|| format!("answers left late, {name} {} ms", ms(over_ns)))
+fn late(name: &str, sent_ns: Option<f64>, received_ns: u64, answered_ns: u64) -> Option<String> {
+    let found = [
+        ("requests left", sent_ns.unwrap_or(0.0)),
+        ("requests came", received_ns as f64),
+        ("answers left", answered_ns as f64),
+    ];
+    let (what, late_ns) = found
+        .into_iter()
+        .find(|(_, late_ns)| *late_ns > STOOD_STILL_NS)?;
+    Some(format!("{what} late, {name} {} ms", ms(late_ns)))
 }
 
 #[cfg(test)]
