@@ -436,6 +436,19 @@ fn never_reached_upstream() {
         cached(1),
         cached(0),
     );
+    let refused = |meant| {
+        move |made: &mut Made| {
+            made.open().trace.never_reached_upstream = 7;
+            made.open().trace.meant_for_gateway = meant;
+        }
+    };
+    check(
+        Gate::NeverReachedUpstream,
+        Validity::Invalid,
+        &ALL,
+        refused(6),
+        refused(7),
+    );
     let foreign = |count| move |made: &mut Made| made.open().trace.foreign = count;
     check(
         Gate::NeverReachedUpstream,

@@ -12,7 +12,7 @@ pub enum LabError {
     /// Files with mistakes, all of them.
     #[error("{}", counted(.0))]
     Mistakes(Vec<Diagnostics>),
-    /// Templates of several files or places do not render.
+    /// Several files or places are wrong: templates that do not render, scenarios that cannot be asked for.
     #[error("{}", .0.iter().map(LabError::told).collect::<Vec<_>>().join("\n"))]
     Templates(Vec<LabError>),
     /// A word of the command line names nothing, or contradicts another.

@@ -45,6 +45,16 @@ impl Failure {
         }
     }
 
+    /// A plan that cannot be carried out. What comes from files is tried before the start, so it comes
+    /// from a manifest that was changed since.
+    pub(crate) fn of_manifest(error: &impl ToString) -> Self {
+        let culprit = Culprit::File {
+            path: "manifest.json".into(),
+            line: None,
+        };
+        Self::new(culprit, error.to_string(), "begin a new run")
+    }
+
     /// An error of the engine. `target` is whom it could not reach.
     pub(crate) fn of_engine(error: &EngineError, target: Culprit) -> Self {
         let reason = error.to_string();

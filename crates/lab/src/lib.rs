@@ -15,10 +15,12 @@
 
 mod chosen;
 mod cores;
+mod demand;
 mod error;
 mod exchange;
 mod foreign;
 mod found;
+mod groups;
 mod halt;
 mod hurry;
 mod identity;

@@ -32,6 +32,15 @@ pub enum Source {
     File(PathBuf),
 }
 
+impl Source {
+    /// Its path, in this program or in the file system.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Embedded(path) | Self::File(path) => path,
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

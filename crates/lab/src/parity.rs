@@ -38,12 +38,17 @@ struct Case {
     reaches_upstream: bool,
 }
 
-/// Runs the scenario's cases against a gateway, and counts the routes that answer. It stops at the
-/// first case that gets no answer at all: a gateway that hangs would cost the timeout for each.
+/// Runs the scenario's cases against a gateway, and counts the routes that answer, by the `samples` of
+/// the load's requests. It stops at the first case that gets no answer at all: a gateway that hangs
+/// would cost the timeout for each.
 ///
 /// A route answers where a request on it reaches the upstream, or where the gateway itself answers
 /// with something else than 404, 502, 503 and 504: a refusal by a policy shows that the route is there.
-pub(crate) fn prove(scenario: &Scenario, place: &Place<'_>) -> Result<ParityRecord, Halt> {
+pub(crate) fn prove(
+    scenario: &Scenario,
+    samples: &[Request],
+    place: &Place<'_>,
+) -> Result<ParityRecord, Halt> {
     let cases = scenario.parity.iter().map(|case| Case {
         name: case.name.clone(),
         request: case.request.clone(),
@@ -62,13 +67,13 @@ pub(crate) fn prove(scenario: &Scenario, place: &Place<'_>) -> Result<ParityReco
         }
     }
     for route in &scenario.routes {
-        record.routes_answering += u32::from(prover.route_answers(scenario, route)?);
+        record.routes_answering += u32::from(prover.route_answers(scenario, samples, route)?);
     }
     Ok(record)
 }
 
-/// Sends each request of the load straight to the upstream: there is no gateway whose policies could
-/// be proven, but the answers that everything is compared with must be right.
+/// Sends a sample of each request of the load straight to the upstream: there is no gateway whose
+/// policies could be proven, but the answers that everything is compared with must be right.
 pub(crate) fn prove_floor(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Halt> {
     let mut prover = Prover::new(place)?;
     let mut record = ParityRecord::default();
@@ -160,15 +165,19 @@ impl<'a> Prover<'a> {
         Ok((record, answer.is_ok()))
     }
 
-    fn route_answers(&mut self, scenario: &Scenario, route: &Route) -> Result<bool, Halt> {
+    fn route_answers(
+        &mut self,
+        scenario: &Scenario,
+        samples: &[Request],
+        route: &Route,
+    ) -> Result<bool, Halt> {
         let on_route = |request: &&Request| {
             scenario
                 .route_of(&request.path)
                 .is_some_and(|it| it.name == route.name)
         };
         let cases = scenario.parity.iter().map(|case| &case.request);
-        let request = scenario
-            .requests
+        let request = samples
             .iter()
             .chain(cases)
             .find(on_route)

@@ -5,13 +5,15 @@ use std::panic;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use gatebench_engine::{Class, ErrorKind, Group, Load, Metric, Outcome, Target};
-use gatebench_model::{Phase, Request};
+use gatebench_engine::{Class, ErrorKind, Load, Metric, Outcome, Recordings, Target};
+use gatebench_model::{Phase, Shape};
 use gatebench_store::{
     Counts, EngineFacts, ExactSum, Histogram, LedgerDelta, PhaseRecord, SeriesRow, TaggedInterval,
     Usage,
 };
 
+use crate::demand::Demand;
+use crate::groups;
 use crate::halt::{Failure, Halt};
 use crate::ledger;
 use crate::progress::{PhaseSummary, Progress};
@@ -33,7 +35,8 @@ pub(crate) struct Measured {
 /// What is loaded, and how.
 pub(crate) struct Loading<'a> {
     pub(crate) phase: &'a Phase,
-    pub(crate) requests: &'a [Request],
+    /// Who sends what.
+    pub(crate) demand: &'a Demand,
     /// Tag of the nonces.
     pub(crate) tag: u16,
     /// Begin of the trial on `CLOCK_MONOTONIC`, nanoseconds.
@@ -43,6 +46,8 @@ pub(crate) struct Loading<'a> {
 /// Everything that a load left behind, before it is a record.
 struct Raw {
     outcome: Outcome,
+    /// The loads of its groups.
+    shapes: Vec<Shape>,
     moments: Vec<Moment>,
     pss: (Pss, Pss),
     ledger: Option<LedgerDelta>,
@@ -90,6 +95,7 @@ pub(crate) fn measure(
     let after = scene.ledger(stage)?;
     let raw = Raw {
         outcome,
+        shapes: load.groups.into_iter().map(|group| group.shape).collect(),
         moments: watched.moments,
         pss: (pss_before, samplers.pss()),
         ledger: before
@@ -107,16 +113,13 @@ pub(crate) fn measure(
 fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load, Halt> {
     let address = stage.target().ok_or(Halt::Interrupted)?;
     let phase = loading.phase;
-    let group = Group {
-        name: "all".into(),
-        target: Target::new(address, address.to_string()),
-        requests: loading.requests.to_vec(),
-        shape: phase.shape.clone(),
-        timeout: phase.timeout.0,
-    };
+    let target = Target::new(address, address.to_string());
+    let groups = loading.demand.in_phase(phase, &target);
+    // Seen before the start, so only a manifest that was changed gets here.
+    let groups = groups.map_err(|error| Failure::of_manifest(&error).in_phase(&phase.name))?;
     Ok(Load {
-        groups: vec![group],
-        data: Default::default(),
+        groups,
+        data: loading.demand.data(),
         warm_up: phase.warm_up.0,
         measure: phase.measure.0,
         drain: phase.drain.0,
@@ -163,6 +166,7 @@ impl Drop for Over<'_> {
 fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds) -> Measured {
     let Raw {
         outcome,
+        shapes,
         moments,
         pss,
         ledger,
@@ -176,6 +180,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         traced: outcome.counts.traced,
         untimed: outcome.counts.untimed,
         foreign: outcome.counts.foreign,
+        meant_for_gateway: groups::meant_for_gateway(&outcome, loading.demand),
         answers,
     };
     let engine = EngineFacts {
@@ -195,8 +200,11 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         warm_up_ns: outcome.window_ns.0.saturating_sub(outcome.start_ns),
         measure_ns,
         drained_ns: outcome.drained_ns,
-        counts: counts(&outcome),
-        sums: sums(&outcome),
+        counts: counts(&outcome.counts, &outcome.checks),
+        groups: groups::records(&outcome, &shapes),
+        connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
+        resumed: Some(outcome.resumed).filter(|count| *count > 0),
+        sums: sums(&outcome.recordings),
         trace: trace::account(seen, ledger.as_ref()),
         usage: usages(&moments, pss, &engine, measure_ns),
         engine,
@@ -213,11 +221,11 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
     }
 }
 
-fn counts(outcome: &Outcome) -> Counts {
-    let counts = &outcome.counts;
+/// The counts of a load or of a group, of which `texts` are the checks.
+pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Counts {
     let classes = Class::ALL.into_iter().zip(counts.by_class);
     let errors = ErrorKind::ALL.into_iter().zip(counts.errors);
-    let checks = outcome.checks.iter().zip(&counts.checks_failed);
+    let checks = texts.iter().zip(&counts.checks_failed);
     let mut checks_failed = BTreeMap::new();
     for (text, count) in checks.filter(|(_, count)| **count > 0) {
         // Several requests of a load may share a check.
@@ -245,7 +253,8 @@ fn counts(outcome: &Outcome) -> Counts {
     }
 }
 
-fn sums(outcome: &Outcome) -> BTreeMap<String, ExactSum> {
+/// The exact sums of a load or of a group.
+pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
     let sum = |((metric, class), recording): (&(Metric, Class), &gatebench_engine::Recording)| {
         let exact = ExactSum {
             count: recording.histogram.len(),
@@ -256,7 +265,7 @@ fn sums(outcome: &Outcome) -> BTreeMap<String, ExactSum> {
         };
         (format!("{}.{}", metric.as_str(), class.as_str()), exact)
     };
-    outcome.recordings.iter().map(sum).collect()
+    recordings.iter().map(sum).collect()
 }
 
 /// What each component used. The engine's CPU time is its workers' own account over exactly the
@@ -291,13 +300,19 @@ fn usages(
         .collect()
 }
 
-fn summary(record: &PhaseRecord, outcome: &Outcome) -> PhaseSummary {
+/// The response times of all answers.
+pub(crate) fn answered(recordings: &Recordings) -> Histogram<u64> {
     let mut response: Histogram<u64> = series::empty();
-    for ((metric, class), recording) in &outcome.recordings {
+    for ((metric, class), recording) in recordings {
         if *metric == Metric::Response && *class != Class::Failed {
             series::add(&mut response, &recording.histogram);
         }
     }
+    response
+}
+
+fn summary(record: &PhaseRecord, outcome: &Outcome) -> PhaseSummary {
+    let response = answered(&outcome.recordings);
     let seconds = record.measure_ns as f64 / 1e9;
     let completed_per_second = if seconds > 0.0 {
         record.counts.completed_in_window as f64 / seconds

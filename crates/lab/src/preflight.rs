@@ -8,8 +8,8 @@ use gatebench_probe::MachineSample;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::cores;
+use crate::demand::connections;
 use crate::error::LabError;
-use crate::trial::connections;
 use crate::warning::Warning;
 
 /// Descriptors of a process besides its load's connections.
@@ -38,7 +38,9 @@ pub(crate) fn check(plan: &Plan) -> Result<(), LabError> {
             "run it where the plan was made, or begin a new run here",
         ));
     }
-    raise_descriptor_limit(u64::from(connections(&plan.load.phases)))
+    let of_scenario = |scenario| connections(scenario, &plan.load.phases);
+    let most = plan.scenarios.iter().map(of_scenario).max().unwrap_or(0);
+    raise_descriptor_limit(u64::from(most))
 }
 
 /// The plan's cores that something else uses now.

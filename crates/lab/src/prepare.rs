@@ -7,6 +7,7 @@ use gatebench_drivers::{Catalogue, Folder, FoundBinary, Launcher};
 use gatebench_model::{LoadProfile, Placement, Plan, Suite, Variant};
 use gatebench_store::{Manifest, Run};
 
+use crate::demand;
 use crate::error::LabError;
 use crate::foreign::{self, EngineChoice, PreparedEngine};
 use crate::found::Found;
@@ -118,6 +119,10 @@ pub fn prepare(
     let found = found(selection, &suite, &base, catalogue, launcher)?;
     let blocks = blocks(selection, &suite)?;
     let placement = placement(selection.gateway_cores)?;
+    let (scenarios, sources): (Vec<_>, Vec<_>) = scenarios
+        .into_iter()
+        .map(|listed| (listed.document, listed.source))
+        .unzip();
     let seed = selection.seed.unwrap_or(DEFAULT_SEED);
     let Found {
         variants,
@@ -133,6 +138,13 @@ pub fn prepare(
         }
         None => None,
     };
+    // A script of the user's sends what it wants.
+    let scripted = engine
+        .as_ref()
+        .is_some_and(|it| it.identity.script.is_some());
+    if !scripted {
+        demand::check(&plan.scenarios, &sources, &plan.load.phases)?;
+    }
     let prepared = Prepared {
         plan,
         gateways,

@@ -9,7 +9,7 @@ use crate::samples::{Moment, step};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Where fewer answers lie beyond a percentile it is not printed.
-const BEYOND_MIN: f64 = 10.0;
+pub(crate) const BEYOND_MIN: f64 = 10.0;
 
 /// Gathers what workers hand out, second by second.
 #[derive(Debug, Default)]

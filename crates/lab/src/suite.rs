@@ -77,22 +77,22 @@ pub(crate) fn scenarios_of(
     words: &[String],
     base: &Path,
     library: &Library,
-) -> Result<Vec<Scenario>, LabError> {
-    let mut scenarios: Vec<Scenario> = Vec::new();
+) -> Result<Vec<Listed<Scenario>>, LabError> {
+    let mut scenarios: Vec<Listed<Scenario>> = Vec::new();
     let mut mistakes = Vec::new();
     for word in words {
         match library.find::<Scenario>(word, base) {
             Ok(listed)
                 if scenarios
                     .iter()
-                    .any(|known| known.scenario == listed.document.scenario) =>
+                    .any(|known| known.document.scenario == listed.document.scenario) =>
             {
                 return Err(LabError::words(
                     format!("the scenario '{}' is named twice", listed.document.scenario),
                     "name each scenario once; blocks repeat it",
                 ));
             }
-            Ok(listed) => scenarios.push(listed.document),
+            Ok(listed) => scenarios.push(listed),
             // Mistakes of all files are shown at once.
             Err(LabError::Mistakes(more)) => mistakes.extend(more),
             Err(error) => return Err(error),

@@ -11,6 +11,8 @@ pub(crate) struct Seen {
     pub(crate) untimed: u64,
     /// Answers of the measurement with another request's nonce.
     pub(crate) foreign: u64,
+    /// Answers of the measurement to requests that the gateway is to answer by itself.
+    pub(crate) meant_for_gateway: u64,
     /// All answers of the load, those of the warm-up included.
     pub(crate) answers: u64,
 }
@@ -22,8 +24,8 @@ pub(crate) struct Seen {
 /// came from there, and an untimed one was stripped. Else the share of those that reached it is
 /// taken to be the same in warm-up and measurement, so that of the measurement's answers
 /// `answers × reached ÷ all answers` came from the upstream; the traced ones are among them, and
-/// the rest of them was stripped. Without a ledger (an attached gateway's upstream is not ours) untimed
-/// answers count as never having reached it.
+/// the rest of them was stripped. What the gateway was to answer by itself was not. Without a ledger
+/// (an attached gateway's upstream is not ours) untimed answers count as never having reached it.
 ///
 /// Repeated nonces are counted over the whole load: a retry in the warm-up is a retry. The upstream
 /// answers a repeated nonce without times, so as many untimed answers are neither stripped nor cached.
@@ -32,6 +34,7 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
         traced,
         untimed,
         foreign,
+        meant_for_gateway,
         answers,
     } = seen;
     let reached = ledger.map_or(0, |ledger| ledger.unique);
@@ -45,12 +48,14 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     let repeated_at_upstream = ledger.map_or(0, |ledger| ledger.repeated);
     let retried = repeated_at_upstream.min(untimed);
     let unexplained = untimed - retried;
+    let meant_for_gateway = meant_for_gateway.min(unexplained);
     let header_stripped = from_upstream
         .saturating_sub(traced + retried)
-        .min(unexplained);
+        .min(unexplained - meant_for_gateway);
     TraceCounts {
         traced,
         never_reached_upstream: unexplained - header_stripped,
+        meant_for_gateway,
         header_stripped,
         foreign,
         repeated_at_upstream,
@@ -92,6 +97,7 @@ mod tests {
             traced: 900,
             untimed: 0,
             foreign: 0,
+            meant_for_gateway: 0,
             answers: 1_000,
         };
         assert_eq!(told(account(seen, Some(&ledger(1_004)))), (900, 0, 0, 0));
@@ -103,6 +109,7 @@ mod tests {
             traced: 890,
             untimed: 10,
             foreign: 0,
+            meant_for_gateway: 0,
             answers: 1_000,
         };
         let ledger = LedgerDelta {
@@ -125,6 +132,21 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_that_is_meant_is_not_a_stripped_header() {
+        // Of the warm-up's answers fewer were refusals, so that the shares tell a little too much.
+        let seen = Seen {
+            traced: 600,
+            untimed: 300,
+            meant_for_gateway: 300,
+            foreign: 0,
+            answers: 1_000,
+        };
+        let counts = account(seen, Some(&ledger(680)));
+        assert_eq!(told(counts), (600, 300, 0, 0));
+        assert_eq!(counts.meant_for_gateway, 300);
+    }
+
+    #[test]
     fn a_mock_reaches_nobody() {
         let seen = Seen {
             untimed: 900,
@@ -141,6 +163,7 @@ mod tests {
             traced: 450,
             untimed: 450,
             foreign: 0,
+            meant_for_gateway: 0,
             answers: 1_000,
         };
         assert_eq!(told(account(seen, Some(&ledger(500)))), (450, 450, 0, 0));
@@ -148,6 +171,7 @@ mod tests {
             traced: 1,
             untimed: 0,
             foreign: 899,
+            meant_for_gateway: 0,
             answers: 1_000,
         };
         assert_eq!(told(account(seen, Some(&ledger(1)))), (1, 0, 0, 899));
@@ -159,6 +183,7 @@ mod tests {
             traced: 5,
             untimed: 7,
             foreign: 0,
+            meant_for_gateway: 0,
             answers: 12,
         };
         assert_eq!(told(account(seen, None)), (5, 7, 0, 0));

@@ -1,7 +1,7 @@
 //! One trial: a fresh gateway process, from its upstream's start to its record on disk.
 
 use gatebench_drivers::Launcher;
-use gatebench_model::{Culprit, Phase, Plan, Request, Scenario, Shape, Trial, Variant};
+use gatebench_model::{Culprit, Plan, Scenario, Trial, Variant};
 use gatebench_net::{Backend, clock};
 use gatebench_probe::Sampler;
 use gatebench_store::{
@@ -10,6 +10,7 @@ use gatebench_store::{
 };
 use gatebench_upstream::Snapshot;
 
+use crate::demand::{self, Demand};
 use crate::foreign::{self, PreparedEngine};
 use crate::halt::{Failure, Halt};
 use crate::hurry::Hurry;
@@ -101,19 +102,6 @@ impl Scene<'_> {
         cores
     }
 
-    /// The requests of the load. The floor has no gateway to strip prefixes, so they come stripped.
-    fn requests(&self) -> Vec<Request> {
-        let mut requests = self.scenario.requests.clone();
-        if *self.variant == Variant::Floor {
-            for request in &mut requests {
-                if let Some(route) = self.scenario.route_of(&request.path) {
-                    request.path = route.upstream_path(&request.path).into_owned();
-                }
-            }
-        }
-        requests
-    }
-
     /// The tag of the nonces of a part of the trial.
     fn tag(&self, slot: u32) -> u16 {
         let slots = u32::try_from(self.plan.load.phases.len())
@@ -138,7 +126,6 @@ const FIRST_PHASE_SLOT: u32 = 2;
 /// A trial on its way.
 struct Course<'a> {
     scene: &'a Scene<'a>,
-    requests: Vec<Request>,
     began_ns: u64,
     ended: Ended,
     /// Of the gateway's processes, from readiness to the end of the trial.
@@ -168,7 +155,6 @@ impl<'a> Course<'a> {
         };
         Self {
             scene,
-            requests: scene.requests(),
             began_ns: clock::now_ns(),
             ended,
             processes: None,
@@ -177,20 +163,28 @@ impl<'a> Course<'a> {
 
     fn go(&mut self, stage: &mut Stage, writer: &TrialWriter) -> Result<(), Halt> {
         let scene = self.scene;
+        let demand = Demand::of(scene.scenario, scene.variant)
+            .map_err(|error| Failure::of_manifest(&error))?;
         self.bring_up(stage, writer)?;
         scene.step(Step::ParityBefore)?;
-        let before = self.prove(stage, PARITY_BEFORE_SLOT)?;
+        let before = self.prove(stage, &demand, PARITY_BEFORE_SLOT)?;
         let failure = parity::failure(&before);
         self.ended.record.parity_before = Some(before);
         if let Some(reason) = failure {
             return Err(self.parity_failure(stage, reason, writer).into());
         }
         for (slot, phase) in (FIRST_PHASE_SLOT..).zip(&scene.plan.load.phases) {
-            self.measure(stage, phase, slot, writer)?;
+            let loading = Loading {
+                phase,
+                demand: &demand,
+                tag: scene.tag(slot),
+                trial_began_ns: self.began_ns,
+            };
+            self.measure(stage, &loading, writer)?;
         }
         scene.step(Step::ParityAfter)?;
         // What it says is a finding: a gate of the analysis, not the end of the trial.
-        self.ended.record.parity_after = Some(self.prove(stage, PARITY_AFTER_SLOT)?);
+        self.ended.record.parity_after = Some(self.prove(stage, &demand, PARITY_AFTER_SLOT)?);
         self.count_processes_ended();
         match stage.death(scene.variant) {
             Some(death) => Err(death.into()),
@@ -223,7 +217,7 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    fn prove(&self, stage: &Stage, slot: u32) -> Result<ParityRecord, Halt> {
+    fn prove(&self, stage: &Stage, demand: &Demand, slot: u32) -> Result<ParityRecord, Halt> {
         let scene = self.scene;
         let place = Place {
             target: stage.target().ok_or(Halt::Interrupted)?,
@@ -232,8 +226,8 @@ impl<'a> Course<'a> {
             interrupt: scene.interrupt,
         };
         match scene.variant {
-            Variant::Floor => parity::prove_floor(&self.requests, &place),
-            _ => parity::prove(scene.scenario, &place),
+            Variant::Floor => parity::prove_floor(&demand.samples, &place),
+            _ => parity::prove(scene.scenario, &demand.samples, &place),
         }
     }
 
@@ -270,24 +264,17 @@ impl<'a> Course<'a> {
     fn measure(
         &mut self,
         stage: &mut Stage,
-        phase: &Phase,
-        slot: u32,
+        loading: &Loading<'_>,
         writer: &TrialWriter,
     ) -> Result<(), Halt> {
         if self.scene.interrupt.is_raised() {
             return Err(Halt::Interrupted);
         }
-        let loading = Loading {
-            phase,
-            requests: &self.requests,
-            tag: self.scene.tag(slot),
-            trial_began_ns: self.began_ns,
-        };
         let measured = match self.scene.engine {
-            None => phase::measure(self.scene, stage, &loading)?,
+            None => phase::measure(self.scene, stage, loading)?,
             Some(engine) => {
-                let work = writer.folder().join("engine").join(&phase.name);
-                foreign::measure(self.scene, stage, &loading, engine, &work)?
+                let work = writer.folder().join("engine").join(&loading.phase.name);
+                foreign::measure(self.scene, stage, loading, engine, &work)?
             }
         };
         let warnings = foreign::warnings(&measured.record);
@@ -356,17 +343,8 @@ fn start(
         scenario: scene.scenario,
         work: &writer.gateway_folder(),
         cores: &placement.gateway,
-        connections: connections(&scene.plan.load.phases),
+        connections: demand::connections(scene.scenario, &scene.plan.load.phases),
         launcher: scene.launcher,
     };
     stage.bring_gateway_up(&bringing).map(Some)
-}
-
-/// The most connections that any phase opens.
-pub(crate) fn connections(phases: &[Phase]) -> u32 {
-    let of = |phase: &Phase| match &phase.shape {
-        Shape::Closed(closed) => closed.connections,
-        Shape::Open(open) => open.connections_max,
-    };
-    phases.iter().map(of).max().unwrap_or(0)
 }

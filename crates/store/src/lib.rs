@@ -16,6 +16,7 @@
 mod atomic;
 pub mod error;
 mod foreign;
+mod group;
 pub mod histograms;
 mod lock;
 pub mod manifest;
@@ -28,6 +29,7 @@ pub mod writer;
 
 pub use error::StoreError;
 pub use foreign::{ForeignCheck, ForeignEngine, ForeignFigures};
+pub use group::{GroupRecord, RouteRecord, TimeFigures};
 pub use hdrhistogram::Histogram;
 pub use histograms::TaggedInterval;
 pub use jiff::Timestamp;

@@ -6,6 +6,7 @@ use gatebench_model::Shape;
 use serde::{Deserialize, Serialize};
 
 use crate::foreign::ForeignFigures;
+use crate::group::{GroupRecord, TimeFigures};
 
 /// The record of a phase. Counts and usage cover the measurement, not the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,17 @@ pub struct PhaseRecord {
     pub drained_ns: u64,
     /// Requests and what became of them.
     pub counts: Counts,
+    /// The groups, in the scenario's order, where there are several or one has several requests; they
+    /// add up to the counts of the phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupRecord>,
+    /// How long connections took until requests could be sent, TLS included, those made before the
+    /// measurement too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connects: Option<TimeFigures>,
+    /// Connections whose TLS session was resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<u64>,
     /// Exact sums beside the histograms, by `metric.class`, as in `response.2xx`.
     #[serde(default)]
     pub sums: BTreeMap<String, ExactSum>,
@@ -94,6 +106,10 @@ pub struct ExactSum {
     pub clamped: u64,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// What the nonces told about each answer. The five kinds exclude each other, save the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceCounts {
@@ -101,6 +117,9 @@ pub struct TraceCounts {
     pub traced: u64,
     /// No nonce: a cached or mocked answer.
     pub never_reached_upstream: u64,
+    /// Of these, answers that the scenario wants the gateway itself to give: mocks and refusals.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub meant_for_gateway: u64,
     /// Own nonce without times: the gateway stripped the header.
     pub header_stripped: u64,
     /// Another request's nonce: a cached answer.

@@ -46,10 +46,14 @@ pub(super) fn errors(view: &View) -> Option<Reason> {
     Some(view.reason(Gate::RequestErrors, validity, spoils, says(message, remedy)))
 }
 
-/// A gateway that answers from a cache is not doing the work that is measured.
+/// A gateway that answers from a cache is not doing the work that is measured. Refusals that the
+/// scenario asks for are that work.
 pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
     let trace = &view.phase.trace;
-    let missing = trace.never_reached_upstream + trace.foreign;
+    let unmeant = trace
+        .never_reached_upstream
+        .saturating_sub(trace.meant_for_gateway);
+    let missing = unmeant + trace.foreign;
     if missing == 0 || view.context.is_mocked(&view.record.trial.scenario) {
         return None;
     }

@@ -1,8 +1,8 @@
 //! Gates over numbers that must agree with each other.
 
-use gatebench_model::Shape;
+use gatebench_model::{Shape, load::Closed};
 use gatebench_stats::concurrency;
-use gatebench_store::ExactSum;
+use gatebench_store::{ExactSum, PhaseRecord};
 
 use super::thresholds::{ANSWER_BYTES_ERROR_MAX, LITTLE_RANGE, MEAN_ERROR_MAX};
 use super::{EVERYTHING, View, says};
@@ -103,25 +103,39 @@ fn disagreement(view: &View, metric: CurveMetric) -> Option<String> {
     (!in_order || !below_max).then(|| format!("The percentiles of {word} are out of order."))
 }
 
+/// Connections that are never without a request, over all groups; none where some of them pause,
+/// come and go, or send by the clock.
+fn always_busy(phase: &PhaseRecord) -> Option<u64> {
+    let busy = |shape: &Shape| match shape {
+        Shape::Closed(closed) => {
+            let plain = Closed::new(closed.connections);
+            (*closed == plain).then_some(u64::from(closed.connections))
+        }
+        Shape::Open(_) => None,
+    };
+    if phase.groups.is_empty() {
+        return busy(&phase.shape);
+    }
+    phase.groups.iter().map(|group| busy(&group.shape)).sum()
+}
+
 /// Throughput, mean and connections of a closed load are one equation. Requests without an answer
 /// keep a connection busy without a response time, so it is not asked of a phase that has some.
 pub(super) fn littles_law(view: &View) -> Option<Reason> {
-    let Shape::Closed(closed) = &view.phase.shape else {
-        return None;
-    };
+    let connections = always_busy(view.phase)?;
     if view.phase.counts.errors.values().any(|count| *count > 0) {
         return None;
     }
     let response = exact(view, CurveMetric::Response)?;
     let mean_ns = response.sum_ns as f64 / response.count as f64;
     let found = concurrency(throughput_per_second(view.phase), mean_ns);
-    let share = found / f64::from(closed.connections);
+    let share = found / connections as f64;
     let (low, high) = LITTLE_RANGE;
     (!(low..=high).contains(&share)).then_some(())?;
     let message = format!(
         "Throughput × mean response time gives {} requests in flight over {} connections (Little's law).",
         decimals(found, 1),
-        closed.connections
+        grouped(connections as f64)
     );
     let spoils = [Aspect::Throughput, Aspect::Latency];
     Some(view.reason(

@@ -215,6 +215,9 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
             bytes_received: requests * 200,
             ..Counts::default()
         },
+        groups: Vec::new(),
+        connects: None,
+        resumed: None,
         sums: BTreeMap::new(),
         trace: TraceCounts {
             traced: requests,
