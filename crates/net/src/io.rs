@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use crate::tls::Session;
 use crate::{Buffer, ConnId, ListenerId, Peer};
 
 /// A send of at most so many bytes that completes at once needs no event. A user that streams more than
@@ -77,6 +78,11 @@ pub trait Io {
     /// The monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, comparable between processes of one
     /// host). A simulated loop answers simulated time.
     fn now_ns(&self) -> u64;
+
+    /// The TLS of a connection; `None` where it speaks none, or the loop does not know of it.
+    fn session(&self, _conn: ConnId) -> Option<&Session> {
+        None
+    }
 
     /// Listens on `address` (port 0 picks a free one) and accepts until the loop is dropped.
     /// `SO_REUSEPORT` is set when `shared` so that several workers can listen on one port.

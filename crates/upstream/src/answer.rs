@@ -16,6 +16,8 @@ pub(crate) struct Answer {
     pub(crate) body: Body,
     /// The value of `Allow`, for 405.
     pub(crate) allow: Option<&'static str>,
+    /// The value of `Content-Encoding`.
+    pub(crate) encoding: Option<&'static str>,
     /// How long to wait from the request's last byte, by a timer.
     pub(crate) delay_ns: u64,
 }
@@ -36,6 +38,8 @@ pub(crate) enum Body {
     Noise(u64),
     /// The request's body; its content type is in the scratch.
     Echo,
+    /// The lines in the scratch, sent without saying how long they are together.
+    Lines,
     /// All about the request (httpbin's `/anything`).
     Anything(crate::apps::AnythingParts),
 }
@@ -47,6 +51,7 @@ impl Answer {
             content_type,
             body,
             allow: None,
+            encoding: None,
             delay_ns: 0,
         }
     }
@@ -77,20 +82,51 @@ impl Answer {
 }
 
 /// What the head says besides the answer itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeadOptions<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a [u8],
-    pub(crate) length: u64,
+    /// Bytes of the body; `None` where that is not told.
+    pub(crate) length: Option<u64>,
     pub(crate) allow: Option<&'static str>,
+    pub(crate) encoding: Option<&'static str>,
     /// Leave room for the times.
     pub(crate) times: bool,
+    /// Of HTTP/1.1 only.
     pub(crate) connection: Option<&'static str>,
 }
 
-/// What stands in for the times until the answer leaves.
-const NO_TIMES: &[u8; TIMES_BYTES] = &[b'0'; TIMES_BYTES];
+impl HeadOptions<'static> {
+    /// What an answer says of itself; no body, no times.
+    pub(crate) fn of(answer: &Answer) -> Self {
+        Self {
+            status: answer.status,
+            content_type: answer.content_type.as_bytes(),
+            length: Some(0),
+            allow: answer.allow,
+            encoding: answer.encoding,
+            times: false,
+            connection: None,
+        }
+    }
+}
 
-/// Writes a head by copying pieces, without formatting. Answers where the value of
+impl HeadOptions<'_> {
+    /// The length that is told. RFC 9110 8.6: 204 must not carry one, and on 304 it would speak of
+    /// another answer.
+    pub(crate) fn told_length(&self) -> BodyLength {
+        match (self.status, self.length) {
+            (204 | 304, _) => BodyLength::None,
+            (_, Some(length)) => BodyLength::Length(length),
+            (_, None) => BodyLength::Chunked,
+        }
+    }
+}
+
+/// What stands in for the times until the answer leaves.
+pub(crate) const NO_TIMES: &[u8; TIMES_BYTES] = &[b'0'; TIMES_BYTES];
+
+/// Writes a head of HTTP/1.1 by copying pieces, without formatting. Answers where the value of
 /// [`TIMES_HEADER`] begins, to be filled in just before it leaves.
 pub(crate) fn write_head(out: &mut Vec<u8>, head: &HeadOptions<'_>) -> Option<usize> {
     let start = out.len();
@@ -98,15 +134,13 @@ pub(crate) fn write_head(out: &mut Vec<u8>, head: &HeadOptions<'_>) -> Option<us
         head.times.then_some((TIMES_HEADER, &NO_TIMES[..])),
         (!head.content_type.is_empty()).then_some(("Content-Type", head.content_type)),
         head.allow.map(|allow| ("Allow", allow.as_bytes())),
+        head.encoding
+            .map(|encoding| ("Content-Encoding", encoding.as_bytes())),
         head.connection
             .map(|connection| ("Connection", connection.as_bytes())),
     ];
-    // RFC 9110 8.6: 204 must not carry a length, and on 304 it would speak of another answer.
-    let length = match head.status {
-        204 | 304 => BodyLength::None,
-        _ => BodyLength::Length(head.length),
-    };
-    write_response_head(out, head.status, fields.into_iter().flatten(), length);
+    let fields = fields.into_iter().flatten();
+    write_response_head(out, head.status, fields, head.told_length());
     if !head.times {
         return None;
     }
@@ -123,8 +157,9 @@ mod tests {
         HeadOptions {
             status,
             content_type: b"text/plain",
-            length: 2,
+            length: Some(2),
             allow: None,
+            encoding: None,
             times: false,
             connection: None,
         }

@@ -42,4 +42,5 @@ pub(crate) struct Counters {
     pub(crate) bytes_in: Count,
     pub(crate) bytes_out: Count,
     pub(crate) protocol_errors: Count,
+    pub(crate) tls_handshakes_failed: Count,
 }

@@ -37,12 +37,15 @@ pub struct Snapshot {
     pub connections_accepted: u64,
     /// Connections open now (a reset does not change them).
     pub connections_open: u64,
-    /// Bytes of requests, heads and framing included.
+    /// Bytes of requests, heads and framing included; over HTTP/2 all that came until the last of them.
     pub bytes_in: u64,
-    /// Bytes of answers, heads included.
+    /// Bytes of answers, heads included; over HTTP/2 all that was sent.
     pub bytes_out: u64,
-    /// Requests that were not HTTP/1.1, or beyond the limits.
+    /// Requests that were not HTTP/1.1 or HTTP/2, or beyond the limits.
     pub protocol_errors: u64,
+    /// TLS handshakes that were not completed, whichever side ended them.
+    #[serde(default)]
+    pub tls_handshakes_failed: u64,
     /// The threads that serve.
     pub workers: Vec<WorkerCpu>,
 }
@@ -106,6 +109,7 @@ impl Ledger {
             bytes_in: sums.bytes_in - base.bytes_in,
             bytes_out: sums.bytes_out - base.bytes_out,
             protocol_errors: sums.protocol_errors - base.protocol_errors,
+            tls_handshakes_failed: sums.tls_handshakes_failed - base.tls_handshakes_failed,
             workers: sums.workers,
         }
     }
@@ -134,6 +138,7 @@ impl Ledger {
             sums.bytes_in += counters.bytes_in.get();
             sums.bytes_out += counters.bytes_out.get();
             sums.protocol_errors += counters.protocol_errors.get();
+            sums.tls_handshakes_failed += counters.tls_handshakes_failed.get();
             let thread_id = counters.thread_id.load(Ordering::Relaxed);
             sums.workers.push(WorkerCpu {
                 worker,

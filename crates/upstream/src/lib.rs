@@ -12,6 +12,12 @@
 //! same t2, and one that queues behind an unfinished send is stamped when it is handed over. Over TLS,
 //! t1 is read before the request is decrypted and t2 before the answer is encrypted.
 //!
+//! # Protocols
+//! HTTP/1.1 and HTTP/2 are spoken on the same port. Over TLS a client chooses by ALPN; otherwise the first
+//! bytes of a connection decide (RFC 9113 3.3). Each stream of HTTP/2 is a request like any other; answers
+//! to the requests of one receive carry the same t2, and one that is due while a send is under way is
+//! stamped when that is done.
+//!
 //! # What it does not do
 //! It never times out a connection: what hangs in a trial shall be the gateway. Bodies are bounded
 //! by [`BODY_BYTES_MAX`], output per connection by about 128 KiB, whatever the client does.
@@ -22,7 +28,10 @@ mod connection;
 mod control;
 mod counters;
 mod duration;
+mod env;
 mod exchange;
+mod http1;
+mod http2;
 mod json;
 mod ledger;
 pub mod pathology;
@@ -47,7 +56,7 @@ pub use ledger::{Snapshot, WorkerCpu};
 pub const BODY_BYTES_MAX: u64 = 128 << 20;
 
 /// What is spoken over TLS, the preferred first, by the names of ALPN.
-const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
+const PROTOCOLS: [&[u8]; 2] = [connection::ALPN_HTTP2, b"http/1.1"];
 
 /// Which origin is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +154,7 @@ pub fn serve(
             tls,
             on_bound,
         ),
-        kind => serve_on(&workers, &worker::Origin::new(kind, count), tls, on_bound),
+        kind => serve_on(&workers, &worker::Serving::new(kind, count), tls, on_bound),
     }
 }
 

@@ -15,6 +15,16 @@ pub struct Server {
 }
 
 impl Server {
+    /// Whether the first bytes that a client sent are its preface (RFC 9113 3.4), so that it speaks
+    /// HTTP/2; `None` while they could still become it.
+    pub fn recognises(received: &[u8]) -> Option<bool> {
+        let preface = &frame::PREFACE[..];
+        match received.len() < preface.len() {
+            true => (!preface.starts_with(received)).then_some(false),
+            false => Some(received.starts_with(preface)),
+        }
+    }
+
     /// A connection of which nothing has been sent or received.
     pub fn new(settings: Settings, limits: Limits) -> Self {
         Self {

@@ -212,6 +212,10 @@ impl<I: Io> Io for TlsIo<I> {
         self.io.now_ns()
     }
 
+    fn session(&self, conn: ConnId) -> Option<&Session> {
+        self.conns.get(conn).map(|entry| &entry.session)
+    }
+
     fn listen(
         &mut self,
         address: SocketAddr,

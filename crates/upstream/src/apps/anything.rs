@@ -2,7 +2,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gatebench_net::http1::Head;
 
 use super::Asked;
 use crate::answer::{Answer, Body, JSON};
@@ -23,15 +22,12 @@ pub(crate) struct AnythingParts {
 pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
     json::write_pairs(scratch, asked.query);
     let args_end = scratch.len();
-    write_fields(scratch, asked.head);
+    write_fields(scratch, asked);
     let headers_end = scratch.len();
     scratch.extend_from_slice(b",\"method\":");
     json::write_string(scratch, asked.method);
     scratch.extend_from_slice(b",\"origin\":");
-    json::write_bytes(
-        scratch,
-        asked.head.field("X-Forwarded-For").unwrap_or_default(),
-    );
+    json::write_bytes(scratch, asked.field("X-Forwarded-For").unwrap_or_default());
     scratch.extend_from_slice(b",\"url\":");
     write_url(scratch, asked);
     scratch.push(b'}');
@@ -51,7 +47,7 @@ pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
 }
 
 fn write_url(scratch: &mut Vec<u8>, asked: &Asked<'_>) {
-    let host = String::from_utf8_lossy(asked.head.field("Host").unwrap_or_default());
+    let host = String::from_utf8_lossy(asked.host());
     let mark = if asked.query.is_empty() { "" } else { "?" };
     json::write_string(
         scratch,
@@ -60,27 +56,23 @@ fn write_url(scratch: &mut Vec<u8>, asked: &Asked<'_>) {
 }
 
 /// Writes the fields as an object: names in title case, values of repeated names joined by commas.
-pub(super) fn write_fields(out: &mut Vec<u8>, head: &Head<'_>) {
+pub(super) fn write_fields(out: &mut Vec<u8>, asked: &Asked<'_>) {
     out.push(b'{');
     let mut written = 0;
-    for (at, field) in head.fields().enumerate() {
-        let same = |other: &str| other.eq_ignore_ascii_case(field.name);
-        if head.fields().take(at).any(|earlier| same(earlier.name)) {
+    for (at, (name, value)) in asked.fields().enumerate() {
+        let same = |(other, _): &(&str, &[u8])| other.eq_ignore_ascii_case(name);
+        if asked.fields().take(at).any(|earlier| same(&earlier)) {
             continue;
         }
         json::separate(out, written);
         written += 1;
-        write_title_case(out, field.name);
+        write_title_case(out, name);
         out.push(b':');
-        if head.fields().skip(at + 1).any(|later| same(later.name)) {
-            let values: Vec<_> = head
-                .fields()
-                .filter(|one| same(one.name))
-                .map(|one| one.value)
-                .collect();
+        if asked.fields().skip(at + 1).any(|later| same(&later)) {
+            let values: Vec<_> = asked.fields().filter(same).map(|it| it.1).collect();
             json::write_bytes(out, &values.join(&b","[..]));
         } else {
-            json::write_bytes(out, field.value);
+            json::write_bytes(out, value);
         }
     }
     out.push(b'}');

@@ -61,7 +61,7 @@ fn echo(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
     if !asked.reads() && asked.method != "POST" {
         return Answer::not_allowed("GET, HEAD, POST");
     }
-    scratch.extend_from_slice(asked.head.field("Content-Type").unwrap_or(TEXT.as_bytes()));
+    scratch.extend_from_slice(asked.field("Content-Type").unwrap_or(TEXT.as_bytes()));
     Answer::ok("", Body::Echo)
 }
 

@@ -16,7 +16,7 @@ pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Rand
         "/json" => asked.get(|| Answer::ok(JSON, Body::Static(SAMPLE))),
         "/headers" => asked.get(|| {
             scratch.extend_from_slice(b"{\"headers\":");
-            anything::write_fields(scratch, asked.head);
+            anything::write_fields(scratch, asked);
             scratch.push(b'}');
             Answer::ok(JSON, Body::Scratch)
         }),

@@ -4,32 +4,108 @@ mod anything;
 mod go_bench;
 mod httpbin;
 
-use gatebench_net::http1::Head;
+use gatebench_net::{Io, http1, http2};
 
 pub(crate) use anything::{AnythingParts, write_anything};
 
 use crate::Kind;
 use crate::answer::{Answer, Body, TEXT};
+use crate::env::Origin;
 use crate::random::Random;
+use crate::wall_clock::TimeBodies;
+
+/// The origins but for `pathology`, as one worker has them.
+pub(crate) struct Apps {
+    kind: Kind,
+    random: Random,
+    pub(crate) time_bodies: TimeBodies,
+}
+
+impl Apps {
+    pub(crate) fn new(kind: Kind, worker: usize) -> Self {
+        Self {
+            kind,
+            random: Random::new(worker as u64),
+            time_bodies: TimeBodies::default(),
+        }
+    }
+}
+
+impl<I: Io> Origin<I> for Apps {
+    type Http1 = crate::http1::Connection;
+    type Exchange = crate::exchange::Exchange;
+}
 
 /// A request's head with its target taken apart.
 pub(crate) struct Asked<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
     pub(crate) query: &'a str,
-    pub(crate) head: &'a Head<'a>,
+    head: Head<'a>,
+}
+
+/// The head in either protocol.
+#[derive(Clone, Copy)]
+enum Head<'a> {
+    Http1(http1::Head<'a>),
+    Http2(http2::Head<'a>),
 }
 
 impl<'a> Asked<'a> {
-    pub(crate) fn new(head: &'a Head<'a>) -> Self {
-        let target = origin_form(head.target());
+    pub(crate) fn over_http1(head: http1::Head<'a>) -> Self {
+        Self::new(head.method(), origin_form(head.target()), Head::Http1(head))
+    }
+
+    pub(crate) fn over_http2(head: http2::Head<'a>) -> Self {
+        // No route has a name that is not UTF-8.
+        let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
+        Self::new(text(head.method()), text(head.path()), Head::Http2(head))
+    }
+
+    fn new(method: &'a str, target: &'a str, head: Head<'a>) -> Self {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         Self {
-            method: head.method(),
+            method,
             path,
             query,
             head,
         }
+    }
+
+    /// The value of the first field of that name.
+    pub(crate) fn field(&self, name: &str) -> Option<&'a [u8]> {
+        match &self.head {
+            Head::Http1(head) => head.field(name),
+            Head::Http2(head) => head.field(name),
+        }
+    }
+
+    /// Names and values of all fields. HTTP/2 has its own place for the host (RFC 9113 8.3.1), which
+    /// comes first here.
+    fn fields(&self) -> impl Iterator<Item = (&'a str, &'a [u8])> + Clone + use<'a> {
+        let (http1, http2) = match self.head {
+            Head::Http1(head) => (Some(head), None),
+            Head::Http2(head) => (None, Some(head)),
+        };
+        let host = self.authority().map(|host| ("Host", host));
+        let http1 = http1.map(|head| head.fields().map(|it| (it.name, it.value)));
+        let http2 = http2.map(|head| head.fields().map(|it| (it.name, it.value)));
+        let rest = http2.into_iter().flatten();
+        http1.into_iter().flatten().chain(host).chain(rest)
+    }
+
+    /// What HTTP/2 says in the place of Host.
+    fn authority(&self) -> Option<&'a [u8]> {
+        match &self.head {
+            Head::Http1(_) => None,
+            Head::Http2(head) => Some(head.authority()).filter(|host| !host.is_empty()),
+        }
+    }
+
+    /// Whom the request was sent to.
+    fn host(&self) -> &'a [u8] {
+        let named = || self.field("Host").unwrap_or_default();
+        self.authority().unwrap_or_else(named)
     }
 
     fn reads(&self) -> bool {
@@ -47,7 +123,7 @@ impl<'a> Asked<'a> {
 
     /// A field's value where it is UTF-8.
     fn text(&self, name: &str) -> Option<&'a str> {
-        std::str::from_utf8(self.head.field(name)?).ok()
+        std::str::from_utf8(self.field(name)?).ok()
     }
 }
 
@@ -60,20 +136,16 @@ fn origin_form(target: &str) -> &str {
 }
 
 /// Decides at the head. `scratch` is empty and keeps what the answer will need at the end.
-pub(crate) fn answer(
-    kind: Kind,
-    asked: &Asked<'_>,
-    scratch: &mut Vec<u8>,
-    random: &mut Random,
-) -> Answer {
-    match kind {
+pub(crate) fn answer(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+    let random = &mut apps.random;
+    match apps.kind {
         Kind::Ping if asked.path == "/ping" => {
             asked.get(|| Answer::ok("text/plain", Body::Static(b"ok")))
         }
         Kind::Ping => Answer::not_found(),
         Kind::GoBench => go_bench::answer(asked, scratch, random),
         Kind::Httpbin => httpbin::answer(asked, scratch, random),
-        // It has workers of its own, which never ask here.
+        // It has an origin of its own, which never asks here.
         Kind::Pathology => Answer::not_found(),
     }
 }

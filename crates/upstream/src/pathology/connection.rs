@@ -1,33 +1,23 @@
-//! One client's connection: one request at a time, answered when the case says.
+//! One client's connection over HTTP/1.1: one request at a time, answered when the case says.
 //!
 //! While a request is served nothing further is read: what arrives waits in the backlog, and receiving is
 //! paused.
 
 use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 use gatebench_net::timers::Deadline;
+use gatebench_net::trace::TIMES_BYTES;
 use gatebench_net::{ConnId, Io, Outbox};
 
-use super::Service;
-use super::account::End;
-use super::request::{Job, Request, What, write_first};
+use super::Pathology;
+use super::request::{Job, Request, What};
 use super::service::Env;
-use crate::answer::{Body, HeadOptions, TEXT, write_head};
+use crate::answer::{Answer, HeadOptions, write_head};
+use crate::apps::Asked;
+use crate::control;
+use crate::env::{CONTINUE, Conversation, Fate, LINGER_NS, Speaker};
 use crate::{BODY_BYTES_MAX, pattern};
 
-/// How long a connection lives on after its last answer, for the client to read it: closing at once
-/// could destroy it on the way (RFC 9112 9.6).
-const LINGER_NS: u64 = 1_000_000_000;
-
-/// Whether a connection lives on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    Keep,
-    Close,
-    /// Close with RST.
-    Reset,
-}
-
-pub(super) struct Connection {
+pub(crate) struct Connection {
     id: ConnId,
     decoder: Decoder,
     outbox: Outbox,
@@ -38,8 +28,8 @@ pub(super) struct Connection {
     finished: bool,
     state: State,
     request: Request,
-    /// Whether control spoke first; known from the first request.
-    is_controls: Option<bool>,
+    /// Who sent the first request.
+    speaker: Option<Speaker>,
     deadline: Deadline,
 }
 
@@ -52,8 +42,8 @@ enum State {
     Lingering,
 }
 
-impl Connection {
-    pub(super) fn new(id: ConnId) -> Self {
+impl<'p, I: Io> Conversation<I, &'p Pathology> for Connection {
+    fn new(id: ConnId) -> Self {
         let limits = Limits {
             body_bytes: BODY_BYTES_MAX,
             ..Limits::default()
@@ -67,26 +57,19 @@ impl Connection {
             finished: false,
             state: State::Reading,
             request: Request::none(),
-            is_controls: None,
+            speaker: None,
             deadline: Deadline::default(),
         }
     }
 
-    /// The connection is no more.
-    pub(super) fn gone<I: Io>(&self, env: &Env<'_, I>) {
-        if self.is_controls != Some(true) {
-            env.counters.closed.add(1);
-        }
+    fn gone(&mut self, env: &mut Env<'_, 'p, I>) -> Option<Speaker> {
         if let State::Serving(job) = &self.state {
-            let due_ns = job.ends_due_ns();
-            env.shared
-                .accounts
-                .end(&job.receipt, End::Abandoned, due_ns, env.now_ns);
+            job.abandoned(env);
         }
+        self.speaker
     }
 
-    /// Bytes have come.
-    pub(super) fn received<I: Io>(&mut self, env: &mut Env<'_, I>, bytes: &[u8]) -> Fate {
+    fn received(&mut self, env: &mut Env<'_, 'p, I>, bytes: &[u8]) -> Fate {
         if matches!(self.state, State::Closing | State::Lingering) {
             return Fate::Keep;
         }
@@ -99,14 +82,13 @@ impl Connection {
         self.settle(env)
     }
 
-    /// A send is done.
-    pub(super) fn sent<I: Io>(&mut self, env: &mut Env<'_, I>, bytes: Vec<u8>) -> Fate {
+    fn sent(&mut self, env: &mut Env<'_, 'p, I>, bytes: Vec<u8>) -> Fate {
         self.outbox.sent(bytes);
         self.advance(env)
     }
 
-    /// The client will send no more. One that is being answered may still read.
-    pub(super) fn end_of_stream<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
+    // A client that is being answered may still read.
+    fn end_of_stream(&mut self, env: &mut Env<'_, 'p, I>) -> Fate {
         self.finished = true;
         match self.state {
             State::Lingering => Fate::Close,
@@ -114,8 +96,7 @@ impl Connection {
         }
     }
 
-    /// A deadline of this connection came out of the queue.
-    pub(super) fn due<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
+    fn due(&mut self, env: &mut Env<'_, 'p, I>) -> Fate {
         if !self.deadline.expired(env.now_ns, self.id, &mut env.timers) {
             return Fate::Keep;
         }
@@ -125,13 +106,15 @@ impl Connection {
             State::Reading | State::Closing => Fate::Keep,
         }
     }
+}
 
+impl Connection {
     fn is_blocked(&self) -> bool {
         !matches!(self.state, State::Reading) || self.outbox.pending_bytes() > 0
     }
 
     /// Goes on with the backlog, as far as it may.
-    fn advance<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
+    fn advance<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         while !self.is_blocked() && !self.backlog.is_empty() {
             let backlog = std::mem::take(&mut self.backlog);
             self.read(env, &backlog);
@@ -141,7 +124,7 @@ impl Connection {
     }
 
     /// Reads requests; what may not be read yet goes to the backlog.
-    fn read<I: Io>(&mut self, env: &mut Env<'_, I>, bytes: &[u8]) {
+    fn read<I: Io>(&mut self, env: &mut Env<'_, '_, I>, bytes: &[u8]) {
         let mut input = bytes;
         while !self.is_blocked() {
             let before = input.len();
@@ -156,11 +139,13 @@ impl Connection {
             let wire_bytes = (before - input.len()) as u64;
             match event {
                 Event::Head(head) => {
-                    self.request = Request::of(&head, env, &mut self.is_controls);
+                    let asked = Asked::over_http1(head);
+                    let is_control = control::is_reserved(asked.path);
+                    Speaker::identify(&mut self.speaker, is_control, env.counters);
+                    self.request = Request::of(env, &asked, is_control);
+                    self.request.keep_alive = head.keep_alive() && head.version_minor() > 0;
                     if head.expects_continue() {
-                        self.outbox
-                            .queue()
-                            .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+                        self.outbox.queue().extend_from_slice(CONTINUE);
                         self.outbox.flush(&mut env.io, self.id, true);
                     }
                 }
@@ -180,54 +165,36 @@ impl Connection {
     }
 
     /// The request is whole.
-    fn whole<I: Io>(&mut self, env: &mut Env<'_, I>) {
-        let request = &mut self.request;
-        if !request.is_control {
-            if env.shared.ledger.note(env.counters, request.nonce) {
-                // The times of a retry are not those of the request: it is counted, not timed.
-                request.nonce = None;
-            }
-            env.counters.bytes_in.add(request.wire_bytes);
-        }
-        let case = match &request.what {
+    fn whole<I: Io>(&mut self, env: &mut Env<'_, '_, I>) {
+        let wire_bytes = self.request.wire_bytes;
+        self.request.note(env, wire_bytes);
+        let case = match &self.request.what {
             What::Case(case) => *case,
             What::AtOnce(..) => return self.answer_at_once(env),
         };
-        let receipt = env.shared.accounts.receive(env.now_ns);
-        let service = case.service(receipt.index, receipt.arrival_ns);
-        let job = Job {
-            receipt,
-            service,
-            pieces_sent: 0,
-        };
+        let job = Job::begin(env, case);
         let due_ns = job.next_due_ns();
         self.state = State::Serving(job);
         self.deadline.set(due_ns, self.id, &mut env.timers);
     }
 
     /// Sends the pieces that are due.
-    fn serve<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
+    fn serve<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         let State::Serving(job) = &mut self.state else {
             return Fate::Keep;
         };
-        let Service {
-            piece_bytes,
-            body_bytes,
-            is_reset,
-            ..
-        } = job.service;
-        let from = job.pieces_sent * piece_bytes;
-        let until = if is_reset {
-            body_bytes / 2
-        } else {
-            (from + piece_bytes).min(body_bytes)
-        };
         let before = self.outbox.pending_bytes();
         if job.pieces_sent == 0 {
-            write_first(self.outbox.queue(), &self.request, job, env.io.now_ns());
+            let (head, times) = job.head(self.request.nonce, env.io.now_ns());
+            let head = self.request.on_connection(head);
+            let out = self.outbox.queue();
+            if let (Some(at), Some(times)) = (write_head(out, &head), times) {
+                let place = &mut out[at..at + TIMES_BYTES];
+                times.write(place.try_into().expect("the place is as long as the times"));
+            }
         }
         if !self.request.is_head {
-            pattern::copy(self.outbox.queue(), from..until);
+            pattern::copy(self.outbox.queue(), job.next_bytes());
         }
         job.pieces_sent += 1;
         let pieces_left = job.service.pieces() - job.pieces_sent;
@@ -244,7 +211,7 @@ impl Connection {
     }
 
     /// The last byte is on its way, or the reset is due.
-    fn told<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
+    fn told<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         let next = if self.request.keep_alive {
             State::Reading
         } else {
@@ -253,35 +220,18 @@ impl Connection {
         let State::Serving(job) = std::mem::replace(&mut self.state, next) else {
             return Fate::Keep;
         };
-        let end = if job.service.is_reset {
-            End::Reset
-        } else {
-            End::Answered(job.service.body_bytes)
-        };
-        let (due_ns, now_ns) = (job.ends_due_ns(), env.io.now_ns());
-        env.shared.accounts.end(&job.receipt, end, due_ns, now_ns);
-        if end == End::Reset {
+        job.told(env);
+        if job.service.is_reset {
             return Fate::Reset;
         }
         self.advance(env)
     }
 
-    fn answer_at_once<I: Io>(&mut self, env: &mut Env<'_, I>) {
-        let What::AtOnce(answer, scratch) = &self.request.what else {
+    fn answer_at_once<I: Io>(&mut self, env: &mut Env<'_, '_, I>) {
+        let Some((head, body)) = self.request.at_once() else {
             return;
         };
-        let body = match answer.body {
-            Body::Static(bytes) => bytes,
-            _ => &scratch[..],
-        };
-        let head = HeadOptions {
-            status: answer.status,
-            content_type: answer.content_type.as_bytes(),
-            length: body.len() as u64,
-            allow: answer.allow,
-            times: false,
-            connection: (!self.request.keep_alive).then_some("close"),
-        };
+        let head = self.request.on_connection(head);
         let out = self.outbox.queue();
         let before = out.len();
         write_head(out, &head);
@@ -298,22 +248,18 @@ impl Connection {
     }
 
     /// The client broke the protocol or a limit: says so and ends the connection.
-    fn refuse<I: Io>(&mut self, env: &mut Env<'_, I>, error: &ProtocolError) {
+    fn refuse<I: Io>(&mut self, env: &mut Env<'_, '_, I>, error: &ProtocolError) {
         env.counters.protocol_errors.add(1);
         let head = HeadOptions {
-            status: error.response_status(),
-            content_type: TEXT.as_bytes(),
-            length: 0,
-            allow: None,
-            times: false,
             connection: Some("close"),
+            ..HeadOptions::of(&Answer::error(error.response_status(), ""))
         };
         write_head(self.outbox.queue(), &head);
         self.state = State::Closing;
     }
 
     /// Sends what is queued and decides how it goes on.
-    fn settle<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
+    fn settle<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         self.outbox.flush(&mut env.io, self.id, true);
         if self.paused && self.backlog.is_empty() && !self.is_blocked() {
             self.paused = false;
@@ -340,7 +286,7 @@ impl Connection {
         }
     }
 
-    fn pause<I: Io>(&mut self, env: &mut Env<'_, I>) {
+    fn pause<I: Io>(&mut self, env: &mut Env<'_, '_, I>) {
         if !self.paused {
             self.paused = true;
             env.io.pause(self.id);

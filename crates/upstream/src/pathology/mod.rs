@@ -14,6 +14,7 @@ mod account;
 mod case;
 mod connection;
 mod distribution;
+mod exchange;
 mod request;
 mod service;
 mod truth;

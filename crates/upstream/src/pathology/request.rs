@@ -1,15 +1,15 @@
 //! A request and the answer it will get.
 
-use gatebench_net::Io;
-use gatebench_net::http1::Head;
-use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_BYTES, Times};
+use std::ops::Range;
 
-use super::account::Receipt;
+use gatebench_net::Io;
+use gatebench_net::trace::{NONCE_HEADER, Nonce, Times};
+
+use super::account::{End, Receipt};
 use super::service::Env;
 use super::{Case, Service};
-use crate::answer::{Answer, BINARY, Body, HeadOptions, write_head};
+use crate::answer::{Answer, BINARY, Body, HeadOptions};
 use crate::apps::Asked;
-use crate::control;
 
 /// What is kept of a request from its head to its end.
 pub(super) struct Request {
@@ -61,25 +61,12 @@ impl Request {
         }
     }
 
-    /// Decides at the head. By its first request a connection turns out to be control's; it was
-    /// counted when it came and is taken out again.
-    pub(super) fn of<I: Io>(
-        head: &Head<'_>,
-        env: &Env<'_, I>,
-        is_controls: &mut Option<bool>,
-    ) -> Self {
-        let asked = Asked::new(head);
-        let is_control = control::is_reserved(asked.path);
-        if is_controls.is_none() {
-            *is_controls = Some(is_control);
-            if is_control {
-                env.counters.accepted.take_back(1);
-            }
-        }
+    /// Decides at the head.
+    pub(super) fn of<I>(env: &Env<'_, '_, I>, asked: &Asked<'_>, is_control: bool) -> Self {
         let what = if is_control {
             let mut body = Vec::new();
             let answer = env
-                .shared
+                .origin
                 .control(asked.method, asked.path, asked.query, &mut body);
             What::AtOnce(answer, body)
         } else {
@@ -96,33 +83,116 @@ impl Request {
         };
         Self {
             what,
-            nonce: head.field(NONCE_HEADER).and_then(Nonce::from_hex),
+            nonce: asked.field(NONCE_HEADER).and_then(Nonce::from_hex),
             is_control,
             is_head: asked.method == "HEAD",
-            keep_alive: head.keep_alive() && head.version_minor() > 0,
+            keep_alive: true,
             wire_bytes: 0,
         }
     }
+
+    /// Counts the request that has just become whole.
+    pub(super) fn note<I>(&mut self, env: &Env<'_, '_, I>, wire_bytes: u64) {
+        if self.is_control {
+            return;
+        }
+        if env.ledger.note(env.counters, self.nonce) {
+            // The times of a retry are not those of the request: it is counted, not timed.
+            self.nonce = None;
+        }
+        env.counters.bytes_in.add(wire_bytes);
+    }
+
+    /// A head with what HTTP/1.1 says of the connection.
+    pub(super) fn on_connection(&self, head: HeadOptions<'static>) -> HeadOptions<'static> {
+        HeadOptions {
+            connection: (!self.keep_alive).then_some("close"),
+            ..head
+        }
+    }
+
+    /// The head and the body of an answer that is given at once.
+    pub(super) fn at_once(&self) -> Option<(HeadOptions<'static>, &[u8])> {
+        let What::AtOnce(answer, scratch) = &self.what else {
+            return None;
+        };
+        let body = match answer.body {
+            Body::Static(bytes) => bytes,
+            _ => &scratch[..],
+        };
+        let head = HeadOptions {
+            length: Some(body.len() as u64),
+            ..HeadOptions::of(answer)
+        };
+        Some((head, body))
+    }
 }
 
-/// Writes the head of a case's answer; its times are right because it leaves at once.
-pub(super) fn write_first(out: &mut Vec<u8>, request: &Request, job: &Job, now_ns: u64) {
-    let head = HeadOptions {
-        status: 200,
-        content_type: BINARY.as_bytes(),
-        length: job.service.body_bytes,
-        allow: None,
-        times: request.nonce.is_some(),
-        connection: (!request.keep_alive).then_some("close"),
-    };
-    if let (Some(at), Some(nonce)) = (write_head(out, &head), request.nonce) {
-        let received_ns = job.receipt.received_ns;
-        let times = Times {
+impl Job {
+    /// Begins to serve a request that came now.
+    pub(super) fn begin<I>(env: &Env<'_, '_, I>, case: Case) -> Self {
+        let receipt = env.origin.accounts.receive(env.now_ns);
+        Self {
+            receipt,
+            service: case.service(receipt.index, receipt.arrival_ns),
+            pieces_sent: 0,
+        }
+    }
+
+    /// The bytes of the body that are due next. One that is reset says half of it.
+    pub(super) fn next_bytes(&self) -> Range<u64> {
+        let Service {
+            piece_bytes,
+            body_bytes,
+            is_reset,
+            ..
+        } = self.service;
+        let from = self.pieces_sent * piece_bytes;
+        let until = if is_reset {
+            body_bytes / 2
+        } else {
+            (from + piece_bytes).min(body_bytes)
+        };
+        from..until
+    }
+
+    /// The head of the answer, whose times are right because it leaves at `now_ns`.
+    pub(super) fn head(
+        &self,
+        nonce: Option<Nonce>,
+        now_ns: u64,
+    ) -> (HeadOptions<'static>, Option<Times>) {
+        let received_ns = self.receipt.received_ns;
+        let times = nonce.map(|nonce| Times {
             nonce,
             received_ns,
             service_ns: now_ns.saturating_sub(received_ns),
+        });
+        let answer = Answer::ok(BINARY, Body::Scratch);
+        let head = HeadOptions {
+            length: Some(self.service.body_bytes),
+            times: times.is_some(),
+            ..HeadOptions::of(&answer)
         };
-        let place = &mut out[at..at + TIMES_BYTES];
-        times.write(place.try_into().expect("the place is as long as the times"));
+        (head, times)
+    }
+
+    /// Accounts for the answer: its last byte is on its way, or the reset is due.
+    pub(super) fn told<I: Io>(&self, env: &Env<'_, '_, I>) {
+        let end = if self.service.is_reset {
+            End::Reset
+        } else {
+            End::Answered(self.service.body_bytes)
+        };
+        let (due_ns, now_ns) = (self.ends_due_ns(), env.io.now_ns());
+        env.origin.accounts.end(&self.receipt, end, due_ns, now_ns);
+    }
+
+    /// Accounts for an answer whose client has gone away.
+    pub(super) fn abandoned<I>(&self, env: &Env<'_, '_, I>) {
+        let (due_ns, now_ns) = (self.ends_due_ns(), env.now_ns);
+        env.origin
+            .accounts
+            .end(&self.receipt, End::Abandoned, due_ns, now_ns);
     }
 }

@@ -1,19 +1,19 @@
-//! One worker's loop: events to connections, and deadlines met by polling.
+//! What the workers share: control's paths, and deadlines met by polling.
 
 use std::io;
-use std::sync::atomic::Ordering;
 
-use gatebench_net::timers::Timers;
-use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service};
-use gatebench_net::{ConnId, ConnMap, Event, Io};
+use gatebench_net::Io;
+use gatebench_net::workers::{Seat, Service};
 
 use super::account::{Accounts, Plan};
-use super::connection::{Connection, Fate};
+use super::connection::Connection;
+use super::exchange::Exchange;
 use super::{ACCOUNT_PATH, BEGIN_PATH};
 use crate::answer::{Answer, Body, JSON};
 use crate::control::{self, RESET_PATH};
-use crate::counters::Counters;
+use crate::env::Origin;
 use crate::ledger::Ledger;
+use crate::worker;
 
 /// The last part of a wait is spent polling without waiting: a thread that sleeps wakes late by more
 /// than this origin may be off.
@@ -25,19 +25,12 @@ const SPIN_PINNED_NS: u64 = 2_000_000;
 /// What the workers share.
 pub(crate) struct Pathology {
     pub(super) accounts: Accounts,
-    pub(super) ledger: Ledger,
+    ledger: Ledger,
     spin_ns: u64,
 }
 
 /// What all connections of a worker use.
-pub(super) struct Env<'a, I> {
-    pub(super) io: I,
-    pub(super) shared: &'a Pathology,
-    pub(super) counters: &'a Counters,
-    pub(super) timers: Timers<ConnId>,
-    /// The clock as it was after the last poll.
-    pub(super) now_ns: u64,
-}
+pub(super) type Env<'a, 'p, I> = crate::env::Env<'a, I, &'p Pathology>;
 
 impl Pathology {
     pub(crate) fn new(workers: usize, are_pinned: bool) -> Self {
@@ -104,70 +97,16 @@ fn plan(query: &str) -> Option<Plan> {
 
 impl Service for Pathology {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
-        let counters = self.ledger.of_worker(seat.index);
-        counters.thread_id.store(seat.thread_id, Ordering::Relaxed);
-        let mut env = Env {
-            now_ns: io.now_ns(),
-            io,
-            shared: self,
-            counters,
-            timers: Timers::default(),
-        };
-        let mut conns = ConnMap::default();
-        let mut events = Vec::new();
-        while !seat.stopped() {
-            let check_ns = env.now_ns + STOP_CHECK_NS;
-            let until_ns = env.timers.next_ns().map_or(check_ns, |due_ns| {
-                due_ns.saturating_sub(self.spin_ns).min(check_ns)
-            });
-            env.io.poll(Some(until_ns), &mut events)?;
-            env.now_ns = env.io.now_ns();
-            for event in events.drain(..) {
-                handle(&mut env, &mut conns, event);
-            }
-            while let Some(id) = env.timers.pop_due(env.now_ns) {
-                let fate = conns.get_mut(id).map(|conn| conn.due(&mut env));
-                obey(&mut env, &mut conns, id, fate);
-            }
-        }
-        Ok(())
+        worker::run(io, self, &self.ledger, &seat)
     }
 }
 
-fn handle<I: Io>(env: &mut Env<'_, I>, conns: &mut ConnMap<Connection>, event: Event) {
-    let id = event.conn();
-    let fate = match event {
-        Event::Accepted { conn, .. } => {
-            env.counters.accepted.add(1);
-            conns.insert(conn, Connection::new(conn));
-            Some(Fate::Keep)
-        }
-        Event::Received { bytes, .. } => conns.get_mut(id).map(|conn| conn.received(env, &bytes)),
-        Event::EndOfStream { .. } => conns.get_mut(id).map(|conn| conn.end_of_stream(env)),
-        Event::Sent { bytes, .. } => conns.get_mut(id).map(|conn| conn.sent(env, bytes)),
-        Event::Failed { .. } => Some(Fate::Close),
-        // An origin connects to nobody.
-        Event::Connected { .. } => None,
-    };
-    obey(env, conns, id, fate);
-}
+impl<I: Io> Origin<I> for &Pathology {
+    type Http1 = Connection;
+    type Exchange = Exchange;
 
-fn obey<I: Io>(
-    env: &mut Env<'_, I>,
-    conns: &mut ConnMap<Connection>,
-    id: ConnId,
-    fate: Option<Fate>,
-) {
-    let Some(fate @ (Fate::Close | Fate::Reset)) = fate else {
-        return;
-    };
-    let Some(conn) = conns.remove(id) else {
-        return;
-    };
-    conn.gone(env);
-    match fate {
-        Fate::Reset => env.io.abort(id),
-        Fate::Close | Fate::Keep => env.io.close(id),
+    fn spin_ns(&self) -> u64 {
+        self.spin_ns
     }
 }
 

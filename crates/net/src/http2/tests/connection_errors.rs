@@ -70,6 +70,22 @@ fn the_first_bytes_are_the_preface() {
 }
 
 #[test]
+fn a_server_recognises_a_client_by_its_first_bytes() {
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    for seen in 0..preface.len() {
+        assert_eq!(Server::recognises(&preface[..seen]), None);
+        let other = [&preface[..seen], b"?"].concat();
+        assert_eq!(Server::recognises(&other), Some(false));
+    }
+    assert_eq!(Server::recognises(preface), Some(true));
+    assert_eq!(
+        Server::recognises(&[preface, &b"more"[..]].concat()),
+        Some(true)
+    );
+    assert_eq!(Server::recognises(b"POST / HTTP/1.1\r\n"), Some(false));
+}
+
+#[test]
 fn an_http1_server_is_recognised() {
     let mut client = End::client(Settings::default(), Limits::default());
     client.feed(b"HTTP/1.1 400 Bad Request\r\n\r\n");

@@ -1,0 +1,321 @@
+//! One client's connection over HTTP/1.1: requests in, answers out, in order.
+//!
+//! It reads no further while an answer is delayed, while a long body is being sent, and while the
+//! client is slow to take what was sent. What arrives meanwhile waits in the kernel, but for what was
+//! under way, which waits in the backlog.
+
+use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
+use gatebench_net::timers::Deadline;
+use gatebench_net::trace::{TIMES_BYTES, Times};
+use gatebench_net::{ConnId, Io, Outbox};
+
+use crate::BODY_BYTES_MAX;
+use crate::answer::{Answer, HeadOptions, write_head};
+use crate::apps::{Apps, Asked};
+use crate::control;
+use crate::env::{CONTINUE, Conversation, Fate, LINGER_NS, PENDING_BYTES_MAX, Speaker};
+use crate::exchange::Exchange;
+use crate::pattern::BLOCK_BYTES;
+
+type Env<'a, I> = crate::env::Env<'a, I, Apps>;
+
+pub(crate) struct Connection {
+    id: ConnId,
+    decoder: Decoder,
+    outbox: Outbox,
+    state: State,
+    request: Request,
+    exchange: Exchange,
+    /// Answers queued whose times are still to be filled in.
+    stamps: Vec<Stamp>,
+    /// Who sent the first request.
+    speaker: Option<Speaker>,
+    /// Received and not read yet.
+    backlog: Vec<u8>,
+    paused: bool,
+    /// The client has sent FIN.
+    finished: bool,
+    deadline: Deadline,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Reading,
+    /// The request is whole and its answer is due later.
+    Delayed,
+    /// The last answer is queued.
+    Closing,
+    /// The last answer is sent, FIN too.
+    Lingering,
+}
+
+/// What of a request only this protocol knows.
+#[derive(Clone, Copy)]
+struct Request {
+    wire_bytes: u64,
+    is_http10: bool,
+    keep_alive: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Stamp {
+    at: usize,
+    /// But for when the answer left.
+    times: Times,
+}
+
+impl<I: Io> Conversation<I, Apps> for Connection {
+    fn new(id: ConnId) -> Self {
+        let limits = Limits {
+            body_bytes: BODY_BYTES_MAX,
+            ..Limits::default()
+        };
+        Self {
+            id,
+            decoder: Decoder::requests(limits),
+            outbox: Outbox::default(),
+            state: State::Reading,
+            request: Request {
+                wire_bytes: 0,
+                is_http10: false,
+                keep_alive: true,
+            },
+            exchange: Exchange::default(),
+            stamps: Vec::new(),
+            speaker: None,
+            backlog: Vec::new(),
+            paused: false,
+            finished: false,
+            deadline: Deadline::default(),
+        }
+    }
+
+    fn received(&mut self, env: &mut Env<'_, I>, bytes: &[u8]) -> Fate {
+        if matches!(self.state, State::Closing | State::Lingering) {
+            return Fate::Keep;
+        }
+        if self.is_blocked() || !self.backlog.is_empty() {
+            self.backlog.extend_from_slice(bytes);
+            self.pause(env);
+            return Fate::Keep;
+        }
+        self.read(env, bytes);
+        self.settle(env)
+    }
+
+    fn sent(&mut self, env: &mut Env<'_, I>, bytes: Vec<u8>) -> Fate {
+        self.outbox.sent(bytes);
+        self.fill();
+        self.advance(env)
+    }
+
+    fn due(&mut self, env: &mut Env<'_, I>) -> Fate {
+        if !self.deadline.expired(env.now_ns, self.id, &mut env.timers) {
+            return Fate::Keep;
+        }
+        match self.state {
+            State::Delayed => {
+                self.state = State::Reading;
+                self.answer(env);
+                self.advance(env)
+            }
+            State::Lingering => Fate::Close,
+            State::Reading | State::Closing => Fate::Keep,
+        }
+    }
+
+    fn end_of_stream(&mut self, env: &mut Env<'_, I>) -> Fate {
+        self.finished = true;
+        if self.state == State::Lingering {
+            return Fate::Close;
+        }
+        self.settle(env)
+    }
+
+    fn gone(&mut self, _: &mut Env<'_, I>) -> Option<Speaker> {
+        self.speaker
+    }
+}
+
+impl Connection {
+    /// Whether no further byte may be read now.
+    fn is_blocked(&self) -> bool {
+        self.state != State::Reading
+            || self.exchange.left_bytes() > 0
+            || self.outbox.pending_bytes() > PENDING_BYTES_MAX
+    }
+
+    /// Goes on with the backlog, as far as it may.
+    fn advance<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
+        while !self.is_blocked() && !self.backlog.is_empty() {
+            let backlog = std::mem::take(&mut self.backlog);
+            self.read(env, &backlog);
+        }
+        self.settle(env)
+    }
+
+    /// Reads requests; what may not be read yet goes to the backlog.
+    fn read<I: Io>(&mut self, env: &mut Env<'_, I>, bytes: &[u8]) {
+        let mut input = bytes;
+        while !self.is_blocked() {
+            let before = input.len();
+            let event = match self.decoder.next(&mut input) {
+                Ok(Some(event)) => event,
+                Ok(None) => {
+                    self.request.wire_bytes += before as u64;
+                    return;
+                }
+                Err(error) => return self.refuse(env, &error),
+            };
+            self.request.wire_bytes += (before - input.len()) as u64;
+            match event {
+                Event::Head(head) => {
+                    let asked = Asked::over_http1(head);
+                    let is_control = control::is_reserved(asked.path);
+                    Speaker::identify(&mut self.speaker, is_control, env.counters);
+                    self.exchange.begin(env, &asked, is_control);
+                    self.request.is_http10 = head.version_minor() == 0;
+                    self.request.keep_alive = head.keep_alive();
+                    if head.expects_continue() {
+                        self.outbox.queue().extend_from_slice(CONTINUE);
+                    }
+                }
+                Event::Body(piece) => {
+                    self.exchange.take_body(piece);
+                }
+                Event::End => self.finish(env),
+                // Only responses are informational.
+                Event::Informational(_) => {}
+            }
+        }
+        if self.state != State::Closing {
+            self.backlog.extend_from_slice(input);
+        }
+    }
+
+    /// The request is whole.
+    fn finish<I: Io>(&mut self, env: &mut Env<'_, I>) {
+        let wire_bytes = std::mem::take(&mut self.request.wire_bytes);
+        let delay_ns = self.exchange.note(env, wire_bytes);
+        if delay_ns == 0 {
+            return self.answer(env);
+        }
+        self.state = State::Delayed;
+        let due_ns = env.now_ns.saturating_add(delay_ns);
+        self.deadline.set(due_ns, self.id, &mut env.timers);
+    }
+
+    /// Queues the answer, or as much of it as may wait.
+    fn answer<I>(&mut self, env: &mut Env<'_, I>) {
+        let Request {
+            keep_alive,
+            is_http10,
+            ..
+        } = self.request;
+        self.exchange.compose(env, !is_http10);
+        let mut head = self.exchange.head();
+        head.connection = match (keep_alive, is_http10) {
+            (false, _) => Some("close"),
+            (true, true) => Some("keep-alive"),
+            (true, false) => None,
+        };
+        if self.exchange.is_streamed() && !is_http10 {
+            head.length = None;
+        }
+        let out = self.outbox.queue();
+        let before = out.len();
+        let times_at = write_head(out, &head);
+        let head_bytes = (out.len() - before) as u64;
+        if let (Some(at), Some(times)) = (times_at, self.exchange.times(0)) {
+            self.stamps.push(Stamp { at, times });
+        }
+        let body_bytes = self.exchange.begin_body();
+        if !self.exchange.is_control() {
+            env.counters.bytes_out.add(head_bytes + body_bytes);
+        }
+        self.fill();
+        if !keep_alive {
+            self.state = State::Closing;
+        }
+    }
+
+    /// Queues more of the body, up to what may wait.
+    fn fill(&mut self) {
+        while self.exchange.left_bytes() > 0 && self.outbox.pending_bytes() < PENDING_BYTES_MAX {
+            let piece = self.exchange.piece(BLOCK_BYTES);
+            self.outbox.queue().extend_from_slice(piece);
+            let told = piece.len();
+            self.exchange.told(told);
+        }
+    }
+
+    /// The client broke the protocol or a limit: says so and ends the connection.
+    fn refuse<I>(&mut self, env: &mut Env<'_, I>, error: &ProtocolError) {
+        env.counters.protocol_errors.add(1);
+        let head = HeadOptions {
+            connection: Some("close"),
+            ..HeadOptions::of(&Answer::error(error.response_status(), ""))
+        };
+        write_head(self.outbox.queue(), &head);
+        self.state = State::Closing;
+    }
+
+    /// Hands what is queued to the kernel, unless it is still busy with what came before. Answers
+    /// with times leave at once, so that the clock read here is right; others leave in a batch.
+    fn flush<I: Io>(&mut self, io: &mut I) {
+        let queued = self.outbox.queue().len();
+        if queued == 0 || self.outbox.pending_bytes() > queued {
+            return;
+        }
+        let is_timed = !self.stamps.is_empty();
+        if is_timed {
+            let now_ns = io.now_ns();
+            for Stamp { at, mut times } in self.stamps.drain(..) {
+                times.service_ns = now_ns.saturating_sub(times.received_ns);
+                let place = &mut self.outbox.queue()[at..at + TIMES_BYTES];
+                times.write(place.try_into().expect("the place is as long as the times"));
+            }
+        }
+        self.outbox.flush(io, self.id, is_timed);
+    }
+
+    /// Sends what is queued and decides how it goes on.
+    fn settle<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
+        self.flush(&mut env.io);
+        if self.paused && self.backlog.is_empty() && !self.is_blocked() {
+            self.paused = false;
+            env.io.resume(self.id);
+        }
+        if self.outbox.pending_bytes() > 0 || self.exchange.left_bytes() > 0 {
+            return Fate::Keep;
+        }
+        match self.state {
+            State::Closing if self.finished => Fate::Close,
+            State::Closing => {
+                self.state = State::Lingering;
+                env.io.shutdown(self.id);
+                self.resume_to_discard(env);
+                let due_ns = env.now_ns + LINGER_NS;
+                self.deadline.set(due_ns, self.id, &mut env.timers);
+                Fate::Keep
+            }
+            State::Reading if self.finished && self.backlog.is_empty() => Fate::Close,
+            State::Reading | State::Delayed | State::Lingering => Fate::Keep,
+        }
+    }
+
+    fn pause<I: Io>(&mut self, env: &mut Env<'_, I>) {
+        if !self.paused {
+            self.paused = true;
+            env.io.pause(self.id);
+        }
+    }
+
+    fn resume_to_discard<I: Io>(&mut self, env: &mut Env<'_, I>) {
+        self.backlog = Vec::new();
+        if self.paused {
+            self.paused = false;
+            env.io.resume(self.id);
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! One client's connection over HTTP/2: requests on many streams, answered as each becomes due.
+//!
+//! What the requests of one receive are answered with leaves together, stamped with one reading of the
+//! clock. While a send is under way nothing further is answered, so that a client that reads slowly
+//! makes this hold no more than its streams: no receiving has to be paused.
+
+mod heads;
+mod reply;
+
+use std::collections::VecDeque;
+
+use gatebench_net::http2::{self, Block, Event, Limits, Server, Settings, StreamId};
+use gatebench_net::timers::{Deadline, Timers};
+use gatebench_net::{ConnId, Io, Outbox};
+
+use crate::BODY_BYTES_MAX;
+use crate::answer::Answer;
+use crate::apps::Asked;
+use crate::control;
+use crate::env::{Conversation, Env, Fate, LINGER_NS, PENDING_BYTES_MAX, Speaker};
+use heads::Heads;
+pub(crate) use reply::{PIECE_BYTES, Reply, Step};
+
+/// A request and its answer on one stream. Its memory serves one after another.
+pub(crate) trait Answering<I: Io, O>: Default {
+    /// A head was read: decides the answer.
+    fn begin(&mut self, env: &mut Env<'_, I, O>, asked: &Asked<'_>, is_control: bool);
+
+    /// Takes a piece of the request's body; how many bytes of it are kept.
+    fn take_body(&mut self, piece: &[u8]) -> usize;
+
+    /// The request is refused, whatever was decided at its head.
+    fn refuse(&mut self, answer: Answer);
+
+    /// The request is whole, and is counted with so many bytes; when its answer is due, by the clock.
+    fn whole(&mut self, env: &mut Env<'_, I, O>, wire_bytes: u64) -> u64;
+
+    /// Goes on with the answer.
+    fn go_on(&mut self, env: &mut Env<'_, I, O>, reply: &mut Reply<'_>) -> Step;
+
+    /// The client has given it up.
+    fn given_up(&mut self, env: &mut Env<'_, I, O>);
+}
+
+pub(crate) struct Connection<E> {
+    id: ConnId,
+    server: Server,
+    outbox: Outbox,
+    heads: Heads,
+    /// By slot.
+    streams: Vec<Stream<E>>,
+    /// Streams that have something to say, in turn.
+    turns: VecDeque<StreamId>,
+    /// Streams whose answers are due later.
+    later: Timers<StreamId>,
+    deadline: Deadline,
+    /// Who sent the first request.
+    speaker: Option<Speaker>,
+    /// Bytes that came since the last whole request.
+    wire_bytes: u64,
+    /// Bytes that were sent and not counted, as it is not known yet to whom.
+    told_bytes: u64,
+    /// Bytes of request bodies that are kept for their answers.
+    kept_bytes: u64,
+    /// The client has sent FIN.
+    finished: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// The last word is queued.
+    Closing,
+    /// The last word is sent, FIN too.
+    Lingering,
+}
+
+struct Stream<E> {
+    /// None while no request is here.
+    id: Option<StreamId>,
+    kept_bytes: u64,
+    exchange: E,
+}
+
+impl<E: Default> Connection<E> {
+    pub(crate) fn new(id: ConnId) -> Self {
+        let server = Server::new(Settings::default(), Limits::default());
+        let mut outbox = Outbox::default();
+        server.preface(outbox.queue());
+        Self {
+            id,
+            server,
+            outbox,
+            heads: Heads::default(),
+            streams: Vec::new(),
+            turns: VecDeque::new(),
+            later: Timers::default(),
+            deadline: Deadline::default(),
+            speaker: None,
+            wire_bytes: 0,
+            told_bytes: 0,
+            kept_bytes: 0,
+            finished: false,
+            state: State::Open,
+        }
+    }
+}
+
+impl<I: Io, O, E: Answering<I, O>> Conversation<I, O> for Connection<E> {
+    fn new(id: ConnId) -> Self {
+        Self::new(id)
+    }
+
+    fn received(&mut self, env: &mut Env<'_, I, O>, bytes: &[u8]) -> Fate {
+        if self.state != State::Open {
+            return Fate::Keep;
+        }
+        self.wire_bytes += bytes.len() as u64;
+        self.read(env, bytes);
+        self.settle(env)
+    }
+
+    fn sent(&mut self, env: &mut Env<'_, I, O>, bytes: Vec<u8>) -> Fate {
+        self.outbox.sent(bytes);
+        self.settle(env)
+    }
+
+    fn due(&mut self, env: &mut Env<'_, I, O>) -> Fate {
+        if !self.deadline.expired(env.now_ns, self.id, &mut env.timers) {
+            return Fate::Keep;
+        }
+        if self.state == State::Lingering {
+            return Fate::Close;
+        }
+        while let Some(stream) = self.later.pop_due(env.now_ns) {
+            self.turns.push_back(stream);
+        }
+        self.settle(env)
+    }
+
+    fn end_of_stream(&mut self, env: &mut Env<'_, I, O>) -> Fate {
+        self.finished = true;
+        match self.state {
+            State::Lingering => Fate::Close,
+            State::Open | State::Closing => self.settle(env),
+        }
+    }
+
+    fn gone(&mut self, env: &mut Env<'_, I, O>) -> Option<Speaker> {
+        for stream in &mut self.streams {
+            if stream.id.take().is_some() {
+                stream.exchange.given_up(env);
+            }
+        }
+        self.speaker
+    }
+}
+
+impl<E> Connection<E> {
+    /// Reads all that has come.
+    fn read<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, mut input: &[u8])
+    where
+        E: Answering<I, O>,
+    {
+        loop {
+            let event = match self.server.next(&mut input, self.outbox.queue()) {
+                Ok(Some(event)) => event,
+                Ok(None) => return,
+                Err(_) => {
+                    // GOAWAY says why; it is queued.
+                    env.counters.protocol_errors.add(1);
+                    self.state = State::Closing;
+                    return;
+                }
+            };
+            match event {
+                Event::Head { stream, head } => {
+                    let speaker = &mut self.speaker;
+                    open(&mut self.streams, stream).begin(env, &head, speaker);
+                    if expects_continue(&head) {
+                        let block = Block::response(100);
+                        self.server.inform(stream, &block, self.outbox.queue());
+                    }
+                }
+                Event::Body { stream, bytes } => {
+                    if let Some(stream) = find(&mut self.streams, stream) {
+                        stream.take_body(bytes, &mut self.kept_bytes);
+                    }
+                }
+                Event::End { stream } => self.finish(env, stream),
+                Event::Reset { stream, error, .. } => {
+                    env.counters.protocol_errors.add(u64::from(error.is_some()));
+                    self.give_up(env, stream);
+                }
+                // A client that goes away waits for its answers. The rest says nothing to an origin.
+                Event::Informational { .. }
+                | Event::Trailers { .. }
+                | Event::Settings
+                | Event::GoAway { .. } => {}
+            }
+        }
+    }
+
+    /// The request is whole.
+    fn finish<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: StreamId)
+    where
+        E: Answering<I, O>,
+    {
+        let Some(stream) = find(&mut self.streams, id) else {
+            return;
+        };
+        let wire_bytes = std::mem::take(&mut self.wire_bytes);
+        let due_ns = stream.exchange.whole(env, wire_bytes);
+        if due_ns <= env.now_ns {
+            self.turns.push_back(id);
+        } else {
+            self.put_off(env, id, due_ns);
+        }
+    }
+
+    fn put_off<I, O>(&mut self, env: &mut Env<'_, I, O>, id: StreamId, due_ns: u64) {
+        self.later.schedule(due_ns, id);
+        self.arm(env);
+    }
+
+    /// Sets the deadline to when the next answer is due.
+    fn arm<I, O>(&mut self, env: &mut Env<'_, I, O>) {
+        if self.state == State::Open
+            && let Some(next_ns) = self.later.next_ns()
+        {
+            self.deadline.set(next_ns, self.id, &mut env.timers);
+        }
+    }
+
+    fn give_up<I: Io, O>(&mut self, env: &mut Env<'_, I, O>, id: StreamId)
+    where
+        E: Answering<I, O>,
+    {
+        if let Some(stream) = find(&mut self.streams, id) {
+            stream.exchange.given_up(env);
+            self.kept_bytes -= stream.close();
+        }
+    }
+
+    /// Lets every stream in turn say a piece until what is queued is enough, or none has more to say
+    /// now. Whether any said its times.
+    fn speak<I: Io, O>(&mut self, env: &mut Env<'_, I, O>) -> bool
+    where
+        E: Answering<I, O>,
+    {
+        if self.turns.is_empty() {
+            return false;
+        }
+        let now_ns = env.io.now_ns();
+        let mut are_timed = false;
+        let mut silent = 0;
+        while silent < self.turns.len() && self.outbox.queue().len() < PENDING_BYTES_MAX {
+            let Some(id) = self.turns.pop_front() else {
+                break;
+            };
+            let Some(stream) = find(&mut self.streams, id) else {
+                continue;
+            };
+            let out = self.outbox.queue();
+            let before = out.len();
+            let mut reply = Reply::new(&mut self.server, &mut self.heads, id, out, now_ns);
+            let step = stream.exchange.go_on(env, &mut reply);
+            are_timed |= reply.is_timed();
+            match step {
+                Step::More => {
+                    let said = self.outbox.queue().len() - before;
+                    silent = if said > 0 { 0 } else { silent + 1 };
+                    self.turns.push_back(id);
+                }
+                Step::Later(due_ns) => self.put_off(env, id, due_ns),
+                Step::Done => self.kept_bytes -= stream.close(),
+                Step::Reset => {
+                    self.kept_bytes -= stream.close();
+                    let code = http2::ErrorCode::INTERNAL_ERROR;
+                    self.server.reset(id, code, self.outbox.queue());
+                }
+            }
+        }
+        are_timed
+    }
+
+    /// Answers what is due, sends what is queued and decides how it goes on.
+    fn settle<I: Io, O>(&mut self, env: &mut Env<'_, I, O>) -> Fate
+    where
+        E: Answering<I, O>,
+    {
+        self.arm(env);
+        // A send that is done at once is told by no event.
+        while !self.is_sending() {
+            let are_timed = self.state == State::Open && self.speak(env);
+            let queued = self.outbox.queue().len();
+            if queued == 0 {
+                break;
+            }
+            self.told_bytes += queued as u64;
+            if self.speaker == Some(Speaker::Client) {
+                let told_bytes = std::mem::take(&mut self.told_bytes);
+                env.counters.bytes_out.add(told_bytes);
+            }
+            self.outbox.flush(&mut env.io, self.id, are_timed);
+        }
+        if self.outbox.pending_bytes() > 0 {
+            return Fate::Keep;
+        }
+        match self.state {
+            State::Closing if self.finished => Fate::Close,
+            State::Closing => {
+                self.state = State::Lingering;
+                env.io.shutdown(self.id);
+                let due_ns = env.now_ns + LINGER_NS;
+                self.deadline = Deadline::default();
+                self.deadline.set(due_ns, self.id, &mut env.timers);
+                Fate::Keep
+            }
+            // What still waits for windows waits for ever: no update of them will come.
+            State::Open if self.finished && self.later.is_empty() => Fate::Close,
+            State::Open | State::Lingering => Fate::Keep,
+        }
+    }
+
+    fn is_sending(&mut self) -> bool {
+        self.outbox.pending_bytes() > self.outbox.queue().len()
+    }
+}
+
+const TOO_MUCH: &str = "upstream: at most 128 MiB of bodies are kept on one connection\n";
+
+impl<E> Stream<E> {
+    fn begin<I: Io, O>(
+        &mut self,
+        env: &mut Env<'_, I, O>,
+        head: &http2::Head<'_>,
+        speaker: &mut Option<Speaker>,
+    ) where
+        E: Answering<I, O>,
+    {
+        let asked = Asked::over_http2(*head);
+        let is_control = control::is_reserved(asked.path);
+        Speaker::identify(speaker, is_control, env.counters);
+        self.exchange.begin(env, &asked, is_control);
+    }
+
+    /// Takes a piece of the request's body, unless the connection keeps too much already.
+    fn take_body<I: Io, O>(&mut self, piece: &[u8], of_connection: &mut u64)
+    where
+        E: Answering<I, O>,
+    {
+        let kept = self.exchange.take_body(piece) as u64;
+        self.kept_bytes += kept;
+        *of_connection += kept;
+        if *of_connection > BODY_BYTES_MAX {
+            self.exchange.refuse(Answer::error(413, TOO_MUCH));
+            *of_connection -= std::mem::take(&mut self.kept_bytes);
+        }
+    }
+
+    /// The slot is free; how many bytes were kept for it.
+    fn close(&mut self) -> u64 {
+        self.id = None;
+        std::mem::take(&mut self.kept_bytes)
+    }
+}
+
+/// The slot of a new stream.
+fn open<E: Default>(streams: &mut Vec<Stream<E>>, id: StreamId) -> &mut Stream<E> {
+    while streams.len() <= id.slot() {
+        streams.push(Stream {
+            id: None,
+            kept_bytes: 0,
+            exchange: E::default(),
+        });
+    }
+    let stream = &mut streams[id.slot()];
+    stream.id = Some(id);
+    stream
+}
+
+/// A stream that has not been closed.
+fn find<E>(streams: &mut [Stream<E>], id: StreamId) -> Option<&mut Stream<E>> {
+    let stream = streams.get_mut(id.slot())?;
+    (stream.id == Some(id)).then_some(stream)
+}
+
+/// Whether the client waits for 100 (Continue) before it sends the body (RFC 9110 10.1.1).
+fn expects_continue(head: &http2::Head<'_>) -> bool {
+    head.field("expect")
+        .is_some_and(|value| value.eq_ignore_ascii_case(b"100-continue"))
+}

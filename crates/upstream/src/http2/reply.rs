@@ -1,0 +1,74 @@
+//! What a stream says.
+
+use gatebench_net::http2::{Server, StreamId};
+use gatebench_net::trace::Times;
+
+use super::heads::Heads;
+use crate::answer::HeadOptions;
+
+/// Bytes of a body that one stream says before it is another's turn: a frame.
+pub(crate) const PIECE_BYTES: usize = 16 * 1024;
+
+/// How an answer goes on after a piece was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// There is more to say, now or when the client lets it.
+    More,
+    /// There is more to say at that time.
+    Later(u64),
+    /// All is said.
+    Done,
+    /// The stream is broken off.
+    Reset,
+}
+
+/// Where the answer of one stream goes.
+pub(crate) struct Reply<'a> {
+    server: &'a mut Server,
+    heads: &'a mut Heads,
+    stream: StreamId,
+    out: &'a mut Vec<u8>,
+    /// The clock just before this leaves.
+    pub(crate) now_ns: u64,
+    is_timed: bool,
+}
+
+impl<'a> Reply<'a> {
+    pub(super) fn new(
+        server: &'a mut Server,
+        heads: &'a mut Heads,
+        stream: StreamId,
+        out: &'a mut Vec<u8>,
+        now_ns: u64,
+    ) -> Self {
+        Self {
+            server,
+            heads,
+            stream,
+            out,
+            now_ns,
+            is_timed: false,
+        }
+    }
+
+    pub(super) fn is_timed(&self) -> bool {
+        self.is_timed
+    }
+
+    /// Says the head, and that nothing follows where it `ends`.
+    pub(crate) fn head(&mut self, head: &HeadOptions<'_>, times: Option<Times>, ends: bool) {
+        self.is_timed |= times.is_some();
+        let block = self.heads.block(head, times);
+        self.server.respond(self.stream, block, b"", ends, self.out);
+    }
+
+    /// Says a piece of the body.
+    pub(crate) fn body(&mut self, piece: &[u8], ends: bool) {
+        self.server.send(self.stream, piece, ends, self.out);
+    }
+
+    /// Whether what was said already still waits for the client's windows.
+    pub(crate) fn is_blocked(&mut self) -> bool {
+        self.server.unsent_bytes(self.stream) > 0
+    }
+}

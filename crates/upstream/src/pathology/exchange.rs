@@ -1,0 +1,92 @@
+//! A request and its answer over HTTP/2, one of many on a connection.
+
+use gatebench_net::Io;
+
+use super::Pathology;
+use super::request::{Job, Request, What};
+use super::service::Env;
+use crate::answer::Answer;
+use crate::apps::Asked;
+use crate::http2::{Answering, Reply, Step};
+use crate::pattern;
+
+/// Its pieces are as long as the case says, so that what the windows hold back waits for them.
+pub(crate) struct Exchange {
+    request: Request,
+    /// From when the request is whole until its answer is told.
+    job: Option<Job>,
+}
+
+impl Default for Exchange {
+    fn default() -> Self {
+        Self {
+            request: Request::none(),
+            job: None,
+        }
+    }
+}
+
+impl<'p, I: Io> Answering<I, &'p Pathology> for Exchange {
+    fn begin(&mut self, env: &mut Env<'_, 'p, I>, asked: &Asked<'_>, is_control: bool) {
+        self.request = Request::of(env, asked, is_control);
+        self.job = None;
+    }
+
+    // The body of a request says nothing here.
+    fn take_body(&mut self, _: &[u8]) -> usize {
+        0
+    }
+
+    fn refuse(&mut self, answer: Answer) {
+        self.request.what = What::AtOnce(answer, Vec::new());
+    }
+
+    fn whole(&mut self, env: &mut Env<'_, 'p, I>, wire_bytes: u64) -> u64 {
+        self.request.note(env, wire_bytes);
+        let What::Case(case) = &self.request.what else {
+            return env.now_ns;
+        };
+        self.job.insert(Job::begin(env, *case)).next_due_ns()
+    }
+
+    fn go_on(&mut self, env: &mut Env<'_, 'p, I>, reply: &mut Reply<'_>) -> Step {
+        let is_head = self.request.is_head;
+        let Some(job) = &mut self.job else {
+            if let Some((head, body)) = self.request.at_once() {
+                let is_all = is_head || body.is_empty();
+                reply.head(&head, None, is_all);
+                if !is_all {
+                    reply.body(body, true);
+                }
+            }
+            return Step::Done;
+        };
+        let pieces = if is_head { 1 } else { job.service.pieces() };
+        let bytes = job.next_bytes();
+        let is_last = job.pieces_sent + 1 >= pieces && !job.service.is_reset;
+        let is_all = is_head || (is_last && bytes.is_empty());
+        if job.pieces_sent == 0 {
+            let (head, times) = job.head(self.request.nonce, reply.now_ns);
+            reply.head(&head, times, is_all);
+        }
+        if !is_all {
+            let mut piece = Vec::new();
+            pattern::copy(&mut piece, bytes);
+            reply.body(&piece, is_last);
+        }
+        job.pieces_sent += 1;
+        if job.pieces_sent < pieces {
+            return Step::Later(job.next_due_ns());
+        }
+        job.told(env);
+        let is_reset = job.service.is_reset;
+        self.job = None;
+        if is_reset { Step::Reset } else { Step::Done }
+    }
+
+    fn given_up(&mut self, env: &mut Env<'_, 'p, I>) {
+        if let Some(job) = self.job.take() {
+            job.abandoned(env);
+        }
+    }
+}
