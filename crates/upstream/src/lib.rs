@@ -64,9 +64,10 @@ pub enum Kind {
     /// `GET /ping` answers `ok`.
     Ping,
     /// `/json/{valid|invalid}`, `/size/{n}`, `/delay/{duration}`, `/echo`, `/xml`, `/resource`, and
-    /// the request fields X-Delay and X-Delay-Percent.
+    /// the request fields X-Delay, X-Delay-Percent, X-Slowdown and X-Slowdown-From.
     GoBench,
-    /// `/anything`, `/uuid`, `/status/{n}`, `/delay/{n}`, `/json`, `/headers`, `/bytes/{n}`.
+    /// `/anything`, `/uuid`, `/status/{n}`, `/delay/{n}`, `/json`, `/xml`, `/headers`, `/bytes/{n}`,
+    /// `/gzip`, `/stream/{n}`.
     Httpbin,
     /// Service times known by construction ([`pathology`]).
     Pathology,

@@ -190,6 +190,14 @@ fn x_delay_delays_a_share_of_requests() {
         assert!(ask("X-Delay: 10s\r\nX-Delay-Percent: 0\r\n").1 < 5_000_000_000);
         assert_eq!(ask("X-Delay: soon\r\n").0, 400);
         assert_eq!(ask("X-Delay: 1ms\r\nX-Delay-Percent: 101\r\n").0, 400);
+        let both = "X-Delay: 10ms\r\nX-Slowdown: 20ms\r\n";
+        assert!(ask(both).1 >= 30_000_000);
+        let past = ask(&format!("{both}X-Slowdown-From: 2001-01-01T00:00:00Z\r\n"));
+        assert!(past.1 >= 30_000_000);
+        let future = "X-Slowdown: 10s\r\nX-Slowdown-From: 2999-01-01T00:00:00+01:00\r\n";
+        assert!(ask(future).1 < 5_000_000_000);
+        assert_eq!(ask("X-Slowdown: soon\r\n").0, 400);
+        assert_eq!(ask("X-Slowdown: 1s\r\nX-Slowdown-From: noon\r\n").0, 400);
     });
 }
 

@@ -27,7 +27,7 @@ pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
     scratch.extend_from_slice(b",\"method\":");
     json::write_string(scratch, asked.method);
     scratch.extend_from_slice(b",\"origin\":");
-    json::write_bytes(scratch, asked.field("X-Forwarded-For").unwrap_or_default());
+    write_origin(scratch, asked);
     scratch.extend_from_slice(b",\"url\":");
     write_url(scratch, asked);
     scratch.push(b'}');
@@ -46,7 +46,12 @@ pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
     )
 }
 
-fn write_url(scratch: &mut Vec<u8>, asked: &Asked<'_>) {
+/// Who asks, as far as a gateway before us says.
+pub(super) fn write_origin(out: &mut Vec<u8>, asked: &Asked<'_>) {
+    json::write_bytes(out, asked.field("X-Forwarded-For").unwrap_or_default());
+}
+
+pub(super) fn write_url(scratch: &mut Vec<u8>, asked: &Asked<'_>) {
     let host = String::from_utf8_lossy(asked.host());
     let mark = if asked.query.is_empty() { "" } else { "?" };
     json::write_string(

@@ -1,5 +1,7 @@
 //! The go-bench origin.
 
+use jiff::Timestamp;
+
 use super::{Asked, delayed, sized};
 use crate::answer::{Answer, Body, JSON, TEXT, XML};
 use crate::duration::{parse_duration_ns, parse_size_bytes};
@@ -15,25 +17,52 @@ const XML_BODY: &[u8] = br#"<?xml version="1.0" encoding="utf-8"?>
 
 const RESOURCES: &[u8] = br#"[{"id":"1","name":"resource 1"},{"id":"2","name":"resource 2"},{"id":"3","name":"resource 3"}]"#;
 
+const NO_TIME: &str =
+    "upstream: X-Slowdown-From is not a time; write 2026-01-31T12:00:00Z (RFC 3339)\n";
+
 const NO_DURATION: &str = "upstream: not a duration; write 250us, 100ms or 1.5s\n";
 
 pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Answer {
     let mut answer = route(asked, scratch);
-    if let Some(delay) = asked.text("X-Delay") {
-        let percent = asked
-            .text("X-Delay-Percent")
-            .map_or(Some(100), |text| text.parse().ok());
-        match (parse_duration_ns(delay), percent) {
-            (Some(delay_ns), Some(percent)) if percent <= 100 => {
-                if random.percent(percent) {
-                    answer.delay_ns += delay_ns;
-                }
-            }
-            (None, _) => return Answer::error(400, "upstream: X-Delay is not a duration\n"),
-            _ => return Answer::error(400, "upstream: X-Delay-Percent is not from 0 to 100\n"),
+    match (delay_ns(asked, random), slowdown_ns(asked)) {
+        (Ok(delay_ns), Ok(slowdown_ns)) => {
+            answer.delay_ns += delay_ns + slowdown_ns;
+            answer
         }
+        (Err(words), _) | (_, Err(words)) => Answer::error(400, words),
     }
-    answer
+}
+
+/// X-Delay, of X-Delay-Percent of the requests.
+fn delay_ns(asked: &Asked<'_>, random: &mut Random) -> Result<u64, &'static str> {
+    let Some(delay) = asked.text("X-Delay") else {
+        return Ok(0);
+    };
+    let delay_ns = parse_duration_ns(delay).ok_or("upstream: X-Delay is not a duration\n")?;
+    let percent = asked
+        .text("X-Delay-Percent")
+        .map_or(Some(100), |text| text.parse().ok())
+        .filter(|percent| *percent <= 100)
+        .ok_or("upstream: X-Delay-Percent is not from 0 to 100\n")?;
+    let is_hit = random.percent(percent);
+    Ok(if is_hit { delay_ns } else { 0 })
+}
+
+/// X-Slowdown, which adds to X-Delay from X-Slowdown-From on, by the time of day; without that, always.
+fn slowdown_ns(asked: &Asked<'_>) -> Result<u64, &'static str> {
+    let Some(slowdown) = asked.text("X-Slowdown") else {
+        return Ok(0);
+    };
+    let slowdown_ns =
+        parse_duration_ns(slowdown).ok_or("upstream: X-Slowdown is not a duration\n")?;
+    let has_begun = match asked.text("X-Slowdown-From") {
+        None => true,
+        Some(from) => {
+            let from: Timestamp = from.parse().map_err(|_| NO_TIME)?;
+            Timestamp::now() >= from
+        }
+    };
+    Ok(if has_begun { slowdown_ns } else { 0 })
 }
 
 fn route(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {

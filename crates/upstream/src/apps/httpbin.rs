@@ -1,7 +1,8 @@
 //! The httpbin origin: the part of it that scenarios use.
 
-use super::{Asked, anything, sized};
-use crate::answer::{Answer, BINARY, Body, JSON, TEXT};
+use super::{Asked, anything, gzip, sized};
+use crate::answer::{Answer, BINARY, Body, JSON, TEXT, XML};
+use crate::json;
 use crate::random::Random;
 
 /// The longest `/delay/{n}`, in seconds, as in httpbin itself.
@@ -9,11 +10,23 @@ const DELAY_SECONDS_MAX: f64 = 10.0;
 
 const SAMPLE: &[u8] = br#"{"slideshow":{"author":"gatebench","date":"2026-01-01","slides":[{"title":"What a gateway adds","type":"all"},{"items":["time","memory"],"title":"Overview","type":"all"}],"title":"Sample"}}"#;
 
+const SAMPLE_XML: &[u8] = br#"<?xml version="1.0" encoding="utf-8"?>
+<slideshow title="Sample" date="2026-01-01" author="gatebench">
+  <slide type="all"><title>What a gateway adds</title></slide>
+  <slide type="all"><title>Overview</title><item>time</item><item>memory</item></slide>
+</slideshow>
+"#;
+
+/// The most lines of `/stream/{n}`, as in httpbin itself.
+const LINES_MAX: u64 = 100;
+
 pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Random) -> Answer {
     match asked.path {
         "/anything" => anything::prepare(asked, scratch),
         "/uuid" => asked.get(|| uuid(scratch, random)),
         "/json" => asked.get(|| Answer::ok(JSON, Body::Static(SAMPLE))),
+        "/xml" => asked.get(|| Answer::ok(XML, Body::Static(SAMPLE_XML))),
+        "/gzip" => asked.get(|| gzip::answer(asked, scratch)),
         "/headers" => asked.get(|| {
             scratch.extend_from_slice(b"{\"headers\":");
             anything::write_fields(scratch, asked);
@@ -29,6 +42,8 @@ pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Rand
                 delay(seconds, asked, scratch)
             } else if let Some(count) = path.strip_prefix("/bytes/") {
                 asked.get(|| sized(count.parse().ok(), BINARY, Body::Noise))
+            } else if let Some(count) = path.strip_prefix("/stream/") {
+                asked.get(|| stream(count, asked, scratch))
             } else {
                 Answer::not_found()
             }
@@ -44,6 +59,26 @@ fn with_status(status: &str) -> Answer {
         },
         _ => Answer::error(400, "upstream: not a final status from 200 to 599\n"),
     }
+}
+
+/// So many lines of JSON, each with its number.
+fn stream(count: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+    let Ok(count) = count.parse::<u64>() else {
+        return Answer::error(400, "upstream: not a number of lines\n");
+    };
+    let mut line = b"{\"args\":".to_vec();
+    json::write_pairs(&mut line, asked.query);
+    line.extend_from_slice(b",\"headers\":");
+    anything::write_fields(&mut line, asked);
+    line.extend_from_slice(b",\"origin\":");
+    anything::write_origin(&mut line, asked);
+    line.extend_from_slice(b",\"url\":");
+    anything::write_url(&mut line, asked);
+    for id in 0..count.min(LINES_MAX) {
+        scratch.extend_from_slice(&line);
+        scratch.extend_from_slice(format!(",\"id\":{id}}}\n").as_bytes());
+    }
+    Answer::ok(JSON, Body::Lines)
 }
 
 fn delay(seconds: &str, asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {

@@ -2,6 +2,7 @@
 
 mod anything;
 mod go_bench;
+mod gzip;
 mod httpbin;
 
 use gatebench_net::{Io, http1, http2};

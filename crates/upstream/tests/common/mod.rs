@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use gatebench_net::tls::{ServerSettings, self_signed};
 use gatebench_net::{Backend, choose};
 use gatebench_upstream::{Kind, LEDGER_PATH, RESET_PATH, Snapshot, UpstreamConfig, serve};
 
@@ -38,6 +39,26 @@ impl Upstream {
     }
 
     pub fn start_at(kind: Kind, backend: Backend, listen: SocketAddr) -> Self {
+        Self::begin(kind, backend, listen, None)
+    }
+
+    /// With a certificate that it has signed itself.
+    pub fn start_tls(kind: Kind, backend: Backend) -> Self {
+        let settings = ServerSettings::new(self_signed(&["127.0.0.1"]).unwrap());
+        Self::begin(
+            kind,
+            backend,
+            "127.0.0.1:0".parse().unwrap(),
+            Some(settings),
+        )
+    }
+
+    fn begin(
+        kind: Kind,
+        backend: Backend,
+        listen: SocketAddr,
+        tls: Option<ServerSettings>,
+    ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (tell, told) = mpsc::channel();
         let config = UpstreamConfig {
@@ -45,7 +66,7 @@ impl Upstream {
             listen,
             cores: Vec::new(),
             backend: Some(backend),
-            tls: None,
+            tls,
         };
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {

@@ -1,0 +1,29 @@
+//! httpbin's `/gzip`: an answer that is always compressed.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::{Asked, anything};
+use crate::answer::{Answer, Body, JSON};
+use crate::json;
+
+/// Tells the fields, the method and the origin of the request, compressed (RFC 9110 8.4.1.3).
+pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
+    let mut plain = b"{\"gzipped\":true,\"headers\":".to_vec();
+    anything::write_fields(&mut plain, asked);
+    plain.extend_from_slice(b",\"method\":");
+    json::write_string(&mut plain, asked.method);
+    plain.extend_from_slice(b",\"origin\":");
+    anything::write_origin(&mut plain, asked);
+    plain.push(b'}');
+    let mut encoder = GzEncoder::new(scratch, Compression::default());
+    // Writing to a vector cannot fail.
+    let _ = encoder.write_all(&plain);
+    let _ = encoder.finish();
+    Answer {
+        encoding: Some("gzip"),
+        ..Answer::ok(JSON, Body::Scratch)
+    }
+}
