@@ -9,6 +9,7 @@ use crate::curves::Curves;
 use crate::digest::Digest;
 use crate::findings::{Aspect, BlockValue, Metric, PhaseKind, Reason, TrialFindings, Validity};
 use crate::gates::{View, judge_phase, judge_trial, worst};
+use crate::groups::Groups;
 use crate::metrics::{aspect, of_phase};
 use crate::relation::relate_to_floor;
 use crate::{timeline, trials};
@@ -18,11 +19,12 @@ pub(crate) type Cell = (String, String);
 
 /// The numbers of all trials, block by block.
 #[derive(Default)]
-pub(crate) struct Collected {
+pub(crate) struct Collected<'a> {
     pub(crate) trials: Vec<TrialFindings>,
     pub(crate) values: BTreeMap<Cell, Vec<PhaseValues>>,
     pub(crate) reasons: BTreeMap<Cell, Vec<Reason>>,
     pub(crate) curves: Curves,
+    pub(crate) groups: Groups<'a>,
 }
 
 /// The values of one phase of a cell.
@@ -32,8 +34,8 @@ pub(crate) struct PhaseValues {
     pub(crate) metrics: BTreeMap<Metric, Vec<BlockValue>>,
 }
 
-impl Collected {
-    pub(crate) fn from_trials(context: &Context) -> Result<Self, StoreError> {
+impl<'a> Collected<'a> {
+    pub(crate) fn from_trials(context: &Context<'a>) -> Result<Self, StoreError> {
         let mut collected = Self::default();
         for trial in context.trials() {
             collected.add_trial(context, trial)?;
@@ -50,7 +52,11 @@ impl Collected {
         Ok(collected)
     }
 
-    fn add_trial(&mut self, context: &Context, trial: &StoredTrial) -> Result<(), StoreError> {
+    fn add_trial(
+        &mut self,
+        context: &Context<'a>,
+        trial: &'a StoredTrial,
+    ) -> Result<(), StoreError> {
         let record = &trial.record;
         let series = trial.series()?;
         let mut reasons = judge_trial(context, record);
@@ -81,8 +87,8 @@ impl Collected {
 
     fn add_phase(
         &mut self,
-        stored: &StoredTrial,
-        phase: &PhaseRecord,
+        stored: &'a StoredTrial,
+        phase: &'a PhaseRecord,
         digest: &Digest,
         reasons: &[Reason],
     ) {
@@ -102,7 +108,9 @@ impl Collected {
             };
             values.metrics.entry(metric).or_default().push(value);
         }
+        let throughput = validity(Aspect::Throughput);
         let validity = validity(Aspect::Latency);
+        self.groups.add(trial, phase, throughput, validity);
         if validity != Validity::Invalid {
             self.curves.add(trial, phase, digest, validity);
         }

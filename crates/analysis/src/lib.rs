@@ -11,6 +11,7 @@ mod digest;
 mod environment;
 pub mod findings;
 mod gates;
+mod groups;
 mod metrics;
 mod notes;
 mod parity;
@@ -20,6 +21,7 @@ mod rows;
 mod run_facts;
 mod sentences;
 mod timeline;
+mod told;
 mod trials;
 pub mod words;
 

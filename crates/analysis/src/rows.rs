@@ -12,6 +12,7 @@ use crate::findings::{
 };
 use crate::gates::worst;
 use crate::metrics::unit;
+use crate::told;
 use crate::words::{counted, quantity};
 
 /// The scenarios in the plan's order.
@@ -24,7 +25,18 @@ pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFi
 
 fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) -> ScenarioFindings {
     let labels: Vec<_> = context.plan.variants.iter().map(Variant::label).collect();
+    let phase_names: Vec<_> = context
+        .plan
+        .load
+        .phases
+        .iter()
+        .map(|phase| phase.name.as_str())
+        .collect();
+    let (name, groups) = (&scenario.scenario, &collected.groups);
     ScenarioFindings {
+        groups: groups.of_scenario(name, &phase_names, &labels),
+        routes: groups.routes_of_scenario(name, &phase_names, &labels),
+        told: told::of_scenario(context, name, &phase_names, &labels),
         name: scenario.scenario.clone(),
         title: scenario.title.clone(),
         phases: phases(context),

@@ -10,6 +10,7 @@ pub mod json;
 pub mod markdown;
 mod number;
 mod palette;
+mod parts;
 mod plots;
 mod problems;
 mod svg;

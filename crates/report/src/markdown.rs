@@ -2,11 +2,14 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{Failure, ScenarioFindings};
-use gatebench_analysis::words::{metric_title, ratio_and_interval};
+use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 
 use crate::problems::{Problem, problems, word};
 use crate::table::{Cell, Column, Group, Row, Table};
-use crate::{facts, text, verdicts};
+use crate::{facts, parts, text, verdicts};
+
+/// Groups of a scenario; the page has more.
+const GROUPS_MAX: usize = 8;
 
 /// Writes the report.
 pub fn render(findings: &Findings) -> String {
@@ -52,16 +55,26 @@ fn scenario_section(scenario: &ScenarioFindings) -> String {
         "{}. Median and range of the blocks.\n\n",
         loads.join("; ")
     ));
-    out.push_str(&head(&table));
+    out.push_str(&whole(&table, "variant"));
+    out.push_str(&verdict_table(scenario));
+    if let Some(part) = parts::groups(scenario, GROUPS_MAX) {
+        out.push_str(&format!("{}:\n\n", escape(&capitalised(&part.title))));
+        for table in part.table.by_phase() {
+            out.push_str(&whole(&table, "group"));
+        }
+    }
+    out
+}
+
+fn whole(table: &Table, first: &str) -> String {
+    let mut out = head(table, first);
     for row in &table.rows {
-        out.push_str(&table_row(row, &table));
+        out.push_str(&table_row(row, table));
     }
     if table.has_limits() {
         out.push_str("\n\\* limited: see *Validity*.\n");
     }
-    out.push('\n');
-    out.push_str(&verdict_table(scenario));
-    out
+    out + "\n"
 }
 
 /// Every comparison; nothing where there is none.
@@ -89,17 +102,16 @@ fn verdict_table(scenario: &ScenarioFindings) -> String {
     out
 }
 
-fn head(table: &Table) -> String {
+fn head(table: &Table, first: &str) -> String {
     let cell = |group: &Group, column: &Column| {
         let name = [column.head[0], column.head[1]].join(" ");
-        format!(
-            " {} ({}), {} |",
-            name.trim(),
-            escape(&group.phase),
-            column.scale.unit
-        )
+        let unit = match column.scale.unit {
+            "" => String::new(),
+            unit => format!(", {unit}"),
+        };
+        format!(" {} ({}){unit} |", name.trim(), escape(&group.phase))
     };
-    let mut names = String::from("| variant |");
+    let mut names = format!("| {first} |");
     let mut rule = String::from("|:--|");
     for group in &table.groups {
         for column in &group.columns {
@@ -111,7 +123,7 @@ fn head(table: &Table) -> String {
 }
 
 fn table_row(row: &Row, table: &Table) -> String {
-    let mut line = format!("| **{}** |", escape(&row.variant));
+    let mut line = format!("| **{}** |", escape(&row.name));
     if let Some(absence) = &row.absence {
         let rest = table
             .groups

@@ -2,8 +2,11 @@
 //! are, in which unit, and what stands in each cell.
 
 use gatebench_analysis::findings::{
-    Metric, MetricFindings, PhaseKind, PhaseLine, RowStatus, ScenarioFindings, Validity, VariantRow,
+    Estimate, Metric, MetricFindings, PhaseKind, PhaseLine, RowStatus, ScenarioFindings, Validity,
+    VariantRow,
 };
+
+use gatebench_analysis::words::grouped;
 
 use crate::number::Scale;
 
@@ -12,7 +15,7 @@ use crate::number::Scale;
 pub struct Table {
     /// The columns of each phase, from left to right.
     pub groups: Vec<Group>,
-    /// One row per variant.
+    /// One row per variant, or per part of one.
     pub rows: Vec<Row>,
 }
 
@@ -27,21 +30,39 @@ pub struct Group {
     pub columns: Vec<Column>,
 }
 
-/// A metric in a phase.
+/// What is told in one column.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// Head: what it is, and where needed which of several.
     pub head: [&'static str; 2],
     /// How its values are written.
     pub scale: Scale,
-    phase: String,
-    metric: Metric,
 }
 
-/// A variant.
+/// A column with its cells, from top to bottom.
+pub struct Lane {
+    /// The column.
+    pub column: Column,
+    /// A cell for each row.
+    pub cells: Vec<Cell>,
+}
+
+/// Lanes that stand together.
+pub struct Lanes {
+    /// Name of the phase, or what else they have in common.
+    pub phase: String,
+    /// The load in words.
+    pub label: String,
+    /// The lanes.
+    pub lanes: Vec<Lane>,
+}
+
+/// A variant, or a part of it.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Label.
+    /// What stands at its left: the variant, or the part.
+    pub name: String,
+    /// Label of the variant, which gives the colour.
     pub variant: String,
     /// Validity of its trials.
     pub validity: Option<Validity>,
@@ -70,6 +91,38 @@ pub enum Cell {
 }
 
 impl Cell {
+    /// The cell of an estimate; where there is none, the validity says whether there should be one.
+    pub fn of(estimate: Option<&Estimate>, validity: Validity, scale: Scale) -> Self {
+        let Some(estimate) = estimate else {
+            return if validity == Validity::Invalid {
+                Self::Invalid
+            } else {
+                Self::Empty
+            };
+        };
+        let range = if estimate.blocks > 1 {
+            let (low, high) = (scale.number(estimate.min), scale.number(estimate.max));
+            let low = low.strip_suffix(scale.letter).unwrap_or(&low);
+            format!("{low}–{high}")
+        } else {
+            String::new()
+        };
+        Self::Value {
+            median: scale.number(estimate.median),
+            range,
+            limited: validity == Validity::Limited,
+        }
+    }
+
+    /// The cell of a count.
+    pub fn count(count: u64) -> Self {
+        Self::Value {
+            median: grouped(count as f64),
+            range: String::new(),
+            limited: false,
+        }
+    }
+
     /// The median, or what stands for it; a limited one is marked with an asterisk.
     pub fn mark(&self) -> String {
         match self {
@@ -106,19 +159,60 @@ impl Table {
     /// As [`Table::of`], with what the gateway's process needs: for where there is more room.
     pub fn whole(scenario: &ScenarioFindings) -> Self {
         let mut groups = loads(scenario);
-        groups.extend(process(scenario));
+        groups.push(process(scenario));
         Self::with(scenario, groups)
     }
 
-    fn with(scenario: &ScenarioFindings, groups: Vec<Group>) -> Self {
+    fn with(scenario: &ScenarioFindings, lanes: Vec<Lanes>) -> Self {
         let row = |row: &VariantRow| Row {
+            name: row.variant.clone(),
             variant: row.variant.clone(),
             validity: row.validity,
             absence: absence(&row.status),
-            cells: groups.iter().map(|group| cells(row, group)).collect(),
+            cells: Vec::new(),
         };
-        let rows = scenario.rows.iter().map(row).collect();
+        Self::of_lanes(scenario.rows.iter().map(row).collect(), lanes)
+    }
+
+    /// Puts the cells of lanes into rows, which have none yet. Where nothing stands together, nothing
+    /// is left of it.
+    pub fn of_lanes(mut rows: Vec<Row>, lanes: Vec<Lanes>) -> Self {
+        let filled = lanes.into_iter().filter(|lanes| !lanes.lanes.is_empty());
+        let mut groups = Vec::new();
+        for Lanes {
+            phase,
+            label,
+            lanes,
+        } in filled
+        {
+            for (index, row) in rows.iter_mut().enumerate() {
+                let cells = lanes.iter().map(|lane| lane.cells[index].clone());
+                row.cells.push(cells.collect());
+            }
+            let columns = lanes.into_iter().map(|lane| lane.column).collect();
+            groups.push(Group {
+                phase,
+                label,
+                columns,
+            });
+        }
         Self { groups, rows }
+    }
+
+    /// A table for each phase, for where two beside each other are too wide.
+    pub fn by_phase(self) -> Vec<Self> {
+        let Self { groups, rows } = self;
+        let of_phase = |(index, group): (usize, Group)| {
+            let row = |row: &Row| Row {
+                cells: vec![row.cells[index].clone()],
+                ..row.clone()
+            };
+            Self {
+                rows: rows.iter().map(row).collect(),
+                groups: vec![group],
+            }
+        };
+        groups.into_iter().enumerate().map(of_phase).collect()
     }
 
     /// Whether there are columns on the gateway's process, which need an explanation.
@@ -167,11 +261,19 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
 }
 
 /// What each load shows.
-fn loads(scenario: &ScenarioFindings) -> Vec<Group> {
+fn loads(scenario: &ScenarioFindings) -> Vec<Lanes> {
     let has_open = scenario.phases.iter().any(is_open);
     let phases = scenario.phases.iter();
     phases
-        .filter_map(|phase| group(scenario, phase, has_open))
+        .map(|phase| {
+            let wanted = metrics(phase.kind, has_open).iter();
+            let lane = |(metric, head): &(_, _)| lane(scenario, &phase.name, *metric, *head);
+            Lanes {
+                phase: phase.name.clone(),
+                label: phase.label.clone(),
+                lanes: wanted.filter_map(lane).collect(),
+            }
+        })
         .collect()
 }
 
@@ -179,8 +281,9 @@ fn loads(scenario: &ScenarioFindings) -> Vec<Group> {
 const PROCESS: &str = "process";
 
 /// Memory in the last load, before which all others went, and the time from start to readiness.
-fn process(scenario: &ScenarioFindings) -> Option<Group> {
-    let in_phase = |phase, metric, head| column(scenario, phase, metric, [head, ""]);
+fn process(scenario: &ScenarioFindings) -> Lanes {
+    let in_phase =
+        |phase: &PhaseLine, metric, head| lane(scenario, &phase.name, metric, [head, ""]);
     let memory = scenario
         .phases
         .last()
@@ -189,77 +292,40 @@ fn process(scenario: &ScenarioFindings) -> Option<Group> {
         .phases
         .first()
         .and_then(|phase| in_phase(phase, Metric::GatewayStart, "start"));
-    let columns: Vec<Column> = [memory, start].into_iter().flatten().collect();
-    (!columns.is_empty()).then(|| Group {
+    Lanes {
         phase: PROCESS.into(),
         label: String::new(),
-        columns,
-    })
+        lanes: [memory, start].into_iter().flatten().collect(),
+    }
 }
 
-fn group(scenario: &ScenarioFindings, phase: &PhaseLine, has_open: bool) -> Option<Group> {
-    let columns: Vec<Column> = metrics(phase.kind, has_open)
-        .iter()
-        .filter_map(|(metric, head)| column(scenario, phase, *metric, *head))
-        .collect();
-    (!columns.is_empty()).then(|| Group {
-        phase: phase.name.clone(),
-        label: phase.label.clone(),
-        columns,
-    })
-}
-
-fn column(
+/// A metric of all variants; none where no variant has it.
+fn lane(
     scenario: &ScenarioFindings,
-    phase: &PhaseLine,
+    phase: &str,
     metric: Metric,
     head: [&'static str; 2],
-) -> Option<Column> {
-    let found: Vec<&MetricFindings> = scenario
+) -> Option<Lane> {
+    let found: Vec<Option<&MetricFindings>> = scenario
         .rows
         .iter()
-        .filter_map(|row| metric_in(row, &phase.name, metric))
+        .map(|row| metric_in(row, phase, metric))
         .collect();
-    let unit = found.first()?.unit;
-    let values = found
+    let unit = found.iter().flatten().next()?.unit;
+    let medians = found
         .iter()
+        .flatten()
         .filter_map(|found| found.estimate.as_ref())
         .map(|estimate| estimate.median);
-    Some(Column {
-        head,
-        scale: Scale::of_all(values, unit),
-        phase: phase.name.clone(),
-        metric,
+    let scale = Scale::of_all(medians, unit);
+    let cells = found.iter().map(|found| match found {
+        None => Cell::Empty,
+        Some(found) => Cell::of(found.estimate.as_ref(), found.validity, scale),
+    });
+    Some(Lane {
+        cells: cells.collect(),
+        column: Column { head, scale },
     })
-}
-
-fn cells(row: &VariantRow, group: &Group) -> Vec<Cell> {
-    group
-        .columns
-        .iter()
-        .map(|column| cell(metric_in(row, &column.phase, column.metric), column.scale))
-        .collect()
-}
-
-fn cell(found: Option<&MetricFindings>, scale: Scale) -> Cell {
-    let Some(found) = found else {
-        return Cell::Empty;
-    };
-    let Some(estimate) = &found.estimate else {
-        return Cell::Invalid;
-    };
-    let range = if estimate.blocks > 1 {
-        let (low, high) = (scale.number(estimate.min), scale.number(estimate.max));
-        let low = low.strip_suffix(scale.letter).unwrap_or(&low);
-        format!("{low}–{high}")
-    } else {
-        String::new()
-    };
-    Cell::Value {
-        median: scale.number(estimate.median),
-        range,
-        limited: found.validity == Validity::Limited,
-    }
 }
 
 fn absence(status: &RowStatus) -> Option<String> {

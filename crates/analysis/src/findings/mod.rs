@@ -5,6 +5,7 @@
 
 mod comparison;
 mod curve;
+mod group;
 mod proof;
 mod table;
 mod trial;
@@ -19,6 +20,10 @@ pub use gatebench_store::{Status, Timestamp};
 
 pub use comparison::ComparisonFindings;
 pub use curve::{CurveMetric, CurvePoint, PercentileCurve};
+pub use group::{
+    GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness, ToldCheck,
+    ToldFindings, ToldMetric, ToldThreshold,
+};
 pub use proof::{
     Configuration, ConfigurationFile, Fact, ParityCaseFindings, ParityFindings, ParityMismatch,
 };

@@ -4,7 +4,10 @@ use gatebench_model::Variant;
 use gatebench_stats::Estimate;
 use serde::Serialize;
 
-use super::{ComparisonFindings, PercentileCurve, Reason, Sentence, Validity};
+use super::{
+    ComparisonFindings, GroupFindings, PercentileCurve, Reason, Sentence, SlowestRoutes,
+    ToldFindings, Validity,
+};
 
 /// What was found in one scenario.
 #[derive(Clone, Debug, Serialize)]
@@ -17,6 +20,12 @@ pub struct ScenarioFindings {
     pub phases: Vec<PhaseLine>,
     /// One row per variant, in the plan's order (the floor where the plan put it).
     pub rows: Vec<VariantRow>,
+    /// The groups by phase, variant and the scenario's order; empty where there is but one.
+    pub groups: Vec<GroupFindings>,
+    /// The slowest routes of each phase and variant; empty where no group has several.
+    pub routes: Vec<SlowestRoutes>,
+    /// What another engine told besides the figures in the rows, by phase and variant.
+    pub told: Vec<ToldFindings>,
     /// Percentile curves, merged over the blocks by adding histograms.
     pub curves: Vec<PercentileCurve>,
     /// Every pair of gateways on every metric that can be compared, the primary one first; empty

@@ -6,6 +6,7 @@ mod evidence;
 mod figures;
 mod forest;
 mod results;
+mod told;
 mod view;
 
 use gatebench_analysis::Findings;

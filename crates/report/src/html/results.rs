@@ -2,14 +2,20 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{ScenarioFindings, Sentence, Validity};
+use gatebench_analysis::words::capitalised;
 use serde::Serialize;
 
 use super::figures::{DotFigure, Percentiles, TimelineRow};
 use super::figures::{dot_figures, percentiles, timelines};
+use super::told::{ToldView, told};
 use super::view::{Pair, SentenceView, pair, sentence};
 use crate::palette::Palette;
+use crate::parts::{self, PartTable};
 use crate::problems::word;
 use crate::table::{Cell, Row, Table};
+
+/// Groups that are shown; the JSON has all.
+const GROUPS_MAX: usize = 20;
 
 /// One scenario.
 #[derive(Serialize)]
@@ -21,9 +27,22 @@ pub struct ScenarioView {
     /// What the findings at the head of the page leave out.
     sentences: Vec<SentenceView>,
     table: TableView,
+    /// Groups; none where there is but one.
+    groups: Option<PartView>,
+    /// The slowest routes of each phase and variant.
+    routes: Vec<PartView>,
+    told: Vec<ToldView>,
     dots: Vec<DotFigure>,
     percentiles: Vec<Percentiles>,
     timelines: Vec<TimelineRow>,
+}
+
+/// A table of groups or routes.
+#[derive(Serialize)]
+struct PartView {
+    title: String,
+    /// One for each phase.
+    tables: Vec<TableView>,
 }
 
 #[derive(Serialize)]
@@ -51,7 +70,7 @@ struct ColumnView {
 
 #[derive(Serialize)]
 struct RowView {
-    variant: String,
+    name: String,
     class: String,
     /// Shown where the row is not valid.
     validity: Option<&'static str>,
@@ -99,11 +118,27 @@ impl ScenarioView {
                 .map(sentence)
                 .collect(),
             table: table_view(&Table::whole(scenario), palette),
+            groups: parts::groups(scenario, GROUPS_MAX).map(|part| part_view(part, palette)),
+            routes: scenario
+                .phases
+                .iter()
+                .flat_map(|phase| parts::routes(scenario, &phase.name, usize::MAX))
+                .map(|part| part_view(part, palette))
+                .collect(),
+            told: told(scenario, palette),
             dots: dot_figures(&anchor, scenario, palette),
             percentiles: percentiles(&anchor, scenario, palette),
             timelines: timelines(&anchor, scenario, &findings.trials, palette),
             anchor,
         }
+    }
+}
+
+fn part_view(part: PartTable, palette: &Palette) -> PartView {
+    let tables = part.table.by_phase();
+    PartView {
+        title: capitalised(&part.title),
+        tables: tables.iter().map(|it| table_view(it, palette)).collect(),
     }
 }
 
@@ -140,7 +175,7 @@ fn table_view(table: &Table, palette: &Palette) -> TableView {
 fn row_view(row: &Row, palette: &Palette) -> RowView {
     let not_valid = row.validity.filter(|validity| *validity != Validity::Valid);
     RowView {
-        variant: row.variant.clone(),
+        name: row.name.clone(),
         class: palette.class(&row.variant),
         validity: not_valid.map(word),
         absence: row.absence.clone(),

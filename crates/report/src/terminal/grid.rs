@@ -6,6 +6,8 @@ use crate::table::{Cell, Column, Row, Table};
 use crate::text;
 
 const NAME_COLUMNS_MAX: usize = 18;
+/// The same where a name is that of a part, with its variant behind it.
+const PART_COLUMNS_MAX: usize = 28;
 const NAME_COLUMNS_MIN: usize = 9;
 const GAP: usize = 2;
 const GROUP_GAP: usize = 3;
@@ -38,11 +40,14 @@ pub fn lines(table: &Table, columns: usize, paint: Paint) -> Vec<String> {
     let longest = table
         .rows
         .iter()
-        .map(|row| text::width(&text::clean(&row.variant)));
-    let name_width = longest
-        .max()
-        .unwrap_or(0)
-        .clamp(NAME_COLUMNS_MIN, NAME_COLUMNS_MAX);
+        .map(|row| text::width(&text::clean(&row.name)));
+    let of_parts = table.rows.iter().any(|row| row.name != row.variant);
+    let most = if of_parts {
+        PART_COLUMNS_MAX
+    } else {
+        NAME_COLUMNS_MAX
+    };
+    let name_width = longest.max().unwrap_or(0).clamp(NAME_COLUMNS_MIN, most);
     let mut lines = Vec::new();
     for slots in parts(table, columns - name_width) {
         let part = Part {
@@ -184,7 +189,7 @@ impl Part<'_> {
     }
 
     fn row(&self, row: &Row, lines: &mut Vec<String>) {
-        let name = text::truncate(&text::clean(&row.variant), self.name_width);
+        let name = text::truncate(&text::clean(&row.name), self.name_width);
         let padded = text::pad_end(&name, self.name_width);
         if let Some(absence) = &row.absence {
             let room = self.columns - self.name_width - GROUP_GAP;

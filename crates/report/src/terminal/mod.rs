@@ -5,12 +5,12 @@ mod grid;
 mod style;
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{Failure, Status, Tone, Validity};
+use gatebench_analysis::findings::{Failure, PhaseKind, ScenarioFindings, Status, Tone, Validity};
 
 use self::style::{Paint, Style};
 use crate::problems::{Problem, problems, word};
 use crate::table::Table;
-use crate::{facts, text};
+use crate::{facts, parts, text};
 
 /// No line is wider, however wide the terminal is.
 pub const COLUMNS_MAX: usize = 100;
@@ -20,6 +20,12 @@ const COLUMNS_MIN: usize = 60;
 
 /// Sightings of one problem that are listed; the page has them all.
 const SIGHTINGS_MAX: usize = 4;
+
+/// Rows of groups, over all variants; the page has more.
+const PART_ROWS_MAX: usize = 12;
+
+/// Slowest routes of each variant; the page has more.
+const ROUTES_MAX: usize = 5;
 
 /// How to write for a terminal.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +60,7 @@ pub fn render(findings: &Findings, options: TerminalOptions) -> String {
         let table = Table::of(scenario);
         page.lines
             .extend(grid::lines(&table, page.columns, page.paint));
+        page.parts(scenario);
     }
     page.sentences(findings);
     page.failures(&findings.failures);
@@ -110,6 +117,23 @@ impl Page {
         );
         for line in text::wrap(&words, "", self.columns) {
             self.lines.push(self.paint.with(Style::Soft, &line));
+        }
+    }
+
+    /// The groups, and the slowest routes of the load that tells most of latency.
+    fn parts(&mut self, scenario: &ScenarioFindings) {
+        let variants = scenario.rows.len().max(1);
+        let groups = parts::groups(scenario, (PART_ROWS_MAX / variants).max(2));
+        let mut phases = scenario.phases.iter();
+        let phase = phases
+            .find(|phase| phase.kind == PhaseKind::Open)
+            .or(scenario.phases.last());
+        let routes = phase.map(|phase| parts::routes(scenario, &phase.name, ROUTES_MAX));
+        for part in groups.into_iter().chain(routes.into_iter().flatten()) {
+            self.blank();
+            self.heading(&format!("{} · {}", scenario.name, part.title));
+            self.lines
+                .extend(grid::lines(&part.table, self.columns, self.paint));
         }
     }
 

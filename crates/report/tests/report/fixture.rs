@@ -213,6 +213,9 @@ fn scenario((name, title, cost): (&str, &str, f64), noise: &mut Noise) -> Scenar
         phases: phases(),
         rows,
         curves: CHARACTERS.iter().flat_map(|of| curves(of, cost)).collect(),
+        groups: Vec::new(),
+        routes: Vec::new(),
+        told: Vec::new(),
         comparisons: Vec::new(),
         sentences: vec![Sentence {
             text: "Every gateway holds its parity before and after the load.".into(),

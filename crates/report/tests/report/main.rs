@@ -4,5 +4,6 @@
 mod fixture;
 mod hostile;
 mod page;
+mod parts;
 mod plain;
 mod verdicts;

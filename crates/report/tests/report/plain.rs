@@ -6,7 +6,7 @@ use gatebench_report::{TerminalOptions, csv, json, markdown, terminal};
 
 use crate::{fixture, verdicts};
 
-fn golden(name: &str, text: &str) {
+pub fn golden(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
         .join(name);

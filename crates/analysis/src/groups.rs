@@ -1,0 +1,261 @@
+//! Groups and routes of a scenario: what was counted is added up over the trials, what was measured
+//! is summed up over the blocks that may be used for it.
+
+use gatebench_model::Trial;
+use gatebench_stats::Estimate;
+use gatebench_store::{GroupRecord, PhaseRecord, RouteRecord, TimeFigures};
+
+use crate::findings::{
+    GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness, Validity,
+};
+use crate::rows::load_words;
+
+/// Routes of a variant in a phase that are told; the rest is in the records of the trials.
+const ROUTES_MAX: usize = 20;
+
+/// The phases of completed trials that have groups.
+#[derive(Default)]
+pub(crate) struct Groups<'a> {
+    seen: Vec<Seen<'a>>,
+}
+
+/// A phase of a trial, and what may be said of it.
+struct Seen<'a> {
+    trial: &'a Trial,
+    phase: &'a PhaseRecord,
+    throughput: Validity,
+    latency: Validity,
+}
+
+/// The trials of a variant in a phase.
+type Cell<'s, 'a> = Vec<&'s Seen<'a>>;
+
+impl<'a> Groups<'a> {
+    /// Takes a phase with the validities of its throughput and its latency.
+    pub(crate) fn add(
+        &mut self,
+        trial: &'a Trial,
+        phase: &'a PhaseRecord,
+        throughput: Validity,
+        latency: Validity,
+    ) {
+        if !phase.groups.is_empty() {
+            self.seen.push(Seen {
+                trial,
+                phase,
+                throughput,
+                latency,
+            });
+        }
+    }
+
+    /// The trials of each phase and variant, in the order given.
+    fn cells(&self, scenario: &str, phases: &[&str], variants: &[&str]) -> Vec<Cell<'_, 'a>> {
+        let cell = |phase: &str, variant: &str| -> Cell<'_, 'a> {
+            let mut cell: Cell<'_, 'a> = self
+                .seen
+                .iter()
+                .filter(|seen| seen.trial.scenario == scenario && seen.trial.variant == variant)
+                .filter(|seen| seen.phase.name == phase)
+                .collect();
+            cell.sort_by_key(|seen| (seen.trial.block, seen.trial.number));
+            cell
+        };
+        let of_phase = |phase| variants.iter().map(move |variant| (phase, *variant));
+        phases
+            .iter()
+            .flat_map(|phase| of_phase(*phase))
+            .map(|(phase, variant)| cell(phase, variant))
+            .filter(|cell| !cell.is_empty())
+            .collect()
+    }
+
+    /// The groups of a scenario by phase, variant and the scenario's order; none where there is but
+    /// one, of which the phase's own figures tell.
+    pub(crate) fn of_scenario(
+        &self,
+        scenario: &str,
+        phases: &[&str],
+        variants: &[&str],
+    ) -> Vec<GroupFindings> {
+        let cells = self.cells(scenario, phases, variants);
+        cells
+            .iter()
+            .filter(|cell| cell[0].phase.groups.len() > 1)
+            .flat_map(|cell| {
+                let groups = cell[0].phase.groups.iter().enumerate();
+                groups.map(|(index, group)| group_findings(cell, index, group))
+            })
+            .collect()
+    }
+
+    /// The slowest routes of each phase and variant; none where no group has several.
+    pub(crate) fn routes_of_scenario(
+        &self,
+        scenario: &str,
+        phases: &[&str],
+        variants: &[&str],
+    ) -> Vec<SlowestRoutes> {
+        let cells = self.cells(scenario, phases, variants);
+        let several = |cell: &&Cell<'_, 'a>| {
+            let mut groups = cell[0].phase.groups.iter();
+            groups.any(|group| group.routes.len() > 1)
+        };
+        cells.iter().filter(several).map(slowest_routes).collect()
+    }
+}
+
+fn group_findings(cell: &Cell<'_, '_>, index: usize, first: &GroupRecord) -> GroupFindings {
+    let of_group = |of: fn(&GroupRecord, &PhaseRecord) -> Sums| -> Vec<_> {
+        let groups = cell.iter().filter_map(|seen| {
+            let group = seen.phase.groups.get(index)?;
+            Some((*seen, of(group, seen.phase)))
+        });
+        groups.collect()
+    };
+    let sums = of_group(|group, phase| Sums {
+        requests: group.counts.completed,
+        errors: group.counts.errors.values().sum(),
+        checks_failed: group.failing_checks,
+        dropped: group.counts.dropped,
+        rate_per_second: (phase.measure_ns > 0)
+            .then(|| group.counts.completed_in_window as f64 * 1e9 / phase.measure_ns as f64),
+        response: group.response,
+    });
+    GroupFindings {
+        group: first.name.clone(),
+        phase: cell[0].phase.name.clone(),
+        variant: cell[0].trial.variant.clone(),
+        load: load_words(&first.shape),
+        trials: u32::try_from(sums.len()).unwrap_or(u32::MAX),
+        dropped: sums.iter().map(|(_, sums)| sums.dropped).sum(),
+        rate_per_second: estimate(
+            sums.iter()
+                .map(|(seen, sums)| (seen.throughput, sums.rate_per_second)),
+        ),
+        figures: figures(&sums),
+    }
+}
+
+/// What a part of a load came to in one trial.
+struct Sums {
+    requests: u64,
+    errors: u64,
+    checks_failed: u64,
+    dropped: u64,
+    rate_per_second: Option<f64>,
+    response: TimeFigures,
+}
+
+fn figures(sums: &[(&Seen<'_>, Sums)]) -> PartFigures {
+    let total = |of: fn(&Sums) -> u64| sums.iter().map(|(_, sums)| of(sums)).sum();
+    let time = |of: fn(&TimeFigures) -> Option<u64>| {
+        let times = sums.iter().map(|(seen, sums)| {
+            let time = of(&sums.response).map(|time| time as f64);
+            (seen.latency, time)
+        });
+        estimate(times)
+    };
+    PartFigures {
+        requests: total(|sums| sums.requests),
+        errors: total(|sums| sums.errors),
+        checks_failed: total(|sums| sums.checks_failed),
+        response_mean_ns: time(|times| times.mean_ns),
+        response_p50_ns: time(|times| times.p50_ns),
+        response_p99_ns: time(|times| times.p99_ns),
+    }
+}
+
+/// The blocks that have a value and may be used.
+fn estimate(values: impl Iterator<Item = (Validity, Option<f64>)>) -> PartEstimate {
+    let known: Vec<(Validity, f64)> = values
+        .filter_map(|(validity, value)| Some((validity, value?)))
+        .collect();
+    let usable = || known.iter().filter(|(of, _)| *of != Validity::Invalid);
+    let medians: Vec<f64> = usable().map(|(_, value)| *value).collect();
+    let worst = usable().map(|(validity, _)| *validity).max();
+    let unusable = if known.is_empty() {
+        Validity::Valid
+    } else {
+        Validity::Invalid
+    };
+    PartEstimate {
+        estimate: Estimate::of_blocks(&medians),
+        validity: worst.unwrap_or(unusable),
+    }
+}
+
+fn slowest_routes(cell: &Cell<'_, '_>) -> SlowestRoutes {
+    let mut routes: Vec<RouteFindings> = Vec::new();
+    for (group_index, group) in cell[0].phase.groups.iter().enumerate() {
+        for (index, route) in group.routes.iter().enumerate() {
+            routes.push(route_findings(cell, (group_index, index), group, route));
+        }
+    }
+    let total = routes.len();
+    let by = slowness(&routes);
+    // The sort is stable: of equally slow ones the scenario's order stays.
+    routes.sort_by(|a, b| slow(b, by).total_cmp(&slow(a, by)));
+    routes.truncate(ROUTES_MAX);
+    SlowestRoutes {
+        phase: cell[0].phase.name.clone(),
+        variant: cell[0].trial.variant.clone(),
+        by,
+        total,
+        routes,
+    }
+}
+
+fn route_findings(
+    cell: &Cell<'_, '_>,
+    (group_index, index): (usize, usize),
+    group: &GroupRecord,
+    route: &RouteRecord,
+) -> RouteFindings {
+    let sums: Vec<_> = cell
+        .iter()
+        .filter_map(|seen| {
+            let route = seen.phase.groups.get(group_index)?.routes.get(index)?;
+            let sums = Sums {
+                requests: route.completed,
+                errors: route.failed,
+                checks_failed: route.failing_checks,
+                dropped: 0,
+                rate_per_second: None,
+                response: route.response,
+            };
+            Some((*seen, sums))
+        })
+        .collect();
+    RouteFindings {
+        group: group.name.clone(),
+        route: route.name.clone(),
+        figures: figures(&sums),
+    }
+}
+
+fn slowness(routes: &[RouteFindings]) -> Slowness {
+    let all_have = |by| {
+        routes
+            .iter()
+            .all(|route| time(route, by).estimate.is_some())
+    };
+    let known = [Slowness::P99, Slowness::P50];
+    known
+        .into_iter()
+        .find(|by| all_have(*by))
+        .unwrap_or(Slowness::Mean)
+}
+
+fn slow(route: &RouteFindings, by: Slowness) -> f64 {
+    let estimate = time(route, by).estimate.as_ref();
+    estimate.map_or(0.0, |estimate| estimate.median)
+}
+
+fn time(route: &RouteFindings, by: Slowness) -> &PartEstimate {
+    match by {
+        Slowness::P99 => &route.figures.response_p99_ns,
+        Slowness::P50 => &route.figures.response_p50_ns,
+        Slowness::Mean => &route.figures.response_mean_ns,
+    }
+}

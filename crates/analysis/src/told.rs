@@ -1,0 +1,103 @@
+//! What another engine told: its checks, thresholds, groups and metrics, added up over the trials.
+
+use std::collections::BTreeMap;
+
+use gatebench_stats::Estimate;
+use gatebench_store::ForeignFigures;
+
+use crate::context::Context;
+use crate::findings::{ToldCheck, ToldFindings, ToldMetric, ToldThreshold};
+
+/// What was told of a scenario, by phase and variant in the plan's order; nothing where the engine
+/// told nothing besides what every engine does.
+pub(crate) fn of_scenario(
+    context: &Context,
+    scenario: &str,
+    phases: &[&str],
+    variants: &[&str],
+) -> Vec<ToldFindings> {
+    let figures = |phase: &str, variant: &str| -> Vec<&ForeignFigures> {
+        context
+            .completed()
+            .filter(|record| record.trial.scenario == scenario && record.trial.variant == variant)
+            .flat_map(|record| &record.phases)
+            .filter(|known| known.name == phase)
+            .filter_map(|known| known.foreign.as_ref())
+            .collect()
+    };
+    let mut told = Vec::new();
+    for phase in phases {
+        for variant in variants {
+            told.extend(summed_up(phase, variant, &figures(phase, variant)));
+        }
+    }
+    told
+}
+
+fn summed_up(phase: &str, variant: &str, told: &[&ForeignFigures]) -> Option<ToldFindings> {
+    let first = told.first()?;
+    let found = ToldFindings {
+        phase: phase.into(),
+        variant: variant.into(),
+        engine: first.engine.clone(),
+        trials: u32::try_from(told.len()).unwrap_or(u32::MAX),
+        checks: checks(told),
+        thresholds: thresholds(told),
+        groups: first.groups.clone(),
+        metrics: metrics(told),
+    };
+    let silent = found.checks.is_empty()
+        && found.thresholds.is_empty()
+        && found.groups.is_empty()
+        && found.metrics.is_empty();
+    (!silent).then_some(found)
+}
+
+fn checks(told: &[&ForeignFigures]) -> Vec<ToldCheck> {
+    let mut sums: BTreeMap<&str, (Option<u64>, u64)> = BTreeMap::new();
+    for (name, check) in told.iter().flat_map(|told| &told.checks) {
+        let (passed, failed) = sums.entry(name).or_default();
+        *failed += check.failed;
+        *passed = match (*passed, check.passed) {
+            (Some(sum), Some(more)) => Some(sum + more),
+            (sum, more) => sum.or(more),
+        };
+    }
+    let check = |(name, (passed, failed)): (&str, _)| ToldCheck {
+        name: name.into(),
+        passed,
+        failed,
+    };
+    sums.into_iter().map(check).collect()
+}
+
+fn thresholds(told: &[&ForeignFigures]) -> Vec<ToldThreshold> {
+    let mut sums: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    for (name, holds) in told.iter().flat_map(|told| &told.thresholds) {
+        let (held, crossed) = sums.entry(name).or_default();
+        *if *holds { held } else { crossed } += 1;
+    }
+    let threshold = |(name, (held, crossed)): (&str, _)| ToldThreshold {
+        name: name.into(),
+        held,
+        crossed,
+    };
+    sums.into_iter().map(threshold).collect()
+}
+
+fn metrics(told: &[&ForeignFigures]) -> Vec<ToldMetric> {
+    let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    for (name, statistics) in told.iter().flat_map(|told| &told.metrics) {
+        for (statistic, value) in statistics {
+            values.entry((name, statistic)).or_default().push(*value);
+        }
+    }
+    let metric = |((name, statistic), values): ((&str, &str), Vec<f64>)| {
+        Some(ToldMetric {
+            name: name.into(),
+            statistic: statistic.into(),
+            estimate: Estimate::of_blocks(&values)?,
+        })
+    };
+    values.into_iter().filter_map(metric).collect()
+}

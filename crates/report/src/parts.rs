@@ -1,0 +1,206 @@
+//! The tables of what is told apart within a scenario: its groups, and the slowest of their routes.
+
+use gatebench_analysis::findings::{
+    GroupFindings, PartEstimate, PartFigures, RouteFindings, ScenarioFindings, SlowestRoutes,
+    Slowness, Unit,
+};
+use gatebench_analysis::words::grouped;
+
+use crate::number::Scale;
+use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
+
+/// A table with the words above it.
+pub struct PartTable {
+    /// What it shows, and of how many.
+    pub title: String,
+    /// The table.
+    pub table: Table,
+}
+
+/// The groups of a scenario, each with all variants below each other; at most `most` of them.
+pub fn groups(scenario: &ScenarioFindings, most: usize) -> Option<PartTable> {
+    let names = scenario.foremost_groups(most);
+    let mut all: Vec<&str> = Vec::new();
+    let mut variants: Vec<&str> = Vec::new();
+    for found in &scenario.groups {
+        push_new(&mut all, &found.group);
+        push_new(&mut variants, &found.variant);
+    }
+    let rows: Vec<(&str, &str)> = names
+        .iter()
+        .flat_map(|name| variants.iter().map(move |variant| (*name, *variant)))
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let title = if names.len() == all.len() {
+        "groups".into()
+    } else {
+        let (shown, total) = (names.len(), grouped(all.len() as f64));
+        format!("groups, the {shown} of {total} with failures or the slowest answers")
+    };
+    let one_variant = variants.len() == 1;
+    let row = |(name, variant): &(&str, &str)| Row {
+        name: if one_variant {
+            (*name).into()
+        } else {
+            format!("{name} · {variant}")
+        },
+        variant: (*variant).into(),
+        validity: None,
+        absence: None,
+        cells: Vec::new(),
+    };
+    let lanes = scenario.phases.iter().map(|phase| Lanes {
+        phase: phase.name.clone(),
+        label: phase.label.clone(),
+        lanes: group_lanes(scenario, &phase.name, &rows),
+    });
+    let table = Table::of_lanes(rows.iter().map(row).collect(), lanes.collect());
+    Some(PartTable { title, table })
+}
+
+fn push_new<'a>(names: &mut Vec<&'a str>, name: &'a str) {
+    if !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+/// Nothing where the phase has no groups.
+fn group_lanes(scenario: &ScenarioFindings, phase: &str, rows: &[(&str, &str)]) -> Vec<Lane> {
+    let found: Vec<Option<&GroupFindings>> = rows
+        .iter()
+        .map(|(name, variant)| {
+            let mut groups = scenario.groups.iter();
+            groups.find(|it| it.phase == phase && it.group == *name && it.variant == *variant)
+        })
+        .collect();
+    if found.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let figures: Vec<_> = found
+        .iter()
+        .map(|group| group.map(|group| &group.figures))
+        .collect();
+    let rates: Vec<_> = found
+        .iter()
+        .map(|group| group.map(|group| &group.rate_per_second))
+        .collect();
+    let mut lanes = counts(&figures);
+    lanes.push(estimates(["rate", ""], Unit::RequestsPerSecond, &rates));
+    lanes.push(time(["response", "p50"], &figures, |it| {
+        &it.response_p50_ns
+    }));
+    lanes.push(time(["response", "p99"], &figures, |it| {
+        &it.response_p99_ns
+    }));
+    lanes
+}
+
+/// The slowest routes of each variant in a phase, at most `most` of each.
+pub fn routes(scenario: &ScenarioFindings, phase: &str, most: usize) -> Vec<PartTable> {
+    let slowest = scenario.routes.iter();
+    slowest
+        .filter(|slowest| slowest.phase == phase)
+        .map(|slowest| routes_of(scenario, slowest, most))
+        .collect()
+}
+
+fn routes_of(scenario: &ScenarioFindings, slowest: &SlowestRoutes, most: usize) -> PartTable {
+    let shown = &slowest.routes[..slowest.routes.len().min(most)];
+    let first = shown.first().map(|route| &route.group);
+    let several_groups = shown.iter().any(|route| Some(&route.group) != first);
+    let row = |route: &RouteFindings| Row {
+        name: if several_groups {
+            format!("{}: {}", route.group, route.route)
+        } else {
+            route.route.clone()
+        },
+        variant: slowest.variant.clone(),
+        validity: None,
+        absence: None,
+        cells: Vec::new(),
+    };
+    let figures: Vec<_> = shown.iter().map(|route| Some(&route.figures)).collect();
+    let mut lanes = counts(&figures);
+    lanes.push(time(["response", "mean"], &figures, |it| {
+        &it.response_mean_ns
+    }));
+    lanes.push(time(["response", "p50"], &figures, |it| {
+        &it.response_p50_ns
+    }));
+    lanes.push(time(["response", "p99"], &figures, |it| {
+        &it.response_p99_ns
+    }));
+    let phase = scenario.phases.iter().find(|it| it.name == slowest.phase);
+    let lanes = Lanes {
+        phase: slowest.phase.clone(),
+        label: phase.map_or_else(String::new, |phase| phase.label.clone()),
+        lanes,
+    };
+    let which = if shown.len() == slowest.total {
+        format!("routes of {}", slowest.variant)
+    } else {
+        let total = grouped(slowest.total as f64);
+        format!(
+            "the slowest {} of {total} routes of {}",
+            shown.len(),
+            slowest.variant
+        )
+    };
+    let by = match slowest.by {
+        Slowness::P99 => "p99",
+        Slowness::P50 => "p50",
+        Slowness::Mean => "mean",
+    };
+    PartTable {
+        title: format!("{which}, by {by}"),
+        table: Table::of_lanes(shown.iter().map(row).collect(), vec![lanes]),
+    }
+}
+
+fn counts(figures: &[Option<&PartFigures>]) -> Vec<Lane> {
+    let count = |head, of: fn(&PartFigures) -> u64| {
+        let cell = |figures: &Option<&PartFigures>| {
+            figures.map_or(Cell::Empty, |figures| Cell::count(of(figures)))
+        };
+        Lane {
+            column: Column {
+                head,
+                scale: Scale::of(0.0, Unit::Count),
+            },
+            cells: figures.iter().map(cell).collect(),
+        }
+    };
+    vec![
+        count(["requests", ""], |figures| figures.requests),
+        count(["errors", ""], |figures| figures.errors),
+        count(["checks", "failed"], |figures| figures.checks_failed),
+    ]
+}
+
+fn time(
+    head: [&'static str; 2],
+    figures: &[Option<&PartFigures>],
+    of: fn(&PartFigures) -> &PartEstimate,
+) -> Lane {
+    let times: Vec<_> = figures.iter().map(|figures| figures.map(of)).collect();
+    estimates(head, Unit::Nanoseconds, &times)
+}
+
+fn estimates(head: [&'static str; 2], unit: Unit, found: &[Option<&PartEstimate>]) -> Lane {
+    let medians = found
+        .iter()
+        .flatten()
+        .filter_map(|found| found.estimate.as_ref())
+        .map(|estimate| estimate.median);
+    let scale = Scale::of_all(medians, unit);
+    let cell = |found: &Option<&PartEstimate>| match found {
+        None => Cell::Empty,
+        Some(found) => Cell::of(found.estimate.as_ref(), found.validity, scale),
+    };
+    Lane {
+        cells: found.iter().map(cell).collect(),
+        column: Column { head, scale },
+    }
+}
