@@ -19,6 +19,7 @@ use rustix::time::Timespec;
 
 use crate::buffer::Pool;
 use crate::io::{Event, Io, IoConfig, SMALL_BYTES};
+use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
 
@@ -31,6 +32,7 @@ pub struct Epoll {
     conns: Slots<Conn>,
     listeners: Vec<Option<OwnedFd>>,
     pool: Rc<Pool>,
+    resting: Resting,
     readable: VecDeque<ConnId>,
     ready: Vec<Event>,
     kernel_events: Vec<epoll::Event>,
@@ -69,6 +71,7 @@ impl Epoll {
             conns: Slots::new(),
             listeners: Vec::new(),
             pool: Pool::new(config.buffers, config.buffer_bytes),
+            resting: Resting::default(),
             readable: VecDeque::new(),
             ready: Vec::new(),
             kernel_events: Vec::with_capacity(EVENTS_PER_WAIT),
@@ -113,11 +116,28 @@ impl Epoll {
                     }
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
-                // AGAIN: all are accepted. Without descriptors (MFILE, NFILE) the peers stay in the
-                // backlog; the listener is level-triggered, so they are tried again.
+                Err(error) if Resting::is_due(error) => return self.rest(index),
+                // AGAIN: all are accepted.
                 Err(_) => return,
             }
         }
+    }
+
+    /// Hears no more of a listener for a while: it is level-triggered, and would end every wait.
+    fn rest(&mut self, index: usize) {
+        if self.watch(index, EventFlags::empty()).is_ok() {
+            let now_ns = clock::now_ns();
+            self.resting.rest(ListenerId(index as u32), now_ns);
+        }
+    }
+
+    /// Sets what is to be heard of a listener, unless it was stopped.
+    fn watch(&self, index: usize, flags: EventFlags) -> io::Result<()> {
+        if let Some(Some(listener)) = self.listeners.get(index) {
+            let data = EventData::new_u64(LISTENER | index as u64);
+            epoll::modify(&self.poller, listener, data, flags)?;
+        }
+        Ok(())
     }
 
     fn edge(&mut self, conn: ConnId, flags: EventFlags, events: &mut Vec<Event>) {
@@ -381,7 +401,11 @@ impl Io for Epoll {
     fn poll(&mut self, until_ns: Option<u64>, events: &mut Vec<Event>) -> io::Result<()> {
         let before = events.len();
         self.drain_ready(events);
+        for listener in self.resting.wake(clock::now_ns) {
+            self.watch(listener.0 as usize, EventFlags::IN)?;
+        }
         let idle = self.readable.is_empty() && events.len() == before;
+        let until_ns = self.resting.bound(until_ns);
         self.wait(if idle { until_ns } else { Some(0) })?;
         for at in 0..self.kernel_events.len() {
             let epoll::Event { flags, data } = self.kernel_events[at];

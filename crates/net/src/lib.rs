@@ -15,6 +15,7 @@ pub mod http2;
 pub mod io;
 pub mod outbox;
 pub mod peer;
+mod resting;
 mod slots;
 mod socket;
 pub mod timers;

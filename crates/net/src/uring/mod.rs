@@ -23,6 +23,7 @@ use std::rc::Rc;
 
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
+use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use self::address::SocketAddrStorage;
@@ -31,6 +32,7 @@ use self::conn::{Conn, Sending};
 use self::token::{Operation, parse, token};
 use crate::buffer::Pool;
 use crate::io::{Event, Io, IoConfig, SMALL_BYTES};
+use crate::resting::Resting;
 use crate::slots::Slots;
 use crate::{ConnId, ListenerId, Peer, clock, socket};
 
@@ -51,6 +53,7 @@ pub struct Uring {
     pool: Rc<Pool>,
     conns: Slots<Conn>,
     listeners: Vec<Option<OwnedFd>>,
+    resting: Resting,
     /// Events made by calls between two polls.
     ready: Vec<Event>,
     /// Completions being worked on, kept for its memory.
@@ -84,6 +87,7 @@ impl Uring {
             pool,
             conns: Slots::new(),
             listeners: Vec::new(),
+            resting: Resting::default(),
             ready: Vec::new(),
             completions: Vec::with_capacity(COMPLETIONS as usize),
             recent: 0,
@@ -213,7 +217,12 @@ impl Uring {
                 self.arm_receive(conn);
             }
         }
-        if last {
+        if !last {
+            return;
+        }
+        if Resting::is_due(Errno::from_raw_os_error(-result.min(0))) {
+            self.resting.rest(listener, clock::now_ns());
+        } else {
             self.arm_accept(listener);
         }
     }
@@ -539,7 +548,11 @@ impl Io for Uring {
         for conn in std::mem::take(&mut self.starved) {
             self.arm_receive(conn);
         }
+        for listener in self.resting.wake(clock::now_ns) {
+            self.arm_accept(listener);
+        }
         let idle = events.len() == before;
+        let until_ns = self.resting.bound(until_ns);
         self.enter(if idle { until_ns } else { Some(0) })?;
         self.reap(events);
         Ok(())

@@ -1,0 +1,76 @@
+//! Listeners that rest: there was no descriptor, or no memory, for the next connection.
+//!
+//! Until some are given back nothing would change, and trying again at once would take all of a core.
+//! The peers wait in the backlog meanwhile.
+
+use rustix::io::Errno;
+
+use crate::ListenerId;
+
+/// How long a listener rests before it is tried again: 50 ms.
+pub(crate) const REST_NS: u64 = 50_000_000;
+
+/// The listeners of one loop that rest. They wake together, with the first of them.
+#[derive(Default)]
+pub(crate) struct Resting {
+    listeners: Vec<ListenerId>,
+    until_ns: u64,
+}
+
+impl Resting {
+    /// Whether accepting failed in a way that lasts: no descriptors for the process or the host, or no
+    /// memory (accept(2)).
+    pub(crate) fn is_due(error: Errno) -> bool {
+        matches!(
+            error,
+            Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM
+        )
+    }
+
+    /// A listener rests from now on.
+    pub(crate) fn rest(&mut self, listener: ListenerId, now_ns: u64) {
+        if self.listeners.is_empty() {
+            self.until_ns = now_ns + REST_NS;
+        }
+        self.listeners.push(listener);
+    }
+
+    /// When a poll that would wait until `until_ns` has to end.
+    pub(crate) fn bound(&self, until_ns: Option<u64>) -> Option<u64> {
+        if self.listeners.is_empty() {
+            return until_ns;
+        }
+        Some(until_ns.map_or(self.until_ns, |until_ns| until_ns.min(self.until_ns)))
+    }
+
+    /// The listeners that have rested long enough; `now_ns` reads the clock only where some rest.
+    pub(crate) fn wake(&mut self, now_ns: impl FnOnce() -> u64) -> Vec<ListenerId> {
+        if self.listeners.is_empty() || now_ns() < self.until_ns {
+            return Vec::new();
+        }
+        std::mem::take(&mut self.listeners)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_wake_with_the_first() {
+        let mut resting = Resting::default();
+        assert_eq!(resting.bound(None), None);
+        assert_eq!(resting.wake(|| u64::MAX), []);
+        resting.rest(ListenerId(1), 1000);
+        resting.rest(ListenerId(0), 2000);
+        assert_eq!(resting.bound(None), Some(1000 + REST_NS));
+        assert_eq!(resting.bound(Some(5)), Some(5));
+        assert_eq!(resting.bound(Some(u64::MAX)), Some(1000 + REST_NS));
+        assert_eq!(resting.wake(|| 999 + REST_NS), []);
+        assert_eq!(
+            resting.wake(|| 1000 + REST_NS),
+            [ListenerId(1), ListenerId(0)]
+        );
+        assert_eq!(resting.bound(Some(7)), Some(7));
+    }
+}
