@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-#[path = "../examples/h2_server/serve.rs"]
 mod serve;
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! A server on a core of its own, ended with its guard.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -86,22 +86,6 @@ impl Server {
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(server)
-    }
-
-    /// Whether it answers HTTP/2 with prior knowledge (RFC 9113 3.3): the client's preface is answered by
-    /// a SETTINGS frame.
-    pub fn speaks_http2(&self) -> bool {
-        const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-        const EMPTY_SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
-        let ask = || {
-            let mut stream = TcpStream::connect(self.address)?;
-            stream.set_read_timeout(Some(Duration::from_secs(2)))?;
-            stream.write_all(&[PREFACE, &EMPTY_SETTINGS].concat())?;
-            let mut head = [0; 9];
-            stream.read_exact(&mut head)?;
-            Ok::<_, std::io::Error>(head[3] == EMPTY_SETTINGS[3] && !head.starts_with(b"HTTP/"))
-        };
-        ask().unwrap_or(false)
     }
 
     /// CPU time of the server's processes so far, microseconds.

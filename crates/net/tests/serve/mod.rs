@@ -1,4 +1,5 @@
-//! Answers each complete request with 200 and the bytes of its body, or a greeting where it has none.
+//! A small HTTP/2 server: it answers each complete request with 200 and the bytes of its body, or a
+//! greeting where that has none.
 
 use std::io;
 use std::net::SocketAddr;
