@@ -6,8 +6,12 @@ GATEBENCH = target/release/gatebench
 # Words for `gatebench run`, as in: make run ARGS="--blocks 10"
 ARGS ?=
 
+# Seconds that each fuzz target runs, and which targets (all, where none is named).
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?=
+
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-full lint format peers k6
+.PHONY: help run build test test-full lint format peers k6 fuzz
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +42,9 @@ peers: ## installs the load tools that `cargo xtask bench engine` compares with
 
 k6: ## builds k6, for `gatebench run --engine k6`
 	@scripts/install-k6
+
+fuzz: ## fuzzes every parser, FUZZ_SECONDS (60) each; needs rustup, installs a nightly compiler
+	@scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 format: ## formats the Rust code
 	$(CARGO) fmt --all

@@ -1,12 +1,10 @@
 //! A request under way, and what has come of its answer.
 
-use std::io::Read;
-
-use flate2::read::MultiGzDecoder;
 use gatebench_net::trace::{Nonce, TIMES_HEADER, Times};
 use gatebench_net::{http1, http2};
 
 use crate::check::Checks;
+use crate::gzip;
 
 /// A body longer than this is not kept for its checks, which then fail: the engine's memory does not
 /// depend on what a server sends.
@@ -111,18 +109,8 @@ impl Answer {
     /// The answer is complete.
     pub(crate) fn end(&mut self, checks: &Checks) {
         if self.is_gzip {
-            self.body = decoded(&self.body);
+            self.body = gzip::decoded(&self.body, BODY_KEPT_MAX_BYTES);
         }
         checks.body(&self.body, |number| self.failed_checks.push(number));
     }
-}
-
-/// What a gzip body says, as far as it is kept. Of one that is damaged, what came before the damage:
-/// checks on the rest fail.
-fn decoded(body: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::new();
-    let mut kept = MultiGzDecoder::new(body).take(BODY_KEPT_MAX_BYTES as u64);
-    // An error leaves what was read before it.
-    let _ = kept.read_to_end(&mut plain);
-    plain
 }

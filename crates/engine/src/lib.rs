@@ -14,6 +14,7 @@ mod cost;
 mod counts;
 mod data;
 mod draw;
+pub mod gzip;
 mod http2;
 mod kind;
 mod layer;

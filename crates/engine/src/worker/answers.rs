@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use gatebench_net::{ConnId, Event, Io};
 
-use crate::connection::{Progress, State};
+use crate::connection::{Connection, Progress, State};
 use crate::kind::ErrorKind;
 
 use super::{RECONNECT_PAUSE_NS, Worker};
@@ -41,7 +41,13 @@ impl<I: Io> Worker<'_, I> {
     /// A connection in the making has come as far as it could.
     fn set_up(&mut self, conn: ConnId, progress: Result<(), String>, now: u64) {
         if progress.is_err() {
-            return self.fail(conn, ErrorKind::Tls, now);
+            // HTTP/2 begins when TLS has succeeded.
+            let connection = self.conns.get(conn);
+            let kind = match connection.is_some_and(|it| it.http2.is_some()) {
+                true => ErrorKind::Protocol,
+                false => ErrorKind::Tls,
+            };
+            return self.fail(conn, kind, now);
         }
         if let Some(group) = self.conns.get(conn).map(|it| it.group) {
             self.serve_queue(group);
@@ -245,18 +251,19 @@ impl<I: Io> Worker<'_, I> {
 
     /// Closes a connection and plans another in its place.
     pub(super) fn lost(&mut self, conn: ConnId, now: u64) {
-        let Some((group, state)) = self.close(conn) else {
+        let Some(connection) = self.close(conn) else {
             return;
         };
-        let group = &mut self.groups[group];
-        if state == State::Idle {
+        let group = &mut self.groups[connection.group];
+        if connection.state == State::Idle {
             group.idle.retain(|idle| *idle != conn);
         }
         if group.have + group.connects.len() as u32 >= group.wanted {
             return;
         }
-        // Due times stay in order: what is due at once goes before what has to wait.
-        if state == State::Connecting {
+        // Due times stay in order: what is due at once goes before what has to wait. A server that takes
+        // no request over a connection is not asked for another in a tight loop.
+        if connection.requests == 0 {
             group.connects.push_back(now + RECONNECT_PAUSE_NS);
         } else {
             group.connects.push_front(now);
@@ -264,11 +271,11 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Closes a connection that is in no list.
-    fn close(&mut self, conn: ConnId) -> Option<(usize, State)> {
+    fn close(&mut self, conn: ConnId) -> Option<Connection> {
         let connection = self.conns.remove(conn)?;
         self.io.close(conn);
         self.groups[connection.group].have -= 1;
-        Some((connection.group, connection.state))
+        Some(connection)
     }
 
     /// Closes an idle connection of which there are too many.

@@ -30,9 +30,12 @@ impl<I: Io> Worker<'_, I> {
             .http2
             .get_or_insert_with(|| Box::new(Http2::new(streams)));
         let received = http2.receive(&self.plain, self.compiled);
-        let is_ready = http2.is_ready();
+        let (is_ready, is_closing) = (http2.is_ready(), http2.is_closing());
         self.push_frames(conn, true);
         received.map_err(|error| format!("the server does not speak HTTP/2: {error}"))?;
+        if is_closing {
+            return Err("the server takes no requests: it said GOAWAY before the first".into());
+        }
         Ok(is_ready)
     }
 

@@ -45,7 +45,20 @@ impl<I: Io> Worker<'_, I> {
         if now >= self.expire_at_ns {
             self.expire_at_ns = now + EXPIRY_EVERY_NS;
             self.expire(now);
+            self.expire_connecting(now);
         }
+    }
+
+    /// Gives up connections that have been in the making for as long as a request may take.
+    fn expire_connecting(&mut self, now: u64) {
+        let groups = &self.groups;
+        let late = |(conn, it): (ConnId, &mut Connection)| {
+            let timeout_ns = nanos(groups[it.group].settings.timeout);
+            let is_late = it.begun_ns.saturating_add(timeout_ns) <= now;
+            (it.state == State::Connecting && is_late).then_some(conn)
+        };
+        let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
+        self.time_out(&expired, now);
     }
 
     fn reconnect(&mut self, group: usize, now: u64) {

@@ -20,7 +20,8 @@ pub struct Limits {
     pub list_bytes: usize,
     /// Informational (1xx) responses before a final one. 16.
     pub informational: u32,
-    /// Frames that do no work: SETTINGS, PING, PRIORITY, unknown ones. 1,000.
+    /// Frames that do no work: SETTINGS, PING, PRIORITY, unknown ones, HEADERS of streams that were
+    /// reset. 1,000.
     pub idle_frames: u32,
     /// DATA frames without a byte that do not end a stream. 100.
     pub empty_data: u32,
@@ -46,7 +47,7 @@ impl Default for Limits {
 /// What a peer can send without end although it does no work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Flood {
-    /// SETTINGS, PING, PRIORITY and unknown frames.
+    /// SETTINGS, PING, PRIORITY, unknown frames, HEADERS of streams that were reset.
     #[error("frames that do no work")]
     IdleFrames,
     /// DATA frames without data.

@@ -5,7 +5,7 @@ use super::control::Outcome;
 use super::event::StreamId;
 use super::frame::{self, FrameType};
 use super::streams::{Closed, Incoming};
-use super::{ErrorCode, Malformed, ProtocolError, StreamError};
+use super::{ErrorCode, Flood, Malformed, ProtocolError, StreamError};
 
 impl Connection {
     /// Acts on a whole header block. It is decoded in any case, as the dynamic table has to follow
@@ -24,7 +24,7 @@ impl Connection {
         self.hpack.decode(block, &mut self.fields)?;
         let Some(id) = self.streams.find(number) else {
             return match self.role {
-                Role::Client => self.check_late(FrameType::HEADERS, number).map(|()| None),
+                Role::Client => self.on_late_block(number),
                 Role::Server => self.on_new_stream(number, ends, out),
             };
         };
@@ -59,6 +59,13 @@ impl Connection {
         }
     }
 
+    /// A block that comes too late is decoded for nothing, which may not go on for ever.
+    fn on_late_block(&mut self, number: u32) -> Outcome {
+        self.check_late(FrameType::HEADERS, number)?;
+        self.budgets.spend(Flood::IdleFrames)?;
+        Ok(None)
+    }
+
     /// A request begins (RFC 9113 5.1.1).
     fn on_new_stream(&mut self, number: u32, ends: bool, out: &mut Vec<u8>) -> Outcome {
         let last = self.last_stream;
@@ -67,7 +74,7 @@ impl Connection {
             return Err(ProtocolError::StreamNumber { stream, last });
         }
         if number <= last {
-            return self.check_late(FrameType::HEADERS, number).map(|()| None);
+            return self.on_late_block(number);
         }
         if self.going_away {
             return Ok(None);

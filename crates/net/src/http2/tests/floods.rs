@@ -59,6 +59,24 @@ fn frames_without_work() {
     }
 }
 
+/// A stream that the server has reset may still be spoken to, for as long as that took to be known.
+#[test]
+fn headers_of_a_stream_that_was_reset() {
+    let trailers = frame(HEADERS, END_HEADERS | END_STREAM, 3, OK);
+    let mut server = server();
+    server.feed(&[get(3), window_update(3, 0)].concat());
+    for _ in 0..10 {
+        server.feed(&trailers);
+        assert_eq!(server.error, None);
+    }
+    server.feed(&trailers);
+    let flood = Flood::IdleFrames;
+    assert_eq!(
+        server.error,
+        Some(ProtocolError::Flood { flood, limit: 10 })
+    );
+}
+
 #[test]
 fn empty_data() {
     assert_bounded(Flood::EmptyData, 5, |_| frame(DATA, 0, 1, b""));

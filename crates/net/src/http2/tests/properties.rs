@@ -203,6 +203,31 @@ proptest! {
     }
 
     #[test]
+    fn splits_change_nothing_for_a_client(
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        cuts in vec(1_usize..30, 1..20),
+    ) {
+        let (_, mut from_server) = recorded();
+        for (at, byte) in changes {
+            let at = at.index(from_server.len());
+            from_server[at] = byte;
+        }
+        let client = || {
+            let mut client = End::client(Settings::default(), TIGHT);
+            let block = Block::request("POST", "http", "host", "/");
+            let ask = |client: &mut End<Client>| {
+                client.connection.request(&block, b"question", &mut client.out);
+            };
+            (0..4).for_each(|_| ask(&mut client));
+            client
+        };
+        let mut cuts = cuts.into_iter().cycle();
+        let whole = told(client(), &from_server, |all| all);
+        let cut = told(client(), &from_server, |_| cuts.next().unwrap());
+        prop_assert_eq!(whole, cut);
+    }
+
+    #[test]
     fn changed_answers_never_panic(
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
         cuts in vec(1_usize..300, 1..20),

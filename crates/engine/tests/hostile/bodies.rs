@@ -1,0 +1,209 @@
+//! Bodies that are too long, too short, endless, or where none may be.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use gatebench_engine::ErrorKind::{ClosedEarly, Protocol, Reset, Timeout};
+use gatebench_engine::Load;
+use gatebench_model::Body;
+
+use crate::server::{Connection, always, once};
+use crate::trial::{REQUESTS, all_errors, completes, each_fails_as, errors, fails_as, fails_with};
+use crate::trial::{impatient, keep_body, requests, suffer};
+
+const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+/// A head, and then the same piece for ever.
+fn endless(head: &'static [u8], piece: &'static [u8]) -> impl Fn(&mut Connection) {
+    move |it| {
+        if it.request() && it.write(head) {
+            it.flood(piece, u64::MAX);
+        }
+    }
+}
+
+fn patient_with_bodies(load: &mut Load) {
+    impatient(load);
+    requests(load, 1, 1);
+    keep_body(load);
+}
+
+#[test]
+fn a_body_without_end_times_out() {
+    for (head, piece) in [
+        (CHUNKED, &b"1\r\na\r\n"[..]),
+        (CHUNKED, b"8000\r\n"),
+        (&b"HTTP/1.1 200 OK\r\n\r\n"[..], b"more "),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n",
+            b"more ",
+        ),
+    ] {
+        if piece == b"8000\r\n" {
+            // The size is a lie: where the chunk should end, another size stands.
+            fails_with(&[Protocol], endless(head, piece), impatient);
+            continue;
+        }
+        fails_with(&[Timeout], endless(head, piece), impatient);
+        fails_with(&[Timeout], endless(head, piece), patient_with_bodies);
+    }
+}
+
+#[test]
+fn chunks_that_are_none() {
+    let bodies: [&[u8]; 8] = [
+        b"10000000000000000\r\n",
+        b"fffffffffffffffff\r\n",
+        b"-1\r\n",
+        b"0x1\r\na\r\n0\r\n\r\n",
+        b"1\r\nabc\r\n0\r\n\r\n",
+        b"\r\n",
+        b"1\na\n0\n\n",
+        b"0\r\nno trailer\r\n\r\n",
+    ];
+    each_fails_as(Protocol, &bodies.map(|body| [CHUNKED, body].concat()));
+}
+
+#[test]
+fn extensions_and_trailers_without_end() {
+    for (start, piece) in [
+        (&b"1"[..], &b";a=b"[..]),
+        (b"1;a=\"", b"aaaa"),
+        (b"0\r\n", b"T: 1\r\n"),
+        (b"0\r\nT: ", b"tttt"),
+        (b"0", b"0000"),
+    ] {
+        fails_as(&[Protocol], move |it: &mut Connection| {
+            if it.request() && it.write(CHUNKED) && it.write(start) {
+                it.flood(piece, 1 << 30);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_body_shorter_than_its_length() {
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nten bytes.";
+    fails_as(&[ClosedEarly], once(head));
+    fails_with(&[Timeout], always(head), impatient);
+    fails_as(
+        &[ClosedEarly],
+        once(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc"),
+    );
+}
+
+#[test]
+fn a_body_longer_than_its_length() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nten bytes.";
+    fails_as(&[Protocol], always(answer));
+}
+
+/// The kernel may hand a body over apart from its head. Then the answer is complete, and what follows
+/// spoils the connection or the next answer; it is never taken for one.
+#[test]
+fn a_body_where_none_may_be() {
+    for head in [
+        &b"HTTP/1.1 204 No Content\r\n\r\n"[..],
+        b"HTTP/1.1 304 Not Modified\r\nContent-Length: 7\r\n\r\n",
+    ] {
+        let answer = [head, b"a body."].concat();
+        for outcome in suffer(always(answer), |_| {}) {
+            assert_eq!(errors(&outcome, Protocol), all_errors(&outcome.counts));
+            assert!(errors(&outcome, Protocol) > 0);
+        }
+    }
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\na body.";
+    let head = |load: &mut Load| load.groups[0].requests[0].method = "HEAD".into();
+    for outcome in suffer(always(answer), head) {
+        assert_eq!(errors(&outcome, Protocol), all_errors(&outcome.counts));
+        assert!(errors(&outcome, Protocol) > 0);
+    }
+}
+
+#[test]
+fn an_answer_to_head_with_the_length_of_what_is_not_sent() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
+    completes(always(answer), 0, |load| {
+        load.groups[0].requests[0].method = "HEAD".into();
+    });
+}
+
+/// Ten gibibytes of zeros: members of ten mebibytes, one after the other (RFC 1952 2.2).
+fn bomb(it: &mut Connection) {
+    const MEMBERS: usize = 1024;
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    for _ in 0..160 {
+        encoder.write_all(&[0; 65_536]).unwrap();
+    }
+    let member = encoder.finish().unwrap();
+    let length = MEMBERS * member.len();
+    let head =
+        format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {length}\r\n\r\n");
+    while it.request() && it.write(head.as_bytes()) {
+        let _ = (0..MEMBERS).all(|_| it.write(&member));
+    }
+}
+
+#[test]
+fn a_gzip_bomb_is_decoded_as_far_as_bodies_are_kept() {
+    completes(bomb, 2, |load| {
+        keep_body(load);
+        requests(load, 2, 1);
+    });
+    // Nothing is decoded where no check looks at the body.
+    completes(bomb, 0, |load| requests(load, 2, 1));
+}
+
+#[test]
+fn gzip_that_is_none_fails_its_checks() {
+    let bodies: [&[u8]; 3] = [b"plain", b"", b"\x1f\x8b\x08\0\0\0\0\0\0\x03broken"];
+    for body in bodies {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let answer = [head.as_bytes(), body].concat();
+        completes(always(answer), REQUESTS, keep_body);
+    }
+}
+
+#[test]
+fn a_body_longer_than_is_kept() {
+    let pathology = |it: &mut Connection| {
+        const BYTES: u64 = 96 << 20;
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\n\r\n");
+        while it.request() && it.write(head.as_bytes()) {
+            it.flood(b"0123456789abcdef", BYTES);
+        }
+    };
+    completes(pathology, 1, |load| {
+        keep_body(load);
+        requests(load, 1, 1);
+    });
+}
+
+#[test]
+fn a_request_that_is_not_read_times_out() {
+    let long = |load: &mut Load| {
+        impatient(load);
+        load.groups[0].requests[0].method = "POST".into();
+        load.groups[0].requests[0].body = Some(Body::new("x".repeat(8 << 20)));
+    };
+    let deaf = |it: &mut Connection| {
+        let gone = std::sync::mpsc::channel::<()>();
+        // The connection is neither read nor closed until the test is over.
+        let _ = gone.1.recv_timeout(std::time::Duration::from_secs(60));
+        it.reset();
+    };
+    fails_with(&[Timeout], deaf, long);
+    // Answered and reset before it was read.
+    let rude = |it: &mut Connection| {
+        let _ = it.stream.read(&mut [0]);
+        it.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        it.reset();
+    };
+    for outcome in suffer(rude, long) {
+        assert_eq!(errors(&outcome, Reset), all_errors(&outcome.counts));
+    }
+}

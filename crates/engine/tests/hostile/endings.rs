@@ -1,0 +1,144 @@
+//! Connections that end too early, too late, or before they begin.
+
+use std::time::Duration;
+
+use gatebench_engine::ErrorKind::{ClosedEarly, Connect, Reset, Timeout};
+use gatebench_engine::Load;
+use gatebench_model::Shape;
+use gatebench_model::load::Open;
+
+use crate::server::Connection;
+use crate::trial::{all_errors, completes, errors, fails_as, fails_with, impatient, suffer};
+
+#[test]
+fn closed_without_an_answer() {
+    fails_as(&[ClosedEarly], |it: &mut Connection| {
+        it.request();
+    });
+    fails_as(&[ClosedEarly], |it: &mut Connection| {
+        let _ = it.request() && it.write(b"HTTP/1.1 200 OK\r\nContent-");
+    });
+}
+
+#[test]
+fn reset_in_the_middle() {
+    for part in [
+        "",
+        "HTTP/1.1 200 OK\r\nConte",
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour",
+    ] {
+        fails_as(&[Reset], move |it: &mut Connection| {
+            it.request();
+            it.write(part.as_bytes());
+            it.reset();
+        });
+    }
+}
+
+#[test]
+fn no_answer_at_all() {
+    fails_with(
+        &[Timeout],
+        |it: &mut Connection| it.fall_silent(),
+        impatient,
+    );
+}
+
+#[test]
+fn an_answer_a_byte_at_a_time() {
+    let loris = |it: &mut Connection| {
+        it.request();
+        let answer = b"HTTP/1.1 200 OK\r\nX-Slow: "
+            .iter()
+            .chain(b"slow ".iter().cycle());
+        for byte in answer {
+            if !it.write(&[*byte]) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    fails_with(&[Timeout], loris, impatient);
+}
+
+/// Bytes that come before a request are no answer to it: the connection is given up, and who comes too
+/// late to see that takes them for one, as no client can help.
+#[test]
+fn an_answer_before_the_request() {
+    let eager = |it: &mut Connection| {
+        it.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        it.fall_silent();
+    };
+    for outcome in suffer(eager, impatient) {
+        assert_eq!(
+            errors(&outcome, Timeout) + errors(&outcome, Reset),
+            all_errors(&outcome.counts)
+        );
+    }
+}
+
+/// The same at a rate, where connections wait: each is replaced, and the schedule goes on.
+#[test]
+fn connections_that_die_while_they_wait() {
+    let fickle = |it: &mut Connection| {
+        while it.request() && it.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") {
+            if it.number.is_multiple_of(2) {
+                return;
+            }
+        }
+    };
+    let rate = |load: &mut Load| {
+        load.measure = Duration::from_millis(300);
+        load.groups[0].shape = Shape::Open(Open {
+            connections_max: 4,
+            ..Open::new(500.0)
+        });
+    };
+    for outcome in suffer(fickle, rate) {
+        let counts = &outcome.counts;
+        assert_eq!(counts.intended, 150, "{counts:?}");
+        assert!(counts.completed > 0);
+        assert_eq!(
+            all_errors(counts),
+            errors(&outcome, ClosedEarly) + errors(&outcome, Reset)
+        );
+    }
+}
+
+#[test]
+fn answers_that_never_keep_a_connection() {
+    let close = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok and more";
+    for outcome in suffer(crate::server::once(close), |_| {}) {
+        // What follows a last answer is passed over (RFC 9112 9.6); what came with it is excess.
+        assert!(outcome.counts.connections_opened >= outcome.counts.sent);
+    }
+    let silent = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+    completes(crate::server::always(silent), 0, |_| {});
+}
+
+/// The server goes away after a few answers: what cannot be connected is counted, and the load ends.
+#[test]
+fn a_server_that_goes_away() {
+    let _alone = crate::trial::alone();
+    for backend in crate::common::backends() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            let accepted: Vec<_> = listener.incoming().take(3).collect();
+            drop(listener);
+            for (stream, number) in accepted.into_iter().flatten().zip(0..) {
+                let mut connection = Connection { stream, number };
+                connection.request();
+                connection
+                    .write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+            }
+        });
+        let mut load = crate::trial::load(address);
+        load.backend = Some(backend);
+        load.measure = Duration::from_millis(300);
+        let outcome = crate::trial::watched(&load);
+        assert_eq!((outcome.counts.sent, outcome.counts.completed), (3, 3));
+        assert!(errors(&outcome, Connect) > 0);
+        assert_eq!(errors(&outcome, Connect), all_errors(&outcome.counts));
+    }
+}

@@ -1,0 +1,16 @@
+//! Upstreams that do everything wrong. Whatever they do, the engine's memory is bounded, every request
+//! is accounted for as the right kind of error, and the load ends by itself.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bodies;
+mod endings;
+mod heads;
+mod http2;
+mod http2_streams;
+mod server;
+mod tls;
+mod trial;

@@ -1,0 +1,234 @@
+//! One short load against a pathology, and what has to hold of every one.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use gatebench_engine::{
+    Class, Control, Counts, EngineError, ErrorKind, Group, Load, Metric, Outcome, Target, run,
+};
+use gatebench_model::load::Closed;
+use gatebench_model::{Check, Request, Shape};
+
+use crate::common::backends;
+use crate::server::{Connection, Pathology, Server};
+
+/// Requests of a load, if it gets that far.
+pub const REQUESTS: u64 = 12;
+/// The most by which the process may grow: bodies kept for checks, twice where they are decoded.
+const GROWTH_MAX_KIB: u64 = 64 * 1024;
+/// A load that has not ended by then hangs.
+const HANG: Duration = Duration::from_secs(30);
+
+/// Memory is the whole process's, so one load runs at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Runs a load against a pathology on each backend. Requests are accounted for, memory is bounded and
+/// the load ends, or this panics or aborts.
+pub fn suffer(pathology: impl Pathology, change: impl Fn(&mut Load)) -> Vec<Outcome> {
+    let _alone = alone();
+    let pathology = Arc::new(pathology);
+    backends()
+        .into_iter()
+        .map(|backend| {
+            let server = Server::start(Arc::clone(&pathology));
+            let mut load = load(server.address);
+            load.backend = Some(backend);
+            change(&mut load);
+            watched(&load)
+        })
+        .collect()
+}
+
+/// Every request ends as one of these errors, and as nothing else.
+pub fn fails_as(kinds: &[ErrorKind], pathology: impl Pathology) {
+    fails_with(kinds, pathology, |_| {});
+}
+
+/// Each connection answers with the next of these, and each of them is that error.
+pub fn each_fails_as<A: AsRef<[u8]>>(kind: ErrorKind, answers: &[A]) {
+    let answers: Vec<_> = answers.iter().map(|it| it.as_ref().to_vec()).collect();
+    let count = answers.len() as u64;
+    let told = Arc::new(Mutex::new(vec![false; answers.len()]));
+    let heard = Arc::clone(&told);
+    let pathology = move |it: &mut Connection| {
+        let number = (it.number % count) as usize;
+        if it.request() && it.write(&answers[number]) {
+            told.lock().unwrap()[number] = true;
+            // What goes on belongs to this answer too.
+            while it.request() && it.write(&answers[number]) {}
+        }
+    };
+    fails_with(&[kind], pathology, |load| requests(load, 2 * count, 3));
+    assert!(heard.lock().unwrap().iter().all(|it| *it), "each is told");
+}
+
+pub fn fails_with(kinds: &[ErrorKind], pathology: impl Pathology, change: impl Fn(&mut Load)) {
+    for outcome in suffer(pathology, change) {
+        let counts = &outcome.counts;
+        let expected: u64 = kinds.iter().map(|kind| counts.errors[*kind as usize]).sum();
+        assert!(expected > 0, "no error of {kinds:?}: {counts:?}");
+        assert_eq!(expected, all_errors(counts), "only {kinds:?}: {counts:?}");
+        assert_eq!(counts.completed, 0, "{counts:?}");
+    }
+}
+
+/// Every request is answered; so many of the answers fail a check.
+pub fn completes(pathology: impl Pathology, failing: u64, change: impl Fn(&mut Load)) {
+    for outcome in suffer(pathology, change) {
+        let counts = &outcome.counts;
+        assert_eq!(all_errors(counts), 0, "{counts:?}");
+        assert_eq!(counts.completed, counts.sent);
+        assert!(counts.completed > 0, "{counts:?}");
+        assert_eq!(counts.answers_failing_checks, failing, "{counts:?}");
+    }
+}
+
+/// Why the engine does not begin at all: the same on each backend, and within the time that it has for
+/// connecting.
+pub fn turned_away(change: impl Fn(&mut Load), pathology: impl Pathology) -> String {
+    let _alone = alone();
+    let pathology = Arc::new(pathology);
+    let reasons: Vec<_> = backends()
+        .into_iter()
+        .map(|backend| {
+            let mut load = load(Server::start(Arc::clone(&pathology)).address);
+            load.backend = Some(backend);
+            change(&mut load);
+            let _watchdog = Watchdog::start();
+            match run(&load, &Control::new(1), |_, _| {}) {
+                Err(EngineError::Unreachable { reason, .. }) => reason,
+                other => panic!("{other:?}"),
+            }
+        })
+        .collect();
+    assert!(reasons.iter().all(|it| *it == reasons[0]), "{reasons:?}");
+    reasons[0].clone()
+}
+
+pub fn all_errors(counts: &Counts) -> u64 {
+    counts.errors.iter().sum()
+}
+
+pub fn errors(outcome: &Outcome, kind: ErrorKind) -> u64 {
+    outcome.counts.errors[kind as usize]
+}
+
+pub fn load(address: SocketAddr) -> Load {
+    let request = Request {
+        checks: vec![Check::Status(200)],
+        ..Request::new("GET", "/")
+    };
+    let shape = Closed {
+        requests_max: Some(REQUESTS),
+        ..Closed::new(3)
+    };
+    let group = Group {
+        name: "all".into(),
+        target: Target::new(address, "localhost"),
+        requests: vec![request],
+        shape: Shape::Closed(shape),
+        timeout: Duration::from_secs(5),
+    };
+    Load {
+        groups: vec![group],
+        data: Default::default(),
+        warm_up: Duration::ZERO,
+        measure: Duration::from_secs(10),
+        drain: Duration::from_secs(5),
+        cores: Vec::new(),
+        backend: None,
+        spin: false,
+        trace_tag: None,
+        seed: 1,
+    }
+}
+
+/// Changes for one load: pathologies that end by timeout need a short one.
+pub fn impatient(load: &mut Load) {
+    load.groups[0].timeout = Duration::from_millis(200);
+    load.groups[0].shape = Shape::Closed(Closed {
+        requests_max: Some(3),
+        ..Closed::new(3)
+    });
+}
+
+/// So many requests over so many connections.
+pub fn requests(load: &mut Load, requests: u64, connections: u32) {
+    load.groups[0].shape = Shape::Closed(Closed {
+        requests_max: Some(requests),
+        ..Closed::new(connections)
+    });
+}
+
+/// A body that is looked for, so that bodies are kept.
+pub fn keep_body(load: &mut Load) {
+    let check = Check::BodyContains("nobody says this".into());
+    load.groups[0].requests[0].checks = vec![check];
+}
+
+/// Runs a load; the caller is [`alone`].
+pub fn watched(load: &Load) -> Outcome {
+    let watchdog = Watchdog::start();
+    let before = resident_kib("VmRSS:");
+    // 5 resets the peak (proc_pid_clear_refs(5)).
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let outcome = run(load, &Control::new(1), |_, _| {}).unwrap();
+    let growth = resident_kib("VmHWM:").saturating_sub(before);
+    drop(watchdog);
+    assert!(growth < GROWTH_MAX_KIB, "the process grew by {growth} KiB");
+    accounts_for_all(&outcome);
+    outcome
+}
+
+/// Waits until no other load runs.
+pub fn alone() -> MutexGuard<'static, ()> {
+    // Another test's failure is not this one's.
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What was sent was answered or failed. Errors of connections that carried no request are in the
+/// counts of errors, but never in the record of failed requests.
+fn accounts_for_all(outcome: &Outcome) {
+    let counts = &outcome.counts;
+    let recorded = |class| {
+        let found = outcome.recordings.get(&(Metric::Response, class));
+        found.map_or(0, |it| it.histogram.len())
+    };
+    let answered: u64 = counts.by_class.iter().sum();
+    let failed = recorded(Class::Failed) - counts.by_class[Class::Failed as usize];
+    assert_eq!(answered, counts.completed, "{counts:?}");
+    assert_eq!(counts.sent, counts.completed + failed, "{counts:?}");
+    assert!(failed <= all_errors(counts), "{counts:?}");
+    assert_eq!(counts.intended, counts.sent + counts.dropped, "{counts:?}");
+}
+
+fn resident_kib(key: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|it| it.strip_prefix(key)).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Aborts the process if a load hangs: a thread that does not return cannot be failed.
+struct Watchdog {
+    _ends_when_dropped: mpsc::Sender<()>,
+}
+
+impl Watchdog {
+    fn start() -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let test = thread::current().name().unwrap_or("?").to_owned();
+        thread::spawn(move || {
+            if receiver.recv_timeout(HANG) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("{test}: the load has not ended within {HANG:?}");
+                std::process::abort();
+            }
+        });
+        Self {
+            _ends_when_dropped: sender,
+        }
+    }
+}

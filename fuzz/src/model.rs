@@ -1,0 +1,50 @@
+//! Files and templates: no text makes a parser panic, and what it says points into the text.
+
+use gatebench_model::template::{Piece, Template};
+use gatebench_model::{Document, GatewayFolder, LoadProfile, Scenario, Suite, parse};
+
+/// A text as each kind of file.
+pub fn files(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    file::<Scenario>(text);
+    file::<LoadProfile>(text);
+    file::<Suite>(text);
+    file::<GatewayFolder>(text);
+}
+
+fn file<T: Document>(text: &str) {
+    let Err(told) = parse::<T>("any.yaml", text) else {
+        return;
+    };
+    assert!(!told.all().is_empty());
+    for mistake in told.all() {
+        let span = text.get(mistake.offset..mistake.offset + mistake.length);
+        assert!(span.is_some_and(|it| !it.contains('\n')), "{mistake:?}");
+        assert!(!mistake.message.is_empty() && !mistake.help.is_empty());
+    }
+}
+
+/// A text as a template: its pieces are the text again.
+pub fn templates(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    match Template::parse(text) {
+        Err(error) => assert!(text.get(error.span).is_some()),
+        Ok(template) => {
+            for piece in template.pieces() {
+                match piece {
+                    Piece::Text(piece) => assert!(!piece.is_empty()),
+                    Piece::Value(value) => {
+                        let span = text
+                            .get(value.span.clone())
+                            .expect("a span inside the text");
+                        assert!(span.contains(&value.source), "{span}");
+                    }
+                }
+            }
+        }
+    }
+}

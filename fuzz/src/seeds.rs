@@ -1,0 +1,185 @@
+//! What the fuzzer begins from: messages as they should be, and the pieces that decide something.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use gatebench_net::http2::{Block, Client, Limits, Server, Settings};
+
+use crate::cuts;
+
+/// Inputs by the name of their target.
+pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
+    let (asked, answered) = conversation();
+    vec![
+        ("http1_responses", directed(RESPONSES)),
+        ("http1_requests", directed(REQUESTS)),
+        ("http1_chunked", directed(CHUNKED)),
+        ("http2_client", directed(&[&answered[..], &answered[9..]])),
+        (
+            "http2_server",
+            directed(&[&asked[..], &asked[24..], &asked[33..]]),
+        ),
+        (
+            "hpack",
+            directed(&[
+                &block()[..],
+                RFC_7541_C_4,
+                b"\x82\x84\x87\xbe\x40\x01a\x01b",
+            ]),
+        ),
+        ("gzip", gzipped()),
+        (
+            "model",
+            FILES.iter().map(|it| it.as_bytes().to_vec()).collect(),
+        ),
+        (
+            "template",
+            TEMPLATES.iter().map(|it| it.as_bytes().to_vec()).collect(),
+        ),
+        (
+            "trace",
+            TRACES.iter().map(|it| it.as_bytes().to_vec()).collect(),
+        ),
+    ]
+}
+
+/// Each with several directions in front.
+fn directed(inputs: &[&[u8]]) -> Vec<Vec<u8>> {
+    let starts: [[u8; cuts::BYTES]; 5] = [
+        [0, 255, 255, 255, 255],
+        [1, 0, 0, 0, 0],
+        [2, 6, 1, 30, 2],
+        [5, 8, 12, 0, 40],
+        [7, 60, 3, 3, 9],
+    ];
+    let each = |input: &&[u8]| starts.map(|start| [&start[..], input].concat());
+    inputs.iter().flat_map(each).collect()
+}
+
+const RESPONSES: &[&[u8]] = &[
+    b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 204 No Content\r\n\r\n",
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 304 Not Modified\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1f;x=\"y\"\r\n0123456789012345678901234567890\r\n0\r\nT: 1\r\n\r\n",
+    b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 3, 3\r\n\r\nabc",
+    b"HTTP/1.1 200\r\nConnection: close\r\n\r\nuntil the end",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n",
+    b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
+];
+
+const REQUESTS: &[&[u8]] = &[
+    b"GET / HTTP/1.1\r\nHost: a\r\n\r\n\r\nGET /b HTTP/1.1\r\nHost: [::1]:80\r\n\r\n",
+    b"POST /a?b HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc",
+    b"PUT * HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    b"PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    b"GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n",
+    b"GET http://a/ HTTP/2.0\r\nX: \xff \r\n folded\r\n\r\n",
+    b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+];
+
+const CHUNKED: &[&[u8]] = &[
+    b"3\r\nabc\r\n0\r\n\r\n",
+    b"0000000000000003;name=value;flag\r\nabc\r\n0\r\nA: b\r\nC: d\r\n\r\nHTTP/1.1 204 N\r\n\r\n",
+    b"ffffffffffffffff\r\na",
+    b"10000000000000000\r\n",
+    b"1\r\nab\r\n",
+    b"1\nx\n0\n\n",
+    b"1 \r\nx\r\n+1\r\nx\r\n0x1\r\n",
+];
+
+/// The first two requests of RFC 7541 C.4, in blocks of one length.
+const RFC_7541_C_4: &[u8] = b"\x82\x86\x84\x41\x8c\xf1\xe3\xc2\xe5\xf2\x3a\x6b\xa0\xab\x90\xf4\xff\
+\x82\x86\x84\xbe\x58\x86\xa8\xeb\x10\x64\x9c\xbf\x20\x20\x3f\xe1\x1f";
+
+fn block() -> Vec<u8> {
+    let mut block = Block::request("POST", "https", "example.test", "/path?q");
+    block.field("content-type", b"application/json");
+    block.field("x-own", b"\xf0\x9f\x90\x8d 1");
+    let mut client = Client::new(Settings::default(), Limits::default());
+    let mut frames = Vec::new();
+    client.request(&block, b"", &mut frames);
+    frames.split_off(9.min(frames.len()))
+}
+
+/// What a client and a server write over three rounds.
+fn conversation() -> (Vec<u8>, Vec<u8>) {
+    let mut client = Client::new(Settings::default(), Limits::default());
+    let mut server = Server::new(Settings::default(), Limits::default());
+    let (mut asked, mut answered) = (Vec::new(), Vec::new());
+    client.preface(&mut asked);
+    server.preface(&mut answered);
+    let (mut read_by_server, mut read_by_client) = (0, 0);
+    for round in 0..3_u8 {
+        let mut block = Block::request("POST", "http", "host", "/path");
+        block.field("round", &[b'0' + round; 9]);
+        client.request(&block, b"question", &mut asked);
+        let mut streams = Vec::new();
+        let from = asked.clone();
+        let mut input = &from[read_by_server..];
+        while let Ok(Some(event)) = server.next(&mut input, &mut answered) {
+            if let gatebench_net::http2::Event::End { stream } = event {
+                streams.push(stream);
+            }
+        }
+        read_by_server = from.len();
+        for stream in streams {
+            let mut block = Block::response(200);
+            block.field("content-length", b"6");
+            server.respond(stream, &block, b"answer", true, &mut answered);
+        }
+        let from = answered.clone();
+        let mut input = &from[read_by_client..];
+        while let Ok(Some(_)) = client.next(&mut input, &mut asked) {}
+        read_by_client = from.len();
+    }
+    (asked, answered)
+}
+
+/// Bodies of one and several members, stored and deflated; in front, how much of them is kept.
+fn gzipped() -> Vec<Vec<u8>> {
+    let member = |plain: &[u8], level| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
+        // Writing to memory does not fail.
+        encoder
+            .write_all(plain)
+            .and_then(|()| encoder.finish())
+            .unwrap_or_default()
+    };
+    let text = member(
+        b"{\"a\": [1, 2, 3], \"b\": \"a text that repeats a text\"}",
+        9,
+    );
+    let stored = member(b"stored", 0);
+    let zeros = member(&[0; 100_000], 6);
+    let several = [&text[..], &stored, &zeros, b"and what is no member"].concat();
+    let bodies = [text, stored, zeros, several];
+    bodies
+        .iter()
+        .map(|body| [&[20, 0], &body[..]].concat())
+        .collect()
+}
+
+const FILES: &[&str] = &[
+    include_str!("../../scenarios/api-key.yaml"),
+    include_str!("../../scenarios/echo.yaml"),
+    include_str!("../../scenarios/loads/tour.yaml"),
+    include_str!("../../scenarios/loads/spike.yaml"),
+    include_str!("../../scenarios/loads/sweep.yaml"),
+    include_str!("../../scenarios/good-and-failing.yaml"),
+    include_str!("../../crates/model/tests/mistakes/scenario-data.yaml"),
+    include_str!("../../crates/model/tests/mistakes/gateway-folder.yaml"),
+];
+
+const TEMPLATES: &[&str] = &[
+    "/users/{{ user.id }}?page={{page}}",
+    "{{ \"{{\" }} and {{ '}}' }}",
+    "{\"a\": {\"b\": {{ number }}}}",
+    "{{ }}{{a.b.c}}{{ \"",
+];
+
+const TRACES: &[&str] = &[
+    "beef07123456789a",
+    "BEEF07123456789A",
+    "0001020000000003-00000000deadbeef-ffffffffffffffff",
+    "0001020000000003-00000000deadbeef-fffffffffffffff",
+];

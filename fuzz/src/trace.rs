@@ -1,0 +1,15 @@
+//! The fields that carry a nonce and times.
+
+use gatebench_net::trace::{Nonce, TIMES_BYTES, Times};
+
+/// A value that is read is the value that is written, but for the case of its digits.
+pub fn values(data: &[u8]) {
+    if let Some(times) = Times::parse(data) {
+        let mut written = [0; TIMES_BYTES];
+        times.write(&mut written);
+        assert!(written.eq_ignore_ascii_case(data));
+    }
+    if let Some(nonce) = Nonce::from_hex(data) {
+        assert!(nonce.to_hex().eq_ignore_ascii_case(data));
+    }
+}
