@@ -14,6 +14,9 @@ use crate::pattern::{self, BLOCK_BYTES};
 /// Buffers that one large body has grown beyond this are given back.
 const KEEP_BYTES: usize = 1 << 20;
 
+/// The same where a connection has a thousand of them.
+const KEEP_BYTES_OF_STREAM: usize = 32 * 1024;
+
 /// What is kept from a request's head to the last byte of its answer. Its memory serves one request
 /// after another.
 pub(crate) struct Exchange {
@@ -226,8 +229,19 @@ impl Exchange {
         if self.left_bytes() == 0
             && matches!(self.rest.source, Source::RequestBody | Source::Composed)
         {
-            self.request_body.shrink_to(KEEP_BYTES);
-            self.composed.shrink_to(KEEP_BYTES);
+            self.release(KEEP_BYTES);
+        }
+    }
+
+    /// Forgets the bodies, and gives back the memory they have grown beyond so many bytes each.
+    fn release(&mut self, keep_bytes: usize) {
+        for bytes in [
+            &mut self.scratch,
+            &mut self.request_body,
+            &mut self.composed,
+        ] {
+            bytes.clear();
+            bytes.shrink_to(keep_bytes);
         }
     }
 }
@@ -269,10 +283,15 @@ impl<I: Io> Answering<I, Apps> for Exchange {
             self.told(said);
         }
         match self.left_bytes() {
-            0 => Step::Done,
+            0 => {
+                self.release(KEEP_BYTES_OF_STREAM);
+                Step::Done
+            }
             _ => Step::More,
         }
     }
 
-    fn given_up(&mut self, _: &mut Env<'_, I, Apps>) {}
+    fn given_up(&mut self, _: &mut Env<'_, I, Apps>) {
+        self.release(KEEP_BYTES_OF_STREAM);
+    }
 }
