@@ -148,9 +148,12 @@ impl Bench {
 
     /// Folders of the trials that were kept in a run.
     pub fn kept_trials(&self, run: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.path(run).join("trials"))
-            .into_iter()
-            .flatten();
+        self.kept_trials_in(&format!("{run}/trials"))
+    }
+
+    /// Folders of the trials that were kept below a folder.
+    pub fn kept_trials_in(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).into_iter().flatten();
         // A folder without a record is a trial under way, or one that was cut off.
         let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap())

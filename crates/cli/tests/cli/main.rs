@@ -3,7 +3,9 @@
 
 mod bench;
 mod engines;
+mod exit_codes;
 mod failures;
+mod groups;
 mod interruptions;
 mod load;
 mod processes;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use gatebench_lab::Prepared;
-use gatebench_model::{Plan, Trial, Variant};
+use gatebench_model::group::{Group, divide};
+use gatebench_model::{Plan, Scenario, Trial, Variant};
 
 use super::display::words::{clock, load_in_words, trials};
 use crate::failure::Failure;
@@ -39,6 +40,7 @@ fn in_words(prepared: &Prepared) -> String {
             phase.name
         ));
     }
+    lines.extend(plan.scenarios.iter().flat_map(|it| groups(it, plan)));
     lines.push(format!(
         "order    seed {}, {} {}",
         plan.seed,
@@ -59,6 +61,42 @@ fn in_words(prepared: &Prepared) -> String {
         clock(plan.expected_duration())
     ));
     lines.join("\n")
+}
+
+/// Groups of a scenario that are listed; the others are counted.
+const GROUPS_MAX: usize = 8;
+
+/// The groups of a scenario with their parts of each load; nothing where it has but one.
+fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
+    let groups = scenario.groups();
+    if groups.len() < 2 {
+        return Vec::new();
+    }
+    let shown = &groups[..groups.len().min(GROUPS_MAX)];
+    let names = shown.iter().map(|group| group.name.chars().count());
+    let width = names.max().unwrap_or(0);
+    let parts: Vec<_> = plan
+        .load
+        .phases
+        .iter()
+        // A load that is too small for them was refused, but for a script, which has no need of it.
+        .filter_map(|phase| Some((&phase.name, divide(&phase.shape, &groups).ok()?)))
+        .collect();
+    let line = |(index, group): (usize, &Group)| {
+        let loads: Vec<_> = parts
+            .iter()
+            .map(|(phase, shapes)| format!("{phase} {}", load_in_words(&shapes[index])))
+            .collect();
+        format!("         {:<width$}  {}", group.name, loads.join(", "))
+    };
+    let head = format!("groups   {} of {}", groups.len(), scenario.scenario);
+    let mut lines = vec![head];
+    lines.extend(shown.iter().enumerate().map(line));
+    if groups.len() > GROUPS_MAX {
+        let more = groups.len() - GROUPS_MAX;
+        lines.push(format!("         and {more} more"));
+    }
+    lines
 }
 
 fn table(plan: &Plan) -> Vec<String> {

@@ -21,6 +21,7 @@ pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
 /// `64 connections`, `5,000/s`, `1,000/s to 9,000/s`.
 pub fn load_in_words(shape: &Shape) -> String {
     match shape {
+        Shape::Closed(closed) if closed.connections == 1 => "1 connection".into(),
         Shape::Closed(closed) => format!("{} connections", grouped(f64::from(closed.connections))),
         Shape::Open(open) => match open.ramp_to_per_second {
             Some(end) => format!("{}/s to {}/s", grouped(open.rate_per_second), grouped(end)),

@@ -1,0 +1,46 @@
+//! Exit codes of `gatebench run` that say nothing of a gateway: 3, a trial could not be kept, and 4,
+//! nothing that was measured counts. Codes 0, 1, 2 and 130 stand with what causes them.
+
+use crate::bench::Bench;
+
+/// More than one connection can carry, and nowhere to wait: most arrivals are dropped on any machine.
+const FLOOD: &str = "- {name: flood, open: {rate_per_second: 100000, connections_max: 1, queue_max: 1}, measure: 300ms}\n";
+
+#[test]
+fn nothing_valid_is_code_4() {
+    let bench = Bench::new();
+    bench.load(FLOOD);
+    let finished = bench.gatebench("run suite.yaml --out run");
+    finished.assert_code(4);
+    for words in ["invalid", "were dropped", "Lower the rate below the knee"] {
+        assert!(finished.stdout.contains(words), "{}", finished.stdout);
+    }
+    // It is not an error: nobody failed, and the trial is kept with its reason.
+    assert!(!finished.stderr.contains("error"), "{}", finished.stderr);
+    bench.assert_reportable("run", 1);
+}
+
+#[test]
+fn a_trial_that_cannot_be_kept_is_code_3() {
+    let bench = Bench::new();
+    bench.suite("reference", 2);
+    let session = bench.start("run suite.yaml --out run");
+    bench.wait_for("the first trial", || {
+        (!bench.kept_trials("run").is_empty()).then_some(())
+    });
+    // Not even root writes to a folder that is gone, nor makes one where a file stands.
+    let trials = bench.path("run/trials");
+    bench.wait_for("its folder to be out of the way", || {
+        std::fs::rename(&trials, bench.path("run/moved")).ok()
+    });
+    bench.write("run/trials", "");
+    let finished = session.wait();
+    finished
+        .assert_code(3)
+        .assert_says(&["environment", "  → "]);
+    assert_eq!(
+        bench.kept_trials_in("run/moved").len(),
+        1,
+        "the first trial is left as it was"
+    );
+}

@@ -1,0 +1,75 @@
+//! Scenarios with several groups: planned, measured and reported apart.
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+#[test]
+fn a_plan_says_what_part_of_the_load_each_group_has() {
+    let bench = Bench::new();
+    let plan = bench.gatebench(
+        "run good-and-failing --gateway reference --load ./load.yaml --blocks 1 --dry-run",
+    );
+    plan.assert_code(0);
+    for line in [
+        "groups   2 of good-and-failing",
+        "         good     throughput 6 connections, latency 150/s",
+        "         failing  throughput 2 connections, latency 50/s",
+    ] {
+        assert!(
+            plan.stdout.lines().any(|said| said == line),
+            "{line}\n{}",
+            plan.stdout
+        );
+    }
+    bench.load("- {name: wide, closed: {connections: 100}, measure: 1s}\n");
+    let plan = bench.gatebench(
+        "run hundred-routes --gateway reference --load ./load.yaml --blocks 1 --dry-run",
+    );
+    for line in ["groups   100 of hundred-routes", "         and 92 more"] {
+        assert!(
+            plan.stdout.lines().any(|said| said == line),
+            "{line}\n{}",
+            plan.stdout
+        );
+    }
+}
+
+#[test]
+fn groups_are_told_apart_in_every_report() {
+    let bench = Bench::new();
+    let finished = bench.gatebench(
+        "run good-and-failing --gateway reference --load ./load.yaml --blocks 1 --out run",
+    );
+    finished.assert_measured();
+    let said = &finished.stdout;
+    assert!(said.contains("good-and-failing · groups"), "{said}");
+    for file in ["run/report.html", "run/report.md"] {
+        let report = bench.read(file);
+        assert!(
+            report.contains("checks failed") && report.contains("failing"),
+            "{file}"
+        );
+    }
+    let findings: Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
+    let groups = findings["scenarios"][0]["groups"].as_array().unwrap();
+    let told: Vec<_> = groups
+        .iter()
+        .map(|found| {
+            (
+                found["phase"].as_str().unwrap(),
+                found["group"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("throughput", "good"),
+        ("throughput", "failing"),
+        ("latency", "good"),
+        ("latency", "failing"),
+    ];
+    assert_eq!(told, expected);
+    for found in groups {
+        assert_eq!(found["figures"]["checks_failed"], 0, "{found}");
+    }
+}
