@@ -22,6 +22,9 @@ pub enum Protocol {
         /// Streams in flight on a connection.
         streams: u32,
     },
+    /// Nothing: each request is a connection that is made, TLS included, and closed again. What is
+    /// configured of requests is not sent.
+    Handshakes,
 }
 
 /// Where requests go, and how.

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command};
@@ -79,6 +80,17 @@ impl Nginx {
         text.lines().map(Into::into).collect()
     }
 
+    /// Connections that it has accepted so far, without the one that asks.
+    fn accepted(&self) -> u64 {
+        let mut stream = TcpStream::connect(self.address(PLAIN)).unwrap();
+        stream.write_all(b"GET /count HTTP/1.0\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let counts = text.split("requests\n").nth(1).unwrap();
+        let accepted: u64 = counts.split_whitespace().next().unwrap().parse().unwrap();
+        accepted - 1
+    }
+
     fn context(&self, alpn: &str, max: Version, resumption: bool) -> ClientContext {
         let chain = fs::read(self.folder.path().join("chain.pem")).unwrap();
         let settings = ClientSettings {
@@ -121,7 +133,8 @@ fn config(folder: &Path, ports: [u16; 4]) -> String {
          uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;\n\
          ssl_certificate {at}/chain.pem; ssl_certificate_key {at}/key.pem; ssl_session_cache shared:s:1m;\n\
          ssl_protocols TLSv1.2 TLSv1.3;\n\
-         server {{ listen 127.0.0.1:{plain}; location / {{ return 200 ok; }} }}\n\
+         server {{ listen 127.0.0.1:{plain}; location / {{ return 200 ok; }} \
+                   location = /count {{ stub_status; access_log off; }} }}\n\
          server {{ listen 127.0.0.1:{secure} ssl http2; location / {{ return 200 ok; }} }}\n\
          server {{ listen 127.0.0.1:{h2c} http2; location / {{ return 200 ok; }} }}\n\
          server {{ listen 127.0.0.1:{proxied} proxy_protocol; location / {{ return 200 ok; }} }}\n\
@@ -273,6 +286,32 @@ fn proxy_headers_name_the_source() {
 }
 
 #[test]
+fn connections_are_a_load_of_their_own() {
+    let nginx = Nginx::start();
+    let secure = Some(nginx.context("http/1.1", Version::Tls13, false));
+    for (port, tls) in [(PLAIN, None), (SECURE, secure)] {
+        let open = Open {
+            requests_max: Some(REQUESTS),
+            ..Open::new(1_000.0)
+        };
+        for shape in [Shape::Closed(closed(4)), Shape::Open(open)] {
+            let before = nginx.accepted();
+            let mut target = Target::new(nginx.address(port), "localhost");
+            (target.protocol, target.tls) = (Protocol::Handshakes, tls.clone());
+            each_backend(&target, &shape, |outcome| {
+                assert_eq!(outcome.counts.connections_opened, REQUESTS);
+                assert_eq!(outcome.connects.histogram.len(), REQUESTS);
+                assert_eq!(outcome.counts.completed_in_window, REQUESTS);
+                assert_eq!(outcome.resumed, 0);
+            });
+            // Besides them, the one of the first question, and each load tries whether it can.
+            assert_eq!(nginx.accepted() - before, 2 * (REQUESTS + 1) + 1);
+        }
+    }
+    assert_eq!(nginx.log().len(), 0, "no request was sent");
+}
+
+#[test]
 fn what_a_server_does_not_speak_is_said_and_not_measured() {
     let nginx = Nginx::start();
     let unreachable = |target: Target| {
@@ -283,7 +322,11 @@ fn what_a_server_does_not_speak_is_said_and_not_measured() {
         }
     };
     let mut target = Target::new(nginx.address(PLAIN), "localhost");
-    target.protocol = Protocol::Http2 { streams: 1 };
+    target.protocol = Protocol::Handshakes;
+    target.tls = Some(nginx.context("http/1.1", Version::Tls13, true));
+    let reason = unreachable(target.clone());
+    assert!(reason.contains("TLS"), "{reason}");
+    (target.protocol, target.tls) = (Protocol::Http2 { streams: 1 }, None);
     let reason = unreachable(target.clone());
     assert!(reason.contains("HTTP/2"), "{reason}");
     target.tls = Some(nginx.context("h2", Version::Tls13, true));

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::UnixListener;
-use std::thread;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -62,13 +60,13 @@ impl Loads {
 
 /// Standard output is one JSON document and nothing else.
 #[track_caller]
-fn json(finished: &Finished, code: i32) -> Value {
+pub fn json(finished: &Finished, code: i32) -> Value {
     finished.assert_code(code);
     serde_json::from_str(&finished.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", finished.stdout))
 }
 
-fn number(value: &Value, pointer: &str) -> u64 {
+pub fn number(value: &Value, pointer: &str) -> u64 {
     let found = value.pointer(pointer).and_then(Value::as_u64);
     found.unwrap_or_else(|| panic!("{pointer} is no number in {value:#}"))
 }
@@ -269,57 +267,6 @@ fn requests_come_from_files_and_with_stages() {
     broken
         .assert_code(2)
         .assert_says(&["broken.csv:2", "columns"]);
-}
-
-#[test]
-fn a_unix_socket_is_reached_and_http2_is_not_taken_for_granted() {
-    let bench = Bench::new();
-    let listener = UnixListener::bind(bench.path("server.sock")).unwrap();
-    // Ends with the test's process: it waits for a connection that never comes.
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut request = [0; 1024];
-            while stream.read(&mut request).is_ok_and(|bytes| bytes > 0) {
-                let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-                stream.write_all(answer).unwrap();
-            }
-        }
-    });
-    let words = "load --json -n 10 -c 1 --check body=ok --unix-socket server.sock http://any.test/";
-    assert_eq!(
-        number(&json(&bench.gatebench(words), 0), "/checks/passed"),
-        10
-    );
-    let nobody = bench.gatebench("load -n 1 --unix-socket nobody.sock http://any.test/");
-    nobody
-        .assert_code(3)
-        .assert_says(&["unix:nobody.sock", "path of the socket"]);
-    let upstream = Serving::start(&bench, &["upstream", "ping"]);
-    let words = format!("load -n 1 --http2 http://{}/ping", upstream.address());
-    bench
-        .gatebench(&words)
-        .assert_code(3)
-        .assert_says(&["HTTP/2"]);
-}
-
-#[test]
-fn https_is_verified_unless_that_is_waived() {
-    let bench = Bench::new();
-    let upstream = Serving::start(&bench, &["upstream", "ping", "--tls"]);
-    let url = format!("https://{}/ping", upstream.address());
-    let refused = bench.gatebench(&format!("load -n 2 {url}"));
-    refused
-        .assert_code(3)
-        .assert_says(&["certificate", "--cacert", "-k"]);
-    for version in ["1.2", "1.3"] {
-        let words = format!("load --json -k --tls {version} -n 20 -c 2 --check body=ok {url}");
-        assert_eq!(
-            number(&json(&bench.gatebench(&words), 0), "/checks/passed"),
-            20
-        );
-    }
-    let plain = bench.gatebench(&format!("load -n 2 {}", url.replace("https", "http")));
-    assert_ne!(plain.code, Some(0));
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod groups;
 mod interruptions;
 mod load;
 mod processes;
+mod reaching;
 mod results;
 mod run_directory;
 mod serving;

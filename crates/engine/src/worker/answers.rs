@@ -197,13 +197,11 @@ impl<I: Io> Worker<'_, I> {
 
     /// Gives waiting arrivals to idle connections.
     pub(super) fn serve_queue(&mut self, group: usize) {
-        while !self.groups[group].queue.is_empty()
-            && let Some(conn) = self.groups[group].idle.pop_front()
+        while self.groups[group].has_place()
+            && let Some(intended_ns) = self.groups[group].queue.pop_front()
         {
             let sent_ns = self.io.now_ns();
-            if let Some(intended_ns) = self.groups[group].queue.pop_front() {
-                self.issue(conn, intended_ns, sent_ns);
-            }
+            self.place(group, intended_ns, sent_ns);
         }
     }
 
@@ -238,6 +236,9 @@ impl<I: Io> Worker<'_, I> {
                 if self.window().contains(&exchange.intended_ns) {
                     self.book.failure(group, &exchange, kind, now);
                 }
+            }
+            State::Connecting if self.groups[group].handshakes => {
+                self.handshake_failed(group, &exchange, kind, now);
             }
             // A connection that could not be made fails no request of its own, but it is counted.
             State::Connecting if self.window().contains(&now) => {

@@ -34,6 +34,7 @@ impl<I: Io> Worker<'_, I> {
             limit += self.stall_ns(now);
             self.take(&mut events, now);
             self.upkeep(now);
+            self.interrupted |= self.compiled.control.stopped();
             if self.interrupted {
                 break;
             }

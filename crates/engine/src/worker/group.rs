@@ -35,6 +35,9 @@ pub(super) struct GroupState<'a> {
     /// How long users think, where they do, and connections whose users think, with its end.
     pub(super) thinks: Option<ThinkTimes>,
     pub(super) thinking: BinaryHeap<Reverse<(u64, ConnId)>>,
+    /// Whether connections are what is measured, and then how many more may be made at a time.
+    pub(super) handshakes: bool,
+    pub(super) free: u32,
 
     /// The number of connections over time, where it changes.
     population: Option<Population>,
@@ -71,7 +74,15 @@ impl<'a> GroupState<'a> {
         let thinks = closed.and_then(|it| it.think.as_ref());
         let warm_up_ns = nanos(compiled.load.warm_up);
         let schedule = compiled.schedules[index].as_ref();
-        let wanted = share(limits.connections, number, workers);
+        let connections = share(limits.connections, number, workers);
+        let handshakes = settings.target.protocol == Protocol::Handshakes;
+        // Those of a load of connections are made when it is their turn.
+        let (wanted, free) = if handshakes {
+            (0, connections)
+        } else {
+            (connections, 0)
+        };
+        let population = closed.filter(|_| !handshakes);
         Self {
             settings,
             first_route: compiled.groups[index].start,
@@ -85,11 +96,13 @@ impl<'a> GroupState<'a> {
             queue_max: share(limits.queue, number, workers) as usize,
             thinks: thinks.map(|think| ThinkTimes::new(Some(think), seed, number)),
             thinking: BinaryHeap::new(),
-            population: closed.map(|it| Population::new(it, warm_up_ns, number, workers)),
+            handshakes,
+            free,
+            population: population.map(|it| Population::new(it, warm_up_ns, number, workers)),
             next_change_ns: None,
             wanted,
             have: 0,
-            missing: wanted,
+            missing: if handshakes { connections.min(1) } else { wanted },
             connects: VecDeque::new(),
             // Each worker has sessions of its own, so that no two meet at a lock.
             tls: settings.target.tls.as_ref().map(ClientContext::separate),
@@ -158,6 +171,11 @@ impl<'a> GroupState<'a> {
         }
     }
 
+    /// Whether a request can be sent now.
+    pub(super) fn has_place(&self) -> bool {
+        self.free > 0 || !self.idle.is_empty()
+    }
+
     /// Whether everything that it may send has been sent.
     pub(super) fn is_exhausted(&self) -> bool {
         self.left == Some(0) && self.queue.is_empty()
@@ -197,7 +215,7 @@ impl<'a> GroupState<'a> {
     /// Whether anything stands between HTTP and the socket.
     pub(super) fn has_layer(&self) -> bool {
         let target = &self.settings.target;
-        let speaks_http2 = target.protocol != Protocol::Http1;
+        let speaks_http2 = matches!(target.protocol, Protocol::Http2 { .. });
         target.tls.is_some() || target.proxy.is_some() || speaks_http2
     }
 

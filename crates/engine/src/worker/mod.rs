@@ -4,6 +4,7 @@
 mod answers;
 mod end;
 mod group;
+mod handshakes;
 mod offer;
 mod start;
 mod streams;

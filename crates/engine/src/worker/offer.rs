@@ -112,12 +112,11 @@ impl<I: Io> Worker<'_, I> {
 
     fn offer_idle(&mut self, group: usize, now: u64) {
         while now < self.end_ns
-            && !self.groups[group].idle.is_empty()
+            && self.groups[group].has_place()
             && self.groups[group].take_request()
-            && let Some(conn) = self.groups[group].idle.pop_front()
         {
             self.count_arrival(group, now);
-            self.issue(conn, now, now);
+            self.place(group, now, now);
         }
     }
 
@@ -140,11 +139,12 @@ impl<I: Io> Worker<'_, I> {
 
     fn arrive(&mut self, group: usize, due_ns: u64) {
         let counts = self.measures(due_ns);
-        let state = &mut self.groups[group];
-        if let Some(conn) = state.idle.pop_front() {
+        if self.groups[group].has_place() {
             let sent_ns = self.io.now_ns();
-            self.issue(conn, due_ns, sent_ns);
-        } else if state.queue.len() < state.queue_max {
+            return self.place(group, due_ns, sent_ns);
+        }
+        let state = &mut self.groups[group];
+        if state.queue.len() < state.queue_max {
             state.queue.push_back(due_ns);
             let queued = state.queue.len() as u64;
             if counts {
@@ -154,6 +154,17 @@ impl<I: Io> Worker<'_, I> {
             }
         } else if counts {
             self.book.note(group, |it| it.counts.dropped += 1);
+        }
+    }
+
+    /// Gives a request to the connection that has been idle longest.
+    pub(super) fn place(&mut self, group: usize, intended_ns: u64, sent_ns: u64) {
+        let state = &mut self.groups[group];
+        if state.free > 0 {
+            state.free -= 1;
+            self.begin_handshake(group, intended_ns, sent_ns);
+        } else if let Some(conn) = state.idle.pop_front() {
+            self.issue(conn, intended_ns, sent_ns);
         }
     }
 

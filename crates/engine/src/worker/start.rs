@@ -26,6 +26,9 @@ impl<I: Io> Worker<'_, I> {
             let last = group.connects.back().copied().unwrap_or(now);
             limit = limit.max(last + CONNECT_LIMIT_NS);
         }
+        for group in 0..self.groups.len() {
+            self.probe(group)?;
+        }
         let mut events = Vec::new();
         while let Some(late) = self.groups.iter().position(|it| it.missing > 0) {
             if self.compiled.control.stopped() {
@@ -48,13 +51,26 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
+    /// Where connections are only made when it is their turn, one shows before whether they can be.
+    fn probe(&mut self, group: usize) -> io::Result<()> {
+        if self.groups[group].handshakes && self.groups[group].missing > 0 {
+            self.open_connection(group)?;
+        }
+        Ok(())
+    }
+
     /// Opens the connections that are due.
     pub(super) fn open_due(&mut self, group: usize, now: u64) -> io::Result<()> {
         while let Some(at) = self.groups[group].connects.front()
             && *at <= now
         {
-            self.groups[group].connects.pop_front();
-            self.open_connection(group)?;
+            let state = &mut self.groups[group];
+            state.connects.pop_front();
+            if state.handshakes {
+                state.free += 1;
+            } else {
+                self.open_connection(group)?;
+            }
         }
         Ok(())
     }
@@ -110,14 +126,14 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    pub(super) fn open_connection(&mut self, group: usize) -> io::Result<()> {
+    pub(super) fn open_connection(&mut self, group: usize) -> io::Result<ConnId> {
         let begun_ns = self.io.now_ns();
         let state = &mut self.groups[group];
         let source = state.source();
         let conn = self.io.connect(&state.settings.target.address, source)?;
         state.have += 1;
         self.conns.insert(conn, Connection::new(group, begun_ns));
-        Ok(())
+        Ok(conn)
     }
 
     /// The kernel has made a connection. An error is that of its TLS.
@@ -167,10 +183,18 @@ impl<I: Io> Worker<'_, I> {
         };
         connection.state = State::Idle;
         let group = connection.group;
+        let state = &mut self.groups[group];
+        if state.handshakes && state.missing > 0 {
+            state.missing = 0;
+            return self.let_go(conn);
+        }
         let took_ns = now.saturating_sub(connection.begun_ns);
         self.book.kept.connects.record(took_ns);
         self.book
             .note(group, |it| it.counts.connections_opened += 1);
+        if self.groups[group].handshakes {
+            return self.handshake_done(conn, now);
+        }
         let streams = self.streams_of(conn);
         let state = &mut self.groups[group];
         state.missing = state.missing.saturating_sub(1);

@@ -113,9 +113,10 @@ impl<I: Io> Worker<'_, I> {
     fn expire(&mut self, now: u64) {
         let groups = &self.groups;
         let late = |(conn, it): (ConnId, &mut Connection)| {
-            let timeout_ns = nanos(groups[it.group].settings.timeout);
+            let group = &groups[it.group];
+            let timeout_ns = nanos(group.settings.timeout);
             let is_late = it.answer.exchange.sent_ns.saturating_add(timeout_ns) <= now;
-            (it.state == State::Busy && is_late).then_some(conn)
+            (is_under_way(it, group.handshakes) && is_late).then_some(conn)
         };
         let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(late).collect();
         self.time_out(&expired, now);
@@ -132,8 +133,10 @@ impl<I: Io> Worker<'_, I> {
 
     /// Fails every request under way.
     pub(super) fn expire_all(&mut self, now: u64) {
-        let busy =
-            |(conn, it): (ConnId, &mut Connection)| (it.state == State::Busy).then_some(conn);
+        let groups = &self.groups;
+        let busy = |(conn, it): (ConnId, &mut Connection)| {
+            is_under_way(it, groups[it.group].handshakes).then_some(conn)
+        };
         let expired: Vec<ConnId> = self.conns.iter_mut().filter_map(busy).collect();
         self.time_out(&expired, now);
         self.expire_streams(|_, _| true, now);
@@ -198,5 +201,14 @@ impl<I: Io> Worker<'_, I> {
             full = back;
             std::thread::yield_now();
         }
+    }
+}
+
+/// Whether a connection owes an answer; where connections are what is measured, whether it is not made.
+fn is_under_way(connection: &Connection, handshakes: bool) -> bool {
+    match connection.state {
+        State::Busy => true,
+        State::Connecting => handshakes,
+        State::Idle => false,
     }
 }

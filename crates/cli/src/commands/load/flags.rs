@@ -9,6 +9,7 @@ use gatebench_model::load::{Spread, Think};
 use gatebench_model::{Check, Span};
 use gatebench_net::tls::Version;
 
+use super::results::NO_PROTOCOL;
 use super::words::check;
 use super::words::data::PickWord;
 use super::words::resolve::Resolve;
@@ -140,6 +141,11 @@ pub struct ConnectionFlags {
     /// Requests in flight on each HTTP/2 connection, fewer where the server says so
     #[arg(long, value_name = "N", requires = "http2", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub streams: u32,
+    /// Send no requests: each is a connection that is made, TLS included, and closed. For handshakes per
+    /// second add --no-resumption
+    #[arg(long, conflicts_with_all = ["http2", "requests_per_connection", "connection_rate", "think",
+        "method", "headers", "body", "data_files", "path_file", "user", "checks"])]
+    pub handshakes: bool,
     /// Connect to this Unix socket; the URL gives the Host header and the path
     #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "sources"])]
     pub unix_socket: Option<PathBuf>,
@@ -161,9 +167,13 @@ pub struct ConnectionFlags {
 }
 
 impl ConnectionFlags {
-    /// What is spoken, as ALPN calls it.
+    /// What is spoken, as ALPN calls it; `none` where connections are only made.
     pub fn protocol(&self) -> &'static str {
-        if self.http2 { "h2" } else { "http/1.1" }
+        match (self.handshakes, self.http2) {
+            (true, _) => NO_PROTOCOL,
+            (_, true) => "h2",
+            _ => "http/1.1",
+        }
     }
 
     /// What is not the ordinary way, in words that begin with a comma.
@@ -174,6 +184,9 @@ impl ConnectionFlags {
                 1 => ", HTTP/2".to_owned(),
                 several => format!(", HTTP/2 with {several} streams each"),
             };
+        }
+        if self.handshakes {
+            words += ", each a connection that is made and closed";
         }
         if let Some(path) = &self.unix_socket {
             words += &format!(", through {}", path.display());

@@ -11,7 +11,7 @@ Examples:
   gatebench load -X PUT -H 'Content-Type: application/json' --body @order.json URL
   gatebench load --check json:/ok=true --threshold 'p99<10ms' --threshold 'checks>99.9%' URL
   gatebench load --cores 0,1 -c 256 --json --hdr load.hlog URL   two workers; results for programs
-  gatebench load -k --requests-per-connection 1 https://127.0.0.1:8443/    handshakes per second
+  gatebench load -k --handshakes --no-resumption https://127.0.0.1:8443/   handshakes per second
   gatebench load http://a.test/x http://a.test/y --resolve a.test:80:127.0.0.1
 
 Several URLs of one host are sent in turn, and each is reported apart.

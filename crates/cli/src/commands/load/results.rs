@@ -4,6 +4,9 @@ use super::figures::Figures;
 use super::validity::{Caution, MachineShare};
 use super::words::threshold::Judged;
 
+/// What is spoken where connections are only made.
+pub const NO_PROTOCOL: &str = "none";
+
 /// What is printed of a load.
 pub struct Results<'a> {
     /// The URL, or the host of several.
@@ -24,4 +27,20 @@ pub struct Results<'a> {
     pub cautions: Vec<Caution>,
     /// The thresholds.
     pub judged: Vec<Judged>,
+}
+
+impl Results<'_> {
+    /// Whether anything was sent: else connections were only made.
+    pub fn sends_requests(&self) -> bool {
+        self.protocol != NO_PROTOCOL
+    }
+
+    /// What was counted.
+    pub fn unit(&self) -> &'static str {
+        if self.sends_requests() {
+            "request"
+        } else {
+            "connection"
+        }
+    }
 }

@@ -191,11 +191,13 @@ pub fn target(
     target.sources.clone_from(&connections.sources);
     target.proxy = connections.proxy_protocol.map(Into::into);
     target.tls = tls;
-    if connections.http2 {
-        target.protocol = Protocol::Http2 {
+    target.protocol = match connections.handshakes {
+        true => Protocol::Handshakes,
+        false if connections.http2 => Protocol::Http2 {
             streams: connections.streams,
-        };
-    }
+        },
+        false => Protocol::Http1,
+    };
     Ok(target)
 }
 

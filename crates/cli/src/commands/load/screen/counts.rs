@@ -21,13 +21,17 @@ pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
         width,
         lines: Vec::new(),
     };
-    lines.add("Status", statuses(figures, paint));
+    if results.sends_requests() {
+        lines.add("Status", statuses(figures, paint));
+    }
     lines.add("No answer", errors(figures, paint));
     lines.add("Checks", checks(figures, paint));
     if results.open {
         lines.add("Arrivals", arrivals(figures, paint));
     }
-    lines.add("Bytes", bytes(figures));
+    if results.sends_requests() {
+        lines.add("Bytes", bytes(figures));
+    }
     lines.add("Connections", connections(figures));
     lines.add("Engine", engine(results));
     lines.lines

@@ -4,6 +4,7 @@ use gatebench_analysis::findings::Unit;
 use gatebench_analysis::words::{grouped, quantity};
 
 use super::super::figures::Times;
+use super::super::results::Results;
 use super::super::words::threshold::percent;
 use super::paint::Paint;
 
@@ -26,7 +27,8 @@ struct Row {
 }
 
 /// The bars.
-pub fn lines(times: &Times, paint: Paint, width: usize) -> Vec<String> {
+pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
+    let times = &results.figures.response;
     let rows = rows(times);
     let greatest = rows.iter().map(|row| row.count).max().unwrap_or(0);
     if rows.len() < 2 {
@@ -47,7 +49,10 @@ pub fn lines(times: &Times, paint: Paint, width: usize) -> Vec<String> {
     };
     let head = format!(
         "{:>10} {:room$} {:>12} {:>10}",
-        "up to", "", "requests", "share"
+        "up to",
+        "",
+        format!("{}s", results.unit()),
+        "share"
     );
     std::iter::once(paint.soft(&head))
         .chain(rows.iter().map(line))

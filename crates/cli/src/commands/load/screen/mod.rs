@@ -16,7 +16,7 @@ pub fn of(results: &Results<'_>, colors: bool, width: usize) -> String {
     let mut lines = summary::lines(results, paint, width);
     let sections = [
         percentiles::lines(results, paint, width),
-        histogram::lines(&results.figures.response, paint, width),
+        histogram::lines(results, paint, width),
         routes::lines(&results.figures, paint, width),
         counts::lines(results, paint, width),
         summary::judged(results, paint, width),

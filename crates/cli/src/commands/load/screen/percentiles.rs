@@ -52,8 +52,9 @@ pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
             ""
         };
         let words = format!(
-            "p{percentile}{beyond} left out: it needs {} requests, ten of them slower",
-            grouped(samples_needed(*percentile))
+            "p{percentile}{beyond} left out: it needs {} {}s, ten of them slower",
+            grouped(samples_needed(*percentile)),
+            results.unit()
         );
         lines.push(paint.soft(&wrapped(&words, width, 2)));
     }

@@ -18,7 +18,10 @@ pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
         String::new(),
     ];
     if figures.ended() == 0 {
-        lines.push(paint.bad("No request ended in the measured time."));
+        lines.push(paint.bad(&format!(
+            "No {} ended in the measured time.",
+            results.unit()
+        )));
         return lines;
     }
     let interrupted = if figures.outcome.interrupted {
@@ -28,9 +31,9 @@ pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
     };
     let said = format!(
         "{interrupted}{} in {}, {}",
-        requests(figures.ended()),
+        counted(figures.ended(), results.unit()),
         quantity(figures.window_s * 1e9, Unit::Nanoseconds),
-        quantity(figures.rate_per_second(), Unit::RequestsPerSecond)
+        per_second(results)
     );
     let (bad, words) = goodness(results);
     let words = if bad {
@@ -42,10 +45,19 @@ pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
     lines
 }
 
-fn requests(count: u64) -> String {
+fn counted(count: u64, unit: &str) -> String {
     match count {
-        1 => "1 request".into(),
-        count => format!("{} requests", grouped(count as f64)),
+        1 => format!("1 {unit}"),
+        count => format!("{} {unit}s", grouped(count as f64)),
+    }
+}
+
+fn per_second(results: &Results<'_>) -> String {
+    let rate = results.figures.rate_per_second();
+    if results.sends_requests() {
+        quantity(rate, Unit::RequestsPerSecond)
+    } else {
+        format!("{} connections/s", grouped(rate))
     }
 }
 
@@ -54,6 +66,9 @@ fn goodness(results: &Results<'_>) -> (bool, String) {
     let figures = &results.figures;
     let all = figures.ended();
     let failed = figures.failed();
+    if failed == 0 && !results.sends_requests() {
+        return (false, "all made".into());
+    }
     if failed == 0 {
         let words = match (figures.checked, figures.answers(Class::Success) == all) {
             (true, _) => "all answered and all checks passed",

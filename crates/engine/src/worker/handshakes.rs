@@ -1,0 +1,89 @@
+//! Loads of nothing but connections: what is measured is how they are made, TLS included.
+
+use gatebench_net::trace::Nonce;
+use gatebench_net::{ConnId, Io};
+
+use crate::answer::Exchange;
+use crate::kind::ErrorKind;
+
+use super::{RECONNECT_PAUSE_NS, Worker};
+
+/// What the record of a connection that was made says in place of a status.
+const MADE: u16 = 200;
+
+impl<I: Io> Worker<'_, I> {
+    /// Begins to make a connection in one of the group's places.
+    pub(super) fn begin_handshake(&mut self, group: usize, intended_ns: u64, sent_ns: u64) {
+        let number = self.groups[group].take_turn();
+        let exchange = Exchange::new(number, intended_ns, sent_ns, Nonce(0));
+        if self.measures(intended_ns) {
+            self.book.sent(group, number, 0);
+        }
+        self.busy += 1;
+        match self.open_connection(group) {
+            Ok(conn) => {
+                if let Some(connection) = self.conns.get_mut(conn) {
+                    connection.answer.begin(exchange);
+                }
+            }
+            Err(_) => self.handshake_failed(group, &exchange, ErrorKind::Connect, sent_ns),
+        }
+    }
+
+    /// A connection is made: it is written down, closed, and its place given to the next.
+    pub(super) fn handshake_done(&mut self, conn: ConnId, now: u64) {
+        let window = self.window();
+        let Some(connection) = self.conns.get(conn) else {
+            return;
+        };
+        let (group, mut exchange) = (connection.group, connection.answer.exchange);
+        self.let_go(conn);
+        exchange.status = MADE;
+        self.busy -= 1;
+        self.completed_total += 1;
+        if window.contains(&now) {
+            self.book
+                .note(group, |it| it.counts.completed_in_window += 1);
+        }
+        if window.contains(&exchange.intended_ns) {
+            self.book.answer(group, &exchange, &[], false, now);
+        }
+        let state = &mut self.groups[group];
+        state.free += 1;
+        let goes_on = now < self.end_ns && !self.interrupted;
+        if !state.closed {
+            self.serve_queue(group);
+        } else if goes_on && state.take_request() {
+            self.count_arrival(group, now);
+            self.place(group, now, now);
+        }
+    }
+
+    /// Ends a connection that has served its purpose.
+    pub(super) fn let_go(&mut self, conn: ConnId) {
+        if let Some(connection) = self.conns.remove(conn) {
+            self.groups[connection.group].have -= 1;
+            // Without a reset each connection would hold its port for a minute (TIME-WAIT).
+            self.io.abort(conn);
+        }
+    }
+
+    /// A connection was not made. Its place is free again after a pause, so that a server that is not
+    /// there is not asked in a tight loop.
+    pub(super) fn handshake_failed(
+        &mut self,
+        group: usize,
+        exchange: &Exchange,
+        kind: ErrorKind,
+        now: u64,
+    ) {
+        self.busy -= 1;
+        self.failed_total += 1;
+        if self.measures(exchange.intended_ns) {
+            self.book.failure(group, exchange, kind, now);
+        }
+        self.groups[group]
+            .connects
+            .push_back(now + RECONNECT_PAUSE_NS);
+    }
+}
