@@ -80,7 +80,9 @@ fn a_gateway_that_never_answers() {
 
 #[test]
 fn a_gateway_that_hangs_under_load() {
-    beside_a_good_one("hang:60", &["answer"]);
+    // Whether requests without answers are told first or that it no longer answers its proof depends on
+    // how many the machine let be sent.
+    beside_a_good_one("hang:60", &["faulty · ping", " failed"]);
 }
 
 /// Kills a process in mid-trial and lets the rest of the run go on.
