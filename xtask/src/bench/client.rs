@@ -31,7 +31,7 @@ impl Run {
 pub fn run(tool: &Tool, job: &Job<'_>) -> Result<Run, String> {
     let words = (tool.words)(job)?;
     let before = children_cpu_us();
-    let output = pinned(&[], &words, job.seconds)?;
+    let output = pinned(CLIENT_CORE, &[], &words, job.seconds)?;
     let cpu_us = children_cpu_us() - before;
     let made = (tool.read)(job, &output)?;
     if made.requests == 0 || made.seconds <= 0.0 {
@@ -44,12 +44,17 @@ pub fn run(tool: &Tool, job: &Job<'_>) -> Result<Run, String> {
     })
 }
 
-/// Starts words on the core of the load, behind `prefix`, and answers what they print.
-pub fn pinned(prefix: &[String], words: &[String], seconds: u32) -> Result<String, String> {
+/// Starts words on these cores, behind `prefix`, and answers what they print.
+pub fn pinned(
+    cores: &str,
+    prefix: &[String],
+    words: &[String],
+    seconds: u32,
+) -> Result<String, String> {
     let limit = 20 + 4 * seconds;
     let output = Command::new("timeout")
         .args(["--foreground", "-k", "1", &limit.to_string()])
-        .args(["taskset", "-c", CLIENT_CORE])
+        .args(["taskset", "-c", cores])
         .args(prefix)
         .args(words)
         .stdin(Stdio::null())
@@ -71,7 +76,7 @@ fn printed(output: &Output, limit: u32) -> Result<String, String> {
 }
 
 /// User and system time of all children that have ended, and of theirs.
-fn children_cpu_us() -> f64 {
+pub fn children_cpu_us() -> f64 {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
         let micros =
             |time: nix::sys::time::TimeVal| time.tv_sec() as f64 * 1e6 + time.tv_usec() as f64;

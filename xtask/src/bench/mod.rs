@@ -9,6 +9,7 @@ mod engine;
 mod files;
 mod memory;
 mod programs;
+mod scaling;
 mod server;
 mod settings;
 mod spread;
@@ -33,6 +34,8 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
   cargo xtask bench accuracy [--cell stall]... [--quick] [--markdown] [--no-peers]
                           the engine's quantiles and counts against an upstream whose latency is known by
                           construction, beside what k6, oha and wrk say; all cells take about 15 minutes
+  cargo xtask bench scaling [--rounds 5] [--seconds 2] [--connections 64]
+                          what a second worker of the engine costs, beside two processes that share nothing
   cargo xtask bench upstream [--rounds 5] [--seconds 2] [--connections 64]
                           server CPU per request of `upstream ping`, beside nginx `return 200`
   cargo xtask bench memory [--minutes 10] [--connections 64]
@@ -56,6 +59,7 @@ fn named(name: &str, rest: &[&str], root: &Path) -> Result<(), String> {
     match name {
         "engine" if settings.list => engine::list(),
         "engine" => engine::run(&settings, &Programs::build(root)?),
+        "scaling" => scaling::run(&settings, &Programs::build(root)?),
         "upstream" => upstream::run(&settings, &Programs::build(root)?),
         "memory" => memory::run(&settings, &Programs::build(root)?),
         other => Err(format!("there is no benchmark '{other}'\n{HELP}")),

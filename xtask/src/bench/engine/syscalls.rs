@@ -1,5 +1,6 @@
 //! System calls per request, counted in a run of their own: counting costs time.
 
+use crate::bench::CLIENT_CORE;
 use crate::bench::client;
 use crate::bench::tools::{Job, Tool};
 
@@ -30,7 +31,7 @@ pub fn counter() -> Result<Counter, String> {
     let works = |counter: Counter| {
         let file = file();
         let words = ["true".to_owned()];
-        let counted = client::pinned(&prefix(counter, &file), &words, 1)
+        let counted = client::pinned(CLIENT_CORE, &prefix(counter, &file), &words, 1)
             .and_then(|_| take(&file))
             .and_then(|text| read(counter, &text));
         counted.is_ok()
@@ -45,7 +46,7 @@ pub fn counter() -> Result<Counter, String> {
 pub fn count(counter: Counter, tool: &Tool, job: &Job<'_>) -> Result<Syscalls, String> {
     let file = file();
     let words = (tool.words)(job)?;
-    let output = client::pinned(&prefix(counter, &file), &words, job.seconds)?;
+    let output = client::pinned(CLIENT_CORE, &prefix(counter, &file), &words, job.seconds)?;
     let made = (tool.read)(job, &output)?;
     let (all, enters) = read(counter, &take(&file)?)?;
     if made.requests < REQUESTS_MIN {
