@@ -87,11 +87,11 @@ fn group_lanes(scenario: &ScenarioFindings, phase: &str, rows: &[(&str, &str)]) 
         .map(|group| group.map(|group| &group.rate_per_second))
         .collect();
     let mut lanes = counts(&figures);
-    lanes.push(estimates(["rate", ""], Unit::RequestsPerSecond, &rates));
-    lanes.push(time(["response", "p50"], &figures, |it| {
+    lanes.extend(estimates(["rate", ""], Unit::RequestsPerSecond, &rates));
+    lanes.extend(time(["response", "p50"], &figures, |it| {
         &it.response_p50_ns
     }));
-    lanes.push(time(["response", "p99"], &figures, |it| {
+    lanes.extend(time(["response", "p99"], &figures, |it| {
         &it.response_p99_ns
     }));
     lanes
@@ -123,13 +123,13 @@ fn routes_of(scenario: &ScenarioFindings, slowest: &SlowestRoutes, most: usize) 
     };
     let figures: Vec<_> = shown.iter().map(|route| Some(&route.figures)).collect();
     let mut lanes = counts(&figures);
-    lanes.push(time(["response", "mean"], &figures, |it| {
+    lanes.extend(time(["response", "mean"], &figures, |it| {
         &it.response_mean_ns
     }));
-    lanes.push(time(["response", "p50"], &figures, |it| {
+    lanes.extend(time(["response", "p50"], &figures, |it| {
         &it.response_p50_ns
     }));
-    lanes.push(time(["response", "p99"], &figures, |it| {
+    lanes.extend(time(["response", "p99"], &figures, |it| {
         &it.response_p99_ns
     }));
     let phase = scenario.phases.iter().find(|it| it.name == slowest.phase);
@@ -183,12 +183,13 @@ fn time(
     head: [&'static str; 2],
     figures: &[Option<&PartFigures>],
     of: fn(&PartFigures) -> &PartEstimate,
-) -> Lane {
+) -> Option<Lane> {
     let times: Vec<_> = figures.iter().map(|figures| figures.map(of)).collect();
     estimates(head, Unit::Nanoseconds, &times)
 }
 
-fn estimates(head: [&'static str; 2], unit: Unit, found: &[Option<&PartEstimate>]) -> Lane {
+/// Nothing where no part has such a number, as where too few answers lie beyond a percentile.
+fn estimates(head: [&'static str; 2], unit: Unit, found: &[Option<&PartEstimate>]) -> Option<Lane> {
     let medians = found
         .iter()
         .flatten()
@@ -199,8 +200,10 @@ fn estimates(head: [&'static str; 2], unit: Unit, found: &[Option<&PartEstimate>
         None => Cell::Empty,
         Some(found) => Cell::of(found.estimate.as_ref(), found.validity, scale),
     };
-    Lane {
-        cells: found.iter().map(cell).collect(),
+    let cells: Vec<Cell> = found.iter().map(cell).collect();
+    let any = cells.iter().any(|cell| *cell != Cell::Empty);
+    any.then_some(Lane {
         column: Column { head, scale },
-    }
+        cells,
+    })
 }

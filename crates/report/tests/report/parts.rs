@@ -189,6 +189,22 @@ fn of_a_hundred_groups_the_slowest_are_shown() {
 }
 
 #[test]
+fn a_percentile_that_no_group_has_is_no_column() {
+    let mut findings = with_everything();
+    for found in &mut findings.scenarios[0].groups {
+        found.figures.response_p99_ns = PartEstimate::default();
+    }
+    findings.scenarios[0].routes.clear();
+    let text = terminal::render(&findings, TerminalOptions::default());
+    let groups = text.split("proxy-json · groups").nth(1).unwrap();
+    let groups = groups.split("Findings").next().unwrap();
+    assert!(
+        groups.contains("p50") && !groups.contains("p99"),
+        "{groups}"
+    );
+}
+
+#[test]
 fn hostile_names_of_groups_stay_in_their_place() {
     const NAME: &str = "<script>|`x`\u{1b}[31m\u{202e}網關網關網關網關網關網關網關\"'&";
     let mut findings = with_everything();
