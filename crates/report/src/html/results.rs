@@ -14,8 +14,10 @@ use crate::parts::{self, PartTable};
 use crate::problems::word;
 use crate::table::{Cell, Row, Table};
 
-/// Groups that are shown; the JSON has all.
-const GROUPS_MAX: usize = 20;
+/// Rows of groups over all variants; the JSON has all groups.
+const GROUP_ROWS_MAX: usize = 40;
+/// More rows than these are folded.
+const ROWS_OPEN_MAX: usize = 12;
 
 /// One scenario.
 #[derive(Serialize)]
@@ -41,6 +43,8 @@ pub struct ScenarioView {
 #[derive(Serialize)]
 struct PartView {
     title: String,
+    /// Whether it is too long to be seen at once.
+    folded: bool,
     /// One for each phase.
     tables: Vec<TableView>,
 }
@@ -103,6 +107,7 @@ impl ScenarioView {
             let mut known = findings.headlines.iter();
             !known.any(|known| headline(known, said))
         };
+        let groups = parts::groups(scenario, GROUP_ROWS_MAX / scenario.rows.len().max(1));
         Self {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
@@ -118,7 +123,7 @@ impl ScenarioView {
                 .map(sentence)
                 .collect(),
             table: table_view(&Table::whole(scenario), palette),
-            groups: parts::groups(scenario, GROUPS_MAX).map(|part| part_view(part, palette)),
+            groups: groups.map(|part| part_view(part, palette)),
             routes: scenario
                 .phases
                 .iter()
@@ -135,9 +140,11 @@ impl ScenarioView {
 }
 
 fn part_view(part: PartTable, palette: &Palette) -> PartView {
+    let folded = part.table.rows.len() > ROWS_OPEN_MAX;
     let tables = part.table.by_phase();
     PartView {
         title: capitalised(&part.title),
+        folded,
         tables: tables.iter().map(|it| table_view(it, palette)).collect(),
     }
 }

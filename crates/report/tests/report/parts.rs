@@ -178,8 +178,8 @@ fn of_a_hundred_groups_the_slowest_are_shown() {
     let findings = with_groups(&names);
     let page = html::render(&findings);
     page::check(&page);
-    assert!(page.contains("the 20 of 100 with failures or the slowest answers"));
-    assert!(page.contains("team-81 ·") && !page.contains("team-80 ·"));
+    assert!(page.contains("<summary>Groups, the 10 of 100 with failures or the slowest answers"));
+    assert!(page.contains("team-91 ·") && !page.contains("team-90 ·"));
     let text = terminal::render(&findings, TerminalOptions::default());
     assert!(
         text.contains("groups, the 3 of 100 with failures"),
