@@ -1,7 +1,9 @@
 //! HTTP/2 on one connection: many exchanges at a time.
 
+use std::io::Write as _;
+
 use gatebench_net::http2::{
-    Block, Client, ErrorCode, Event, Limits, ProtocolError, Settings, StreamId,
+    Block, Client, ErrorCode, Event, Limits, ProtocolError, Settings, StreamId, Variable,
 };
 use gatebench_net::trace::{HEX_BYTES, NONCE_HEADER, Nonce};
 
@@ -171,36 +173,72 @@ fn known(streams: &mut [Stream], id: StreamId) -> Option<&mut Stream> {
         .filter(|stream| stream.id == Some(id))
 }
 
-/// One worker's header block and body of one route.
+/// One worker's header block and body of one route, in memory that is used again and again.
 pub(crate) struct Message {
     block: Block,
-    nonce: Option<gatebench_net::http2::Variable>,
+    nonce: Option<Variable>,
     body: Vec<u8>,
+    /// Names of the user's fields in lower case, as HTTP/2 has them (RFC 9113 8.2.1).
+    names: Vec<String>,
+    /// A value on its way into the block.
+    text: Vec<u8>,
 }
 
 impl Message {
     /// A request of which nothing but the nonce changes, or the first one of those that are drawn.
     pub(crate) fn new(rendered: &Rendered, scheme: &str, traced: bool, draw: &mut Draw) -> Self {
         let parts = rendered.parts();
+        let mut message = Self {
+            block: Block::request(&parts.method, scheme, &parts.authority, ""),
+            nonce: None,
+            body: Vec::new(),
+            names: parts
+                .fields
+                .iter()
+                .map(|(name, _)| name.to_ascii_lowercase())
+                .collect(),
+            text: Vec::new(),
+        };
+        message.draw(rendered, scheme, traced, draw);
+        message
+    }
+
+    /// Makes it the next of those that are drawn.
+    pub(crate) fn draw(
+        &mut self,
+        rendered: &Rendered,
+        scheme: &str,
+        traced: bool,
+        draw: &mut Draw,
+    ) {
+        let parts = rendered.parts();
+        let Self {
+            block,
+            nonce,
+            body,
+            names,
+            text,
+        } = self;
         rendered.draw(draw);
-        let mut text = Vec::new();
-        parts.path.write(draw, &mut text);
-        let path = String::from_utf8_lossy(&text).into_owned();
-        let mut block = Block::request(&parts.method, scheme, &parts.authority, &path);
-        let nonce = traced.then(|| block.variable(NONCE_HEADER, &[b'0'; HEX_BYTES]));
-        for (name, value) in &parts.fields {
+        text.clear();
+        parts.path.write(draw, text);
+        block.restart(&parts.method, scheme, &parts.authority, text);
+        *nonce = traced.then(|| block.variable(NONCE_HEADER, &[b'0'; HEX_BYTES]));
+        for (name, (_, value)) in names.iter().zip(&parts.fields) {
             text.clear();
-            value.write(draw, &mut text);
+            value.write(draw, text);
             if !is_of_connection(name) {
-                block.field(name, &text);
+                block.field(name, text);
             }
         }
-        let mut body = Vec::new();
-        parts.body.write(draw, &mut body);
+        body.clear();
+        parts.body.write(draw, body);
         if parts.says_length {
-            block.field("content-length", body.len().to_string().as_bytes());
+            text.clear();
+            // Writing to memory cannot fail.
+            let _ = write!(text, "{}", body.len());
+            block.field("content-length", text);
         }
-        Self { block, nonce, body }
     }
 
     /// The same with another nonce.
@@ -212,7 +250,7 @@ impl Message {
     }
 }
 
-/// Fields that HTTP/2 does not have (RFC 9113 8.2.2).
+/// Fields that HTTP/2 does not have (RFC 9113 8.2.2); the name is in lower case.
 fn is_of_connection(name: &str) -> bool {
     const FIELDS: [&str; 5] = [
         "connection",
@@ -221,5 +259,41 @@ fn is_of_connection(name: &str) -> bool {
         "transfer-encoding",
         "upgrade",
     ];
-    FIELDS.iter().any(|it| it.eq_ignore_ascii_case(name))
+    FIELDS.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::Arc;
+
+    use gatebench_model::Request;
+    use serde_json::json;
+
+    use super::*;
+    use crate::data::DataSet;
+
+    #[test]
+    fn drawing_again_allocates_nothing() {
+        let request: Request = serde_json::from_value(json!({
+            "method": "POST",
+            "path": "/{{ id }}",
+            "headers": {"X-Id": "{{id}}", "Connection": "close"},
+            "body": "{{id}}",
+        }))
+        .unwrap();
+        let sources = serde_json::from_value(json!({"id": {"sequence": {"from": 1000}}})).unwrap();
+        let data = Arc::new(DataSet::new(&sources).unwrap());
+        let rendered = Rendered::new(&request, "h:1", true, &data).unwrap();
+        let mut draw = Draw::new(data, 1, 0, 1);
+        let mut message = Message::new(&rendered, "http", true, &mut draw);
+        let mut places = Vec::new();
+        for number in 0..100 {
+            message.draw(&rendered, "http", true, &mut draw);
+            let (block, body) = message.with(Nonce(number));
+            assert_eq!(body, (1001 + number).to_string().as_bytes());
+            places.push((block.bytes().as_ptr(), body.as_ptr(), message.text.as_ptr()));
+        }
+        assert!(places[10..].iter().all(|place| *place == places[10]));
+    }
 }

@@ -102,7 +102,11 @@ impl<'a> GroupState<'a> {
             next_change_ns: None,
             wanted,
             have: 0,
-            missing: if handshakes { connections.min(1) } else { wanted },
+            missing: if handshakes {
+                connections.min(1)
+            } else {
+                wanted
+            },
             connects: VecDeque::new(),
             // Each worker has sessions of its own, so that no two meet at a lock.
             tls: settings.target.tls.as_ref().map(ClientContext::separate),

@@ -65,11 +65,15 @@ impl<I: Io> Worker<'_, I> {
         let rendered = &self.compiled.routes[number].rendered;
         let scheme = self.groups[group].scheme();
         let traced = self.compiled.load.trace_tag.is_some();
-        let message = &mut self.messages[number];
-        if message.is_none() || !rendered.is_constant() {
-            *message = Some(Message::new(rendered, scheme, traced, &mut self.draw));
-        }
-        let Some(message) = message else { return };
+        let message = match &mut self.messages[number] {
+            Some(message) => {
+                if !rendered.is_constant() {
+                    message.draw(rendered, scheme, traced, &mut self.draw);
+                }
+                message
+            }
+            none => none.insert(Message::new(rendered, scheme, traced, &mut self.draw)),
+        };
         let (block, body) = message.with(nonce);
         let before = http2.frames.len();
         http2.begin(

@@ -1,5 +1,7 @@
 //! Header blocks encoded once and sent many times.
 
+use std::borrow::Cow;
+
 use super::hpack::static_table::{Found, find};
 use super::hpack::{huffman, integer};
 
@@ -33,12 +35,18 @@ impl Block {
     /// The block of a request, with its pseudo-header fields.
     pub fn request(method: &str, scheme: &str, authority: &str, path: &str) -> Self {
         let mut block = Self::empty();
-        block.is_head = method == "HEAD";
-        block.field(":method", method.as_bytes());
-        block.field(":scheme", scheme.as_bytes());
-        block.field(":authority", authority.as_bytes());
-        block.field(":path", path.as_bytes());
+        block.restart(method, scheme, authority, path.as_bytes());
         block
+    }
+
+    /// Makes it the block of another request, in the memory that it has.
+    pub fn restart(&mut self, method: &str, scheme: &str, authority: &str, path: &[u8]) {
+        self.bytes.clear();
+        self.is_head = method == "HEAD";
+        self.field(":method", method.as_bytes());
+        self.field(":scheme", scheme.as_bytes());
+        self.field(":authority", authority.as_bytes());
+        self.field(":path", path);
     }
 
     /// The block of a response with that status, 100 to 999.
@@ -66,7 +74,7 @@ impl Block {
     /// Appends a field. The name is put into lower case (RFC 9113 8.2.1). Fields of HTTP/1.1
     /// connections (`Connection`, `Transfer-Encoding`, ...) are the caller's to leave out.
     pub fn field(&mut self, name: &str, value: &[u8]) -> &mut Self {
-        let name = name.to_ascii_lowercase();
+        let name = lower(name);
         if let Found::Field(index) = find(&name, value) {
             integer::write(&mut self.bytes, 0x80, 7, index);
             return self;
@@ -78,7 +86,7 @@ impl Block {
 
     /// Appends a field whose value [`Block::set`] replaces by others of the same length.
     pub fn variable(&mut self, name: &str, value: &[u8]) -> Variable {
-        self.write_name(&name.to_ascii_lowercase());
+        self.write_name(&lower(name));
         self.write_string(value, false);
         Variable {
             start: self.bytes.len() - value.len(),
@@ -128,5 +136,14 @@ impl Block {
             integer::write(&mut self.bytes, 0, 7, string.len());
             self.bytes.extend_from_slice(string);
         }
+    }
+}
+
+/// A name in lower case, which most are already.
+fn lower(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
     }
 }
