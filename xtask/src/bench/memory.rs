@@ -14,23 +14,34 @@ use super::tools::{Job, Work};
 /// How often memory is read.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Runs one long closed load and prints the client's anonymous memory as it goes.
+/// The first samples see the histograms being touched for the first time.
+const UNSETTLED: usize = 3;
+
+/// Memory that may be touched late: the histogram of a route grows by a page where a response takes longer
+/// than any before.
+const LATE_KIB_PER_ROUTE: u64 = 4;
+/// The same for everything that does not belong to a route.
+const LATE_KIB: u64 = 1024;
+
+/// Runs one long closed load and prints the client's anonymous memory as it goes. An error where it
+/// grows.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let server = Server::upstream(programs, &["ping"])?;
-    let url = format!("http://{}/ping", server.address);
     let seconds = settings.minutes * 60;
     let files = Files::write()?;
-    let work = Work::plain(settings.connections);
     let job = Job {
-        work,
-        url: &url,
+        work: Work::plain(settings.connections),
+        url: &format!("http://{}/ping?route=0", server.address),
         seconds,
         files: &files,
         programs,
     };
+    let others =
+        (1..settings.routes).map(|it| format!("http://{}/ping?route={it}", server.address));
     let child = Command::new("taskset")
         .args(["-c", CLIENT_CORE])
         .args((OURS.words)(&job)?)
+        .args(others)
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| format!("the client cannot be started: {error}"))?;
@@ -39,9 +50,16 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         .wait_with_output()
         .map_err(|error| error.to_string())?;
     let made = (OURS.read)(&job, &String::from_utf8_lossy(&output.stdout))?;
-    println!("{} requests in {:.1} s", made.requests, made.seconds);
-    // The first samples see the histograms being touched for the first time.
-    let settled = &samples[samples.len().min(3)..];
+    println!(
+        "{} connections, {} routes: {} requests in {:.1} s",
+        settings.connections, settings.routes, made.requests, made.seconds
+    );
+    judge(&samples, settings.routes)
+}
+
+/// Prints how memory went, and refuses growth.
+fn judge(samples: &[(f64, u64)], routes: u32) -> Result<(), String> {
+    let settled = &samples[samples.len().min(UNSETTLED)..];
     let (Some(first), Some(last)) = (settled.first(), settled.last()) else {
         return Err("a run this short says nothing about memory: give --minutes 2 or more".into());
     };
@@ -49,10 +67,15 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         "RssAnon after {:.0} s: {} KiB; at the end: {} KiB",
         first.0, first.1, last.1
     );
+    let growth = last.1.saturating_sub(first.1);
     println!(
-        "growth: {:.1} KiB a minute",
-        (last.1 as f64 - first.1 as f64) / ((last.0 - first.0) / 60.0)
+        "growth: {growth} KiB in {:.1} minutes",
+        (last.0 - first.0) / 60.0
     );
+    let limit = LATE_KIB + LATE_KIB_PER_ROUTE * u64::from(routes);
+    if growth > limit {
+        return Err(format!("memory grows: at most {limit} KiB were expected"));
+    }
     Ok(())
 }
 
@@ -75,4 +98,21 @@ fn rss_anon_kib(pid: u32) -> Option<u64> {
         .lines()
         .find_map(|line| line.strip_prefix("RssAnon:"))?;
     line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(memory: &[u64]) -> Result<(), String> {
+        let samples: Vec<_> = memory.iter().map(|it| (10.0, *it)).collect();
+        judge(&samples, 10)
+    }
+
+    #[test]
+    fn what_grows_is_refused() {
+        assert_eq!(judged(&[0, 1, 5_000, 9_000, 9_000, 9_040]), Ok(()));
+        assert!(judged(&[0, 0, 0, 9_000, 11_000]).is_err());
+        assert!(judged(&[1, 2, 3]).is_err_and(|error| error.contains("--minutes")));
+    }
 }

@@ -38,8 +38,8 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
                           what a second worker of the engine costs, beside two processes that share nothing
   cargo xtask bench upstream [--rounds 5] [--seconds 2] [--connections 64]
                           server CPU per request of `upstream ping`, beside nginx `return 200`
-  cargo xtask bench memory [--minutes 10] [--connections 64]
-                          memory of the engine at full rate";
+  cargo xtask bench memory [--minutes 10] [--connections 64] [--routes 1]
+                          memory of the engine at full rate; fails where it grows";
 
 /// Runs the benchmark named by the first word.
 pub fn run(words: &[&str], root: &Path) -> ExitCode {

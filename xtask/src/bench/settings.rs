@@ -11,6 +11,8 @@ pub struct Settings {
     pub connections: u32,
     /// Length of the memory benchmark.
     pub minutes: u32,
+    /// Routes of the memory benchmark, each with figures of its own.
+    pub routes: u32,
     /// Names of the cells to measure; empty means all.
     pub cells: Vec<String>,
     /// Whether tables are printed as Markdown.
@@ -26,6 +28,7 @@ impl Default for Settings {
             seconds: 2,
             connections: 64,
             minutes: 10,
+            routes: 1,
             cells: Vec::new(),
             markdown: false,
             list: false,
@@ -46,6 +49,7 @@ pub fn parse(words: &[&str]) -> Result<Settings, String> {
             "--rounds" => settings.rounds = number(word, words.next())? as usize,
             "--seconds" => settings.seconds = number(word, words.next())?,
             "--connections" => settings.connections = number(word, words.next())?,
+            "--routes" => settings.routes = number(word, words.next())?,
             "--minutes" => settings.minutes = number(word, words.next())?,
             other => return Err(format!("there is no option '{other}'")),
         }
