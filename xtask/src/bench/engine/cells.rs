@@ -15,6 +15,8 @@ pub struct Cell {
     pub work: Work,
     pub tools: Vec<&'static Tool>,
     pub goals: Vec<Goal>,
+    /// The least length of a run: opening many connections must not be most of a short one.
+    pub seconds_min: u32,
 }
 
 /// What is asked of the engine: a peer's CPU per request is at least so many times ours.
@@ -60,6 +62,7 @@ pub fn all() -> Vec<Cell> {
             },
             tools: vec![&OURS, &BARE, &WRK, &AB, &H2LOAD, &OHA],
             goals: vec![goal("wrk", 1.5), NEAR_BARE],
+            seconds_min: 1,
         },
         tls("tls-64", 64),
         tls("tls-256", 256),
@@ -72,6 +75,7 @@ pub fn all() -> Vec<Cell> {
             },
             tools: vec![&OURS, &WRK],
             goals: vec![goal("wrk", 1.3)],
+            seconds_min: 1,
         },
     ];
     cells.extend([("h2-1", 1), ("h2-10", 10), ("h2-100", 100)].map(http2));
@@ -84,6 +88,7 @@ pub fn all() -> Vec<Cell> {
         },
         tools: vec![&OURS, &WRK, &AB, &OHA],
         goals: vec![goal("wrk", 1.0)],
+        seconds_min: 1,
     });
     cells
 }
@@ -102,6 +107,7 @@ fn get(name: &'static str, connections: u32, goals: &[Goal]) -> Cell {
         },
         tools: vec![&OURS, &BARE, &WRK, &AB, &H2LOAD, &OHA],
         goals: goals.to_vec(),
+        seconds_min: 1 + connections / 1000,
     }
 }
 
@@ -116,6 +122,7 @@ fn tls(name: &'static str, connections: u32) -> Cell {
         },
         tools: vec![&OURS, &WRK, &AB, &H2LOAD, &OHA],
         goals: vec![goal("wrk", 1.6)],
+        seconds_min: 1,
     }
 }
 
@@ -131,6 +138,7 @@ fn http2((name, streams): (&'static str, u32)) -> Cell {
         },
         tools: vec![&OURS, &H2LOAD, &OHA],
         goals: vec![goal("h2load", 1.0)],
+        seconds_min: 1,
     }
 }
 

@@ -103,7 +103,7 @@ fn measure(
     let job = Job {
         work: cell.work,
         url: &url,
-        seconds: settings.seconds,
+        seconds: settings.seconds.max(cell.seconds_min),
         files,
         programs,
     };
@@ -160,7 +160,7 @@ fn heading(
         Err(reason) => reason.clone(),
     };
     format!(
-        "{} rounds of {} s after one that is not counted; load on core {CLIENT_CORE}, upstream on core {SERVER_CORE}; \
+        "{} rounds of {} s (5 s with 4,000 connections) after one that is not counted; load on core {CLIENT_CORE}, upstream on core {SERVER_CORE}; \
          medians with their range,\nratios of the same round with Student's interval; {calls}.\nPeers: {}.\n",
         settings.rounds,
         settings.seconds,
