@@ -1,4 +1,5 @@
-//! `gatebench upstream --tls`, asked by programs that others wrote.
+//! `gatebench upstream --tls`, asked by programs that others wrote. `scripts/install-test-deps` installs
+//! them.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -100,15 +101,6 @@ fn words(output: &Output) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// Whether a program is here; that it is not is said aloud.
-fn has(program: &str) -> bool {
-    let found = Command::new(program).arg("version").output().is_ok();
-    if !found {
-        eprintln!("SKIPPED: there is no {program} here");
-    }
-    found
-}
-
 fn write(folder: &Path, identity: &Identity) -> (String, String) {
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     let (cert, key) = (path("cert.pem"), path("key.pem"));
@@ -119,9 +111,6 @@ fn write(folder: &Path, identity: &Identity) -> (String, String) {
 
 #[test]
 fn curl_accepts_the_certificate_it_shows_and_keeps_the_connection() {
-    if !has("curl") {
-        return;
-    }
     for backend in [&[][..], &["--backend", "epoll"]] {
         let serving = Serving::start(backend);
         for version in [&["--tlsv1.2", "--tls-max", "1.2"][..], &["--tlsv1.3"]] {
@@ -133,9 +122,6 @@ fn curl_accepts_the_certificate_it_shows_and_keeps_the_connection() {
 
 #[test]
 fn openssl_agrees_on_version_protocol_and_certificate() {
-    if !has("openssl") {
-        return;
-    }
     let serving = Serving::start(&[]);
     for (option, version) in [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")] {
         let said = serving.s_client(&[option, "-alpn", "h3,http/1.1"]);
@@ -154,9 +140,6 @@ fn openssl_agrees_on_version_protocol_and_certificate() {
 
 #[test]
 fn openssl_resumes_its_session() {
-    if !has("openssl") {
-        return;
-    }
     let serving = Serving::start(&[]);
     let kept = serving.folder.path().join("session.pem");
     let kept = kept.to_str().unwrap();
@@ -168,9 +151,6 @@ fn openssl_resumes_its_session() {
 
 #[test]
 fn given_certificates_are_shown_and_clients_show_theirs() {
-    if !has("curl") {
-        return;
-    }
     let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (cert, key) = write(ours.path(), &self_signed(&["localhost"]).unwrap());
     let (client_cert, client_key) = write(theirs.path(), &self_signed(&["client"]).unwrap());

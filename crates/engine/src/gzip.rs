@@ -5,7 +5,7 @@ use std::io::Read;
 use flate2::read::MultiGzDecoder;
 
 /// What a gzip body says, up to so many bytes of it: its own length does not bound what it decodes to.
-/// Of one that is damaged, what came before the damage.
+/// Of one that is damaged, what came before the damage, but for what the decoder had not handed out.
 pub fn decoded(body: &[u8], bytes_max: usize) -> Vec<u8> {
     let mut plain = Vec::new();
     let mut kept = MultiGzDecoder::new(body).take(bytes_max as u64);
