@@ -1,0 +1,42 @@
+//! Finds libxml2 and libxslt by pkg-config and compiles the shim against their own headers, so that no
+//! layout of theirs is repeated in Rust.
+
+const LIBRARIES: [&str; 2] = ["libxml-2.0", "libxslt"];
+
+const SOURCES: [&str; 5] = [
+    "native/process.c",
+    "native/parse.c",
+    "native/tree.c",
+    "native/definitions.c",
+    "native/output.c",
+];
+
+fn main() {
+    let mut shim = cc::Build::new();
+    for name in LIBRARIES {
+        match pkg_config::probe_library(name) {
+            Ok(library) => {
+                shim.includes(library.include_paths);
+            }
+            Err(error) => {
+                eprintln!("{error}\n");
+                eprintln!("error: environment: {name} is not installed with its headers");
+                eprintln!(
+                    "  → apt-get install --yes gcc pkg-config libxml2-dev libxslt1-dev (or scripts/install-deps)"
+                );
+                std::process::exit(1);
+            }
+        }
+    }
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+        shim.file(source);
+    }
+    println!("cargo::rerun-if-changed=native/shim.h");
+    // xmlLastError and a few others are marked as old where their successors are still too new.
+    shim.std("c11")
+        .warnings(true)
+        .extra_warnings(true)
+        .flag_if_supported("-Wno-deprecated-declarations")
+        .compile("gatebench_xml");
+}

@@ -1,0 +1,136 @@
+/* Schemas, stylesheets and XPath expressions: compiled once, applied with handlers and bounds of their own
+ * each time. */
+#include "shim.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <libxml/xpathInternals.h>
+#include <libxslt/security.h>
+#include <libxslt/transform.h>
+#include <libxslt/variables.h>
+#include <libxslt/xsltutils.h>
+
+/* The document stays the caller's, and has to live as long as the schema. */
+xmlSchemaPtr shim_schema(xmlDocPtr document, shim_report *report) {
+    xmlSchemaParserCtxtPtr parser = xmlSchemaNewDocParserCtxt(document);
+    xmlSchemaPtr schema;
+    if (parser == NULL)
+        return NULL;
+    xmlSchemaSetParserStructuredErrors(parser, shim_structured, report);
+    schema = xmlSchemaParse(parser);
+    xmlSchemaFreeParserCtxt(parser);
+    return schema;
+}
+
+xmlSchemaValidCtxtPtr shim_validator(xmlSchemaPtr schema) { return xmlSchemaNewValidCtxt(schema); }
+
+/* Validates the element and what is below it, or the whole document where element is NULL. 0: valid;
+ * above: the code of an error; below: the library failed. */
+int shim_validate(xmlSchemaValidCtxtPtr validator, xmlDocPtr document, xmlNode *element, shim_report *report) {
+    int result;
+    xmlSchemaSetValidStructuredErrors(validator, shim_structured, report);
+    result = element == NULL ? xmlSchemaValidateDoc(validator, document)
+                             : xmlSchemaValidateOneElement(validator, element);
+    xmlSchemaSetValidStructuredErrors(validator, NULL, NULL);
+    return result;
+}
+
+/* Takes the document, also where it fails. */
+xsltStylesheetPtr shim_stylesheet(xmlDocPtr document) {
+    xsltStylesheetPtr style = xsltParseStylesheetDoc(document);
+    if (style == NULL) {
+        xmlFreeDoc(document);
+        return NULL;
+    }
+    if (style->errors != 0) {
+        xsltFreeStylesheet(style);
+        return NULL;
+    }
+    return style;
+}
+
+static void on_transform_error(void *report, const char *format, ...) {
+    char message[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    shim_tell(report, XML_FROM_XSLT, 0, XML_ERR_ERROR, message);
+}
+
+/* A stylesheet may read and write nothing: no document(), no xsl:document, no network. */
+static xsltSecurityPrefsPtr nothing_allowed(void) {
+    static const xsltSecurityOption options[] = {
+        XSLT_SECPREF_READ_FILE,    XSLT_SECPREF_WRITE_FILE,    XSLT_SECPREF_CREATE_DIRECTORY,
+        XSLT_SECPREF_READ_NETWORK, XSLT_SECPREF_WRITE_NETWORK,
+    };
+    xsltSecurityPrefsPtr preferences = xsltNewSecurityPrefs();
+    for (size_t i = 0; preferences != NULL && i < sizeof options / sizeof *options; i++)
+        xsltSetSecurityPrefs(preferences, options[i], xsltSecurityForbid);
+    return preferences;
+}
+
+/* The result, or NULL with the reasons in the report. Parameters are names and plain strings in turn,
+ * ended by NULL. */
+xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char **parameters, int depth_max,
+                         unsigned long operations_max, shim_report *report) {
+    xsltTransformContextPtr context = xsltNewTransformContext(style, document);
+    xsltSecurityPrefsPtr preferences = nothing_allowed();
+    xmlDocPtr result = NULL;
+    if (context != NULL && preferences != NULL && xsltSetCtxtSecurityPrefs(preferences, context) == 0) {
+        xsltSetTransformErrorFunc(context, report, on_transform_error);
+        context->maxTemplateDepth = depth_max;
+        context->opLimit = operations_max;
+        context->xpathCtxt->opLimit = operations_max;
+        shim_running(context, NULL);
+        if (xsltQuoteUserParams(context, parameters) == 0)
+            result = xsltApplyStylesheetUser(style, document, NULL, NULL, NULL, context);
+        shim_running(NULL, NULL);
+        if (result != NULL && context->state != XSLT_STATE_OK) {
+            xmlFreeDoc(result);
+            result = NULL;
+        }
+    }
+    if (context != NULL)
+        xsltFreeTransformContext(context);
+    if (preferences != NULL)
+        xsltFreeSecurityPrefs(preferences);
+    return result;
+}
+
+/* Expressions have no handler of their own: one set on a context would be told of an error without its
+ * message. They use the thread's. */
+xmlXPathCompExprPtr shim_xpath(const char *expression) { return xmlXPathCompile((const xmlChar *)expression); }
+
+xmlXPathContextPtr shim_xpath_context(void) { return xmlXPathNewContext(NULL); }
+
+int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const char *uri) {
+    return xmlXPathRegisterNs(context, (const xmlChar *)prefix, (const xmlChar *)uri) == 0;
+}
+
+/* The text of the first node, to be freed with shim_free, or NULL where there is none. 0 where the
+ * evaluation failed. */
+int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
+                     unsigned long operations_max, char **text) {
+    xmlXPathObjectPtr found;
+    *text = NULL;
+    context->doc = document;
+    context->node = (xmlNodePtr)document;
+    context->opLimit = operations_max;
+    context->opCount = 0;
+    shim_running(NULL, context);
+    found = xmlXPathCompiledEval(expression, context);
+    shim_running(NULL, NULL);
+    context->doc = NULL;
+    context->node = NULL;
+    if (found == NULL)
+        return 0;
+    if (found->type == XPATH_NODESET && found->nodesetval != NULL && found->nodesetval->nodeNr > 0) {
+        xmlXPathNodeSetSort(found->nodesetval);
+        *text = (char *)xmlNodeGetContent(found->nodesetval->nodeTab[0]);
+    }
+    xmlXPathFreeObject(found);
+    return 1;
+}

@@ -1,0 +1,50 @@
+/* Trees as bytes, handed out in pieces. */
+#include "shim.h"
+
+#include <libxml/c14n.h>
+#include <libxml/xmlsave.h>
+#include <libxslt/imports.h>
+#include <libxslt/xsltutils.h>
+
+static xmlOutputBufferPtr writer(shim_write write, void *data) {
+    return xmlOutputBufferCreateIO(write, NULL, data, NULL);
+}
+
+/* Canonical XML 1.0 with comments. 0 where the tree has no canonical form. */
+int shim_canonical(xmlDocPtr document, shim_write write, void *data) {
+    xmlOutputBufferPtr out = writer(write, data);
+    int written;
+    if (out == NULL)
+        return 0;
+    written = xmlC14NDocSaveTo(document, NULL, XML_C14N_1_0, NULL, 1, out);
+    return xmlOutputBufferClose(out) >= 0 && written >= 0;
+}
+
+/* What xsl:output says, imported stylesheets included. The texts live as long as the stylesheet. */
+void shim_style_output(xsltStylesheetPtr style, shim_output *output) {
+    const xmlChar *method, *version, *encoding;
+    int omit, standalone, indent;
+    XSLT_GET_IMPORT_PTR(method, style, method)
+    XSLT_GET_IMPORT_PTR(version, style, version)
+    XSLT_GET_IMPORT_PTR(encoding, style, encoding)
+    XSLT_GET_IMPORT_INT(omit, style, omitXmlDeclaration)
+    XSLT_GET_IMPORT_INT(standalone, style, standalone)
+    XSLT_GET_IMPORT_INT(indent, style, indent)
+    output->text_or_html = xmlStrEqual(method, (const xmlChar *)"text") ||
+                           xmlStrEqual(method, (const xmlChar *)"html");
+    output->omit_declaration = omit == 1;
+    output->standalone = standalone == 1;
+    output->indent = indent == 1;
+    output->version = (const char *)version;
+    output->encoding = (const char *)encoding;
+}
+
+/* As xsl:output asks for. */
+int shim_save_result(xmlDocPtr result, xsltStylesheetPtr style, shim_write write, void *data) {
+    xmlOutputBufferPtr out = writer(write, data);
+    int written;
+    if (out == NULL)
+        return 0;
+    written = xsltSaveResultTo(out, result, style);
+    return xmlOutputBufferClose(out) >= 0 && written >= 0;
+}

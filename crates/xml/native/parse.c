@@ -1,0 +1,128 @@
+/* Parsing with limits that hold while the parser works, and without any way out of the bytes given. */
+#include "shim.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In messages of our own. */
+#define REFUSED XML_ERR_USER_STOP
+
+static const shim_parse_options *options_of(xmlParserCtxtPtr parser) { return parser->_private; }
+
+static void refuse(xmlParserCtxtPtr parser, const char *message) {
+    const shim_parse_options *options = options_of(parser);
+    shim_error error = {
+        .domain = XML_FROM_PARSER,
+        .code = REFUSED,
+        .level = XML_ERR_FATAL,
+        .line = parser->input == NULL ? 0 : parser->input->line,
+        .message = message,
+    };
+    if (!parser->disableSAX)
+        options->report.sink(options->report.data, &error);
+    xmlStopParser(parser);
+    parser->wellFormed = 0;
+}
+
+static void on_error(void *user, shim_xml_error error) {
+    xmlParserCtxtPtr parser = user;
+    /* Told with the refusal. */
+    if (error->code == XML_ERR_USER_STOP)
+        return;
+    shim_forward(&options_of(parser)->report, error);
+}
+
+static int too_long(const xmlChar **attributes, int count, size_t bytes_max) {
+    for (int i = 0; i < count; i++)
+        if ((size_t)(attributes[5 * i + 4] - attributes[5 * i + 3]) > bytes_max)
+            return 1;
+    return 0;
+}
+
+static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
+                     int namespaces, const xmlChar **namespace_pairs, int attributes, int defaulted,
+                     const xmlChar **values) {
+    xmlParserCtxtPtr parser = user;
+    const shim_parse_options *limits = options_of(parser);
+    char message[160] = "";
+    if (parser->nodeNr >= limits->depth_max)
+        snprintf(message, sizeof message, "Elements are nested deeper than %d", limits->depth_max);
+    else if (attributes + namespaces > limits->attributes_max)
+        snprintf(message, sizeof message, "An element has more than %d attributes", limits->attributes_max);
+    else if (parser->nsNr / 2 > limits->namespaces_max)
+        snprintf(message, sizeof message, "More than %d namespaces are in scope", limits->namespaces_max);
+    else if (too_long(values, attributes, limits->attribute_bytes_max))
+        snprintf(message, sizeof message, "An attribute is longer than %zu bytes", limits->attribute_bytes_max);
+    if (message[0] != 0)
+        refuse(parser, message);
+    else
+        xmlSAX2StartElementNs(user, name, prefix, uri, namespaces, namespace_pairs, attributes, defaulted, values);
+}
+
+static void on_entity_declaration(void *user, const xmlChar *name, int type, const xmlChar *public_id,
+                                  const xmlChar *system_id, xmlChar *content) {
+    xmlParserCtxtPtr parser = user;
+    const shim_parse_options *options = options_of(parser);
+    if (type != XML_INTERNAL_GENERAL_ENTITY && type != XML_INTERNAL_PARAMETER_ENTITY) {
+        refuse(parser, "External entities are not allowed");
+        return;
+    }
+    if (!options->entity_declared(options->report.data, (const char *)name, (const char *)content)) {
+        refuse(parser, "Too many entities");
+        return;
+    }
+    xmlSAX2EntityDecl(user, name, type, public_id, system_id, content);
+}
+
+static int affordable(xmlParserCtxtPtr parser, const xmlChar *name) {
+    const shim_parse_options *options = options_of(parser);
+    if (options->entity_referenced(options->report.data, (const char *)name))
+        return 1;
+    refuse(parser, "Entities expand to more than is allowed");
+    return 0;
+}
+
+static xmlEntityPtr on_entity(void *user, const xmlChar *name) {
+    return affordable(user, name) ? xmlSAX2GetEntity(user, name) : NULL;
+}
+
+static xmlEntityPtr on_parameter_entity(void *user, const xmlChar *name) {
+    return affordable(user, name) ? xmlSAX2GetParameterEntity(user, name) : NULL;
+}
+
+static xmlParserInputPtr on_resolve(void *user, const xmlChar *public_id, const xmlChar *system_id) {
+    (void)user, (void)public_id, (void)system_id;
+    return NULL;
+}
+
+/* An external subset is named by the document and never read. */
+static void on_external_subset(void *user, const xmlChar *name, const xmlChar *public_id,
+                               const xmlChar *system_id) {
+    (void)user, (void)name, (void)public_id, (void)system_id;
+}
+
+/* NULL where the bytes are not well-formed or a limit refused them; the reasons are in the report. */
+xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_parse_options *options) {
+    /* Entities are replaced and CDATA becomes text, which is what schemas, XPath and XSLT are defined on. */
+    int flags = XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_NOCDATA | XML_PARSE_COMPACT | XML_PARSE_BIG_LINES;
+    xmlParserCtxtPtr parser = xmlNewParserCtxt();
+    xmlDocPtr document;
+    if (parser == NULL)
+        return NULL;
+    parser->_private = (void *)options;
+    parser->sax->serror = on_error;
+    parser->sax->startElementNs = on_start;
+    parser->sax->entityDecl = on_entity_declaration;
+    parser->sax->getEntity = on_entity;
+    parser->sax->getParameterEntity = on_parameter_entity;
+    parser->sax->resolveEntity = on_resolve;
+    parser->sax->externalSubset = on_external_subset;
+    document = xmlCtxtReadMemory(parser, bytes, length, url, NULL, flags);
+    if (document != NULL && !parser->wellFormed) {
+        xmlFreeDoc(document);
+        document = NULL;
+    }
+    xmlFreeParserCtxt(parser);
+    return document;
+}

@@ -1,0 +1,112 @@
+/* What Rust sees of libxml2 and libxslt. The shim is compiled against the libraries' headers, so it holds
+ * all that depends on their layouts, on variadic handlers and on macros. It keeps no state but one per
+ * thread (native/process.c), and every function may be called on any thread after shim_start. */
+#ifndef GATEBENCH_XML_SHIM_H
+#define GATEBENCH_XML_SHIM_H
+
+#include <stddef.h>
+
+#include <libxml/parser.h>
+#include <libxml/tree.h>
+#include <libxml/xmlerror.h>
+#include <libxml/xmlschemas.h>
+#include <libxml/xpath.h>
+#include <libxslt/xsltInternals.h>
+
+#if LIBXML_VERSION >= 21200
+typedef const xmlError *shim_xml_error;
+#else
+typedef xmlErrorPtr shim_xml_error;
+#endif
+
+/* One message of a library; all texts end with a zero byte and live until the sink returns. */
+typedef struct {
+    int domain;
+    int code;
+    int level;
+    int line;
+    const char *message;
+    const void *node;
+    const char *node_name;
+} shim_error;
+
+typedef void (*shim_sink)(void *data, const shim_error *error);
+
+typedef struct {
+    shim_sink sink;
+    void *data;
+} shim_report;
+
+/* Where definitions that are being compiled get what they import from. */
+typedef const char *(*shim_fetch)(const char *location, size_t *length);
+
+/* process.c */
+int shim_start(shim_fetch fetch);
+shim_report shim_listen(shim_report report);
+void shim_forward(const shim_report *report, shim_xml_error error);
+void shim_tell(const shim_report *report, int domain, int code, int level, const char *message);
+void shim_structured(void *report, shim_xml_error error);
+void shim_budget_begin(size_t bytes);
+int shim_budget_end(void);
+void shim_in_background(void);
+void shim_running(xsltTransformContextPtr transform, xmlXPathContextPtr xpath);
+
+/* parse.c */
+typedef struct {
+    shim_report report;
+    int depth_max;
+    int attributes_max;
+    int namespaces_max;
+    size_t attribute_bytes_max;
+    /* Both answer 0 where the document must be refused. */
+    int (*entity_declared)(void *data, const char *name, const char *content);
+    int (*entity_referenced)(void *data, const char *name);
+} shim_parse_options;
+
+xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_parse_options *options);
+
+/* tree.c */
+int shim_node_is_element(const xmlNode *node);
+const char *shim_node_name(const xmlNode *node);
+const char *shim_node_namespace(const xmlNode *node);
+const char *shim_node_prefix(const xmlNode *node);
+const xmlNode *shim_node_first_element(const xmlNode *node);
+const xmlNode *shim_node_next_element(const xmlNode *node);
+char *shim_node_attribute(const xmlNode *node, const char *name, const char *namespace);
+int shim_node_set_attribute(xmlNode *node, const char *name, const char *value);
+char *shim_node_content(const xmlNode *node);
+const char *shim_node_prefix_uri(const xmlNode *node, const char *prefix);
+long shim_node_line(const xmlNode *node);
+void shim_free(char *text);
+xmlDocPtr shim_document_of(const xmlNode *node, const char *url);
+int shim_drop_empty_namespaces(xmlDocPtr document);
+
+/* definitions.c */
+xmlSchemaPtr shim_schema(xmlDocPtr document, shim_report *report);
+xmlSchemaValidCtxtPtr shim_validator(xmlSchemaPtr schema);
+int shim_validate(xmlSchemaValidCtxtPtr validator, xmlDocPtr document, xmlNode *element, shim_report *report);
+xsltStylesheetPtr shim_stylesheet(xmlDocPtr document);
+xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char **parameters,
+                         int depth_max, unsigned long operations_max, shim_report *report);
+xmlXPathCompExprPtr shim_xpath(const char *expression);
+xmlXPathContextPtr shim_xpath_context(void);
+int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const char *uri);
+int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
+                     unsigned long operations_max, char **text);
+
+/* output.c */
+typedef int (*shim_write)(void *data, const char *bytes, int length);
+typedef struct {
+    int text_or_html;
+    int omit_declaration;
+    int standalone;
+    int indent;
+    const char *version;
+    const char *encoding;
+} shim_output;
+
+int shim_canonical(xmlDocPtr document, shim_write write, void *data);
+void shim_style_output(xsltStylesheetPtr style, shim_output *output);
+int shim_save_result(xmlDocPtr result, xsltStylesheetPtr style, shim_write write, void *data);
+
+#endif

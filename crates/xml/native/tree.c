@@ -1,0 +1,182 @@
+/* Reading a tree, and the two edits that the policies need. */
+#include "shim.h"
+
+#include <string.h>
+
+int shim_node_is_element(const xmlNode *node) { return node->type == XML_ELEMENT_NODE; }
+
+const char *shim_node_name(const xmlNode *node) { return (const char *)node->name; }
+
+/* NULL where the node has no namespace. */
+const char *shim_node_namespace(const xmlNode *node) {
+    if (node->ns == NULL || node->ns->href == NULL || node->ns->href[0] == 0)
+        return NULL;
+    return (const char *)node->ns->href;
+}
+
+/* NULL where the name has no prefix. */
+const char *shim_node_prefix(const xmlNode *node) {
+    return node->ns == NULL ? NULL : (const char *)node->ns->prefix;
+}
+
+static const xmlNode *element_from(const xmlNode *node) {
+    while (node != NULL && node->type != XML_ELEMENT_NODE)
+        node = node->next;
+    return node;
+}
+
+const xmlNode *shim_node_first_element(const xmlNode *node) { return element_from(node->children); }
+
+const xmlNode *shim_node_next_element(const xmlNode *node) { return element_from(node->next); }
+
+/* To be freed with shim_free; NULL where there is none. */
+char *shim_node_attribute(const xmlNode *node, const char *name, const char *namespace) {
+    if (namespace == NULL)
+        return (char *)xmlGetNoNsProp((xmlNode *)node, (const xmlChar *)name);
+    return (char *)xmlGetNsProp((xmlNode *)node, (const xmlChar *)name, (const xmlChar *)namespace);
+}
+
+int shim_node_set_attribute(xmlNode *node, const char *name, const char *value) {
+    return xmlSetProp(node, (const xmlChar *)name, (const xmlChar *)value) != NULL;
+}
+
+char *shim_node_content(const xmlNode *node) { return (char *)xmlNodeGetContent((xmlNode *)node); }
+
+/* The namespace that a prefix (NULL: the default) is bound to at a node. */
+const char *shim_node_prefix_uri(const xmlNode *node, const char *prefix) {
+    xmlNsPtr found = xmlSearchNs(node->doc, (xmlNode *)node, (const xmlChar *)prefix);
+    return found == NULL ? NULL : (const char *)found->href;
+}
+
+long shim_node_line(const xmlNode *node) { return xmlGetLineNo((xmlNode *)node); }
+
+void shim_free(char *text) { xmlFree(text); }
+
+/* A document whose root is a copy of `node`, with all namespaces that are in scope there. */
+xmlDocPtr shim_document_of(const xmlNode *node, const char *url) {
+    xmlDocPtr document = xmlNewDoc((const xmlChar *)"1.0");
+    xmlNodePtr root = document == NULL ? NULL : xmlDocCopyNode((xmlNode *)node, document, 1);
+    xmlNsPtr *in_scope;
+    if (root == NULL) {
+        xmlFreeDoc(document);
+        return NULL;
+    }
+    xmlDocSetRootElement(document, root);
+    if (url != NULL)
+        document->URL = xmlStrdup((const xmlChar *)url);
+    in_scope = xmlGetNsList(node->doc, (xmlNode *)node);
+    /* The nearest come first, and xmlNewNs refuses a prefix that the element has already. */
+    for (xmlNsPtr *ns = in_scope; ns != NULL && *ns != NULL; ns++)
+        xmlNewNs(root, (*ns)->href, (*ns)->prefix);
+    xmlFree(in_scope);
+    return document;
+}
+
+#define EMPTY_NAMESPACE " xmlns=\"\""
+
+static int is_text(const xmlNode *node) {
+    return node != NULL && (node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE);
+}
+
+/* Whether the canonical text of a node that is no element would be touched, or be joined with another. */
+static int needs_text(const xmlNode *node) {
+    if (is_text(node) && is_text(node->next))
+        return 1;
+    switch (node->type) {
+    case XML_TEXT_NODE:
+    case XML_CDATA_SECTION_NODE:
+    case XML_COMMENT_NODE:
+    case XML_PI_NODE:
+        return node->content != NULL && strstr((const char *)node->content, EMPTY_NAMESPACE) != NULL;
+    default:
+        return 1;
+    }
+}
+
+static xmlNsPtr own_default(const xmlNode *element) {
+    for (xmlNsPtr ns = element->nsDef; ns != NULL; ns = ns->next)
+        if (ns->prefix == NULL || ns->prefix[0] == 0)
+            return ns;
+    return NULL;
+}
+
+static int is_empty(const xmlNs *ns) { return ns == NULL || ns->href == NULL || ns->href[0] == 0; }
+
+/* The default namespace in scope for the children of `element`, with undeclarations or as if there were
+ * none. */
+static xmlNsPtr default_at(const xmlNode *element, int with_undeclarations) {
+    for (; element != NULL && element->type == XML_ELEMENT_NODE; element = element->parent) {
+        xmlNsPtr ns = own_default(element);
+        if (ns != NULL && (with_undeclarations || !is_empty(ns)))
+            return is_empty(ns) ? NULL : ns;
+    }
+    return NULL;
+}
+
+static int same(const xmlNs *a, const xmlNs *b) {
+    return is_empty(a) ? is_empty(b) : !is_empty(b) && xmlStrEqual(a->href, b->href);
+}
+
+/* A declaration that is written today and would be superfluous after the edit stays in the text. */
+static int becomes_superfluous(const xmlNode *element) {
+    const xmlNs *own = own_default(element);
+    return !is_empty(own) && !same(default_at(element->parent, 1), own) &&
+           same(default_at(element->parent, 0), own);
+}
+
+static xmlNodePtr following(xmlNodePtr node, int into) {
+    if (into && node->children != NULL)
+        return node->children;
+    while (node != NULL && node->next == NULL) {
+        node = node->parent;
+        if (node == NULL || node->type != XML_ELEMENT_NODE)
+            return NULL;
+    }
+    return node == NULL ? NULL : node->next;
+}
+
+static int can_be_edited(const xmlDoc *document) {
+    int roots = 0;
+    for (const xmlNode *node = document->children; node != NULL; node = node->next) {
+        if (node->type == XML_ELEMENT_NODE)
+            roots++;
+        else if (node->type != XML_COMMENT_NODE && node->type != XML_PI_NODE)
+            return 0;
+    }
+    for (xmlNodePtr node = document->children; node != NULL; node = following(node, 1)) {
+        if (node->type != XML_ELEMENT_NODE ? needs_text(node) : becomes_superfluous(node))
+            return 0;
+    }
+    return roots == 1;
+}
+
+static void drop_own_undeclaration(xmlNodePtr element) {
+    for (xmlNsPtr *link = &element->nsDef; *link != NULL; link = &(*link)->next) {
+        xmlNsPtr ns = *link;
+        if ((ns->prefix == NULL || ns->prefix[0] == 0) && is_empty(ns)) {
+            *link = ns->next;
+            xmlFreeNs(ns);
+            return;
+        }
+    }
+}
+
+/* Gives the tree the meaning its canonical text has once every ` xmlns=""` is taken out of it: elements
+ * without a namespace get the default one in scope. 0 where only the text itself can say it: there the
+ * tree is as it was. */
+int shim_drop_empty_namespaces(xmlDocPtr document) {
+    if (!can_be_edited(document))
+        return 0;
+    /* First no node refers to an empty namespace any more, then those are freed. */
+    for (xmlNodePtr node = document->children; node != NULL; node = following(node, 1))
+        if (node->type == XML_ELEMENT_NODE && is_empty(node->ns))
+            node->ns = NULL;
+    for (xmlNodePtr node = document->children; node != NULL; node = following(node, 1)) {
+        if (node->type != XML_ELEMENT_NODE)
+            continue;
+        drop_own_undeclaration(node);
+        if (node->ns == NULL)
+            node->ns = default_at(node, 0);
+    }
+    return 1;
+}

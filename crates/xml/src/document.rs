@@ -1,0 +1,319 @@
+//! A parsed document and its nodes.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use crate::entities::Entities;
+use crate::errors::{Collector, Complaints, text_of};
+use crate::limits::Limits;
+use crate::{ffi, precheck, process};
+
+/// A tree, owned. It may be handed to another thread, but not be used by two at once: validation and
+/// transformation keep marks in it.
+#[derive(Debug)]
+pub struct Document {
+    raw: NonNull<ffi::Doc>,
+}
+
+// SAFETY: a tree refers to nothing of the thread that made it: its dictionary is its own or counted with
+// a lock, and the allocator is the process's.
+unsafe impl Send for Document {}
+
+impl Document {
+    /// Parses bytes in any of the encodings that XML documents come in. Internal entities are replaced,
+    /// CDATA sections become text; nothing outside of `bytes` is read.
+    ///
+    /// # Errors
+    /// What is not well-formed, or which limit the document exceeds.
+    pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Complaints> {
+        Self::parse_at(bytes, limits, None)
+    }
+
+    /// The same, for a document that was found at a location, against which its own references to others
+    /// are resolved.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_at(
+        bytes: &[u8],
+        limits: &Limits,
+        location: Option<&str>,
+    ) -> Result<Self, Complaints> {
+        process::start();
+        if bytes.is_empty() {
+            return Err(empty());
+        }
+        precheck::check(bytes, limits)?;
+        let length = c_int::try_from(bytes.len())
+            .map_err(|_| Complaints::own(0, "The document is larger than 2 GiB"))?;
+        let location = location.and_then(|location| CString::new(location).ok());
+        let mut parse = Parse {
+            collector: Collector::default(),
+            entities: Entities::with_budget(limits.entity_bytes),
+        };
+        let options = ffi::ParseOptions {
+            report: ffi::Report {
+                sink: Some(on_message),
+                data: std::ptr::from_mut(&mut parse).cast(),
+            },
+            depth_max: c_int::from(limits.depth.min(250)),
+            attributes_max: c_int::from(limits.attributes),
+            namespaces_max: c_int::from(limits.namespaces),
+            attribute_bytes_max: limits.attribute_bytes,
+            entity_declared: on_entity_declared,
+            entity_referenced: on_entity_referenced,
+        };
+        let mut unheard = Collector::default();
+        // SAFETY: the bytes, the location and the options with `parse` outlive the call; the pointers to
+        // them are not kept, since the parser's context ends within it.
+        let raw = unheard.listen(|_| unsafe {
+            let url = location
+                .as_ref()
+                .map_or(std::ptr::null(), |url| url.as_ptr());
+            ffi::shim_parse(bytes.as_ptr().cast(), length, url, &options)
+        });
+        let Parse { collector, .. } = parse;
+        let mut complaints = collector.complaints;
+        complaints.0.append(&mut unheard.complaints.0);
+        Self::own(raw).ok_or_else(|| complaints.or("The document cannot be parsed"))
+    }
+
+    /// Takes ownership of what the shim returned.
+    pub(crate) fn own(raw: *mut ffi::Doc) -> Option<Self> {
+        NonNull::new(raw).map(|raw| Self { raw })
+    }
+
+    /// Gives ownership away.
+    pub(crate) fn into_raw(self) -> *mut ffi::Doc {
+        let raw = self.raw.as_ptr();
+        std::mem::forget(self);
+        raw
+    }
+
+    pub(crate) fn raw(&self) -> *mut ffi::Doc {
+        self.raw.as_ptr()
+    }
+
+    /// The outermost element; a result of a transformation may have none.
+    pub fn root(&self) -> Option<Node<'_>> {
+        // SAFETY: the document lives as long as the borrow that the node gets.
+        unsafe { Node::from(ffi::xmlDocGetRootElement(self.raw())) }
+    }
+
+    /// A document of its own with a copy of `node`, that sees the namespaces in scope there.
+    pub(crate) fn of(node: Node<'_>, location: Option<&str>) -> Option<Self> {
+        let location = location.and_then(|location| CString::new(location).ok());
+        let url = location
+            .as_ref()
+            .map_or(std::ptr::null(), |url| url.as_ptr());
+        // SAFETY: the node lives; the location is copied.
+        Self::own(unsafe { ffi::shim_document_of(node.raw, url) })
+    }
+
+    /// Edits the tree as if ` xmlns=""` were taken out of its canonical text. False where only the text can
+    /// say what follows; then the tree is unchanged.
+    #[must_use]
+    pub(crate) fn drop_empty_namespaces(&mut self) -> bool {
+        // SAFETY: the borrow is exclusive, so no node of it is held by anyone.
+        unsafe { ffi::shim_drop_empty_namespaces(self.raw()) != 0 }
+    }
+
+    /// Sets an attribute of an element that `choose` picks by walking from the root.
+    pub(crate) fn set_attributes(
+        &mut self,
+        name: &str,
+        value_of: impl Fn(Node<'_>) -> Option<String>,
+    ) -> Option<()> {
+        let name = CString::new(name).ok()?;
+        let mut open: Vec<Node<'_>> = self.root().into_iter().collect();
+        while let Some(node) = open.pop() {
+            if let Some(value) = value_of(node).and_then(|value| CString::new(value).ok()) {
+                // SAFETY: the borrow of the document is exclusive; attributes are not children, so the
+                // walk is not disturbed; both texts are copied.
+                unsafe {
+                    ffi::shim_node_set_attribute(
+                        node.raw.cast_mut(),
+                        name.as_ptr(),
+                        value.as_ptr(),
+                    );
+                }
+            }
+            open.extend(node.elements());
+        }
+        Some(())
+    }
+}
+
+impl Drop for Document {
+    fn drop(&mut self) {
+        // SAFETY: owned, and no node outlives its borrow.
+        unsafe { ffi::xmlFreeDoc(self.raw()) }
+    }
+}
+
+/// An element of a document.
+#[derive(Clone, Copy, Debug)]
+pub struct Node<'a> {
+    raw: *const ffi::RawNode,
+    _document: PhantomData<&'a Document>,
+}
+
+impl<'a> Node<'a> {
+    /// # Safety
+    /// `raw` is null or an element of a document that lives for `'a`.
+    unsafe fn from(raw: *const ffi::RawNode) -> Option<Self> {
+        // SAFETY: not null when read.
+        if raw.is_null() || unsafe { ffi::shim_node_is_element(raw) } == 0 {
+            return None;
+        }
+        Some(Self {
+            raw,
+            _document: PhantomData,
+        })
+    }
+
+    pub(crate) fn raw(self) -> *const ffi::RawNode {
+        self.raw
+    }
+
+    /// Local name.
+    pub fn name(self) -> &'a str {
+        // SAFETY: an element has a name, and the tree keeps it for `'a`.
+        unsafe { borrowed(ffi::shim_node_name(self.raw)) }.unwrap_or_default()
+    }
+
+    /// Namespace name.
+    pub fn namespace(self) -> Option<&'a str> {
+        // SAFETY: the tree keeps it for `'a`.
+        unsafe { borrowed(ffi::shim_node_namespace(self.raw)) }
+    }
+
+    /// The prefix of its name.
+    pub fn prefix(self) -> Option<&'a str> {
+        // SAFETY: the tree keeps it for `'a`.
+        unsafe { borrowed(ffi::shim_node_prefix(self.raw)) }
+    }
+
+    /// Whether it has this namespace and local name.
+    pub fn is(self, namespace: &str, name: &str) -> bool {
+        self.name() == name && self.namespace() == Some(namespace)
+    }
+
+    /// Its child elements.
+    pub fn elements(self) -> impl Iterator<Item = Node<'a>> {
+        // SAFETY: children and siblings live as long as their document.
+        let first = unsafe { Self::from(ffi::shim_node_first_element(self.raw)) };
+        std::iter::successors(first, |node| unsafe {
+            // SAFETY: as above.
+            Self::from(ffi::shim_node_next_element(node.raw))
+        })
+    }
+
+    /// The value of an attribute without namespace.
+    pub fn attribute(self, name: &str) -> Option<String> {
+        let name = CString::new(name).ok()?;
+        // SAFETY: the node lives, the name is read only during the call.
+        owned(unsafe { ffi::shim_node_attribute(self.raw, name.as_ptr(), std::ptr::null()) })
+    }
+
+    /// The value of an attribute in a namespace.
+    pub fn attribute_in(self, namespace: &str, name: &str) -> Option<String> {
+        let (namespace, name) = (CString::new(namespace).ok()?, CString::new(name).ok()?);
+        // SAFETY: the node lives, the texts are read only during the call.
+        owned(unsafe { ffi::shim_node_attribute(self.raw, name.as_ptr(), namespace.as_ptr()) })
+    }
+
+    /// All text within.
+    pub fn text(self) -> String {
+        // SAFETY: the node lives.
+        owned(unsafe { ffi::shim_node_content(self.raw) }).unwrap_or_default()
+    }
+
+    /// What a prefix (none: the default namespace) is bound to here.
+    pub fn namespace_of_prefix(self, prefix: Option<&str>) -> Option<&'a str> {
+        let prefix = match prefix {
+            Some(prefix) => Some(CString::new(prefix).ok()?),
+            None => None,
+        };
+        let prefix = prefix
+            .as_ref()
+            .map_or(std::ptr::null(), |text| text.as_ptr());
+        // SAFETY: the node lives, and the tree keeps the namespace for `'a`.
+        unsafe { borrowed(ffi::shim_node_prefix_uri(self.raw, prefix)) }
+    }
+
+    /// Line of its start tag, from 1; 0 where it was not parsed from text.
+    pub fn line(self) -> u32 {
+        // SAFETY: the node lives.
+        u32::try_from(unsafe { ffi::shim_node_line(self.raw) }).unwrap_or(0)
+    }
+}
+
+/// # Safety
+/// `text` is null, or ends with a zero byte and lives for `'a`. libxml2 keeps all texts in UTF-8.
+unsafe fn borrowed<'a>(text: *const c_char) -> Option<&'a str> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: promised by the caller.
+    unsafe { std::ffi::CStr::from_ptr(text) }.to_str().ok()
+}
+
+/// Copies a text that has to be freed, and frees it.
+pub(crate) fn owned(text: *mut c_char) -> Option<String> {
+    let copy = text_of(text)?;
+    // SAFETY: not null, made by libxml2, and ours.
+    unsafe { ffi::shim_free(text) };
+    Some(copy)
+}
+
+/// What libxml2 says of a document that it can make no context for.
+fn empty() -> Complaints {
+    const DOCUMENT_EMPTY: i32 = 4;
+    let mut complaints = Complaints::own(DOCUMENT_EMPTY, "Document is empty");
+    for complaint in &mut complaints.0 {
+        complaint.line = 1;
+    }
+    complaints
+}
+
+struct Parse {
+    collector: Collector,
+    entities: Entities,
+}
+
+/// # Safety
+/// `data` is the `Parse` of a call to `shim_parse` that has not returned.
+unsafe fn parse_of<'a>(data: *mut c_void) -> &'a mut Parse {
+    // SAFETY: promised by the caller; the parser calls back one at a time.
+    unsafe { &mut *data.cast() }
+}
+
+extern "C" fn on_message(data: *mut c_void, message: *const ffi::Message) {
+    // SAFETY: only `shim_parse` calls this, with the data it was given.
+    let report = unsafe { parse_of(data) }.collector.report();
+    if let Some(sink) = report.sink {
+        sink(report.data, message);
+    }
+}
+
+extern "C" fn on_entity_declared(
+    data: *mut c_void,
+    name: *const c_char,
+    content: *const c_char,
+) -> c_int {
+    // SAFETY: as for `on_message`; the texts live until this returns.
+    let (parse, name, content) = unsafe { (parse_of(data), borrowed(name), borrowed(content)) };
+    let name = name.unwrap_or_default().as_bytes();
+    let content = content.unwrap_or_default().as_bytes();
+    c_int::from(parse.entities.declare(name, content))
+}
+
+extern "C" fn on_entity_referenced(data: *mut c_void, name: *const c_char) -> c_int {
+    // SAFETY: as for `on_message`; the text lives until this returns.
+    let (parse, name) = unsafe { (parse_of(data), borrowed(name)) };
+    c_int::from(parse.entities.refer(name.unwrap_or_default().as_bytes()))
+}

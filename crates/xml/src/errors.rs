@@ -1,0 +1,196 @@
+//! What libxml2 and libxslt complain about, collected per call.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_void};
+use std::fmt;
+
+use crate::ffi;
+
+/// libxml2's code for a validation root that the schema does not declare.
+pub const NO_DECLARATION: i32 = 1845;
+
+/// libxml2's code for a document that cannot be parsed because another one refers to it.
+pub const NOT_PARSED: i32 = 3067;
+
+/// Messages kept of one call; further ones are dropped.
+const MESSAGES_MAX: usize = 64;
+
+/// One message of a library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// libxml2's error code; 0 where the message has none, as those of libxslt.
+    pub code: i32,
+    /// Line in the document or definition, from 1; 0 where unknown.
+    pub line: u32,
+    /// Local name of the element at fault.
+    pub node: Option<String>,
+    /// The message without its final line break.
+    pub message: String,
+    /// Not an error by itself.
+    pub is_warning: bool,
+    /// At the element that was to be validated, rather than below it.
+    pub at_root: bool,
+}
+
+impl Complaint {
+    /// One that is not from a library.
+    pub fn own(code: i32, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            line: 0,
+            node: None,
+            message: message.into(),
+            is_warning: false,
+            at_root: false,
+        }
+    }
+}
+
+/// `Error Node: X, Error code: N, Line: L, Message: ...`; the text alone where there is no code.
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.code == 0 {
+            return f.write_str(&self.message);
+        }
+        if let Some(node) = &self.node {
+            write!(f, "Error Node: {node}, ")?;
+        }
+        write!(
+            f,
+            "Error code: {}, Line: {}, Message: {}",
+            self.code, self.line, self.message
+        )
+    }
+}
+
+/// Why a call failed: at least one message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Complaints(pub Vec<Complaint>);
+
+impl Complaints {
+    /// A single one of ours.
+    pub fn own(code: i32, message: impl Into<String>) -> Self {
+        Self(vec![Complaint::own(code, message)])
+    }
+
+    /// Whether the only fault is that the schema knows nothing of the element to be validated, so that
+    /// another schema may.
+    pub fn is_wrong_schema(&self) -> bool {
+        self.0
+            .iter()
+            .any(|complaint| complaint.code == NO_DECLARATION && complaint.at_root)
+    }
+
+    /// Adds `fallback` where nothing was said, so that no failure is without a reason.
+    pub(crate) fn or(mut self, fallback: &str) -> Self {
+        if self.0.is_empty() {
+            self.0.push(Complaint::own(0, fallback));
+        }
+        self
+    }
+}
+
+/// All messages, joined with `. `.
+impl fmt::Display for Complaints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, complaint) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str(". ")?;
+            }
+            write!(f, "{complaint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Complaints {}
+
+/// Gathers the messages of one call. It must not move while a library can reach it, so it is made and
+/// used within one function each time.
+#[derive(Default)]
+pub(crate) struct Collector {
+    pub complaints: Complaints,
+    /// The node that is validated; see [`Complaint::at_root`].
+    pub root: *const c_void,
+}
+
+impl Collector {
+    pub fn report(&mut self) -> ffi::Report {
+        ffi::Report {
+            sink: Some(collect),
+            data: std::ptr::from_mut(self).cast(),
+        }
+    }
+
+    /// Runs `work` with the messages of this thread that know no context sent here too.
+    pub fn listen<T>(&mut self, work: impl FnOnce(&mut ffi::Report) -> T) -> T {
+        let mut report = self.report();
+        // SAFETY: the report is replaced by the former one before `self` ends. `work` does not unwind
+        // past here with the report in place: Restore puts it back in any case.
+        let before = unsafe { ffi::shim_listen(report) };
+        let _restore = Restore(before);
+        work(&mut report)
+    }
+}
+
+struct Restore(ffi::Report);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        // SAFETY: this report was in place before, so it still lives.
+        unsafe { ffi::shim_listen(self.0) };
+    }
+}
+
+extern "C" fn collect(data: *mut c_void, message: *const ffi::Message) {
+    // SAFETY: `data` is the collector of a report that is in place, used by one thread and by no one
+    // else during the call; the message and its texts live until this returns.
+    let (collector, message) = unsafe { (&mut *data.cast::<Collector>(), &*message) };
+    let complaints = &mut collector.complaints.0;
+    if complaints.len() >= MESSAGES_MAX {
+        return;
+    }
+    let text = text_of(message.message).unwrap_or_default();
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    if text.is_empty() {
+        return;
+    }
+    complaints.push(Complaint {
+        code: message.code,
+        line: u32::try_from(message.line).unwrap_or(0),
+        node: text_of(message.node_name),
+        message: text.to_owned(),
+        is_warning: message.level == 1,
+        at_root: !message.node.is_null() && message.node == collector.root,
+    });
+}
+
+/// A text of the C side, with what is not UTF-8 replaced.
+pub(crate) fn text_of(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: not null, and every text of the shim ends with a zero byte.
+    let text = unsafe { CStr::from_ptr(text) };
+    Some(text.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_the_form_of_the_contract() {
+        let complaint = Complaint {
+            node: Some("Add".into()),
+            line: 4,
+            ..Complaint::own(1871, "Element 'Add': Missing child element(s).")
+        };
+        let bare = Complaint::own(0, "compilation error");
+        assert_eq!(
+            Complaints(vec![complaint, bare]).to_string(),
+            "Error Node: Add, Error code: 1871, Line: 4, Message: Element 'Add': Missing child element(s).. compilation error"
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! XML for the reference gateway: safe wrapping of libxml2 and libxslt, and on top of it the SOAP/XML
+//! policies as functions of messages. There is no HTTP and no file system here.
+//!
+//! Nothing is kept per process but what the libraries force into it (their allocator, their loader, one
+//! message handler of libxslt), set once before their first use; each leads to the thread that called. A
+//! message of a library goes to the collector of the one call that caused it.
+//!
+//! A document that a request brings can make nothing be read: the loader hands out only what a compiling
+//! thread has been lent, external entities are refused while they are declared, and stylesheets may read
+//! and write nothing.
+
+mod document;
+mod entities;
+mod errors;
+mod ffi;
+mod imports;
+mod limits;
+mod output;
+mod pool;
+mod precheck;
+mod process;
+mod schema;
+pub mod soap;
+mod stylesheet;
+mod xpath;
+
+pub use document::{Document, Node};
+pub use errors::{Complaint, Complaints, NO_DECLARATION, NOT_PARSED};
+pub use imports::{Files, NoFiles};
+pub use limits::Limits;
+pub use process::{Budget, Spent};
+pub use schema::Schema;
+pub use stylesheet::{Output, Parameters, Stylesheet};
+pub use xpath::XPath;

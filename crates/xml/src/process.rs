@@ -1,0 +1,79 @@
+//! Starting the libraries, and bounding what a thread spends in them.
+
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+use crate::ffi;
+use crate::imports;
+
+/// Sets both libraries up once per process, before anything else touches them.
+///
+/// # Panics
+/// The system's libxml2 was built without threads, schemas or canonical XML; no distribution does that.
+pub(crate) fn start() {
+    static STARTED: OnceLock<bool> = OnceLock::new();
+    // SAFETY: the lock lets one thread in, and holds the others until it is done.
+    let usable = *STARTED.get_or_init(|| unsafe { ffi::shim_start(imports::fetch) } != 0);
+    assert!(
+        usable,
+        "error: environment: libxml2 was built without threads, schemas or C14N\n  → install the distribution's libxml2"
+    );
+}
+
+/// What ended the work on a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spent {
+    /// More was allocated than allowed.
+    Memory,
+    /// The evaluation was nested deeper than the thread's stack is.
+    Stack,
+}
+
+/// Bounds what the libraries allocate on this thread while it lives. Budgets do not nest: the inner one
+/// would end the outer one's count.
+pub struct Budget {
+    /// Bound to the thread whose count it is.
+    _thread: PhantomData<*mut ()>,
+}
+
+impl Budget {
+    /// Begins to count.
+    pub fn begin(bytes: usize) -> Self {
+        start();
+        // SAFETY: sets counters of this thread.
+        unsafe { ffi::shim_budget_begin(bytes) };
+        Self {
+            _thread: PhantomData,
+        }
+    }
+
+    /// Stops to count, and says what was spent.
+    pub fn end(self) -> Option<Spent> {
+        let ended_by = end();
+        std::mem::forget(self);
+        match ended_by {
+            0 => None,
+            1 => Some(Spent::Memory),
+            _ => Some(Spent::Stack),
+        }
+    }
+}
+
+impl Drop for Budget {
+    fn drop(&mut self) {
+        end();
+    }
+}
+
+/// Lets this thread give way to all others.
+pub(crate) fn in_background() {
+    // SAFETY: sets the priority of this thread.
+    unsafe { ffi::shim_in_background() }
+}
+
+fn end() -> std::ffi::c_int {
+    // SAFETY: reads and sets counters of this thread.
+    unsafe { ffi::shim_budget_end() }
+}

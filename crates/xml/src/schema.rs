@@ -1,0 +1,152 @@
+//! XML Schema 1.0.
+
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use crate::document::{Document, Node};
+use crate::errors::{Collector, Complaint, Complaints, NOT_PARSED};
+use crate::ffi;
+use crate::imports::{Files, lend};
+use crate::limits::Limits;
+use crate::pool::Pool;
+
+/// A compiled schema, with all it imports.
+#[derive(Debug)]
+pub struct Schema {
+    // Dropped first, since validators refer to the schema.
+    idle: Pool<Validator>,
+    compiled: Compiled,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    raw: NonNull<ffi::RawSchema>,
+    /// Not touched until it is dropped, which is after the schema.
+    _document: Document,
+}
+
+// SAFETY: a schema is only read once it is compiled. Validation keeps its state, its dictionary and its
+// identity-constraint tables in the validator; content models and patterns are automata whose position is in
+// an execution context of the validator; their determinism is computed by the compilation. What a validator
+// could add to a schema, the schemas that a document names by xsi:schemaLocation, it adds only where it was
+// made without a schema. The built-in types are made by `process::start`.
+unsafe impl Send for Compiled {}
+// SAFETY: as above.
+unsafe impl Sync for Compiled {}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        // SAFETY: owned; the validators are gone.
+        unsafe { ffi::xmlSchemaFree(self.raw.as_ptr()) }
+    }
+}
+
+#[derive(Debug)]
+struct Validator(NonNull<ffi::Validator>);
+
+// SAFETY: a validator refers to its schema and to nothing of the thread that made it.
+unsafe impl Send for Validator {}
+
+impl Drop for Validator {
+    fn drop(&mut self) {
+        // SAFETY: owned; the schema still lives, since the pool is dropped before it.
+        unsafe { ffi::xmlSchemaFreeValidCtxt(self.0.as_ptr()) }
+    }
+}
+
+impl Schema {
+    /// Compiles the text of a schema, found at `location`; imports and includes come from `files`.
+    ///
+    /// # Errors
+    /// What is wrong with it or with what it imports.
+    pub fn parse(
+        text: &[u8],
+        location: Option<&str>,
+        files: &dyn Files,
+        limits: &Limits,
+    ) -> Result<Self, Complaints> {
+        match Document::parse_at(text, limits, location) {
+            Ok(document) => Self::compile(document, files),
+            Err(mut complaints) => {
+                // What libxml2 says of a text that it was to parse itself.
+                let message = "Failed to parse the XML resource 'in_memory_buffer'.";
+                complaints.0.push(Complaint::own(NOT_PARSED, message));
+                Err(complaints)
+            }
+        }
+    }
+
+    /// Compiles a document.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn compile(document: Document, files: &dyn Files) -> Result<Self, Complaints> {
+        let mut collector = Collector::default();
+        // SAFETY: the document is ours and outlives the schema; the report lives during the call.
+        let raw = lend(files, || {
+            collector.listen(|report| unsafe { ffi::shim_schema(document.raw(), report) })
+        });
+        match NonNull::new(raw) {
+            Some(raw) => Ok(Self {
+                idle: Pool::default(),
+                compiled: Compiled {
+                    raw,
+                    _document: document,
+                },
+            }),
+            None => Err(collector.complaints.or("The schema cannot be compiled")),
+        }
+    }
+
+    /// Validates a whole document.
+    ///
+    /// # Errors
+    /// What is invalid.
+    pub fn validate(&self, document: &Document) -> Result<(), Complaints> {
+        let root = document.root().map_or(std::ptr::null(), Node::raw);
+        self.run(document, std::ptr::null(), root)
+    }
+
+    /// Validates an element of `document` as if it were a document of its own.
+    ///
+    /// # Errors
+    /// What is invalid.
+    pub fn validate_element(&self, document: &Document, node: Node<'_>) -> Result<(), Complaints> {
+        self.run(document, node.raw(), node.raw())
+    }
+
+    fn run(
+        &self,
+        document: &Document,
+        element: *const ffi::RawNode,
+        root: *const ffi::RawNode,
+    ) -> Result<(), Complaints> {
+        let Some(validator) = self.idle.take().or_else(|| self.validator()) else {
+            return Err(Complaints::own(0, "There is no memory to validate with"));
+        };
+        let mut collector = Collector {
+            root: root.cast::<c_void>(),
+            ..Collector::default()
+        };
+        // SAFETY: the validator is ours alone meanwhile and refers to this schema; the document and its
+        // node live; validation changes nothing but marks in the tree, which no one else may use, since a
+        // document is not Sync.
+        let result = collector.listen(|report| unsafe {
+            ffi::shim_validate(validator.0.as_ptr(), document.raw(), element, report)
+        });
+        if result >= 0 {
+            self.idle.give(validator);
+        }
+        if result == 0 {
+            return Ok(());
+        }
+        Err(collector.complaints.or("The document cannot be validated"))
+    }
+
+    fn validator(&self) -> Option<Validator> {
+        // SAFETY: the schema lives as long as the pool that the validator goes to.
+        NonNull::new(unsafe { ffi::shim_validator(self.compiled.raw.as_ptr()) }).map(Validator)
+    }
+}

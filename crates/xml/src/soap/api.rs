@@ -1,0 +1,77 @@
+//! The schemas of what a body holds, tried in order.
+
+use super::fault::Culprit;
+use super::wsdl::{self, Actions, Wsdl};
+use crate::document::{Document, Node};
+use crate::errors::Complaints;
+use crate::imports::Files;
+use crate::limits::Limits;
+use crate::schema::Schema;
+
+/// A compiled WSDL or schema.
+#[derive(Debug)]
+pub(crate) struct Api {
+    schemas: Vec<Result<Schema, Complaints>>,
+    /// Absent where it is no WSDL 1.1.
+    pub actions: Option<Actions>,
+}
+
+impl Api {
+    /// # Errors
+    /// It is not well-formed, or lacks what makes it a WSDL.
+    pub fn compile(
+        text: &[u8],
+        location: Option<&str>,
+        files: &dyn Files,
+        limits: &Limits,
+    ) -> Result<Self, Complaints> {
+        let document = Document::parse_at(text, limits, location)?;
+        let Some(root) = document.root() else {
+            return Err(Complaints::own(0, "The document is empty"));
+        };
+        if wsdl::is_wsdl(root) {
+            let Wsdl { schemas, actions } = wsdl::read(document, location, files, limits)?;
+            return Ok(Self { schemas, actions });
+        }
+        // What is neither has no schema that fits any message.
+        let schemas = if wsdl::is_schema(root) {
+            vec![Schema::compile(document, files)]
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            schemas,
+            actions: None,
+        })
+    }
+
+    /// What is wrong with its schemas.
+    pub fn problems(&self) -> impl Iterator<Item = &Complaints> {
+        self.schemas
+            .iter()
+            .filter_map(|schema| schema.as_ref().err())
+    }
+
+    /// Validates an element by the first schema that declares it.
+    ///
+    /// # Errors
+    /// What is wrong, and whether with the message or the definition.
+    pub fn validate(&self, document: &Document, node: Node<'_>) -> Result<(), (Culprit, String)> {
+        let mut wrong_schema = None;
+        for schema in &self.schemas {
+            let schema = schema
+                .as_ref()
+                .map_err(|why| (Culprit::Server, format!("Invalid XSD schema. {why}")))?;
+            match schema.validate_element(document, node) {
+                Ok(()) => return Ok(()),
+                Err(why) if why.is_wrong_schema() => wrong_schema = Some(why),
+                Err(why) => return Err((Culprit::Client, why.to_string())),
+            }
+        }
+        let why = wrong_schema.map_or_else(
+            || "Unable to find a suitable Schema to validate the SOAP/XML".to_owned(),
+            |why| why.to_string(),
+        );
+        Err((Culprit::Client, why))
+    }
+}

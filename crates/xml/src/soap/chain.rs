@@ -1,0 +1,193 @@
+//! The steps of a chain, over one content.
+
+use super::action::{self, Headers};
+use super::client::Client;
+use super::content::Content;
+use super::definitions::{Definitions, Slot};
+use super::envelope::{self, Version};
+use super::fault::Culprit;
+use super::options::{Options, SoapAction};
+use crate::document::Document;
+use crate::errors::Complaints;
+use crate::schema::Schema;
+use crate::stylesheet::{Parameters, Stylesheet};
+
+pub(crate) const XSLT_BEFORE: &str = "XSLT transformation failed (before XSD validation)";
+pub(crate) const XSLT_AFTER: &str = "XSLT transformation failed (after XSD validation)";
+pub(crate) const VALIDATION: &str = "XSD validation failed";
+pub(crate) const ROUTING: &str = "XPath routing failed";
+pub(crate) const GENERAL: &str = "General process failed";
+
+/// Why a step failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub step: &'static str,
+    /// As for a request; all failures of a response are the server's.
+    pub culprit: Culprit,
+    pub details: String,
+}
+
+impl Failure {
+    pub fn new(step: &'static str, culprit: Culprit, details: impl Into<String>) -> Self {
+        Self {
+            step,
+            culprit,
+            details: details.into(),
+        }
+    }
+}
+
+/// A chain at work.
+pub(crate) struct Chain<'a> {
+    pub options: &'a Options,
+    pub definitions: &'a Definitions,
+    pub parameters: &'a Parameters,
+    pub content: Content<'a>,
+    /// In whose language faults are; an envelope knows better than a header.
+    pub client: Client,
+}
+
+impl<'a> Chain<'a> {
+    pub fn transform_before(&mut self) -> Result<(), Failure> {
+        self.transform(&self.definitions.before, XSLT_BEFORE)
+    }
+
+    pub fn transform_after(&mut self) -> Result<(), Failure> {
+        self.transform(&self.definitions.after, XSLT_AFTER)
+    }
+
+    fn transform(
+        &mut self,
+        stylesheet: &'a Slot<Stylesheet>,
+        step: &'static str,
+    ) -> Result<(), Failure> {
+        let Some(stylesheet) = stylesheet else {
+            return Ok(());
+        };
+        let stylesheet = stylesheet.as_ref().map_err(|why| {
+            let details = format!("Invalid XSLT definition. {why}");
+            Failure::new(step, Culprit::Server, details)
+        })?;
+        self.parsed(step)?;
+        self.content
+            .transform(stylesheet, self.parameters)
+            .map_err(|why| Failure::new(step, Culprit::Client, why.to_string()))
+    }
+
+    fn parsed(&mut self, step: &'static str) -> Result<&mut Document, Failure> {
+        self.content.tree().map_err(|why| {
+            let details = format!("Invalid XML input. {why}");
+            Failure::new(step, Culprit::Client, details)
+        })
+    }
+
+    /// Validates the envelope; `is_request` where it may correct what is known of the client.
+    pub fn validate_envelope(&mut self, is_request: bool) -> Result<(), Failure> {
+        let definitions = self.definitions;
+        if definitions.soap11.is_none() && definitions.soap12.is_none() {
+            return Ok(());
+        }
+        let version = Version::of(self.parsed(VALIDATION)?);
+        if is_request && self.client != Client::Json {
+            self.client = match version {
+                Some(Version::Soap11) => Client::Soap11,
+                Some(Version::Soap12) => Client::Soap12,
+                None => self.client,
+            };
+        }
+        let (schema, name) = match version {
+            Some(Version::Soap12) => (&definitions.soap12, "1.2"),
+            _ => (&definitions.soap11, "1.1"),
+        };
+        let Some(schema) = schema else {
+            let details = format!("Invalid XSD schema. Unable to find schema for SOAP {name}");
+            return Err(Failure::new(VALIDATION, Culprit::Server, details));
+        };
+        let schema = schema.as_ref().map_err(|why| {
+            let details = format!("Invalid XSD schema. {why}");
+            Failure::new(VALIDATION, Culprit::Server, details)
+        })?;
+        self.with_lines(|tree| {
+            let valid: Result<(), Complaints> = Schema::validate(schema, tree);
+            valid.map_err(|why| (Culprit::Client, why.to_string()))
+        })
+    }
+
+    /// Validates the first element of the body.
+    pub fn validate_body(&mut self) -> Result<(), Failure> {
+        let Some(api) = &self.definitions.api else {
+            return Ok(());
+        };
+        let api = api.as_ref().map_err(|why| {
+            let details = format!("Invalid WSDL/XSD schema. {why}");
+            Failure::new(VALIDATION, Culprit::Server, details)
+        })?;
+        self.parsed(VALIDATION)?;
+        self.with_lines(|tree| {
+            let invalid = |what| (Culprit::Client, format!("Invalid XML input. {what}"));
+            let body =
+                envelope::body(tree).ok_or_else(|| invalid("Unable to find the 'soap:Body'"))?;
+            let operation = envelope::operation(body)
+                .ok_or_else(|| invalid("Unable to find the Operation tag in the 'soap:Body'"))?;
+            api.validate(tree, operation)
+        })
+    }
+
+    /// Runs a check of the tree. Where it fails on a tree that never was a text, it is run again on the
+    /// parsed text: only that knows the lines that the message names.
+    fn with_lines(
+        &mut self,
+        check: impl Fn(&Document) -> Result<(), (Culprit, String)>,
+    ) -> Result<(), Failure> {
+        let Err(first) = check(self.parsed(VALIDATION)?) else {
+            return Ok(());
+        };
+        let mut reason = first;
+        if !self.content.has_lines()
+            && let Ok(tree) = self.content.tree_with_lines()
+            && let Err(with_lines) = check(&tree)
+        {
+            reason = with_lines;
+        }
+        let (culprit, details) = reason;
+        Err(Failure::new(VALIDATION, culprit, details))
+    }
+
+    pub fn check_action(&mut self, headers: &Headers) -> Result<(), Failure> {
+        let mode = self.options.soap_action;
+        if mode == SoapAction::No {
+            return Ok(());
+        }
+        let api = match &self.definitions.api {
+            Some(Ok(api)) => Some(api),
+            _ => None,
+        };
+        let tree = self.parsed(VALIDATION)?;
+        action::check(mode, headers, tree, api)
+            .map_err(|(culprit, details)| Failure::new(VALIDATION, culprit, details))
+    }
+
+    /// The index of the target that matches.
+    pub fn route(&mut self) -> Result<Option<usize>, Failure> {
+        let options = self.options;
+        if options.targets.is_empty() {
+            return Ok(None);
+        }
+        let definitions = self.definitions;
+        let tree = self.parsed(ROUTING)?;
+        for (index, (target, xpath)) in
+            std::iter::zip(&options.targets, &definitions.routes).enumerate()
+        {
+            let of_server =
+                |why: &Complaints| Failure::new(ROUTING, Culprit::Server, why.to_string());
+            let xpath = xpath.as_ref().map_err(of_server)?;
+            let text = xpath
+                .first_text(tree, &options.limits)
+                .map_err(|why| of_server(&why))?;
+            if text.as_deref() == Some(&*target.equals) {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,186 @@
+//! What travels along a chain: bytes, a tree, or both, each made from the other only when asked for.
+
+use std::borrow::Cow;
+
+use crate::document::Document;
+use crate::errors::Complaints;
+use crate::limits::Limits;
+use crate::stylesheet::{Output, Parameters, Stylesheet};
+
+const EMPTY_NAMESPACE: &[u8] = b" xmlns=\"\"";
+
+/// The content of a message between two steps.
+pub(crate) struct Content<'a> {
+    form: Form<'a>,
+    limits: &'a Limits,
+    /// Takes every ` xmlns=""` out of what transformations make.
+    removes_empty_namespaces: bool,
+}
+
+enum Form<'a> {
+    /// Bytes, and their tree as soon as a step wanted it.
+    Text {
+        bytes: Cow<'a, [u8]>,
+        tree: Option<Document>,
+    },
+    /// The result of a transformation.
+    Result {
+        tree: Document,
+        declaration: &'a str,
+        /// The tree says what its text without ` xmlns=""` would say.
+        is_edited: bool,
+    },
+}
+
+impl<'a> Content<'a> {
+    pub fn new(bytes: Cow<'a, [u8]>, limits: &'a Limits, removes_empty_namespaces: bool) -> Self {
+        let form = Form::Text { bytes, tree: None };
+        Self {
+            form,
+            limits,
+            removes_empty_namespaces,
+        }
+    }
+
+    /// The tree as it would be, were the text of this content parsed.
+    ///
+    /// # Errors
+    /// The text is not well-formed.
+    pub fn tree(&mut self) -> Result<&mut Document, Complaints> {
+        self.settle()?;
+        match &mut self.form {
+            Form::Result { tree, .. } => Ok(tree),
+            Form::Text { bytes, tree } => {
+                let parsed = match tree.take() {
+                    Some(parsed) => parsed,
+                    None => Document::parse(bytes, self.limits)?,
+                };
+                Ok(tree.insert(parsed))
+            }
+        }
+    }
+
+    /// Replaces a result that its tree alone cannot represent by its text.
+    fn settle(&mut self) -> Result<(), Complaints> {
+        let Form::Result {
+            tree, is_edited, ..
+        } = &mut self.form
+        else {
+            return Ok(());
+        };
+        if *is_edited {
+            return Ok(());
+        }
+        *is_edited = if self.removes_empty_namespaces {
+            tree.drop_empty_namespaces()
+        } else {
+            tree.root().is_some()
+        };
+        if !*is_edited {
+            let bytes = Cow::Owned(self.render()?);
+            self.form = Form::Text { bytes, tree: None };
+        }
+        Ok(())
+    }
+
+    /// Whether lines of the tree are those of the text.
+    pub fn has_lines(&self) -> bool {
+        matches!(self.form, Form::Text { .. })
+    }
+
+    /// A tree of its own from the text, whose nodes know their lines.
+    ///
+    /// # Errors
+    /// The text is not well-formed.
+    pub fn tree_with_lines(&self) -> Result<Document, Complaints> {
+        Document::parse(&self.render()?, self.limits)
+    }
+
+    /// Replaces the content by the result of a transformation.
+    ///
+    /// # Errors
+    /// The transformation failed. The content is parsed already.
+    pub fn transform(
+        &mut self,
+        stylesheet: &'a Stylesheet,
+        parameters: &Parameters,
+    ) -> Result<(), Complaints> {
+        let limits = self.limits;
+        let result = stylesheet.apply(self.tree()?, parameters, limits)?;
+        let Output {
+            is_text_or_html,
+            declaration,
+        } = stylesheet.output();
+        if *is_text_or_html {
+            let mut bytes = Vec::new();
+            stylesheet.write(&result, &mut bytes)?;
+            let bytes = Cow::Owned(bytes);
+            self.form = Form::Text { bytes, tree: None };
+        } else {
+            self.form = Form::Result {
+                tree: result,
+                declaration,
+                is_edited: false,
+            };
+        }
+        Ok(())
+    }
+
+    /// The text.
+    ///
+    /// # Errors
+    /// The tree has no canonical form.
+    pub fn render(&self) -> Result<Vec<u8>, Complaints> {
+        match &self.form {
+            Form::Text { bytes, .. } => Ok(bytes.to_vec()),
+            Form::Result {
+                tree, declaration, ..
+            } => {
+                let mut out = Vec::with_capacity(1024);
+                out.extend_from_slice(declaration.as_bytes());
+                tree.write_canonical(&mut out)?;
+                if self.removes_empty_namespaces {
+                    remove_empty_namespaces(&mut out);
+                }
+                Ok(out)
+            }
+        }
+    }
+
+    /// The text where it is not that of the message any more.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    pub fn into_changed(self) -> Result<Option<Vec<u8>>, Complaints> {
+        match self.form {
+            Form::Text {
+                bytes: Cow::Borrowed(_),
+                ..
+            } => Ok(None),
+            Form::Text {
+                bytes: Cow::Owned(bytes),
+                ..
+            } => Ok(Some(bytes)),
+            Form::Result { .. } => self.render().map(Some),
+        }
+    }
+}
+
+/// Takes every ` xmlns=""` out of a text, in place.
+fn remove_empty_namespaces(text: &mut Vec<u8>) {
+    let mut kept = 0;
+    let mut read = 0;
+    while read < text.len() {
+        if text[read] == b' ' && text[read..].starts_with(EMPTY_NAMESPACE) {
+            read += EMPTY_NAMESPACE.len();
+        } else {
+            text[kept] = text[read];
+            kept += 1;
+            read += 1;
+        }
+    }
+    text.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests;

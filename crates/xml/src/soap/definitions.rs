@@ -1,0 +1,169 @@
+//! All definitions of a chain, compiled, or the reason why one is not: failures are kept like successes, so
+//! that bad calls cannot make the gateway compile again and again.
+
+use super::api::Api;
+use super::envelope::XML_SCHEMA;
+use super::options::{Options, Source};
+use crate::errors::Complaints;
+use crate::imports::Files;
+use crate::process::Budget;
+use crate::schema::Schema;
+use crate::stylesheet::Stylesheet;
+use crate::xpath::XPath;
+
+/// A compiled definition or why there is none; absent where none is configured.
+pub(crate) type Slot<T> = Option<Result<T, Complaints>>;
+
+#[derive(Debug)]
+pub(crate) struct Definitions {
+    pub before: Slot<Stylesheet>,
+    pub after: Slot<Stylesheet>,
+    pub soap11: Slot<Schema>,
+    pub soap12: Slot<Schema>,
+    pub api: Slot<Api>,
+    /// In the order of the options' targets.
+    pub routes: Vec<Result<XPath, Complaints>>,
+}
+
+/// Compilation is recursive along a definition's own nesting, which may be deep; memory is taken only where
+/// it is.
+const STACK_BYTES: usize = 64 << 20;
+
+impl Definitions {
+    /// Compiles everything.
+    pub fn compile(options: &Options, files: &(dyn Files + Sync)) -> Self {
+        let compile = || {
+            let files = Included { options, files };
+            let _budget = Budget::begin(options.limits.allocated_bytes);
+            Self::compile_here(options, &files)
+        };
+        std::thread::scope(|scope| {
+            std::thread::Builder::new()
+                .name("xml-definitions".into())
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, compile)
+                .ok()
+                .and_then(|thread| thread.join().ok())
+        })
+        .unwrap_or_else(|| Self::without_a_thread(options))
+    }
+
+    fn compile_here(options: &Options, files: &Included<'_>) -> Self {
+        let limits = &options.limits;
+        let style = |source: &Option<Source>| {
+            files.slot(source, |text, at| {
+                Stylesheet::parse(text, at, files, limits)
+            })
+        };
+        let schema = |source: &Option<Source>| {
+            files.slot(source, |text, at| Schema::parse(text, at, files, limits))
+        };
+        let route = |xpath: &str| XPath::compile(xpath, &options.namespaces);
+        Self {
+            before: style(&options.xslt_before),
+            after: style(&options.xslt_after),
+            soap11: schema(&options.soap_schema),
+            soap12: schema(&options.soap12_schema),
+            api: files.slot(&options.api_schema, |text, at| {
+                Api::compile(text, at, files, limits)
+            }),
+            routes: options
+                .targets
+                .iter()
+                .map(|target| route(&target.xpath))
+                .collect(),
+        }
+    }
+
+    /// What a machine that can start no thread leaves: the same failure everywhere.
+    fn without_a_thread(options: &Options) -> Self {
+        fn failed<T>(source: &Option<Source>) -> Slot<T> {
+            let why = "There was no thread to compile with";
+            source.as_ref().map(|_| Err(Complaints::own(0, why)))
+        }
+        Self {
+            before: failed(&options.xslt_before),
+            after: failed(&options.xslt_after),
+            soap11: failed(&options.soap_schema),
+            soap12: failed(&options.soap12_schema),
+            api: failed(&options.api_schema),
+            routes: options
+                .targets
+                .iter()
+                .map(|target| XPath::compile(&target.xpath, &options.namespaces))
+                .collect(),
+        }
+    }
+
+    /// What is wrong, each with the option's name.
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
+        fn problem<T>(name: &'static str, slot: &Slot<T>) -> Option<(&'static str, String)> {
+            let why = slot.as_ref()?.as_ref().err()?;
+            Some((name, why.to_string()))
+        }
+        let mut found: Vec<_> = [
+            problem("xsltTransformBefore", &self.before),
+            problem("xsltTransformAfter", &self.after),
+            problem("xsdSoapSchema", &self.soap11),
+            problem("xsdSoap12Schema", &self.soap12),
+            problem("xsdApiSchema", &self.api),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if let Some(Ok(api)) = &self.api {
+            found.extend(api.problems().map(|why| ("xsdApiSchema", why.to_string())));
+        }
+        for route in &self.routes {
+            if let Err(why) = route {
+                found.push(("RouteXPathTargets", why.to_string()));
+            }
+        }
+        found
+    }
+}
+
+/// What the options include, before what lies elsewhere.
+struct Included<'a> {
+    options: &'a Options,
+    files: &'a dyn Files,
+}
+
+impl Included<'_> {
+    fn slot<T>(
+        &self,
+        source: &Option<Source>,
+        compile: impl FnOnce(&[u8], Option<&str>) -> Result<T, Complaints>,
+    ) -> Slot<T> {
+        let compiled = match source.as_ref()? {
+            Source::Text(text) => compile(text.as_bytes(), None),
+            Source::At(location) => self
+                .files
+                .read(location)
+                .map_err(|why| Complaints::own(0, why))
+                .and_then(|text| compile(&text, Some(location))),
+        };
+        Some(compiled)
+    }
+}
+
+impl Files for Included<'_> {
+    fn read(&self, location: &str) -> Result<Vec<u8>, String> {
+        let included = self
+            .options
+            .includes
+            .iter()
+            .find(|(known, _)| known == location);
+        match included {
+            Some((_, Source::Text(text))) => Ok(text.clone().into_bytes()),
+            Some((_, Source::At(other))) => self.files.read(other),
+            None => self.files.read(location).or_else(|why| {
+                if location == XML_SCHEMA.0 {
+                    Ok(XML_SCHEMA.1.as_bytes().to_vec())
+                } else {
+                    Err(why)
+                }
+            }),
+        }
+    }
+}

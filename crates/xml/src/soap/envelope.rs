@@ -1,0 +1,52 @@
+//! Envelopes of SOAP 1.1 and 1.2.
+
+use crate::document::{Document, Node};
+
+/// Namespace of SOAP 1.1 envelopes.
+pub(crate) const SOAP_1_1: &str = "http://schemas.xmlsoap.org/soap/envelope/";
+
+/// Namespace of SOAP 1.2 envelopes.
+pub(crate) const SOAP_1_2: &str = "http://www.w3.org/2003/05/soap-envelope";
+
+/// The schema of SOAP 1.1 envelopes.
+pub const SOAP_1_1_SCHEMA: &str = include_str!("soap-1.1.xsd");
+
+/// The schema of SOAP 1.2 envelopes.
+pub const SOAP_1_2_SCHEMA: &str = include_str!("soap-1.2.xsd");
+
+/// The attributes of the `xml` prefix, which schemas import by this location.
+pub(crate) const XML_SCHEMA: (&str, &str) =
+    ("http://www.w3.org/2001/xml.xsd", include_str!("xml.xsd"));
+
+/// A version of SOAP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// 1.1.
+    Soap11,
+    /// 1.2.
+    Soap12,
+}
+
+impl Version {
+    /// By the namespace of the outermost element; none where it is not an envelope's.
+    pub fn of(document: &Document) -> Option<Self> {
+        match document.root()?.namespace()? {
+            SOAP_1_1 => Some(Self::Soap11),
+            SOAP_1_2 => Some(Self::Soap12),
+            _ => None,
+        }
+    }
+}
+
+/// The first child named Body of the outermost element.
+pub(crate) fn body(document: &Document) -> Option<Node<'_>> {
+    document
+        .root()?
+        .elements()
+        .find(|node| node.name() == "Body")
+}
+
+/// The first element in the body, which names the operation.
+pub(crate) fn operation(body: Node<'_>) -> Option<Node<'_>> {
+    body.elements().next()
+}

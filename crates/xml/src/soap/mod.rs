@@ -1,0 +1,26 @@
+//! The SOAP/XML policies: a chain of steps over one message and one parsed document.
+//!
+//! Request: XSLT before → envelope schema → API schema → SOAPAction → XSLT after → route by XPath. Response:
+//! XSLT before → envelope schema → API schema → XSLT after. The first error ends the chain and becomes a
+//! fault in the client's language.
+
+mod action;
+mod api;
+mod chain;
+mod client;
+mod content;
+mod definitions;
+mod envelope;
+mod fault;
+mod gzip;
+mod options;
+mod policy;
+mod refresh;
+mod wsdl;
+
+pub use client::Client;
+pub use envelope::{SOAP_1_1_SCHEMA, SOAP_1_2_SCHEMA, Version};
+pub use fault::{Culprit, Fault};
+pub use options::{Options, SoapAction, Source, Target, XsltLibrary};
+pub use policy::{Passed, Request, Response, SoapPolicy};
+pub use refresh::Refresher;

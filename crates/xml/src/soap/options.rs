@@ -1,0 +1,153 @@
+//! What a user says about one chain, one direction of one route.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::envelope::SOAP_1_1_SCHEMA;
+use crate::limits::Limits;
+
+/// A definition: its text, or where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The text itself.
+    Text(String),
+    /// A location that [`Files`](crate::Files) knows.
+    At(String),
+}
+
+impl Source {
+    /// Text where it begins like XML, a location otherwise.
+    pub fn detect(text_or_location: &str) -> Self {
+        let text = text_or_location.trim_start_matches('\u{feff}').trim_start();
+        if text.starts_with('<') {
+            Self::Text(text_or_location.to_owned())
+        } else {
+            Self::At(text_or_location.trim().to_owned())
+        }
+    }
+}
+
+/// What runs stylesheets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum XsltLibrary {
+    /// libxslt: XSLT 1.0.
+    #[default]
+    Libxslt,
+}
+
+impl FromStr for XsltLibrary {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "libxslt" => Ok(Self::Libxslt),
+            "saxon" => Err(
+                "xsltLibrary: saxon is not supported here: XSLT 2.0 and 3.0 need SaxonC-HE, which this build has no place for\n  → use libxslt, with a stylesheet in XSLT 1.0".into(),
+            ),
+            _ => Err(format!(
+                "xsltLibrary: {word} is not known\n  → write libxslt"
+            )),
+        }
+    }
+}
+
+/// Whether the SOAPAction of a request is held against the WSDL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SoapAction {
+    /// It is not looked at.
+    #[default]
+    No,
+    /// It must be there where the WSDL requires it, and be the WSDL's where it is there.
+    Yes,
+    /// It may be absent even where the WSDL requires it.
+    YesNullAllowed,
+}
+
+/// A route that is taken where the text of the first node that `xpath` selects is `equals`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The expression.
+    pub xpath: String,
+    /// The text.
+    pub equals: String,
+}
+
+/// One chain.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Applied first.
+    pub xslt_before: Option<Source>,
+    /// Applied after validation.
+    pub xslt_after: Option<Source>,
+    /// What applies both.
+    pub xslt_library: XsltLibrary,
+    /// Plain strings for the stylesheets' parameters of these names.
+    pub xslt_params: Vec<(String, String)>,
+    /// Takes every ` xmlns=""` out of the result of a transformation.
+    pub xslt_remove_empty_namespace: bool,
+    /// The schema of SOAP 1.1 envelopes, and of documents that are no envelope.
+    pub soap_schema: Option<Source>,
+    /// The schema of SOAP 1.2 envelopes.
+    pub soap12_schema: Option<Source>,
+    /// A WSDL, or a schema of what the body holds.
+    pub api_schema: Option<Source>,
+    /// What definitions import, by location.
+    pub includes: Vec<(String, Source)>,
+    /// How long compiled definitions, and the failure to compile them, are kept.
+    pub ttl: Duration,
+    /// Faults tell details.
+    pub is_verbose: bool,
+    /// Of requests.
+    pub soap_action: SoapAction,
+    /// Routes of requests; the first that matches wins.
+    pub targets: Vec<Target>,
+    /// Prefixes that the routes' expressions use, with their namespaces.
+    pub namespaces: Vec<(String, String)>,
+    /// A response with another status than 200 becomes a fault without any XML work.
+    pub ignore_if_upstream_error: bool,
+    /// What a message may cost.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            xslt_before: None,
+            xslt_after: None,
+            xslt_library: XsltLibrary::default(),
+            xslt_params: Vec::new(),
+            xslt_remove_empty_namespace: true,
+            soap_schema: Some(Source::Text(SOAP_1_1_SCHEMA.to_owned())),
+            soap12_schema: None,
+            api_schema: None,
+            includes: Vec::new(),
+            ttl: Duration::from_secs(3_600),
+            is_verbose: false,
+            soap_action: SoapAction::No,
+            targets: Vec::new(),
+            namespaces: Vec::new(),
+            ignore_if_upstream_error: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn text_is_told_from_a_location() {
+        assert_eq!(Source::detect("\n <a/>"), Source::Text("\n <a/>".into()));
+        assert_eq!(Source::detect(" a.wsdl "), Source::At("a.wsdl".into()));
+    }
+
+    #[test]
+    fn saxon_is_refused_with_what_it_needs() {
+        let refused = "saxon".parse::<XsltLibrary>().unwrap_err();
+        assert!(refused.contains("not supported here") && refused.contains("SaxonC-HE"));
+        assert_eq!("libxslt".parse(), Ok(XsltLibrary::Libxslt));
+        assert!("xalan".parse::<XsltLibrary>().is_err());
+    }
+}

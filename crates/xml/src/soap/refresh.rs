@@ -1,0 +1,83 @@
+//! Recompiling definitions whose time is up, beside the workers.
+
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::policy::SoapPolicy;
+use crate::process;
+
+/// Longest sleep; a policy dropped meanwhile is forgotten by then.
+const SLEEP_MAX: Duration = Duration::from_secs(60);
+
+/// One thread that recompiles policies one after the other, each when its TTL is over. It rests after
+/// each for as long as that took, at the lowest priority, so that a hundred at once do not crowd out
+/// traffic. Ends when dropped.
+pub struct Refresher {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Refresher {
+    /// Starts the thread. It does not keep the policies alive.
+    ///
+    /// # Errors
+    /// The system starts no thread.
+    pub fn start(policies: &[Arc<SoapPolicy>]) -> std::io::Result<Self> {
+        let policies = policies.iter().map(Arc::downgrade).collect();
+        let (stop, stopped) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("xml-refresher".into())
+            .spawn(move || {
+                process::in_background();
+                run(policies, &stopped);
+            })?;
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Refresher {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // Nothing is left to be done where it panicked.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Refresher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Refresher").finish_non_exhaustive()
+    }
+}
+
+fn run(mut policies: Vec<Weak<SoapPolicy>>, stopped: &mpsc::Receiver<()>) {
+    let mut rest = Duration::ZERO;
+    loop {
+        match stopped.recv_timeout(rest) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+        }
+        policies.retain(|policy| policy.strong_count() > 0);
+        let next = policies
+            .iter()
+            .filter_map(Weak::upgrade)
+            .min_by_key(|policy| policy.due_in());
+        rest = match next {
+            None => SLEEP_MAX,
+            Some(policy) => match policy.due_in() {
+                Duration::ZERO => {
+                    let started = Instant::now();
+                    policy.recompile();
+                    started.elapsed()
+                }
+                due => due.min(SLEEP_MAX),
+            },
+        };
+    }
+}

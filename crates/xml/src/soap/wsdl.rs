@@ -1,0 +1,306 @@
+//! WSDL: the schemas of its types, and the SOAPAction of its operations.
+
+use std::collections::HashMap;
+
+use super::envelope::Version;
+use crate::document::{Document, Node};
+use crate::errors::{Complaint, Complaints};
+use crate::imports::Files;
+use crate::limits::Limits;
+use crate::schema::Schema;
+
+const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";
+const SOAP_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap/";
+const SOAP12_BINDING: &str = "http://schemas.xmlsoap.org/wsdl/soap12/";
+
+/// WSDLs that one may import, in all.
+const IMPORTS_MAX: usize = 100;
+
+/// What a WSDL holds for the policies.
+#[derive(Debug, Default)]
+pub(crate) struct Wsdl {
+    /// One for each schema of its types and of what it imports, in order.
+    pub schemas: Vec<Result<Schema, Complaints>>,
+    /// Absent for WSDL 2.0.
+    pub actions: Option<Actions>,
+}
+
+/// The SOAPActions of a WSDL 1.1, by version of SOAP and operation.
+#[derive(Debug, Default)]
+pub(crate) struct Actions {
+    soap11: HashMap<String, Action>,
+    soap12: HashMap<String, Action>,
+    /// The prefixes that the WSDL has for its bindings.
+    prefix11: String,
+    prefix12: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Action {
+    /// Never empty.
+    pub value: String,
+    pub is_required: bool,
+}
+
+impl Actions {
+    pub fn of(&self, version: Version, operation: &str) -> Option<&Action> {
+        match version {
+            Version::Soap11 => self.soap11.get(operation),
+            Version::Soap12 => self.soap12.get(operation),
+        }
+    }
+
+    pub fn prefix(&self, version: Version) -> &str {
+        match version {
+            Version::Soap11 => &self.prefix11,
+            Version::Soap12 => &self.prefix12,
+        }
+    }
+
+    fn read(&mut self, definitions: Node<'_>) {
+        for binding in named(definitions, "binding") {
+            for operation in named(binding, "operation") {
+                let Some(name) = operation.attribute("name") else {
+                    continue;
+                };
+                for node in named(operation, "operation") {
+                    self.add(&name, node);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, node: Node<'_>) {
+        let (actions, prefix) = match node.namespace() {
+            Some(SOAP_BINDING) => (&mut self.soap11, &mut self.prefix11),
+            Some(SOAP12_BINDING) => (&mut self.soap12, &mut self.prefix12),
+            _ => return,
+        };
+        node.prefix().unwrap_or_default().clone_into(prefix);
+        let value = node.attribute("soapAction").unwrap_or_default();
+        if !value.is_empty() {
+            let required = node.attribute("soapActionRequired");
+            let is_required = matches!(required.as_deref(), Some("true" | "1"));
+            actions.insert(name.to_owned(), Action { value, is_required });
+        }
+    }
+}
+
+/// Whether the outermost element is a WSDL's.
+pub(crate) fn is_wsdl(root: Node<'_>) -> bool {
+    matches!(root.name(), "definitions" | "description")
+}
+
+/// Whether the outermost element is a schema's.
+pub(crate) fn is_schema(root: Node<'_>) -> bool {
+    root.is(SCHEMA, "schema")
+}
+
+/// Reads a WSDL and what it imports.
+///
+/// # Errors
+/// It has no types, or what it imports is no WSDL.
+pub(crate) fn read(
+    document: Document,
+    location: Option<&str>,
+    files: &dyn Files,
+    limits: &Limits,
+) -> Result<Wsdl, Complaints> {
+    let parts = with_imports(document, location, files, limits)?;
+    let mut schemas = Vec::new();
+    let mut actions = Actions {
+        prefix11: "soap".into(),
+        prefix12: "soap12".into(),
+        ..Actions::default()
+    };
+    let mut has_types = false;
+    let mut is_1_1 = false;
+    for part in &parts {
+        let Some(root) = part.document.root() else {
+            continue;
+        };
+        is_1_1 |= root.name() == "definitions";
+        actions.read(root);
+        if let Some(types) = named(root, "types").next() {
+            has_types = true;
+            schemas.extend(
+                types
+                    .elements()
+                    .filter(|node| is_schema(*node))
+                    .map(|node| (node, part.location.as_deref())),
+            );
+        }
+    }
+    if !has_types {
+        return Err(Complaints::own(0, "Unable to find the '< wsdl:types >'"));
+    }
+    Ok(Wsdl {
+        schemas: compile(&schemas, files),
+        actions: is_1_1.then_some(actions),
+    })
+}
+
+struct Part {
+    document: Document,
+    location: Option<String>,
+}
+
+fn with_imports(
+    document: Document,
+    location: Option<&str>,
+    files: &dyn Files,
+    limits: &Limits,
+) -> Result<Vec<Part>, Complaints> {
+    let mut parts = vec![Part {
+        document,
+        location: location.map(str::to_owned),
+    }];
+    let mut next = 0;
+    while next < parts.len() {
+        let wanted: Vec<String> = parts[next].document.root().map_or_else(Vec::new, |root| {
+            named(root, "import")
+                .filter_map(|node| node.attribute("location"))
+                .collect()
+        });
+        let base = parts[next].location.clone();
+        for location in wanted {
+            let location = resolve(base.as_deref(), &location);
+            let is_known = parts
+                .iter()
+                .any(|part| part.location.as_deref() == Some(&*location));
+            if !is_known && parts.len() < IMPORTS_MAX {
+                parts.push(import(location, files, limits)?);
+            }
+        }
+        next += 1;
+    }
+    Ok(parts)
+}
+
+fn import(location: String, files: &dyn Files, limits: &Limits) -> Result<Part, Complaints> {
+    let bytes = files.read(&location).map_err(|why| {
+        let message = format!("Failed to load the WSDL at '{location}': {why}");
+        Complaints::own(0, message)
+    })?;
+    let document = Document::parse_at(&bytes, limits, Some(&location))?;
+    let root = document.root();
+    if !root.is_some_and(|root| is_wsdl(root) || is_schema(root)) {
+        let message = "The root node of the imported WSDL definition is not <wsdl:definitions> nor <wsdl:description>";
+        return Err(Complaints::own(0, message));
+    }
+    Ok(Part {
+        document,
+        location: Some(location),
+    })
+}
+
+/// A location as seen from the document at `base`.
+fn resolve(base: Option<&str>, location: &str) -> String {
+    match base.and_then(|base| base.rsplit_once('/')) {
+        Some((folder, _)) if !location.contains("://") && !location.starts_with('/') => {
+            format!("{folder}/{location}")
+        }
+        _ => location.to_owned(),
+    }
+}
+
+/// Compiles each schema. One may import another of the same WSDL by its namespace alone; such an import
+/// gets a location made up for its neighbour.
+fn compile(
+    schemas: &[(Node<'_>, Option<&str>)],
+    files: &dyn Files,
+) -> Vec<Result<Schema, Complaints>> {
+    let neighbours = Neighbours::of(schemas, files);
+    (0..schemas.len())
+        .map(|index| {
+            let mut document = neighbours
+                .document(index)
+                .ok_or_else(|| Complaints(vec![Complaint::own(0, "There is no memory")]))?;
+            neighbours.locate_imports(&mut document);
+            Schema::compile(document, &neighbours)
+        })
+        .collect()
+}
+
+struct Neighbours<'a> {
+    files: &'a dyn Files,
+    /// Location and target namespace of each.
+    places: Vec<(String, Option<String>)>,
+    /// By location, with their imports located; made before any is compiled.
+    texts: HashMap<String, Vec<u8>>,
+    originals: Vec<Document>,
+}
+
+impl<'a> Neighbours<'a> {
+    fn of(schemas: &[(Node<'_>, Option<&str>)], files: &'a dyn Files) -> Self {
+        let place = |(index, (node, base)): (usize, &(Node<'_>, Option<&str>))| {
+            let location = format!("{}#types-{index}", base.unwrap_or("wsdl"));
+            (location, node.attribute("targetNamespace"))
+        };
+        let places: Vec<_> = schemas.iter().enumerate().map(place).collect();
+        let originals = std::iter::zip(schemas, &places)
+            .filter_map(|((node, _), (location, _))| Document::of(*node, Some(location)))
+            .collect();
+        let mut neighbours = Self {
+            files,
+            places,
+            texts: HashMap::new(),
+            originals,
+        };
+        for index in 0..neighbours.originals.len() {
+            let Some(mut document) = neighbours.document(index) else {
+                continue;
+            };
+            neighbours.locate_imports(&mut document);
+            let mut text = Vec::new();
+            if document.write_canonical(&mut text).is_ok() {
+                let location = neighbours.places[index].0.clone();
+                neighbours.texts.insert(location, text);
+            }
+        }
+        neighbours
+    }
+
+    fn document(&self, index: usize) -> Option<Document> {
+        let root = self.originals.get(index)?.root()?;
+        Document::of(root, Some(&self.places[index].0))
+    }
+
+    fn locate_imports(&self, document: &mut Document) {
+        document.set_attributes("schemaLocation", |node| {
+            if !node.is(SCHEMA, "import") || node.attribute("schemaLocation").is_some() {
+                return None;
+            }
+            let namespace = node.attribute("namespace");
+            let found = self.places.iter().find(|(_, target)| *target == namespace);
+            found.map(|(location, _)| location.clone())
+        });
+    }
+}
+
+impl Files for Neighbours<'_> {
+    fn read(&self, location: &str) -> Result<Vec<u8>, String> {
+        match self.texts.get(location) {
+            Some(text) => Ok(text.clone()),
+            None => self.files.read(location),
+        }
+    }
+}
+
+fn named<'a>(node: Node<'a>, name: &'a str) -> impl Iterator<Item = Node<'a>> {
+    node.elements().filter(move |child| child.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations_are_resolved_against_the_importing_document() {
+        assert_eq!(resolve(Some("a/b.wsdl"), "c.wsdl"), "a/c.wsdl");
+        assert_eq!(resolve(Some("b.wsdl"), "c.wsdl"), "c.wsdl");
+        assert_eq!(resolve(None, "c.wsdl"), "c.wsdl");
+        assert_eq!(resolve(Some("http://h/a"), "/x"), "/x");
+        assert_eq!(resolve(Some("a/b"), "http://h/c"), "http://h/c");
+    }
+}

@@ -1,0 +1,199 @@
+//! XSLT 1.0 by libxslt, without any extension, and with no access to anything but its input.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_char, c_int, c_ulong};
+use std::ptr::NonNull;
+
+use crate::document::Document;
+use crate::errors::{Collector, Complaints, text_of};
+use crate::imports::{Files, lend};
+use crate::limits::Limits;
+use crate::output::append;
+use crate::{ffi, process};
+
+/// A compiled stylesheet, with all it imports.
+#[derive(Debug)]
+pub struct Stylesheet {
+    raw: NonNull<ffi::Style>,
+    output: Output,
+}
+
+/// What `xsl:output` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// The method is text or html, so the result is no XML.
+    pub is_text_or_html: bool,
+    /// The declaration that a result in XML begins with; empty where it is to be omitted.
+    pub declaration: String,
+}
+
+// SAFETY: a stylesheet is only read once it is compiled: libxslt promises that it "can be used by several
+// threads", and tests itself so. A transformation keeps its variables, keys and node marks in its own context
+// and in its input; names go to a dictionary of its own below the stylesheet's. One thing is written:
+// libxml2 notes in a compiled call which function it found (always the same one, since nothing registers
+// extension functions), as a word, which readers see whole.
+unsafe impl Send for Stylesheet {}
+// SAFETY: as above.
+unsafe impl Sync for Stylesheet {}
+
+impl Drop for Stylesheet {
+    fn drop(&mut self) {
+        // SAFETY: owned; results do not refer to it, their names are in counted dictionaries.
+        unsafe { ffi::xsltFreeStylesheet(self.raw.as_ptr()) }
+    }
+}
+
+impl Stylesheet {
+    /// Compiles a stylesheet that was found at `location`; imports and includes come from `files`.
+    ///
+    /// # Errors
+    /// What is wrong with it. A version above 1.1 is wrong too.
+    pub fn parse(
+        text: &[u8],
+        location: Option<&str>,
+        files: &dyn Files,
+        limits: &Limits,
+    ) -> Result<Self, Complaints> {
+        let document = Document::parse_at(text, limits, location)?;
+        let mut collector = Collector::default();
+        // SAFETY: the shim takes the document, whatever comes of it.
+        let raw = lend(files, || {
+            collector.listen(|_| unsafe { ffi::shim_stylesheet(document.into_raw()) })
+        });
+        let style = NonNull::new(raw).map(|raw| Self {
+            raw,
+            output: output_of(raw),
+        });
+        match style {
+            // libxslt only warns of what it does not know and goes on; the results would be wrong.
+            Some(style) if collector.complaints.0.is_empty() => Ok(style),
+            _ => Err(collector
+                .complaints
+                .or("Unable to create a style sheet parser")),
+        }
+    }
+
+    /// What the stylesheet says of its results.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// The result of the transformation. It takes the input exclusively, since `xsl:strip-space` edits it.
+    ///
+    /// # Errors
+    /// What went wrong, or which limit ended it. `xsl:message` with `terminate` is an error; others are not
+    /// kept.
+    pub fn apply(
+        &self,
+        input: &mut Document,
+        parameters: &Parameters,
+        limits: &Limits,
+    ) -> Result<Document, Complaints> {
+        let mut collector = Collector::default();
+        // SAFETY: stylesheet, input and parameters live during the call, and the input is ours alone.
+        let raw = collector.listen(|report| unsafe {
+            ffi::shim_transform(
+                self.raw.as_ptr(),
+                input.raw(),
+                parameters.pointers.as_ptr(),
+                c_int::from(limits.transform_depth),
+                c_ulong::from(limits.operations),
+                report,
+            )
+        });
+        Document::own(raw).ok_or_else(|| {
+            let fallback = "Unable to apply the style sheet to the XML document";
+            collector.complaints.or(fallback)
+        })
+    }
+
+    /// Appends a result as `xsl:output` asks for, which for text and html is not XML.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn write(&self, result: &Document, out: &mut Vec<u8>) -> Result<(), Complaints> {
+        let mut collector = Collector::default();
+        // SAFETY: both live; the vector is what `append` expects, and lives during the call.
+        let written = collector.listen(|_| unsafe {
+            let data = std::ptr::from_mut(out).cast();
+            ffi::shim_save_result(result.raw(), self.raw.as_ptr(), append, data)
+        });
+        if written != 0 {
+            return Ok(());
+        }
+        Err(collector.complaints.or("The result cannot be written"))
+    }
+}
+
+fn output_of(style: NonNull<ffi::Style>) -> Output {
+    let mut facts = ffi::OutputFacts {
+        text_or_html: 0,
+        omit_declaration: 0,
+        standalone: 0,
+        indent: 0,
+        version: std::ptr::null(),
+        encoding: std::ptr::null(),
+    };
+    // SAFETY: the stylesheet lives, and its texts are copied below.
+    unsafe { ffi::shim_style_output(style.as_ptr(), &mut facts) };
+    let is_text_or_html = facts.text_or_html != 0;
+    let mut declaration = String::new();
+    if !is_text_or_html && facts.omit_declaration == 0 {
+        let version = text_of(facts.version).unwrap_or_else(|| "1.0".into());
+        // The canonical form is UTF-8, whatever the stylesheet asks for; its spelling is kept.
+        let encoding = text_of(facts.encoding)
+            .filter(|encoding| encoding.eq_ignore_ascii_case("utf-8"))
+            .unwrap_or_else(|| "utf-8".into());
+        let standalone = if facts.standalone != 0 {
+            " standalone=\"yes\""
+        } else {
+            ""
+        };
+        let end = if facts.indent != 0 { "?>\n" } else { "?>" };
+        declaration =
+            format!("<?xml version=\"{version}\" encoding=\"{encoding}\"{standalone}{end}");
+    }
+    Output {
+        is_text_or_html,
+        declaration,
+    }
+}
+
+/// Named texts for a stylesheet. They are plain strings and never evaluated.
+#[derive(Debug, Default)]
+pub struct Parameters {
+    /// Keeps the texts.
+    _texts: Vec<CString>,
+    /// Names and values in turn, and null.
+    pointers: Vec<*const c_char>,
+}
+
+// SAFETY: the pointers lead to the texts beside them, which are never changed.
+unsafe impl Send for Parameters {}
+// SAFETY: as above.
+unsafe impl Sync for Parameters {}
+
+impl Parameters {
+    /// Takes pairs of name and value.
+    ///
+    /// # Errors
+    /// A text holds a zero character.
+    pub fn new<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
+        process::start();
+        let mut texts = Vec::new();
+        for (name, value) in pairs {
+            for text in [name, value] {
+                let text = CString::new(text)
+                    .map_err(|_| format!("parameter {name} holds a zero character"))?;
+                texts.push(text);
+            }
+        }
+        let mut pointers: Vec<_> = texts.iter().map(|text| text.as_ptr()).collect();
+        pointers.push(std::ptr::null());
+        Ok(Self {
+            _texts: texts,
+            pointers,
+        })
+    }
+}

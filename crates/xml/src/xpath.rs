@@ -1,0 +1,157 @@
+//! XPath 1.0.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_ulong};
+use std::ptr::NonNull;
+
+use crate::document::{Document, owned};
+use crate::errors::{Collector, Complaints};
+use crate::limits::Limits;
+use crate::pool::Pool;
+use crate::{ffi, process};
+
+/// Bytes of an expression.
+const EXPRESSION_BYTES_MAX: usize = 8 << 10;
+
+/// Parentheses and predicates within one another; libxml2 compiles them recursively.
+const NESTING_MAX: usize = 100;
+
+/// A compiled expression with the namespaces of its prefixes.
+#[derive(Debug)]
+pub struct XPath {
+    idle: Pool<Context>,
+    raw: Expression,
+    namespaces: Vec<(CString, CString)>,
+}
+
+#[derive(Debug)]
+struct Expression(NonNull<ffi::Expression>);
+
+// SAFETY: a compiled expression is only read by an evaluation, but for the function that a call was found
+// to be, which is the same each time and written as a word.
+unsafe impl Send for Expression {}
+// SAFETY: as above.
+unsafe impl Sync for Expression {}
+
+impl Drop for Expression {
+    fn drop(&mut self) {
+        // SAFETY: owned.
+        unsafe { ffi::xmlXPathFreeCompExpr(self.0.as_ptr()) }
+    }
+}
+
+#[derive(Debug)]
+struct Context(NonNull<ffi::XPathContext>);
+
+// SAFETY: between evaluations a context refers to no document and to nothing of a thread.
+unsafe impl Send for Context {}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: owned.
+        unsafe { ffi::xmlXPathFreeContext(self.0.as_ptr()) }
+    }
+}
+
+impl XPath {
+    /// Compiles an expression; `namespaces` are pairs of prefix and name.
+    ///
+    /// # Errors
+    /// The expression is malformed, too long or too deeply nested. An unknown prefix is seen only by an
+    /// evaluation.
+    pub fn compile(expression: &str, namespaces: &[(String, String)]) -> Result<Self, Complaints> {
+        process::start();
+        check(expression)?;
+        let text = zero_free(expression)?;
+        let mut collector = Collector::default();
+        // SAFETY: the text lives during the call.
+        let raw = collector.listen(|_| unsafe { ffi::shim_xpath(text.as_ptr()) });
+        let Some(raw) = NonNull::new(raw) else {
+            let fallback = format!("The XPath expression {expression} is malformed");
+            return Err(collector.complaints.or(&fallback));
+        };
+        let namespaces = namespaces
+            .iter()
+            .map(|(prefix, uri)| Ok((zero_free(prefix)?, zero_free(uri)?)))
+            .collect::<Result<_, Complaints>>()?;
+        Ok(Self {
+            idle: Pool::default(),
+            raw: Expression(raw),
+            namespaces,
+        })
+    }
+
+    /// The text of the first node that it selects, in document order.
+    ///
+    /// # Errors
+    /// The evaluation failed or took too long.
+    pub fn first_text(
+        &self,
+        document: &Document,
+        limits: &Limits,
+    ) -> Result<Option<String>, Complaints> {
+        let Some(context) = self.idle.take().or_else(|| self.context()) else {
+            return Err(Complaints::own(0, "There is no memory to evaluate with"));
+        };
+        let mut collector = Collector::default();
+        let mut text = std::ptr::null_mut();
+        // SAFETY: all live during the call; the context is ours alone and forgets the document at its end;
+        // an evaluation does not change the tree.
+        let evaluated = collector.listen(|_| unsafe {
+            ffi::shim_xpath_first(
+                context.0.as_ptr(),
+                self.raw.0.as_ptr(),
+                document.raw(),
+                c_ulong::from(limits.operations),
+                &mut text,
+            )
+        });
+        let text = owned(text);
+        if evaluated == 0 || !collector.complaints.0.is_empty() {
+            let fallback = "The XPath expression cannot be evaluated";
+            return Err(collector.complaints.or(fallback));
+        }
+        self.idle.give(context);
+        Ok(text)
+    }
+
+    fn context(&self) -> Option<Context> {
+        // SAFETY: makes an object without relations.
+        let context = NonNull::new(unsafe { ffi::shim_xpath_context() }).map(Context)?;
+        for (prefix, uri) in &self.namespaces {
+            // SAFETY: the context is ours; both texts are copied.
+            let added = unsafe {
+                ffi::shim_xpath_namespace(context.0.as_ptr(), prefix.as_ptr(), uri.as_ptr())
+            };
+            if added == 0 {
+                return None;
+            }
+        }
+        Some(context)
+    }
+}
+
+fn zero_free(text: &str) -> Result<CString, Complaints> {
+    CString::new(text).map_err(|_| Complaints::own(0, "A text holds a zero character"))
+}
+
+fn check(expression: &str) -> Result<(), Complaints> {
+    if expression.len() > EXPRESSION_BYTES_MAX {
+        let message = format!("An XPath expression is longer than {EXPRESSION_BYTES_MAX} bytes");
+        return Err(Complaints::own(0, message));
+    }
+    let mut depth = 0_usize;
+    for c in expression.chars() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > NESTING_MAX {
+            let message = format!("An XPath expression is nested deeper than {NESTING_MAX}");
+            return Err(Complaints::own(0, message));
+        }
+    }
+    Ok(())
+}
