@@ -114,8 +114,11 @@ fn curl_accepts_the_certificate_it_shows_and_keeps_the_connection() {
     for backend in [&[][..], &["--backend", "epoll"]] {
         let serving = Serving::start(backend);
         for version in [&["--tlsv1.2", "--tls-max", "1.2"][..], &["--tlsv1.3"]] {
-            let output = serving.curl(version);
-            assert_eq!(words(&output), "ok 1 1.1\nok 0 1.1\n");
+            for (option, protocol) in [("--http1.1", "1.1"), ("--http2", "2")] {
+                let output = serving.curl(&[version, &[option]].concat());
+                let expected = format!("ok 1 {protocol}\nok 0 {protocol}\n");
+                assert_eq!(words(&output), expected);
+            }
         }
     }
 }
@@ -161,7 +164,7 @@ fn given_certificates_are_shown_and_clients_show_theirs() {
     );
 
     let output = serving.curl(&["--cert", &client_cert, "--key", &client_key]);
-    assert_eq!(words(&output), "ok 1 1.1\nok 0 1.1\n");
+    assert_eq!(words(&output), "ok 1 2\nok 0 2\n");
     let output = serving.curl(&[]);
     assert!(!output.status.success(), "{}", words(&output));
     assert!(
