@@ -26,6 +26,8 @@ pub fn failed_checks(checks: &[Check], head: &http1::Head<'_>, body: &[u8]) -> V
 #[derive(Clone, Debug)]
 pub(crate) struct Checks {
     status: Option<(usize, u16)>,
+    statuses: Vec<(usize, Vec<u16>)>,
+    absent: Vec<(usize, String)>,
     headers: Vec<(usize, String, Vec<u8>)>,
     bodies: Vec<(usize, BodyCheck)>,
 }
@@ -35,6 +37,7 @@ enum BodyCheck {
     Equals(Vec<u8>),
     Contains(Finder<'static>),
     Json { path: String, equals: Value },
+    JsonAbsent(String),
 }
 
 impl Checks {
@@ -42,12 +45,21 @@ impl Checks {
     pub(crate) fn compile(checks: &[Check], first: usize) -> Self {
         let mut compiled = Self {
             status: None,
+            statuses: Vec::new(),
+            absent: Vec::new(),
             headers: Vec::new(),
             bodies: Vec::new(),
         };
         for (number, check) in (first..).zip(checks) {
             match check {
                 Check::Status(status) => compiled.status = Some((number, *status)),
+                Check::StatusIn(statuses) => compiled.statuses.push((number, statuses.clone())),
+                Check::HeaderAbsent(name) => compiled.absent.push((number, name.clone())),
+                Check::JsonAbsent(path) => {
+                    compiled
+                        .bodies
+                        .push((number, BodyCheck::JsonAbsent(path.clone())));
+                }
                 Check::Header(header) => {
                     let value = header.equals.clone().into_bytes();
                     compiled.headers.push((number, header.name.clone(), value));
@@ -84,6 +96,16 @@ impl Checks {
         {
             failed(number);
         }
+        for (number, statuses) in &self.statuses {
+            if !statuses.contains(&head.status()) {
+                failed(*number);
+            }
+        }
+        for (number, name) in &self.absent {
+            if head.field(name).is_some() {
+                failed(*number);
+            }
+        }
         for (number, name, value) in &self.headers {
             if head.field(name) != Some(value.as_slice()) {
                 failed(*number);
@@ -103,6 +125,8 @@ impl Checks {
                             .pointer(path)
                             .is_some_and(|found| json_equal(found, equals))
                     }),
+                BodyCheck::JsonAbsent(path) => serde_json::from_slice::<Value>(body)
+                    .is_ok_and(|value| value.pointer(path).is_none()),
             };
             if !holds {
                 failed(*number);

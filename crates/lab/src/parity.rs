@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use gatebench_model::{Request, Route, Scenario};
+use gatebench_model::{Request, Route, Scenario, When};
 use gatebench_net::trace::Nonce;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 use gatebench_upstream::Snapshot;
@@ -27,6 +27,8 @@ pub(crate) struct Place<'a> {
     pub(crate) upstream: Option<SocketAddr>,
     /// Tag of the nonces.
     pub(crate) tag: u16,
+    /// Whether the load is over.
+    pub(crate) is_after: bool,
     /// Whether the run shall end.
     pub(crate) interrupt: &'a Interrupt,
 }
@@ -49,7 +51,11 @@ pub(crate) fn prove(
     samples: &[Request],
     place: &Place<'_>,
 ) -> Result<ParityRecord, Halt> {
-    let cases = scenario.parity.iter().map(|case| Case {
+    let due = scenario
+        .parity
+        .iter()
+        .filter(|case| !place.is_after || case.when == When::Both);
+    let cases = due.map(|case| Case {
         name: case.name.clone(),
         request: case.request.clone(),
         reaches_upstream: case.reaches_upstream,

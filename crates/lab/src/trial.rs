@@ -223,6 +223,7 @@ impl<'a> Course<'a> {
             target: stage.target().ok_or(Halt::Interrupted)?,
             upstream: stage.upstream_address(),
             tag: scene.tag(slot),
+            is_after: slot == PARITY_AFTER_SLOT,
             interrupt: scene.interrupt,
         };
         match scene.variant {

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Span;
-use crate::scenario::{Consumer, Policy};
+use crate::policy::Policy;
+use crate::scenario::Consumer;
 
 /// The version of [`GatewayInput`] that this program renders.
 pub const CONTRACT_VERSION: u32 = 1;

@@ -88,9 +88,14 @@ impl Request {
             && (&self.headers, &self.body) == (&other.headers, &other.body)
     }
 
-    /// Whether the answer must be a refusal: a status from 400 to 499.
+    /// Whether the answer must, or may, be a refusal: a status from 400 to 499.
     pub(crate) fn wants_refusal(&self) -> bool {
-        let refusal = |check: &Check| matches!(check, Check::Status(400..=499));
+        let is_refusal = |status: &u16| (400..=499).contains(status);
+        let refusal = |check: &Check| match check {
+            Check::Status(status) => is_refusal(status),
+            Check::StatusIn(statuses) => statuses.iter().any(is_refusal),
+            _ => false,
+        };
         self.checks.iter().any(refusal)
     }
 }
@@ -176,14 +181,20 @@ impl JsonSchema for Body {
 pub enum Check {
     /// The status is this one.
     Status(#[schemars(range(min = 100, max = 599))] u16),
+    /// The status is one of these: where a gateway may let a request through or refuse it.
+    StatusIn(#[schemars(schema_with = "crate::words::statuses")] Vec<u16>),
     /// A header is present and has exactly this value.
     Header(HeaderCheck),
+    /// A header of this name is not there.
+    HeaderAbsent(#[schemars(schema_with = "crate::words::header_name")] String),
     /// The whole body is exactly this text.
     BodyEquals(String),
     /// The body contains this text.
     BodyContains(String),
     /// The body is JSON, and the value at a path equals another.
     Json(JsonCheck),
+    /// The body is JSON, and at this path (a JSON Pointer, RFC 6901) there is nothing.
+    JsonAbsent(#[schemars(schema_with = "crate::words::json_pointer")] String),
 }
 
 /// So much of a text is shown.
@@ -194,6 +205,12 @@ impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => write!(f, "status is {status}"),
+            Self::StatusIn(statuses) => {
+                let words: Vec<String> = statuses.iter().map(u16::to_string).collect();
+                write!(f, "status is {}", words.join(" or "))
+            }
+            Self::HeaderAbsent(name) => write!(f, "there is no header {name}"),
+            Self::JsonAbsent(path) => write!(f, "there is no JSON at '{path}'"),
             Self::Header(header) => write!(f, "header {} is '{}'", header.name, header.equals),
             Self::BodyEquals(text) => write!(f, "body is '{}'", shortened(text)),
             Self::BodyContains(text) => write!(f, "body contains '{}'", shortened(text)),

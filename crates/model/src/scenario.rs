@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Source, WrittenSource};
 use crate::group::Group;
+use crate::policy::Policy;
 use crate::repeat;
 use crate::request::Request;
 
@@ -95,9 +96,8 @@ impl Scenario {
 
     /// Whether the load can be sent straight to the upstream: not where a gateway answers by itself.
     pub fn has_floor(&self) -> bool {
-        self.load_requests().all(|request| {
-            self.route_of(&request.path).is_some() && !self.gateway_answers(request)
-        })
+        self.load_requests()
+            .all(|request| self.route_of(&request.path).is_some() && !self.gateway_answers(request))
     }
 }
 
@@ -174,51 +174,6 @@ impl Route {
     }
 }
 
-/// A policy of a route.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Policy {
-    /// The request must carry the key of a consumer in this header, else 401.
-    ApiKey(ApiKeyPolicy),
-    /// The gateway answers by itself.
-    Mock(MockPolicy),
-}
-
-impl Policy {
-    /// The words of all policies.
-    pub const KINDS: [&str; 2] = ["api_key", "mock"];
-
-    /// The word used in files and in the list of what a gateway supports.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::ApiKey(_) => "api_key",
-            Self::Mock(_) => "mock",
-        }
-    }
-}
-
-/// Settings of `api_key`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ApiKeyPolicy {
-    /// The header that carries the key.
-    #[schemars(schema_with = "crate::words::header_name")]
-    pub header: String,
-}
-
-/// Settings of `mock`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MockPolicy {
-    /// Status of the answer.
-    #[schemars(range(min = 200, max = 599))]
-    pub status: u16,
-    /// Its Content-Type.
-    pub content_type: String,
-    /// Its body.
-    pub body: String,
-}
-
 /// Someone who may call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -230,6 +185,9 @@ pub struct Consumer {
     /// Keys accepted by `api_key`.
     #[serde(default)]
     pub keys: Vec<String>,
+    /// The password accepted by `basic_auth`, with the name as the user.
+    #[serde(default)]
+    pub password: Option<String>,
 }
 
 /// One request with a known answer.
@@ -244,6 +202,26 @@ pub struct ParityCase {
     pub request: Request,
     /// Whether the request must reach the upstream; read from the upstream's ledger, not believed.
     pub reaches_upstream: bool,
+    /// When the case is tried.
+    #[serde(default, skip_serializing_if = "When::is_both")]
+    pub when: When,
+}
+
+/// When a parity case is tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum When {
+    /// Before the load and again after it.
+    #[default]
+    Both,
+    /// Before the load only: what it proves is used up, as a rate limit is.
+    Before,
+}
+
+impl When {
+    fn is_both(&self) -> bool {
+        *self == Self::Both
+    }
 }
 
 #[cfg(test)]
@@ -286,9 +264,9 @@ requests: [{path: /size/350B}]
     }
 
     #[test]
-    fn the_policies_are_those_of_the_schema_and_of_the_routes() {
+    fn the_policies_are_those_of_the_routes_and_their_words_those_of_the_schema() {
         let scenario: Scenario = parse("s.yaml", TEXT).unwrap();
-        assert_eq!(scenario.policies(), BTreeSet::from(Policy::KINDS));
+        assert_eq!(scenario.policies(), BTreeSet::from(["api_key", "mock"]));
         let schema = crate::schema(crate::FileKind::Scenario);
         let branches = schema["$defs"]["Policy"]["oneOf"].as_array().unwrap();
         let words = branches
@@ -316,11 +294,15 @@ requests: [{path: /size/350B}]
             path: "/other".into(),
             ..request.clone()
         };
-        assert!(!scenario.gateway_answers(&elsewhere), "no policy refuses it");
+        assert!(
+            !scenario.gateway_answers(&elsewhere),
+            "no policy refuses it"
+        );
         scenario.parity = vec![ParityCase {
             name: "the upstream refuses".into(),
             request: request.clone(),
             reaches_upstream: true,
+            when: When::Both,
         }];
         assert!(!scenario.gateway_answers(&request));
         scenario.parity[0].reaches_upstream = false;

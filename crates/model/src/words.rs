@@ -58,6 +58,34 @@ pub(crate) fn header_name(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// A [`header_name`], or nothing.
+pub(crate) fn optional_header_name(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["string", "null"],
+        "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+        "patternErrorMessage": "write letters, digits and hyphens only, as in X-Api-Key"
+    })
+}
+
+/// A list of [`header_name`]s.
+pub(crate) fn header_names(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": header_name(generator)})
+}
+
+/// A list of [`json_pointer`]s.
+pub(crate) fn json_pointers(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": json_pointer(generator)})
+}
+
+/// Statuses of which one must come.
+pub(crate) fn statuses(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "minItems": 1,
+        "items": {"type": "integer", "minimum": 100, "maximum": 599}
+    })
+}
+
 /// A JSON Pointer (RFC 6901).
 pub(crate) fn json_pointer(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

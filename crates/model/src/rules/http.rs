@@ -1,6 +1,7 @@
 //! What HTTP/1.1 allows in header fields (RFC 9110 section 5, RFC 9112 section 2.2).
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::diagnostic::Problem;
 use crate::node::{Entry, Node};
@@ -71,6 +72,18 @@ pub(super) fn policy_header(node: &Node, problems: &mut Vec<Problem>) {
             message,
             "name another header, as X-Api-Key",
         ));
+    }
+}
+
+/// The name of a header that a policy changes.
+pub(super) fn edited_header(name: &str, span: &Range<usize>, problems: &mut Vec<Problem>) {
+    if !is_token(name) {
+        let message = format!("`{name}` is not a header name");
+        let help = "write letters, digits and hyphens only, as in X-Mine";
+        problems.push(Problem::new(span.clone(), message, help));
+    } else if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+        let message = format!("no policy can change `{name}`, which frames the message");
+        problems.push(Problem::new(span.clone(), message, "remove it"));
     }
 }
 

@@ -6,6 +6,7 @@ mod gateway;
 mod groups;
 mod http;
 mod load;
+mod policies;
 mod scenario;
 mod suite;
 mod template;

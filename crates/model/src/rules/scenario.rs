@@ -1,10 +1,10 @@
 //! Rules of scenarios.
 
 use super::template::Sources;
-use super::{data, groups, http, unique};
+use super::{data, groups, http, policies, unique};
 use crate::data::Rows;
 use crate::diagnostic::Problem;
-use crate::node::{Data, Entry, Node};
+use crate::node::{Data, Node};
 use crate::scenario::path_matches;
 
 pub(super) fn check(
@@ -16,7 +16,8 @@ pub(super) fn check(
     names(root, problems);
     routes(root, problems);
     consumers(root, problems);
-    somebody_has_a_key(root, problems);
+    policies::somebody_may_call(root, problems);
+    policies::passwords(root, problems);
     data::check(root, problems);
     groups::check(root, problems);
     let sources = Sources::of(root, text, attachments);
@@ -79,19 +80,7 @@ fn routes(root: &Node, problems: &mut Vec<Problem>) {
         if let Some(path) = route.get("path") {
             prefix(path, problems);
         }
-        let mut mocked = false;
-        for entry in route.list("policies").iter().flat_map(Node::entries) {
-            if mocked {
-                let message = format!("`{}` comes after `mock` and never acts", entry.key);
-                problems.push(Problem::new(
-                    entry.key_span.clone(),
-                    message,
-                    "put it before `mock`, or remove it",
-                ));
-            }
-            mocked |= entry.key == "mock";
-            policy(entry, problems);
-        }
+        policies::check(route, problems);
     }
 }
 
@@ -110,41 +99,6 @@ fn prefix(path: &Node, problems: &mut Vec<Problem>) {
         let message = format!("gateways differ in whether the route `{text}` holds `{bare}`");
         let help = format!("write `{bare}`, which holds everything below it");
         problems.push(Problem::new(path.span.clone(), message, help));
-    }
-}
-
-fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
-    match entry.key.as_str() {
-        "api_key" => {
-            if let Some(header) = entry.value.get("header") {
-                http::policy_header(header, problems);
-            }
-        }
-        "mock" => {
-            if let Some(content_type) = entry.value.get("content_type") {
-                http::field_value(content_type, problems);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// An API key that nobody has lets nobody in; said once, at the first of them.
-fn somebody_has_a_key(root: &Node, problems: &mut Vec<Problem>) {
-    let routes = root.list("routes").iter();
-    let mut policies = routes.flat_map(|route| route.list("policies"));
-    let Some(policy) = policies.find_map(|policy| policy.entry("api_key")) else {
-        return;
-    };
-    // Keys of the wrong form were reported, and count.
-    let has_keys = |consumer: &Node| {
-        let keys = consumer.get("keys");
-        keys.is_some_and(|keys| !matches!(&keys.data, Data::List(items) if items.is_empty()))
-    };
-    if !root.list("consumers").iter().any(has_keys) {
-        let message = "`api_key` lets nobody in: no consumer has a key";
-        let help = "add under `consumers` a `name` and its `keys`";
-        problems.push(Problem::new(policy.key_span.clone(), message, help));
     }
 }
 

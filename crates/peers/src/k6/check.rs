@@ -46,6 +46,11 @@ pub(super) fn entry(check: &Check) -> String {
 fn condition(check: &Check) -> String {
     match check {
         Check::Status(status) => format!("answer.status === {status}"),
+        Check::StatusIn(statuses) => format!("{statuses:?}.includes(answer.status)"),
+        Check::HeaderAbsent(name) => {
+            format!("answer.headers[{}] === undefined", js(&canonical(name)))
+        }
+        Check::JsonAbsent(path) => format!("at(answer, {}) === undefined", js(path)),
         Check::Header(header) => format!(
             "answer.headers[{}] === {}",
             js(&canonical(&header.name)),
@@ -76,7 +81,7 @@ pub(super) fn need_body(request: &Request) -> bool {
     request.checks.iter().any(|check| {
         matches!(
             check,
-            Check::BodyEquals(_) | Check::BodyContains(_) | Check::Json(_)
+            Check::BodyEquals(_) | Check::BodyContains(_) | Check::Json(_) | Check::JsonAbsent(_)
         )
     })
 }
@@ -86,7 +91,7 @@ pub(super) fn need_json(request: &Request) -> bool {
     request
         .checks
         .iter()
-        .any(|check| matches!(check, Check::Json(_)))
+        .any(|check| matches!(check, Check::Json(_) | Check::JsonAbsent(_)))
 }
 
 #[cfg(test)]

@@ -91,6 +91,11 @@ fn params(request: &Request, purpose: Purpose) -> String {
         if let (Check::Status(status @ 400..), Purpose::Keep) = (check, purpose) {
             params.push(format!("responseCallback: http.expectedStatuses({status})"));
         }
+        if let (Check::StatusIn(statuses), Purpose::Keep) = (check, purpose) {
+            let words: Vec<_> = statuses.iter().map(u16::to_string).collect();
+            let words = words.join(", ");
+            params.push(format!("responseCallback: http.expectedStatuses({words})"));
+        }
     }
     params.join(", ")
 }

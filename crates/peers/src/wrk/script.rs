@@ -219,6 +219,17 @@ fn unseen(limits: &mut Limits) -> String {
 fn condition(check: &Check) -> Option<String> {
     match check {
         Check::Status(status) => Some(format!("status == {status}")),
+        Check::StatusIn(statuses) => {
+            let each: Vec<_> = statuses
+                .iter()
+                .map(|it| format!("status == {it}"))
+                .collect();
+            Some(format!("({})", each.join(" or ")))
+        }
+        Check::HeaderAbsent(name) => {
+            let name = lua(name.to_lowercase().as_bytes());
+            Some(format!("field(headers, {name}) == nil"))
+        }
         Check::Header(header) => {
             let name = lua(header.name.to_lowercase().as_bytes());
             Some(format!(
@@ -228,6 +239,6 @@ fn condition(check: &Check) -> Option<String> {
         }
         Check::BodyEquals(text) => Some(format!("body == {}", lua(text.as_bytes()))),
         Check::BodyContains(text) => Some(format!("body:find({}, 1, true)", lua(text.as_bytes()))),
-        Check::Json(_) => None,
+        Check::Json(_) | Check::JsonAbsent(_) => None,
     }
 }

@@ -1,0 +1,240 @@
+//! The policies of a route: what a gateway does to requests and answers on the way.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Span;
+
+/// A policy of a route.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// The request must carry the key of a consumer in this header, else 401.
+    ApiKey(ApiKeyPolicy),
+    /// The request must carry the name and the password of a consumer (RFC 7617), else 401.
+    BasicAuth(BasicAuthPolicy),
+    /// The request must carry a signed token (RFC 7519, RFC 6750), else 401.
+    Jwt(JwtPolicy),
+    /// So many requests in a window of time; those beyond are answered with 429.
+    RateLimit(RateLimitPolicy),
+    /// A request with a larger body is answered with 413.
+    RequestSizeLimit(RequestSizeLimitPolicy),
+    /// Changes the headers that the upstream sees.
+    RequestHeaders(HeaderEdits),
+    /// Changes the headers that the client sees of the upstream's answers.
+    ResponseHeaders(HeaderEdits),
+    /// Changes the JSON that the upstream sees; other bodies pass as they are.
+    RequestJson(JsonEdits),
+    /// Changes the JSON that the client sees; other bodies pass as they are.
+    ResponseJson(JsonEdits),
+    /// The gateway answers by itself.
+    Mock(MockPolicy),
+}
+
+impl Policy {
+    /// The words of all policies.
+    pub const KINDS: [&str; 10] = [
+        "api_key",
+        "basic_auth",
+        "jwt",
+        "rate_limit",
+        "request_size_limit",
+        "request_headers",
+        "response_headers",
+        "request_json",
+        "response_json",
+        "mock",
+    ];
+
+    /// The word used in files and in the list of what a gateway supports.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::ApiKey(_) => "api_key",
+            Self::BasicAuth(_) => "basic_auth",
+            Self::Jwt(_) => "jwt",
+            Self::RateLimit(_) => "rate_limit",
+            Self::RequestSizeLimit(_) => "request_size_limit",
+            Self::RequestHeaders(_) => "request_headers",
+            Self::ResponseHeaders(_) => "response_headers",
+            Self::RequestJson(_) => "request_json",
+            Self::ResponseJson(_) => "response_json",
+            Self::Mock(_) => "mock",
+        }
+    }
+}
+
+/// Settings of `api_key`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApiKeyPolicy {
+    /// The header that carries the key.
+    #[schemars(schema_with = "crate::words::header_name")]
+    pub header: String,
+}
+
+/// Settings of `basic_auth`. The user is the name of a consumer who has a password.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BasicAuthPolicy {
+    /// What the challenge calls the place.
+    #[serde(default = "realm")]
+    pub realm: String,
+}
+
+fn realm() -> String {
+    "gatebench".into()
+}
+
+/// Settings of `jwt`. The token stands in `Authorization: Bearer`. Its `exp` and `nbf` are checked
+/// where it has them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JwtPolicy {
+    /// The keys that may have signed it; one whose `id` the token names, else each of its algorithm.
+    #[serde(default)]
+    pub keys: Vec<JwtKey>,
+    /// More keys, as a JSON Web Key Set (RFC 7517): `oct` and `RSA` keys.
+    #[serde(default)]
+    pub jwks: Option<BTreeMap<String, Value>>,
+    /// What `iss` must be.
+    #[serde(default)]
+    pub issuer: Option<String>,
+    /// What `aud` must be, or contain.
+    #[serde(default)]
+    pub audience: Option<String>,
+    /// By how much the clocks of signer and gateway may differ.
+    #[serde(default)]
+    pub leeway: Span,
+}
+
+/// A key by its algorithm (RFC 7518 section 3.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum JwtKey {
+    /// HMAC with SHA-256.
+    Hs256(JwtSecret),
+    /// RSASSA-PKCS1-v1_5 with SHA-256.
+    Rs256(JwtPublicKey),
+}
+
+/// A secret of signer and gateway.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JwtSecret {
+    /// Its bytes, as text; at least 32 (RFC 7518 section 3.2).
+    pub secret: String,
+    /// The `kid` of tokens that it has signed.
+    #[serde(default)]
+    pub id: Option<String>,
+}
+
+/// The public half of the signer's key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JwtPublicKey {
+    /// In PEM, from `-----BEGIN PUBLIC KEY-----` on; at least 2048 bits.
+    pub public_key: String,
+    /// The `kid` of tokens that it has signed.
+    #[serde(default)]
+    pub id: Option<String>,
+}
+
+/// Settings of `rate_limit`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimitPolicy {
+    /// Requests in a window.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub limit: u64,
+    /// The window.
+    pub window: Span,
+    /// What is counted apart.
+    #[serde(default)]
+    pub per: RateLimitKey,
+    /// The header whose values are counted apart, with `per: header`.
+    #[serde(default)]
+    #[schemars(schema_with = "crate::words::optional_header_name")]
+    pub header: Option<String>,
+    /// Whether answers carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
+    #[serde(default)]
+    pub headers: bool,
+}
+
+/// What a rate limit counts apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RateLimitKey {
+    /// All requests of the route together.
+    #[default]
+    Route,
+    /// Each consumer whom a policy before this one has found.
+    Consumer,
+    /// Each value of a header.
+    Header,
+}
+
+/// Settings of `request_size_limit`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestSizeLimitPolicy {
+    /// Bytes of the largest body that is let through.
+    #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]
+    pub max_bytes: u64,
+}
+
+/// Settings of `request_headers` and `response_headers`. They act in this order: `remove`, `rename`,
+/// `set`, `add`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderEdits {
+    /// Headers that are taken out.
+    #[serde(default)]
+    #[schemars(schema_with = "crate::words::header_names")]
+    pub remove: Vec<String>,
+    /// Headers that get another name.
+    #[serde(default)]
+    pub rename: BTreeMap<String, String>,
+    /// Headers that have this value, whatever they had before.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+    /// Headers that are put beside those that are there.
+    #[serde(default)]
+    pub add: BTreeMap<String, String>,
+}
+
+/// Settings of `request_json` and `response_json`. Places are JSON Pointers (RFC 6901) into the document
+/// as it came; where the parent of a place is missing, nothing is done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JsonEdits {
+    /// Members and items that are taken out.
+    #[serde(default)]
+    #[schemars(schema_with = "crate::words::json_pointers")]
+    pub remove: Vec<String>,
+    /// Members that get another name; a member that has it already is replaced.
+    #[serde(default)]
+    pub rename: BTreeMap<String, String>,
+    /// Values that are put in: a member is replaced, an item is put before the one that is there
+    /// (RFC 6902 section 4.1).
+    #[serde(default)]
+    pub add: BTreeMap<String, Value>,
+    /// Values that are put in where there is none.
+    #[serde(default)]
+    pub default: BTreeMap<String, Value>,
+}
+
+/// Settings of `mock`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MockPolicy {
+    /// Status of the answer.
+    #[schemars(range(min = 200, max = 599))]
+    pub status: u16,
+    /// Its Content-Type.
+    pub content_type: String,
+    /// Its body.
+    pub body: String,
+}
