@@ -1,15 +1,20 @@
 //! One client's connection: the requests it reads and the state of the one at hand.
 
+use std::rc::Rc;
+
 use gatebench_net::http1::{Decoder, Event, Limits};
 use gatebench_net::timers::Deadline;
 use gatebench_net::{ConnId, ConnMap, Io, Outbox};
 
+use crate::collect::Collected;
 use crate::exchange::{Core, PENDING_BYTES_MAX};
 use crate::forward::Relay;
 use crate::hold::{Delays, Hold};
-use crate::local::{Local, Toward, write_local};
+use crate::live::Live;
+use crate::local::{Choice, Local, Toward, write_local};
 use crate::log::LogEntry;
 use crate::origin::Origin;
+use crate::policy::Notes;
 
 /// How long a connection lives on after its last answer, for the client to read it: closing at once
 /// could destroy it on the way (RFC 9112 9.6).
@@ -47,8 +52,18 @@ pub(crate) struct Exchange {
     pub(crate) request_relay: Relay,
     pub(crate) answer_relay: Relay,
     pub(crate) origin: Option<ConnId>,
+    /// The configuration that the request at hand goes by.
+    pub(crate) live: Rc<Live>,
     pub(crate) route: Option<usize>,
     pub(crate) status: u16,
+    /// What policies learnt of the request.
+    pub(crate) notes: Notes,
+    /// The target chosen, by the worker's number.
+    pub(crate) target: usize,
+    /// The request, where a policy wants it whole.
+    pub(crate) collected: Collected,
+    /// The answer, where a policy wants it whole.
+    pub(crate) collected_answer: Collected,
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
     pub(crate) log: LogEntry,
@@ -66,6 +81,8 @@ pub(crate) enum Phase {
     Idle,
     /// The gateway will answer by itself when the request is whole.
     Local(Choice),
+    /// The request is read to its end before it goes on.
+    Collecting,
     /// An upstream serves the request.
     Relaying,
     /// The answer is complete and the request is not: its rest is read and passed over.
@@ -76,20 +93,12 @@ pub(crate) enum Phase {
     Lingering,
 }
 
-/// Which answer of the gateway's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
-    Error(u16),
-    /// The mock of that stage of that route.
-    Mock(usize, usize),
-}
-
 impl Client {
-    pub(crate) fn new<I: Io>(id: ConnId, core: &mut Core<'_, I>) -> Self {
+    pub(crate) fn new<I: Io>(id: ConnId, core: &mut Core<I>) -> Self {
         let mut client = Self {
             decoder: Decoder::requests(Limits::default()),
             backlog: Vec::new(),
-            exchange: Exchange::new(id),
+            exchange: Exchange::new(id, Rc::clone(&core.current.live)),
         };
         client.rearm(core);
         client
@@ -99,7 +108,7 @@ impl Client {
     pub(crate) fn received<I: Io>(
         &mut self,
         origins: &mut ConnMap<Origin>,
-        core: &mut Core<'_, I>,
+        core: &mut Core<I>,
         bytes: &[u8],
     ) -> Fate {
         if matches!(self.exchange.phase, Phase::Closing | Phase::Lingering) {
@@ -128,7 +137,7 @@ impl Client {
     pub(crate) fn end_of_stream<I: Io>(
         &mut self,
         origins: &mut ConnMap<Origin>,
-        core: &mut Core<'_, I>,
+        core: &mut Core<I>,
     ) -> Fate {
         self.exchange.is_finished = true;
         match self.exchange.phase {
@@ -141,7 +150,7 @@ impl Client {
     pub(crate) fn advance<I: Io>(
         &mut self,
         origins: &mut ConnMap<Origin>,
-        core: &mut Core<'_, I>,
+        core: &mut Core<I>,
     ) -> Fate {
         while self.is_owed_reading() && self.exchange.may_read(origins) {
             let backlog = std::mem::take(&mut self.backlog);
@@ -151,11 +160,7 @@ impl Client {
     }
 
     /// A deadline of this connection came out of the queue.
-    pub(crate) fn due<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<'_, I>,
-    ) -> Fate {
+    pub(crate) fn due<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
         if !exchange
             .deadline
@@ -168,7 +173,7 @@ impl Client {
             Phase::Lingering => return Fate::Close,
             Phase::Idle if exchange.is_in_head && !owes_bytes => exchange.refuse(core, 408),
             Phase::Idle if !owes_bytes => exchange.phase = Phase::Closing,
-            Phase::Local(_) => exchange.refuse(core, 408),
+            Phase::Local(_) | Phase::Collecting => exchange.refuse(core, 408),
             Phase::Relaying if !exchange.is_request_done && !exchange.has_answer => {
                 core.cancel(origins, exchange.origin.take());
                 exchange.refuse(core, 408);
@@ -179,12 +184,12 @@ impl Client {
     }
 
     /// Reads requests; what may not be read yet goes to the backlog.
-    fn read<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<'_, I>, bytes: &[u8]) {
+    fn read<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>, bytes: &[u8]) {
         let mut input = bytes;
         while self.exchange.may_read(origins) {
             match self.decoder.next(&mut input) {
                 Ok(Some(Event::Head(head))) => self.exchange.begin(&head, origins, core),
-                Ok(Some(Event::Body(piece))) => self.exchange.pass_body(piece, origins),
+                Ok(Some(Event::Body(piece))) => self.exchange.pass_body(piece, origins, core),
                 Ok(Some(Event::End)) => self.exchange.end_request(origins, core),
                 // Only responses are informational.
                 Ok(Some(Event::Informational(_))) => {}
@@ -204,7 +209,7 @@ impl Client {
     }
 
     /// Sends what is queued and decides how it goes on.
-    fn settle<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<'_, I>) -> Fate {
+    fn settle<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
         exchange.flush(&mut core.io);
         if exchange.is_paused && self.backlog.is_empty() && exchange.may_read(origins) {
@@ -226,7 +231,7 @@ impl Client {
     }
 
     /// Sends FIN and waits for the client's; what still comes is passed over.
-    fn linger<I: Io>(&mut self, core: &mut Core<'_, I>) {
+    fn linger<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.phase = Phase::Lingering;
         core.io.shutdown(exchange.id);
@@ -241,9 +246,9 @@ impl Client {
     }
 
     /// Sets the deadline for what the client owes, if it owes anything.
-    fn rearm<I: Io>(&mut self, core: &mut Core<'_, I>) {
+    fn rearm<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
-        let limits = core.site.limits;
+        let limits = core.limits;
         let owes_body = !exchange.is_request_done && !exchange.is_paused;
         let was_in_head = exchange.is_in_head;
         exchange.is_in_head = exchange.phase == Phase::Idle && !self.decoder.is_idle();
@@ -263,7 +268,7 @@ impl Client {
 }
 
 impl Exchange {
-    fn new(id: ConnId) -> Self {
+    fn new(id: ConnId, live: Rc<Live>) -> Self {
         Self {
             id,
             outbox: Outbox::default(),
@@ -279,8 +284,13 @@ impl Exchange {
             request_relay: Relay::Plain,
             answer_relay: Relay::Plain,
             origin: None,
+            live,
             route: None,
             status: 0,
+            notes: Notes::default(),
+            target: 0,
+            collected: Collected::default(),
+            collected_answer: Collected::default(),
             delays: Delays::default(),
             hold: Hold::default(),
             log: LogEntry::default(),
@@ -295,7 +305,7 @@ impl Exchange {
     fn may_read(&self, origins: &ConnMap<Origin>) -> bool {
         let has_room = self.outbox.pending_bytes() <= PENDING_BYTES_MAX;
         match self.phase {
-            Phase::Idle | Phase::Local(_) | Phase::Draining => has_room,
+            Phase::Idle | Phase::Local(_) | Phase::Collecting | Phase::Draining => has_room,
             Phase::Relaying => {
                 let origin = self.origin.and_then(|id| origins.get(id));
                 !self.is_request_done
@@ -305,7 +315,7 @@ impl Exchange {
         }
     }
 
-    fn pause<I: Io>(&mut self, core: &mut Core<'_, I>) {
+    fn pause<I: Io>(&mut self, core: &mut Core<I>) {
         if !self.is_paused {
             self.is_paused = true;
             core.io.pause(self.id);
@@ -320,7 +330,8 @@ impl Exchange {
     }
 
     /// Queues an answer of the gateway's own.
-    pub(crate) fn answer<I: Io>(&mut self, core: &mut Core<'_, I>, local: Local<'_>) {
+    pub(crate) fn answer<I: Io>(&mut self, core: &mut Core<I>, choice: Choice) {
+        let local = Local::new(choice, self.notes.standing, &self.live.site);
         write_local(self.outbox.queue(), local, self.toward);
         self.has_answer = true;
         self.status = local.status;
@@ -328,7 +339,7 @@ impl Exchange {
     }
 
     /// Queues an error, after which nothing of this client can be read.
-    pub(crate) fn refuse<I: Io>(&mut self, core: &mut Core<'_, I>, status: u16) {
+    pub(crate) fn refuse<I: Io>(&mut self, core: &mut Core<I>, status: u16) {
         if self.has_answer && self.phase != Phase::Idle {
             // Half an answer is on its way: nothing can be said any more.
             self.phase = Phase::Closing;
@@ -336,22 +347,23 @@ impl Exchange {
         }
         if self.phase == Phase::Idle {
             self.route = None;
+            self.notes = Notes::default();
             self.is_request_done = false;
             // Nothing is known of the request that was refused, least of all from the one before it.
             self.toward = Toward::default();
             self.log.begin("-", "-", core.now_ns);
         }
         self.toward.keep_alive = false;
-        self.answer(core, Local::error(status));
+        self.answer(core, Choice::Error(status));
     }
 
     /// The answer is queued whole.
-    pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<'_, I>) {
+    pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
         core.totals.answers += 1;
         if core.log.is_on() {
             let route = self
                 .route
-                .map_or("-", |route| core.site.routes[route].name.as_str());
+                .map_or("-", |route| self.live.site.routes[route].name.as_str());
             core.log.line(&self.log, route, self.status, core.now_ns);
         }
         self.origin = None;

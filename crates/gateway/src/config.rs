@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use gatebench_model::policy::Policy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What the gateway does. Unknown members are mistakes.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayConfig {
     /// Addresses as `127.0.0.1:8080` or `[::1]:8080`; port 0 picks a free one.
@@ -28,6 +29,10 @@ pub struct GatewayConfig {
     /// How long the gateway waits for whom.
     #[serde(default)]
     pub timeouts: Timeouts,
+    /// Bytes of the largest body that is edited; a larger request is answered with 413, a larger answer
+    /// with 502.
+    #[serde(default = "one_mebibyte")]
+    pub collected_bytes_max: u32,
 }
 
 /// An origin: one or more addresses that answer alike.
@@ -64,10 +69,13 @@ pub struct Consumer {
     /// Keys accepted by `api_key`, each of one consumer only.
     #[serde(default)]
     pub keys: Vec<String>,
+    /// The password accepted by `basic_auth`, with the name as the user.
+    #[serde(default)]
+    pub password: Option<String>,
 }
 
 /// A path prefix and what happens to its requests.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
     /// Unique name.
@@ -85,36 +93,6 @@ pub struct Route {
     /// Holds requests and answers back, to prove that added latency is measured right.
     #[serde(default)]
     pub test_delay: Option<TestDelay>,
-}
-
-/// One thing done to the requests of a route.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Policy {
-    /// The request must carry the key of a consumer, else it is answered with 401.
-    ApiKey(ApiKey),
-    /// The gateway answers by itself.
-    Mock(Mock),
-}
-
-/// Settings of `api_key`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ApiKey {
-    /// The field that carries the key.
-    pub header: String,
-}
-
-/// Settings of `mock`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Mock {
-    /// Status, 200 to 599.
-    pub status: u16,
-    /// Content-Type.
-    pub content_type: String,
-    /// The body.
-    pub body: String,
 }
 
 /// Known delays, by timers whose last part is spent spinning: exact to a few microseconds, at the
@@ -172,6 +150,10 @@ impl Default for Timeouts {
 
 fn one_worker() -> u32 {
     1
+}
+
+fn one_mebibyte() -> u32 {
+    1 << 20
 }
 
 fn equal_weight() -> u32 {

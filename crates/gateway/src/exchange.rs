@@ -1,21 +1,22 @@
 //! A request on its way: from its head to an upstream's connection, or to an answer of our own.
 
 use std::io;
+use std::rc::Rc;
 
 use gatebench_net::http1::{Framing, Head, write_chunk, write_last_chunk};
 use gatebench_net::timers::Timers;
 use gatebench_net::{ConnId, ConnMap, Io};
 
-use crate::balance::Balance;
-use crate::client::{Choice, Exchange, Phase};
+use crate::client::{Exchange, Phase};
 use crate::forward::{Destination, Relay, Target, write_request};
 use crate::hold::{DelayTurns, Delays, Holds};
-use crate::local::{Local, Toward};
+use crate::live::Current;
+use crate::local::{Choice, Toward};
 use crate::log::AccessLog;
 use crate::origin::Origin;
-use crate::pool::Pools;
+use crate::policy::Notes;
 use crate::routes::strip;
-use crate::site::{Site, Stage};
+use crate::site::Limits;
 use crate::worker::Totals;
 
 /// Output of one connection beyond this stops the reading of what feeds it.
@@ -25,13 +26,10 @@ pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
 pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
 
 /// What all connections of a worker use.
-pub(crate) struct Core<'a, I> {
+pub(crate) struct Core<I> {
     pub(crate) io: I,
-    pub(crate) site: &'a Site,
-    pub(crate) pools: Pools,
-    pub(crate) balances: Vec<Balance>,
-    /// By route.
-    pub(crate) delays: Vec<Option<DelayTurns>>,
+    pub(crate) current: Current,
+    pub(crate) limits: Limits,
     pub(crate) timers: Timers<ConnId>,
     pub(crate) holds: Holds,
     pub(crate) log: AccessLog,
@@ -40,15 +38,19 @@ pub(crate) struct Core<'a, I> {
     pub(crate) now_ns: u64,
 }
 
-impl<I: Io> Core<'_, I> {
+impl<I: Io> Core<I> {
     /// A connection to a target: an idle one, else one that is being opened.
-    fn origin_for(&mut self, origins: &mut ConnMap<Origin>, target: usize) -> io::Result<ConnId> {
-        if let Some(id) = self.pools.take(target)
+    pub(crate) fn origin_for(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        target: usize,
+    ) -> io::Result<ConnId> {
+        if let Some(id) = self.current.pools.take(target)
             && let Some(origin) = origins.get_mut(id)
         {
             origin.is_reused = true;
             origin.has_answered = false;
-            let due_ns = self.now_ns + self.site.limits.upstream_ns;
+            let due_ns = self.now_ns + self.limits.upstream_ns;
             origin.deadline.set(due_ns, id, &mut self.timers);
             return Ok(id);
         }
@@ -61,9 +63,11 @@ impl<I: Io> Core<'_, I> {
         origins: &mut ConnMap<Origin>,
         target: usize,
     ) -> io::Result<ConnId> {
-        let id = self.io.connect(self.site.targets[target].address, None)?;
+        let id = self
+            .io
+            .connect(self.current.targets[target].address, None)?;
         let mut origin = Origin::connecting(id, target);
-        let due_ns = self.now_ns + self.site.limits.connect_ns;
+        let due_ns = self.now_ns + self.limits.connect_ns;
         origin.deadline.set(due_ns, id, &mut self.timers);
         origins.insert(id, origin);
         Ok(id)
@@ -85,7 +89,7 @@ impl Exchange {
         &mut self,
         head: &Head<'_>,
         origins: &mut ConnMap<Origin>,
-        core: &mut Core<'_, I>,
+        core: &mut Core<I>,
     ) {
         self.toward = Toward {
             is_head: head.method() == "HEAD",
@@ -95,11 +99,15 @@ impl Exchange {
         self.expects_continue = head.expects_continue();
         self.is_request_done = false;
         self.has_answer = false;
+        self.notes = Notes::default();
         if core.log.is_on() {
             self.log.begin(head.method(), head.target(), core.now_ns);
         }
+        if !Rc::ptr_eq(&self.live, &core.current.live) {
+            self.live = Rc::clone(&core.current.live);
+        }
         let target = Target::new(head.target());
-        self.route = core.site.table.find(target.path);
+        self.route = self.live.site.table.find(target.path);
         let choice = match self.route {
             None => Some(Choice::Error(404)),
             Some(route) => self.judge(route, head, core).or_else(|| {
@@ -108,97 +116,161 @@ impl Exchange {
             }),
         };
         match choice {
-            None => self.phase = Phase::Relaying,
-            // The client waits for a word before it sends the body, which nobody wants.
-            Some(choice) if self.expects_continue => {
+            // Sent on, or collected first.
+            None => {}
+            // The client waits for a word before it sends the body, or sends one that is too long to
+            // be read for nothing.
+            Some(choice) if self.expects_continue || is_long(head) => {
                 self.toward.keep_alive = false;
-                self.answer(core, local(core.site, choice));
+                self.answer(core, choice);
             }
             Some(choice) => self.phase = Phase::Local(choice),
         }
     }
 
     /// The policies of a route: an answer, or nothing against the request.
-    fn judge<I>(&self, route: usize, head: &Head<'_>, core: &Core<'_, I>) -> Option<Choice> {
-        for (at, stage) in core.site.routes[route].stages.iter().enumerate() {
-            match stage {
-                Stage::ApiKey { header } => {
-                    if !head
-                        .field(header)
-                        .is_some_and(|key| core.site.keys.contains(key))
-                    {
-                        return Some(Choice::Error(401));
-                    }
-                }
-                Stage::Mock(_) => return Some(Choice::Mock(route, at)),
-            }
-        }
-        None
+    fn judge<I>(&mut self, route: usize, head: &Head<'_>, core: &mut Core<I>) -> Option<Choice> {
+        let site = &self.live.site;
+        let caches = &mut core.current.caches;
+        let chain = &site.routes[route].chain;
+        chain.judge(head, &site.consumers, caches, core.now_ns, &mut self.notes)
     }
 
-    /// Writes the head to a connection of the route's upstream.
+    /// Writes the head to a connection of the route's upstream; or, where a policy wants the request
+    /// whole, keeps it until then.
     fn send_on<I: Io>(
         &mut self,
         route: usize,
         head: &Head<'_>,
         target: Target<'_>,
         origins: &mut ConnMap<Origin>,
-        core: &mut Core<'_, I>,
+        core: &mut Core<I>,
     ) -> io::Result<()> {
-        let site = core.site;
-        let upstream = site.routes[route].upstream;
-        let turn = core.balances[upstream].next();
-        let number = site.upstreams[upstream].first_target + turn;
-        let id = core.origin_for(origins, number)?;
-        let Some(origin) = origins.get_mut(id) else {
-            return Err(io::ErrorKind::NotFound.into());
+        let live = Rc::clone(&self.live);
+        let route_of = &live.site.routes[route];
+        self.target = core.current.next_target(route_of.upstream);
+        self.delays = core.current.delays[route]
+            .as_mut()
+            .map_or(Delays::default(), DelayTurns::next);
+        let collects = route_of.chain.collects(head);
+        let origin = if collects {
+            None
+        } else {
+            Some(self.take_origin(origins, core)?)
         };
-        let prefix = &site.routes[route].prefix;
+        let prefix = &route_of.prefix;
+        let settings = &core.current.targets[self.target];
         let to = Destination {
-            rest: if site.routes[route].strip_path {
+            rest: if route_of.strip_path {
                 strip(target.rest, prefix)
             } else {
                 target.rest
             },
             authority: target.authority,
-            fallback_authority: &site.targets[number].authority,
-            is_last: site.targets[number].keepalive == 0,
+            fallback_authority: &settings.authority,
+            is_last: settings.keepalive == 0,
+            edits: &route_of.chain.request_headers,
+            is_collected: collects,
+        };
+        let Some(id) = origin else {
+            self.collected.begin(|out| {
+                write_request(out, head, &to);
+            });
+            self.phase = Phase::Collecting;
+            self.invite(core);
+            return Ok(());
+        };
+        let Some(origin) = origins.get_mut(id) else {
+            return Err(io::ErrorKind::NotFound.into());
         };
         self.request_relay = write_request(origin.outbox.queue(), head, &to);
         origin.replay.clear();
         if origin.is_reused && may_repeat(head) {
             origin.replay.extend_from_slice(origin.outbox.queue());
         }
-        origin.client = Some(self.id);
-        origin.decoder.expect(self.toward.is_head);
-        self.origin = Some(id);
-        self.delays = core.delays[route]
-            .as_mut()
-            .map_or(Delays::default(), DelayTurns::next);
-        origin
-            .hold
-            .begin(self.delays.request_ns, core.now_ns, id, &mut core.holds);
+        self.hold(origin, core);
+        self.phase = Phase::Relaying;
         Ok(())
     }
 
+    /// A connection to the target chosen, at work for this client.
+    fn take_origin<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> io::Result<ConnId> {
+        let id = core.origin_for(origins, self.target)?;
+        if let Some(origin) = origins.get_mut(id) {
+            origin.client = Some(self.id);
+            origin.decoder.expect(self.toward.is_head);
+            origin.replay.clear();
+        }
+        self.origin = Some(id);
+        Ok(id)
+    }
+
+    fn hold<I: Io>(&self, origin: &mut Origin, core: &mut Core<I>) {
+        let delay_ns = self.delays.request_ns;
+        origin
+            .hold
+            .begin(delay_ns, core.now_ns, origin.id, &mut core.holds);
+    }
+
+    /// Tells a client that waits for it to send the body, which the gateway itself wants.
+    fn invite<I: Io>(&mut self, core: &mut Core<I>) {
+        if std::mem::take(&mut self.expects_continue) {
+            self.outbox.queue().extend_from_slice(CONTINUE);
+            self.flush(&mut core.io);
+        }
+    }
+
     /// A piece of the request's body was read.
-    pub(crate) fn pass_body(&mut self, piece: &[u8], origins: &mut ConnMap<Origin>) {
-        let relaying = self.origin.filter(|_| self.phase == Phase::Relaying);
-        if let Some(origin) = relaying.and_then(|id| origins.get_mut(id)) {
-            relay(origin.outbox.queue(), self.request_relay, piece);
+    pub(crate) fn pass_body<I: Io>(
+        &mut self,
+        piece: &[u8],
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        if let Some(left) = &mut self.notes.body_max {
+            match left.checked_sub(piece.len() as u64) {
+                Some(rest) => *left = rest,
+                None => return self.refuse_body(413, origins, core),
+            }
+        }
+        match self.phase {
+            Phase::Relaying => {
+                if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+                    relay(origin.outbox.queue(), self.request_relay, piece);
+                }
+            }
+            Phase::Collecting if !self.collected.add(piece, core.limits.collected_max) => {
+                self.refuse_body(413, origins, core);
+            }
+            _ => {}
+        }
+    }
+
+    /// The rest of the body is not wanted, whoever has had the beginning.
+    fn refuse_body<I: Io>(
+        &mut self,
+        status: u16,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        self.notes.body_max = None;
+        if matches!(self.phase, Phase::Relaying | Phase::Collecting) {
+            core.cancel(origins, self.origin.take());
+            self.refuse(core, status);
         }
     }
 
     /// The request is whole.
-    pub(crate) fn end_request<I: Io>(
-        &mut self,
-        origins: &mut ConnMap<Origin>,
-        core: &mut Core<'_, I>,
-    ) {
+    pub(crate) fn end_request<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
         self.is_request_done = true;
         match self.phase {
-            Phase::Local(choice) => self.answer(core, local(core.site, choice)),
+            Phase::Local(choice) => self.answer(core, choice),
             Phase::Draining => self.phase = Phase::Idle,
+            Phase::Collecting => self.send_collected(origins, core),
             Phase::Relaying => {
                 if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
                     if self.request_relay == Relay::Chunked {
@@ -206,7 +278,7 @@ impl Exchange {
                     }
                     // From the last byte on the upstream has its full time, however slowly it got it.
                     if origin.is_connected {
-                        let due_ns = core.now_ns + core.site.limits.upstream_ns;
+                        let due_ns = core.now_ns + core.limits.upstream_ns;
                         origin.deadline.set(due_ns, origin.id, &mut core.timers);
                     }
                 }
@@ -214,6 +286,41 @@ impl Exchange {
             Phase::Idle | Phase::Closing | Phase::Lingering => {}
         }
     }
+
+    /// Edits a request that is whole, and sends it.
+    fn send_collected<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        let live = Rc::clone(&self.live);
+        let plans = self
+            .route
+            .map(|route| &live.site.routes[route].chain.request_json);
+        if self
+            .collected
+            .edit(plans.map_or(&[], Vec::as_slice))
+            .is_err()
+        {
+            self.collected.clear();
+            return self.answer(core, Choice::Error(400));
+        }
+        let sent = self.take_origin(origins, core);
+        let Some(origin) = sent.ok().and_then(|id| origins.get_mut(id)) else {
+            self.collected.clear();
+            return self.answer(core, Choice::Error(502));
+        };
+        self.collected.write(origin.outbox.queue());
+        self.request_relay = Relay::Plain;
+        self.hold(origin, core);
+        self.phase = Phase::Relaying;
+    }
+}
+
+/// RFC 9110 15.2.1.
+pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// A body beyond this is not read only to keep the connection.
+const READ_FOR_NOTHING_BYTES: u64 = 1 << 20;
+
+fn is_long(head: &Head<'_>) -> bool {
+    matches!(head.framing(), Framing::Length(length) if length > READ_FOR_NOTHING_BYTES)
 }
 
 /// Writes a piece of a body as its reader expects it.
@@ -232,15 +339,4 @@ fn may_repeat(head: &Head<'_>) -> bool {
             head.method(),
             "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE"
         )
-}
-
-/// The answer chosen.
-fn local(site: &Site, choice: Choice) -> Local<'_> {
-    match choice {
-        Choice::Error(status) => Local::error(status),
-        Choice::Mock(route, stage) => match &site.routes[route].stages[stage] {
-            Stage::Mock(mock) => Local::mock(mock),
-            Stage::ApiKey { .. } => Local::error(500),
-        },
-    }
 }

@@ -5,7 +5,8 @@ use gatebench_net::http1::{
     BodyLength, Framing, Head, hop, write_request_head, write_response_head,
 };
 
-use crate::local::Toward;
+use crate::local::{RateFields, Toward};
+use crate::policy::HeaderProgram;
 
 /// Where a request goes.
 pub(crate) struct Destination<'a> {
@@ -17,11 +18,17 @@ pub(crate) struct Destination<'a> {
     pub(crate) fallback_authority: &'a str,
     /// Tell the upstream that no further request follows.
     pub(crate) is_last: bool,
+    /// What policies do to the fields.
+    pub(crate) edits: &'a HeaderProgram,
+    /// The body is not passed on as it comes: whoever has it whole writes its length, and the client need
+    /// not be told to send it.
+    pub(crate) is_collected: bool,
 }
 
 /// Writes a request's head for the upstream; answers how its body is to be written.
 pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination<'_>) -> Relay {
     let (length, relay) = match head.framing() {
+        _ if to.is_collected => (BodyLength::None, Relay::Plain),
         Framing::None | Framing::UntilClose => (BodyLength::None, Relay::Plain),
         Framing::Length(length) => (BodyLength::Length(length), Relay::Plain),
         Framing::Chunked => (BodyLength::Chunked, Relay::Chunked),
@@ -37,16 +44,32 @@ pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination
         host.map(|host| ("Host", host.as_bytes())),
         to.is_last.then_some(("Connection", &b"close"[..])),
     ];
-    let kept = passed_on(head)
-        .filter(|(name, _)| to.authority.is_none() || !name.eq_ignore_ascii_case("host"));
+    let kept = passed_on(head).filter(|(name, _)| {
+        let is_replaced = to.authority.is_some() && name.eq_ignore_ascii_case("host");
+        !(is_replaced || to.is_collected && name.eq_ignore_ascii_case("expect"))
+    });
     let fields = added.into_iter().flatten().chain(kept);
+    if to.edits.is_empty() {
+        write_to(out, head, to, fields, length);
+    } else {
+        write_to(out, head, to, to.edits.apply(fields), length);
+    }
+    relay
+}
+
+fn write_to<'f>(
+    out: &mut Vec<u8>,
+    head: &Head<'_>,
+    to: &Destination<'_>,
+    fields: impl Iterator<Item = (&'f str, &'f [u8])>,
+    length: BodyLength,
+) {
     if to.rest.starts_with('/') {
         write_request_head(out, head.method(), to.rest, fields, length);
     } else {
         // Stripping took the slash too: `/prefix?q` becomes `/?q`.
         write_request_head(out, head.method(), &["/", to.rest].concat(), fields, length);
     }
-    relay
 }
 
 /// How the body of a message is written on.
@@ -58,10 +81,29 @@ pub(crate) enum Relay {
     Chunked,
 }
 
+/// What policies do to an answer's head.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnswerEdits<'a> {
+    pub(crate) fields: &'a HeaderProgram,
+    /// What a rate limit has to say.
+    pub(crate) rate: Option<RateFields>,
+    /// The body is not passed on as it comes: whoever has it whole writes its length.
+    pub(crate) is_collected: bool,
+    /// The body would be another than the one whose length is told, if there were one.
+    pub(crate) hides_length: bool,
+}
+
 /// Writes an answer's head for the client; answers how its body is to be written, and whether the
 /// client's connection must be closed to end it.
-pub(crate) fn write_response(out: &mut Vec<u8>, head: &Head<'_>, toward: Toward) -> (Relay, bool) {
+pub(crate) fn write_response(
+    out: &mut Vec<u8>,
+    head: &Head<'_>,
+    toward: Toward,
+    edits: &AnswerEdits<'_>,
+) -> (Relay, bool) {
     let (length, relay, until_close) = match head.framing() {
+        _ if edits.is_collected => (BodyLength::None, Relay::Plain, false),
+        Framing::None if edits.hides_length => (BodyLength::None, Relay::Plain, false),
         Framing::None => (announced_length(head), Relay::Plain, false),
         Framing::Length(length) => (BodyLength::Length(length), Relay::Plain, false),
         Framing::Chunked | Framing::UntilClose if toward.is_http10 => {
@@ -73,8 +115,14 @@ pub(crate) fn write_response(out: &mut Vec<u8>, head: &Head<'_>, toward: Toward)
         keep_alive: toward.keep_alive && !until_close,
         ..toward
     };
-    let fields = passed_on(head).chain(toward.connection());
-    write_response_head(out, head.status(), fields, length);
+    let rate = edits.rate.iter().flat_map(RateFields::fields);
+    let added = toward.connection().into_iter().chain(rate);
+    if edits.fields.is_empty() {
+        write_response_head(out, head.status(), passed_on(head).chain(added), length);
+    } else {
+        let fields = edits.fields.apply(passed_on(head)).chain(added);
+        write_response_head(out, head.status(), fields, length);
+    }
     (relay, until_close)
 }
 
@@ -172,6 +220,8 @@ mod tests {
                 authority,
                 fallback_authority: "1.2.3.4:5",
                 is_last,
+                edits: &HeaderProgram::default(),
+                is_collected: false,
             };
             let mut out = Vec::new();
             write_request(&mut out, head, &to);
@@ -226,7 +276,13 @@ mod tests {
         decoder.expect(to_head);
         with_head(decoder, answer, |head| {
             let mut out = Vec::new();
-            let (relay, until_close) = write_response(&mut out, head, toward);
+            let edits = AnswerEdits {
+                fields: &HeaderProgram::default(),
+                rate: None,
+                is_collected: false,
+                hides_length: false,
+            };
+            let (relay, until_close) = write_response(&mut out, head, toward, &edits);
             (String::from_utf8(out).unwrap(), relay, until_close)
         })
     }

@@ -1,43 +1,54 @@
-//! Which consumer a key belongs to.
+//! Which consumer a secret belongs to: an API key, or a user with a password.
 //!
-//! A key is found by a keyed hash (SipHash with a secret of this process), so how long a wrong key is
+//! A secret is found by a keyed hash (SipHash with a secret of this process), so how long a wrong one is
 //! looked for tells nothing about the right ones; a candidate of equal hash is then compared without
-//! stopping at the first difference. The length of a key is not kept secret.
+//! stopping at the first difference. The length of a secret is not kept secret.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// The keys of all consumers.
+/// The secrets of one kind of all consumers.
 #[derive(Debug)]
 pub(crate) struct Keys {
     secret: RandomState,
     /// By keyed hash; several where hashes collide.
-    by_hash: HashMap<u64, Vec<Box<[u8]>>>,
+    by_hash: HashMap<u64, Vec<Key>>,
+}
+
+#[derive(Debug)]
+struct Key {
+    bytes: Box<[u8]>,
+    consumer: u32,
 }
 
 impl Keys {
-    pub(crate) fn new<'a>(keys: impl IntoIterator<Item = &'a str>) -> Self {
+    /// Secrets with the numbers of their consumers.
+    pub(crate) fn new<K: AsRef<[u8]>>(keys: impl IntoIterator<Item = (K, u32)>) -> Self {
         let secret = RandomState::new();
-        let mut by_hash: HashMap<u64, Vec<Box<[u8]>>> = HashMap::new();
-        for key in keys {
-            let entry = by_hash.entry(secret.hash_one(key.as_bytes())).or_default();
-            entry.push(key.as_bytes().into());
+        let mut by_hash: HashMap<u64, Vec<Key>> = HashMap::new();
+        for (key, consumer) in keys {
+            let bytes = key.as_ref();
+            let entry = by_hash.entry(secret.hash_one(bytes)).or_default();
+            entry.push(Key {
+                bytes: bytes.into(),
+                consumer,
+            });
         }
         Self { secret, by_hash }
     }
 
-    /// Whether a consumer has that key.
-    pub(crate) fn contains(&self, key: &[u8]) -> bool {
-        let Some(candidates) = self.by_hash.get(&self.secret.hash_one(key)) else {
-            return false;
-        };
+    /// The number of the consumer who has that secret.
+    pub(crate) fn find(&self, key: &[u8]) -> Option<u32> {
+        let candidates = self.by_hash.get(&self.secret.hash_one(key))?;
         candidates
             .iter()
-            .any(|candidate| equal_in_constant_time(candidate, key))
+            .find(|candidate| equal_in_constant_time(&candidate.bytes, key))
+            .map(|candidate| candidate.consumer)
     }
 }
 
-fn equal_in_constant_time(left: &[u8], right: &[u8]) -> bool {
+/// Compares to the end, whatever differs before it.
+pub(crate) fn equal_in_constant_time(left: &[u8], right: &[u8]) -> bool {
     if left.len() != right.len() {
         return false;
     }
@@ -54,11 +65,14 @@ mod tests {
 
     #[test]
     fn only_the_whole_key_is_a_key() {
-        let keys = Keys::new(["alpha", "beta"]);
-        assert!(keys.contains(b"alpha") && keys.contains(b"beta"));
+        let keys = Keys::new([("alpha", 3), ("beta", 7)]);
+        assert_eq!(
+            (keys.find(b"alpha"), keys.find(b"beta")),
+            (Some(3), Some(7))
+        );
         for wrong in [&b""[..], b"alph", b"alphaa", b"alphb", b"Alpha", b"alpha "] {
-            assert!(!keys.contains(wrong));
+            assert_eq!(keys.find(wrong), None);
         }
-        assert!(!Keys::new([]).contains(b""));
+        assert_eq!(Keys::new::<&str>([]).find(b""), None);
     }
 }

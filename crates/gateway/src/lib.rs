@@ -1,12 +1,21 @@
 //! The reference gateway: routes, path stripping, upstream keep-alive, timeouts, hop-by-hop fields,
-//! streaming with backpressure, API keys, mock answers. It is an instrument: it shows what a policy
-//! costs at least, and adds as little as it can.
+//! streaming with backpressure, and policies. It is an instrument: it shows what a policy costs at least,
+//! and adds as little as it can.
 //!
 //! # What it does to messages
 //! Requests go on as HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110
 //! 7.6.1), and the framing they came with; answers come back likewise. A client of HTTP/1.0 gets
 //! bodies of unknown length until close. `100 Continue` is passed on, other 1xx are not.
 //! The path is taken as it came: nothing is decoded or resolved.
+//!
+//! # Policies
+//! Those that may refuse a request, or answer it, act in the order of the route's list and see the head as
+//! the client sent it; then come the edits of the request, each kind in its order, and those of the answer.
+//! What the gateway answers by itself is not edited. JSON is edited where the Content-Type says that it is
+//! JSON and no Content-Encoding is named; such a message is held until it is whole, everything else is
+//! streamed. Where answers are edited, Accept-Encoding does not go to the upstream. Entity tags
+//! and digests pass as they are. A rate limit is a token bucket, shared by all workers. A
+//! verified token is known again by its bytes, for a minute or until it expires.
 //!
 //! # What it leaves out on purpose
 //! It adds no `Via` and no `X-Forwarded-*`; it passes no trailer fields; it checks no health, and
@@ -22,14 +31,17 @@
 
 mod balance;
 mod client;
+mod collect;
 mod config;
 mod exchange;
 mod forward;
 mod hold;
 mod keys;
+mod live;
 mod local;
 mod log;
 mod origin;
+mod policy;
 mod pool;
 mod routes;
 mod site;
@@ -45,8 +57,8 @@ use gatebench_net::Backend;
 use gatebench_net::workers::{Workers, WorkersError};
 
 pub use config::{
-    ApiKey, Bimodal, ConfigError, ConfigErrors, Consumer, GatewayConfig, Mock, Policy, Route,
-    Target, TestDelay, Timeouts, Upstream,
+    Bimodal, ConfigError, ConfigErrors, Consumer, GatewayConfig, Route, Target, TestDelay,
+    Timeouts, Upstream,
 };
 pub use worker::Totals;
 
@@ -74,15 +86,80 @@ pub fn serve(
     stop: Arc<AtomicBool>,
     on_listening: impl FnOnce(&[SocketAddr]),
 ) -> Result<Totals, GatewayError> {
-    config.validate()?;
-    let gateway = worker::Gateway::new(site::Site::new(config)?);
-    let workers = Workers {
-        listen: &gateway.site().listen,
-        count: config.workers as usize,
-        cores,
-        backend,
-        stop: &stop,
-    };
-    workers.serve(&gateway, on_listening)?;
-    Ok(gateway.totals())
+    Gateway::new(config)?.serve(cores, backend, stop, on_listening)
+}
+
+/// A gateway whose configuration can be replaced while it serves, from any thread.
+pub struct Gateway {
+    inner: worker::Gateway,
+    workers: usize,
+}
+
+impl Gateway {
+    /// Makes a configuration ready.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
+        config.validate()?;
+        Ok(Self {
+            inner: worker::Gateway::new(site::Site::new(config)?),
+            workers: config.workers as usize,
+        })
+    }
+
+    /// Serves as [`serve`] does.
+    ///
+    /// # Errors
+    /// When the address, a core or the event loop is refused.
+    pub fn serve(
+        &self,
+        cores: &[usize],
+        backend: Option<Backend>,
+        stop: Arc<AtomicBool>,
+        on_listening: impl FnOnce(&[SocketAddr]),
+    ) -> Result<Totals, GatewayError> {
+        let site = self.inner.site();
+        let workers = Workers {
+            listen: &site.listen,
+            count: self.workers,
+            cores,
+            backend,
+            stop: &stop,
+        };
+        workers.serve(&self.inner, on_listening)?;
+        Ok(self.inner.totals())
+    }
+
+    /// Goes by another configuration: each worker for the requests that it reads from its next round on
+    /// (within 50 ms), while those on their way are served as they began. No connection is closed for it,
+    /// but for idle ones to targets that are not named any more. Rate limits count anew, and tokens are
+    /// verified anew.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the new configuration, or that cannot change without a restart: then
+    /// the old one stays.
+    pub fn replace(&self, config: &GatewayConfig) -> Result<(), ConfigErrors> {
+        config.validate()?;
+        let site = site::Site::new(config)?;
+        let before = self.inner.site();
+        let fixed = [
+            ("/listen", site.listen == before.listen),
+            ("/workers", config.workers as usize == self.workers),
+            ("/access_log", site.access_log == before.access_log),
+        ];
+        let changed = fixed.iter().filter(|(_, is_same)| !is_same);
+        let mistakes: Vec<_> = changed
+            .map(|(at, _)| {
+                let message =
+                    "this cannot change while the gateway serves; restart it, or write what it was";
+                ConfigError::new(*at, message)
+            })
+            .collect();
+        if !mistakes.is_empty() {
+            return Err(ConfigErrors(mistakes));
+        }
+        self.inner.replace(site);
+        Ok(())
+    }
 }

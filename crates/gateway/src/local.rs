@@ -2,7 +2,39 @@
 
 use gatebench_net::http1::{BodyLength, write_response_head};
 
-use crate::config::Mock;
+use crate::policy::rate::Standing;
+use crate::site::Site;
+
+/// Which answer of the gateway's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Error(u16),
+    Unauthorized(Challenge),
+    /// The mock of that number.
+    Mock(usize),
+}
+
+/// How a client is told to authenticate (RFC 9110 11.6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Challenge {
+    ApiKey,
+    /// By the number of the realm.
+    Basic(usize),
+    Bearer,
+    /// A token was there and is not good (RFC 6750 3).
+    InvalidToken,
+}
+
+impl Challenge {
+    fn value(self, site: &Site) -> &str {
+        match self {
+            Self::ApiKey => "ApiKey",
+            Self::Basic(realm) => &site.realms[realm],
+            Self::Bearer => "Bearer",
+            Self::InvalidToken => "Bearer error=\"invalid_token\"",
+        }
+    }
+}
 
 /// An answer of the gateway's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,15 +42,31 @@ pub(crate) struct Local<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a str,
     pub(crate) body: &'a str,
+    /// RFC 9110 15.5.2: 401 must say how to authenticate.
+    challenge: Option<&'a str>,
+    /// What a rate limit said of the request.
+    standing: Option<Standing>,
 }
 
 impl<'a> Local<'a> {
-    pub(crate) fn mock(mock: &'a Mock) -> Self {
-        Self {
-            status: mock.status,
-            content_type: &mock.content_type,
-            body: &mock.body,
-        }
+    pub(crate) fn new(choice: Choice, standing: Option<Standing>, site: &'a Site) -> Self {
+        let local = match choice {
+            Choice::Error(status) => Self::error(status),
+            Choice::Unauthorized(challenge) => Self {
+                challenge: Some(challenge.value(site)),
+                ..Self::error(401)
+            },
+            Choice::Mock(number) => {
+                let mock = &site.mocks[number];
+                Self {
+                    status: mock.status,
+                    content_type: &mock.content_type,
+                    body: &mock.body,
+                    ..Self::error(mock.status)
+                }
+            }
+        };
+        Self { standing, ..local }
     }
 
     pub(crate) fn error(status: u16) -> Self {
@@ -26,6 +74,8 @@ impl<'a> Local<'a> {
             status,
             content_type: "text/plain",
             body: words(status),
+            challenge: None,
+            standing: None,
         }
     }
 }
@@ -54,17 +104,21 @@ impl Toward {
 pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
     let fields = [
         Some(("Content-Type", local.content_type.as_bytes())),
-        // RFC 9110 15.5.2: 401 must say how to authenticate.
-        (local.status == 401).then_some(("WWW-Authenticate", &b"ApiKey"[..])),
+        local
+            .challenge
+            .map(|value| ("WWW-Authenticate", value.as_bytes())),
         toward.connection(),
     ];
+    let rate = local.standing.map(RateFields::new);
+    let fields = fields.into_iter().flatten();
+    let fields = fields.chain(rate.iter().flat_map(RateFields::fields));
     let has_body = !matches!(local.status, 204 | 304);
     let length = if has_body {
         BodyLength::Length(local.body.len() as u64)
     } else {
         BodyLength::None
     };
-    write_response_head(out, local.status, fields.into_iter().flatten(), length);
+    write_response_head(out, local.status, fields, length);
     if has_body && !toward.is_head {
         out.extend_from_slice(local.body.as_bytes());
     }
@@ -72,12 +126,83 @@ pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
 
 fn words(status: u16) -> &'static str {
     match status {
-        401 => "gateway: no valid key\n",
+        400 => "gateway: the request's body is not the JSON it says it is\n",
+        401 => "gateway: no valid credentials\n",
         404 => "gateway: no route matches the path\n",
         408 => "gateway: the request did not come whole in time\n",
+        413 => "gateway: the request's body is too large\n",
+        429 => "gateway: too many requests\n",
         502 => "gateway: the upstream cannot be reached or broke off\n",
         504 => "gateway: the upstream did not answer in time\n",
         _ => "gateway: the request is refused\n",
+    }
+}
+
+/// What an answer says of a rate limit: `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`
+/// (draft-ietf-httpapi-ratelimit-headers-03), and `Retry-After` where the request was refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RateFields {
+    standing: Standing,
+    digits: [Digits; 4],
+}
+
+impl RateFields {
+    pub(crate) fn new(standing: Standing) -> Self {
+        let numbers = [
+            standing.limit,
+            standing.remaining,
+            standing.reset_s,
+            standing.retry_after_s,
+        ];
+        Self {
+            standing,
+            digits: numbers.map(Digits::new),
+        }
+    }
+
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let told = [
+            self.standing.has_headers,
+            self.standing.has_headers,
+            self.standing.has_headers,
+            !self.standing.is_allowed,
+        ];
+        let names = [
+            "RateLimit-Limit",
+            "RateLimit-Remaining",
+            "RateLimit-Reset",
+            "Retry-After",
+        ];
+        let fields = names.into_iter().zip(&self.digits).zip(told);
+        fields
+            .filter(|(_, is_told)| *is_told)
+            .map(|((name, digits), _)| (name, digits.bytes()))
+    }
+}
+
+/// A number as it is written, without a heap.
+#[derive(Clone, Copy, Debug)]
+struct Digits {
+    bytes: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    fn new(mut number: u64) -> Self {
+        let mut bytes = [0; 20];
+        let mut start = bytes.len();
+        loop {
+            start -= 1;
+            bytes[start] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                return Self { bytes, start };
+            }
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..]
     }
 }
 
@@ -92,56 +217,72 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
+    const PLAIN: Toward = Toward {
+        is_head: false,
+        is_http10: false,
+        keep_alive: true,
+    };
+
+    fn hello(status: u16, body: &str) -> Local<'_> {
+        Local {
+            status,
+            content_type: "text/plain",
+            body,
+            ..Local::error(status)
+        }
+    }
+
     #[test]
     fn answers_fit_their_client() {
-        let plain = Toward {
-            is_head: false,
-            is_http10: false,
-            keep_alive: true,
-        };
-        let mock = Local {
-            status: 200,
-            content_type: "text/plain",
-            body: "Hello",
-        };
+        let mock = hello(200, "Hello");
         assert_eq!(
-            written(mock, plain),
+            written(mock, PLAIN),
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nHello"
         );
-        assert!(
-            written(
-                mock,
-                Toward {
-                    is_head: true,
-                    ..plain
-                }
-            )
-            .ends_with("Length: 5\r\n\r\n")
-        );
-        let old = written(
-            mock,
-            Toward {
-                is_http10: true,
-                ..plain
-            },
-        );
-        assert!(old.contains("Connection: keep-alive\r\n"));
-        let last = written(
-            Local::error(401),
-            Toward {
-                keep_alive: false,
-                ..plain
-            },
-        );
-        assert!(last.contains("Connection: close\r\n") && last.contains("WWW-Authenticate: "));
-        let empty = written(
-            Local {
-                status: 204,
-                content_type: "text/plain",
-                body: "",
-            },
-            plain,
-        );
-        assert!(!empty.contains("Content-Length"));
+        let to_head = Toward {
+            is_head: true,
+            ..PLAIN
+        };
+        assert!(written(mock, to_head).ends_with("Length: 5\r\n\r\n"));
+        let old = Toward {
+            is_http10: true,
+            ..PLAIN
+        };
+        assert!(written(mock, old).contains("Connection: keep-alive\r\n"));
+        let last = Toward {
+            keep_alive: false,
+            ..PLAIN
+        };
+        assert!(written(Local::error(401), last).contains("Connection: close\r\n"));
+        assert!(!written(hello(204, ""), PLAIN).contains("Content-Length"));
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do() {
+        let challenged = Local {
+            challenge: Some("Basic realm=\"x\""),
+            ..Local::error(401)
+        };
+        assert!(written(challenged, PLAIN).contains("WWW-Authenticate: Basic realm=\"x\"\r\n"));
+        let standing = Standing {
+            is_allowed: false,
+            has_headers: true,
+            limit: 10,
+            remaining: 0,
+            reset_s: 3600,
+            retry_after_s: 360,
+        };
+        let limited = |standing| Local {
+            standing: Some(standing),
+            ..Local::error(429)
+        };
+        let all = "RateLimit-Limit: 10\r\nRateLimit-Remaining: 0\r\nRateLimit-Reset: 3600\r\nRetry-After: 360\r\n";
+        assert!(written(limited(standing), PLAIN).contains(all));
+        let silent = Standing {
+            has_headers: false,
+            ..standing
+        };
+        let told = written(limited(silent), PLAIN);
+        assert!(told.contains("Retry-After: 360\r\n") && !told.contains("RateLimit"));
     }
 }

@@ -4,12 +4,13 @@
 use gatebench_net::ConnId;
 
 /// The idle connections of one worker, by target.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pools(Vec<Vec<ConnId>>);
 
 impl Pools {
-    pub(crate) fn new(targets: usize) -> Self {
-        Self(vec![Vec::new(); targets])
+    /// Makes room for so many targets.
+    pub(crate) fn grow(&mut self, targets: usize) {
+        self.0.resize_with(targets.max(self.0.len()), Vec::new);
     }
 
     pub(crate) fn take(&mut self, target: usize) -> Option<ConnId> {
@@ -28,5 +29,10 @@ impl Pools {
     /// Takes out a connection that has been closed.
     pub(crate) fn forget(&mut self, target: usize, conn: ConnId) {
         self.0[target].retain(|idle| *idle != conn);
+    }
+
+    /// Takes out all connections to a target.
+    pub(crate) fn empty(&mut self, target: usize) -> Vec<ConnId> {
+        std::mem::take(&mut self.0[target])
     }
 }

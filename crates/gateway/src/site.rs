@@ -1,12 +1,17 @@
-//! The configuration made ready for the loop: names looked up, prefixes indexed, keys hashed.
+//! The configuration made ready for the loop: names looked up, prefixes indexed, policies compiled.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Mock, Policy, TestDelay, Timeouts};
-use crate::keys::Keys;
+use gatebench_model::policy::MockPolicy;
+
+use crate::config::{
+    ConfigError, ConfigErrors, GatewayConfig, Route, TestDelay, Timeouts, Upstream,
+};
+use crate::policy::consumers::Consumers;
+use crate::policy::{Chain, Compiler};
 use crate::routes::RouteTable;
 
-/// What all workers share; nothing in it changes.
+/// What all workers share. Nothing in it changes but the buckets of rate limits.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) listen: Vec<SocketAddr>,
@@ -15,9 +20,15 @@ pub(crate) struct Site {
     pub(crate) upstreams: Vec<SiteUpstream>,
     /// The targets of all upstreams, numbered through.
     pub(crate) targets: Vec<SiteTarget>,
-    pub(crate) keys: Keys,
+    pub(crate) consumers: Consumers,
+    /// By the numbers that stages of `basic_auth` have.
+    pub(crate) realms: Vec<String>,
+    /// By the numbers that stages of `mock` have.
+    pub(crate) mocks: Vec<MockPolicy>,
+    /// Caches of verified tokens that each worker needs.
+    pub(crate) caches: usize,
     pub(crate) access_log: bool,
-    pub(crate) limits: TimeoutsNs,
+    pub(crate) limits: Limits,
 }
 
 #[derive(Debug)]
@@ -26,15 +37,8 @@ pub(crate) struct SiteRoute {
     pub(crate) prefix: String,
     pub(crate) strip_path: bool,
     pub(crate) upstream: usize,
-    pub(crate) stages: Vec<Stage>,
+    pub(crate) chain: Chain,
     pub(crate) delay: Option<TestDelay>,
-}
-
-/// One policy, ready.
-#[derive(Debug)]
-pub(crate) enum Stage {
-    ApiKey { header: String },
-    Mock(Mock),
 }
 
 #[derive(Debug)]
@@ -44,7 +48,7 @@ pub(crate) struct SiteUpstream {
     pub(crate) weights: Vec<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SiteTarget {
     pub(crate) address: SocketAddr,
     /// Stands in for `Host` where a client of HTTP/1.0 sent none.
@@ -53,23 +57,26 @@ pub(crate) struct SiteTarget {
     pub(crate) keepalive: usize,
 }
 
-/// [`Timeouts`] in nanoseconds.
+/// [`Timeouts`] in nanoseconds, and the largest body that a policy may want whole.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TimeoutsNs {
+pub(crate) struct Limits {
     pub(crate) connect_ns: u64,
     pub(crate) upstream_ns: u64,
     pub(crate) client_idle_ns: u64,
     pub(crate) request_head_ns: u64,
+    /// In bytes, of one message.
+    pub(crate) collected_max: usize,
 }
 
-impl From<Timeouts> for TimeoutsNs {
-    fn from(timeouts: Timeouts) -> Self {
+impl Limits {
+    fn new(timeouts: Timeouts, collected_max: u32) -> Self {
         let ns = |ms: u32| u64::from(ms) * 1_000_000;
         Self {
             connect_ns: ns(timeouts.connect_ms),
             upstream_ns: ns(timeouts.upstream_ms),
             client_idle_ns: ns(timeouts.client_idle_ms),
             request_head_ns: ns(timeouts.request_head_ms),
+            collected_max: collected_max as usize,
         }
     }
 }
@@ -77,40 +84,22 @@ impl From<Timeouts> for TimeoutsNs {
 impl Site {
     /// Makes a validated configuration ready.
     pub(crate) fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
-        let mut targets = Vec::new();
-        let mut upstreams = Vec::new();
         let mut mistakes = Vec::new();
-        for (at, upstream) in config.upstreams.iter().enumerate() {
-            let keepalive = upstream.keepalive as usize;
-            upstreams.push(SiteUpstream {
-                first_target: targets.len(),
-                weights: upstream
-                    .targets
-                    .iter()
-                    .map(|target| target.weight)
-                    .collect(),
-            });
-            for (index, target) in upstream.targets.iter().enumerate() {
-                match look_up(&target.address, target.port) {
-                    Ok(address) => {
-                        let authority = address.to_string();
-                        targets.push(SiteTarget {
-                            address,
-                            authority,
-                            keepalive,
-                        });
-                    }
-                    Err(message) => mistakes.push(ConfigError::new(
-                        format!("/upstreams/{at}/targets/{index}/address"),
-                        message,
-                    )),
-                }
+        let (upstreams, targets) = upstreams(config, &mut mistakes);
+        let mut compiler = Compiler {
+            consumers: config.consumers.len(),
+            ..Compiler::default()
+        };
+        let mut routes = Vec::new();
+        for (at, route) in config.routes.iter().enumerate() {
+            match compiler.chain(&route.policies) {
+                Ok(chain) => routes.push(ready_route(route, chain, config)),
+                Err(wrong) => mistakes.extend(policy_errors(at, wrong)),
             }
         }
         if !mistakes.is_empty() {
             return Err(ConfigErrors(mistakes));
         }
-        let keys = config.consumers.iter().flat_map(|consumer| &consumer.keys);
         Ok(Self {
             listen: config
                 .listen
@@ -118,27 +107,69 @@ impl Site {
                 .filter_map(|address| address.parse().ok())
                 .collect(),
             table: RouteTable::new(config.routes.iter().map(|route| route.path.as_str())),
-            routes: config
-                .routes
-                .iter()
-                .map(|route| ready_route(route, config))
-                .collect(),
+            routes,
             upstreams,
             targets,
-            keys: Keys::new(keys.map(String::as_str)),
+            consumers: Consumers::new(&config.consumers),
+            realms: compiler.realms,
+            mocks: compiler.mocks,
+            caches: compiler.caches,
             access_log: config.access_log,
-            limits: config.timeouts.into(),
+            limits: Limits::new(config.timeouts, config.collected_bytes_max),
         })
     }
 }
 
-fn ready_route(route: &crate::config::Route, config: &GatewayConfig) -> SiteRoute {
-    let stages = route.policies.iter().map(|policy| match policy {
-        Policy::ApiKey(api_key) => Stage::ApiKey {
-            header: api_key.header.clone(),
-        },
-        Policy::Mock(mock) => Stage::Mock(mock.clone()),
-    });
+/// Mistakes in the policies of the route of that number.
+pub(crate) fn policy_errors(
+    route: usize,
+    wrong: Vec<crate::policy::Mistake>,
+) -> impl Iterator<Item = ConfigError> {
+    wrong.into_iter().map(move |(at, message)| {
+        ConfigError::new(format!("/routes/{route}/policies{at}"), message)
+    })
+}
+
+fn upstreams(
+    config: &GatewayConfig,
+    mistakes: &mut Vec<ConfigError>,
+) -> (Vec<SiteUpstream>, Vec<SiteTarget>) {
+    let mut upstreams = Vec::new();
+    let mut targets = Vec::new();
+    for (at, upstream) in config.upstreams.iter().enumerate() {
+        upstreams.push(SiteUpstream {
+            first_target: targets.len(),
+            weights: upstream
+                .targets
+                .iter()
+                .map(|target| target.weight)
+                .collect(),
+        });
+        for (index, found) in looked_up(upstream).enumerate() {
+            match found {
+                Ok(target) => targets.push(target),
+                Err(message) => mistakes.push(ConfigError::new(
+                    format!("/upstreams/{at}/targets/{index}/address"),
+                    message,
+                )),
+            }
+        }
+    }
+    (upstreams, targets)
+}
+
+fn looked_up(upstream: &Upstream) -> impl Iterator<Item = Result<SiteTarget, String>> {
+    upstream.targets.iter().map(|target| {
+        let address = look_up(&target.address, target.port)?;
+        Ok(SiteTarget {
+            address,
+            authority: address.to_string(),
+            keepalive: upstream.keepalive as usize,
+        })
+    })
+}
+
+fn ready_route(route: &Route, chain: Chain, config: &GatewayConfig) -> SiteRoute {
     let upstream = config
         .upstreams
         .iter()
@@ -148,7 +179,7 @@ fn ready_route(route: &crate::config::Route, config: &GatewayConfig) -> SiteRout
         prefix: route.path.clone(),
         strip_path: route.strip_path,
         upstream: upstream.expect("validation has found the route's upstream"),
-        stages: stages.collect(),
+        chain,
         delay: route.test_delay,
     }
 }

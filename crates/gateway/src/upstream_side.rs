@@ -1,21 +1,24 @@
 //! A worker's upstream side: connections to targets, and the answers that come over them.
 
-use gatebench_net::http1::{Event as Part, write_last_chunk};
+use std::rc::Rc;
+
+use gatebench_net::http1::{Event as Part, Head, write_last_chunk};
 use gatebench_net::{ConnId, ConnMap, Io};
 
 use crate::client::{Client, Exchange, Fate};
-use crate::exchange::{Core, PENDING_BYTES_MAX, relay};
-use crate::forward::{Relay, write_response};
-use crate::local::Local;
+use crate::exchange::{CONTINUE, Core, PENDING_BYTES_MAX, relay};
+use crate::forward::{AnswerEdits, Relay, write_response};
+use crate::local::{Choice, RateFields};
 use crate::origin::Origin;
+use crate::policy::json::NotJson;
 use crate::worker::Worker;
 
-impl<I: Io> Worker<'_, I> {
+impl<I: Io> Worker<I> {
     pub(crate) fn origin_connected(&mut self, id: ConnId) {
         if let Some(origin) = self.origins.get_mut(id) {
             origin.is_connected = true;
             origin.flush(&mut self.core.io);
-            let due_ns = self.core.now_ns + self.core.site.limits.upstream_ns;
+            let due_ns = self.core.now_ns + self.core.limits.upstream_ns;
             origin.deadline.set(due_ns, id, &mut self.core.timers);
         }
     }
@@ -28,7 +31,7 @@ impl<I: Io> Worker<'_, I> {
         origin.flush(&mut self.core.io);
         let Some(client) = origin.client else { return };
         if !origin.is_paused {
-            let due_ns = self.core.now_ns + self.core.site.limits.upstream_ns;
+            let due_ns = self.core.now_ns + self.core.limits.upstream_ns;
             origin.deadline.set(due_ns, id, &mut self.core.timers);
         }
         if self.clients.get(client).is_some_and(Client::is_waiting) {
@@ -59,7 +62,7 @@ impl<I: Io> Worker<'_, I> {
                 if origin.is_paused {
                     origin.deadline.clear();
                 } else {
-                    let due_ns = now_ns + self.core.site.limits.upstream_ns;
+                    let due_ns = now_ns + self.core.limits.upstream_ns;
                     origin.deadline.set(due_ns, id, &mut self.core.timers);
                 }
                 let client_id = client.exchange.id;
@@ -80,16 +83,17 @@ impl<I: Io> Worker<'_, I> {
         let Some(client) = self.clients.get_mut(client_id) else {
             return self.discard(id);
         };
-        if client.exchange.answer_relay == Relay::Chunked {
-            write_last_chunk(client.exchange.outbox.queue());
+        if client.exchange.end_answer().is_err() {
+            origin.client = Some(client_id);
+            return self.origin_broke(id, 502);
         }
         let is_fit = nothing_follows
             && client.exchange.is_request_done
             && origin.decoder.keep_alive()
             && origin.outbox.queue().is_empty();
         client.exchange.complete(&mut self.core);
-        let keepalive = self.core.site.targets[origin.target].keepalive;
-        if is_fit && self.core.pools.put(origin.target, id, keepalive) {
+        let keepalive = self.core.current.targets[origin.target].keepalive;
+        if is_fit && self.core.current.pools.put(origin.target, id, keepalive) {
             origin.deadline.clear();
             origin.resume(&mut self.core.io);
         } else {
@@ -122,6 +126,7 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         client.exchange.origin = None;
+        client.exchange.collected_answer.clear();
         if status == 502 && !origin.has_answered && !origin.replay.is_empty() {
             self.core.totals.retries += 1;
             if retry(
@@ -138,7 +143,9 @@ impl<I: Io> Worker<'_, I> {
             return self.obey(client_id, Fate::Abort);
         }
         client.exchange.toward.keep_alive &= client.exchange.is_request_done;
-        client.exchange.answer(&mut self.core, Local::error(status));
+        client
+            .exchange
+            .answer(&mut self.core, Choice::Error(status));
         self.with_client(client_id, Client::advance);
     }
 
@@ -151,9 +158,57 @@ impl<I: Io> Worker<'_, I> {
         let origin = self.origins.remove(id)?;
         self.core.io.close(id);
         if origin.client.is_none() {
-            self.core.pools.forget(origin.target, id);
+            self.core.current.pools.forget(origin.target, id);
         }
         Some(origin)
+    }
+}
+
+impl Exchange {
+    /// Writes the head of an answer; or, where a policy wants the answer whole, keeps it until then.
+    fn begin_answer(&mut self, head: &Head<'_>) {
+        let live = Rc::clone(&self.live);
+        let Some(route) = self.route.map(|route| &live.site.routes[route]) else {
+            return;
+        };
+        let chain = &route.chain;
+        let is_collected = chain.collects_answer(head);
+        let rate = self.notes.standing.filter(|standing| standing.has_headers);
+        let edits = AnswerEdits {
+            fields: &chain.response_headers,
+            rate: rate.map(RateFields::new),
+            is_collected,
+            hides_length: !chain.response_json.is_empty(),
+        };
+        let toward = self.toward;
+        self.status = head.status();
+        if is_collected {
+            self.collected_answer.begin(|out| {
+                write_response(out, head, toward, &edits);
+            });
+            return;
+        }
+        let (relay, until_close) = write_response(self.outbox.queue(), head, toward, &edits);
+        self.answer_relay = relay;
+        self.toward.keep_alive &= !until_close;
+        self.has_answer = true;
+    }
+
+    /// The last byte of an answer was read. An answer that is not the JSON it says it is is an error.
+    fn end_answer(&mut self) -> Result<(), NotJson> {
+        if self.collected_answer.is_begun() {
+            let live = Rc::clone(&self.live);
+            let plans = self
+                .route
+                .map(|route| &live.site.routes[route].chain.response_json);
+            self.collected_answer
+                .edit(plans.map_or(&[], Vec::as_slice))?;
+            self.collected_answer.write(self.outbox.queue());
+            self.has_answer = true;
+        } else if self.answer_relay == Relay::Chunked {
+            write_last_chunk(self.outbox.queue());
+        }
+        Ok(())
     }
 }
 
@@ -168,34 +223,35 @@ enum Progress {
 fn pass_answer<I: Io>(
     origin: &mut Origin,
     exchange: &mut Exchange,
-    core: &mut Core<'_, I>,
+    core: &mut Core<I>,
     input: &mut &[u8],
 ) -> Progress {
     loop {
         match origin.decoder.next(input) {
             Ok(None) => return Progress::Partial,
             Ok(Some(Part::Head(head))) => {
-                let out = exchange.outbox.queue();
-                let (relay, until_close) = write_response(out, &head, exchange.toward);
-                exchange.answer_relay = relay;
-                exchange.toward.keep_alive &= !until_close;
-                exchange.has_answer = true;
-                exchange.status = head.status();
+                exchange.begin_answer(&head);
                 let delay_ns = exchange.delays.response_ns;
                 exchange
                     .hold
                     .begin(delay_ns, core.now_ns, exchange.id, &mut core.holds);
             }
             Ok(Some(Part::Body(piece))) => {
-                relay(exchange.outbox.queue(), exchange.answer_relay, piece);
+                if exchange.collected_answer.is_begun() {
+                    if !exchange
+                        .collected_answer
+                        .add(piece, core.limits.collected_max)
+                    {
+                        return Progress::Broken;
+                    }
+                } else {
+                    relay(exchange.outbox.queue(), exchange.answer_relay, piece);
+                }
             }
             Ok(Some(Part::End)) => return Progress::Whole,
             Ok(Some(Part::Informational(100))) if exchange.expects_continue => {
                 exchange.expects_continue = false;
-                exchange
-                    .outbox
-                    .queue()
-                    .extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+                exchange.outbox.queue().extend_from_slice(CONTINUE);
             }
             Ok(Some(Part::Informational(_))) => {}
             Err(_) => return Progress::Broken,
@@ -208,7 +264,7 @@ fn retry<I: Io>(
     failed: Origin,
     exchange: &mut Exchange,
     origins: &mut ConnMap<Origin>,
-    core: &mut Core<'_, I>,
+    core: &mut Core<I>,
 ) -> bool {
     let Ok(id) = core.open(origins, failed.target) else {
         return false;

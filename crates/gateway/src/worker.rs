@@ -1,19 +1,19 @@
 //! One worker's loop: events to the two sides of each request.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gatebench_net::timers::Timers;
 use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service};
 use gatebench_net::{ConnId, ConnMap, Event, Io};
 
-use crate::balance::Balance;
 use crate::client::{Client, Fate};
 use crate::exchange::{Core, PENDING_BYTES_LOW};
-use crate::hold::{DelayTurns, Holds};
+use crate::hold::Holds;
+use crate::live::Current;
 use crate::log::AccessLog;
 use crate::origin::Origin;
-use crate::pool::Pools;
 use crate::site::Site;
 
 /// What a gateway did from start to stop, over all workers.
@@ -29,20 +29,29 @@ pub struct Totals {
 
 /// What the workers share.
 pub(crate) struct Gateway {
-    site: Site,
+    site: Mutex<Arc<Site>>,
+    /// Counts the configurations, so that a worker sees a new one without a lock.
+    generation: AtomicU64,
     totals: Mutex<Totals>,
 }
 
 impl Gateway {
     pub(crate) fn new(site: Site) -> Self {
         Self {
-            site,
+            site: Mutex::new(Arc::new(site)),
+            generation: AtomicU64::new(0),
             totals: Mutex::default(),
         }
     }
 
-    pub(crate) fn site(&self) -> &Site {
-        &self.site
+    pub(crate) fn site(&self) -> Arc<Site> {
+        Arc::clone(&self.site.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets every worker go by another configuration, each after what it is at.
+    pub(crate) fn replace(&self, site: Site) {
+        *self.site.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(site);
+        self.generation.fetch_add(1, Ordering::Release);
     }
 
     pub(crate) fn totals(&self) -> Totals {
@@ -60,10 +69,16 @@ impl Gateway {
 
 impl Service for Gateway {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
-        let mut worker = Worker::new(io, &self.site);
+        let mut generation = self.generation.load(Ordering::Acquire);
+        let mut worker = Worker::new(io, self.site());
         let mut events = Vec::new();
         let mut outcome = Ok(());
         while !seat.stopped() && outcome.is_ok() {
+            let latest = self.generation.load(Ordering::Acquire);
+            if latest != generation {
+                generation = latest;
+                worker.replace(self.site());
+            }
             outcome = worker.round(&mut events);
         }
         worker.core.log.flush(worker.core.now_ns);
@@ -72,38 +87,37 @@ impl Service for Gateway {
     }
 }
 
-pub(crate) struct Worker<'a, I> {
-    pub(crate) core: Core<'a, I>,
+pub(crate) struct Worker<I> {
+    pub(crate) core: Core<I>,
     pub(crate) clients: ConnMap<Client>,
     pub(crate) origins: ConnMap<Origin>,
 }
 
-impl<'a, I: Io> Worker<'a, I> {
-    fn new(io: I, site: &'a Site) -> Self {
-        let balances = site
-            .upstreams
-            .iter()
-            .map(|one| Balance::new(one.weights.iter().copied()));
-        let delays = site
-            .routes
-            .iter()
-            .map(|route| route.delay.map(DelayTurns::new));
+impl<I: Io> Worker<I> {
+    fn new(io: I, site: Arc<Site>) -> Self {
         let core = Core {
             now_ns: io.now_ns(),
             io,
-            site,
-            pools: Pools::new(site.targets.len()),
-            balances: balances.collect(),
-            delays: delays.collect(),
+            limits: site.limits,
+            log: AccessLog::new(site.access_log),
+            current: Current::new(site),
             timers: Timers::default(),
             holds: Holds::default(),
-            log: AccessLog::new(site.access_log),
             totals: Totals::default(),
         };
         Self {
             core,
             clients: ConnMap::default(),
             origins: ConnMap::default(),
+        }
+    }
+
+    /// Goes by another configuration from now on; requests on their way keep theirs.
+    fn replace(&mut self, site: Arc<Site>) {
+        self.core.limits = site.limits;
+        for id in self.core.current.replace(site) {
+            self.origins.remove(id);
+            self.core.io.close(id);
         }
     }
 
@@ -169,7 +183,7 @@ impl<'a, I: Io> Worker<'a, I> {
     pub(crate) fn with_client(
         &mut self,
         id: ConnId,
-        act: impl FnOnce(&mut Client, &mut ConnMap<Origin>, &mut Core<'a, I>) -> Fate,
+        act: impl FnOnce(&mut Client, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
     ) {
         if let Some(client) = self.clients.get_mut(id) {
             let fate = act(client, &mut self.origins, &mut self.core);
@@ -199,7 +213,7 @@ impl<'a, I: Io> Worker<'a, I> {
                 .expired(self.core.now_ns, id, &mut self.core.timers)
         {
             if origin.owes_nothing(&self.clients) {
-                let due_ns = self.core.now_ns + self.core.site.limits.upstream_ns;
+                let due_ns = self.core.now_ns + self.core.limits.upstream_ns;
                 origin.deadline.set(due_ns, id, &mut self.core.timers);
             } else {
                 self.origin_broke(id, 504);
@@ -233,7 +247,7 @@ impl<'a, I: Io> Worker<'a, I> {
             && origin.is_paused
         {
             origin.resume(&mut self.core.io);
-            let due_ns = self.core.now_ns + self.core.site.limits.upstream_ns;
+            let due_ns = self.core.now_ns + self.core.limits.upstream_ns;
             origin
                 .deadline
                 .set(due_ns, origin.id, &mut self.core.timers);

@@ -1,0 +1,101 @@
+//! The configuration that one worker goes by, which can be replaced while requests are on their way.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use gatebench_net::ConnId;
+
+use crate::balance::Balance;
+use crate::hold::DelayTurns;
+use crate::policy::jwt;
+use crate::pool::Pools;
+use crate::site::{Site, SiteTarget};
+
+/// A configuration as one worker sees it. A request keeps the one that it began with to its end.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) site: Arc<Site>,
+    /// The number that the worker has for each target of the site.
+    target_ids: Vec<usize>,
+}
+
+/// The configuration of new requests, with everything that a worker keeps beside it.
+#[derive(Debug)]
+pub(crate) struct Current {
+    pub(crate) live: Rc<Live>,
+    /// Every target that any configuration has named, by the worker's numbers.
+    pub(crate) targets: Vec<SiteTarget>,
+    pub(crate) pools: Pools,
+    balances: Vec<Balance>,
+    /// By route.
+    pub(crate) delays: Vec<Option<DelayTurns>>,
+    pub(crate) caches: Vec<jwt::Cache>,
+}
+
+impl Current {
+    pub(crate) fn new(site: Arc<Site>) -> Self {
+        let mut current = Self {
+            live: Rc::new(Live {
+                site: Arc::clone(&site),
+                target_ids: Vec::new(),
+            }),
+            targets: Vec::new(),
+            pools: Pools::default(),
+            balances: Vec::new(),
+            delays: Vec::new(),
+            caches: Vec::new(),
+        };
+        current.replace(site);
+        current
+    }
+
+    /// Goes by another configuration from now on. Answers the idle connections to targets that it does
+    /// not name, to be closed; a target that it names keeps its connections.
+    pub(crate) fn replace(&mut self, site: Arc<Site>) -> Vec<ConnId> {
+        for target in &mut self.targets {
+            target.keepalive = 0;
+        }
+        let target_ids = site
+            .targets
+            .iter()
+            .map(|target| self.target_id(target))
+            .collect();
+        self.pools.grow(self.targets.len());
+        let forgotten = self.targets.iter().enumerate();
+        let forgotten = forgotten.filter(|(_, target)| target.keepalive == 0);
+        let idle = forgotten.flat_map(|(id, _)| self.pools.empty(id)).collect();
+        let upstreams = site.upstreams.iter();
+        self.balances = upstreams
+            .map(|one| Balance::new(one.weights.iter().copied()))
+            .collect();
+        let routes = site.routes.iter();
+        self.delays = routes
+            .map(|route| route.delay.map(DelayTurns::new))
+            .collect();
+        self.caches = (0..site.caches).map(|_| jwt::Cache::default()).collect();
+        self.live = Rc::new(Live { site, target_ids });
+        idle
+    }
+
+    /// The worker's number for a target, whose settings are taken over.
+    fn target_id(&mut self, target: &SiteTarget) -> usize {
+        let known = self
+            .targets
+            .iter()
+            .position(|one| one.address == target.address);
+        let id = known.unwrap_or(self.targets.len());
+        match self.targets.get_mut(id) {
+            // Two upstreams may name the same address.
+            Some(known) => known.keepalive = known.keepalive.max(target.keepalive),
+            None => self.targets.push(target.clone()),
+        }
+        id
+    }
+
+    /// The number of the target whose turn it is.
+    pub(crate) fn next_target(&mut self, upstream: usize) -> usize {
+        let turn = self.balances[upstream].next();
+        let site = &self.live.site;
+        self.live.target_ids[site.upstreams[upstream].first_target + turn]
+    }
+}

@@ -1,0 +1,40 @@
+//! Who may call, numbered in the order of the configuration.
+
+use std::collections::HashMap;
+
+use crate::config::Consumer;
+use crate::keys::Keys;
+
+/// Everything by which a consumer is known.
+#[derive(Debug)]
+pub(crate) struct Consumers {
+    /// By API key.
+    pub(crate) keys: Keys,
+    /// By `name:password`.
+    pub(crate) credentials: Keys,
+    names: HashMap<String, u32>,
+}
+
+impl Consumers {
+    pub(crate) fn new(consumers: &[Consumer]) -> Self {
+        let numbered = || (0..).zip(consumers);
+        let keys =
+            numbered().flat_map(|(number, one)| one.keys.iter().map(move |key| (key, number)));
+        let credentials = numbered().filter_map(|(number, one)| {
+            let password = one.password.as_ref()?;
+            Some((format!("{}:{password}", one.name), number))
+        });
+        Self {
+            keys: Keys::new(keys),
+            credentials: Keys::new(credentials),
+            names: numbered()
+                .map(|(number, one)| (one.name.clone(), number))
+                .collect(),
+        }
+    }
+
+    /// The number of a consumer.
+    pub(crate) fn named(&self, name: &str) -> Option<u32> {
+        self.names.get(name).copied()
+    }
+}

@@ -1,0 +1,125 @@
+//! Edits of header fields, compiled to one pass over the fields of a message.
+
+use gatebench_model::policy::HeaderEdits;
+
+/// What several edits, one after the other, do to a field, and what they add. Nothing where there is none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HeaderProgram {
+    steps: Vec<Step>,
+    /// Fields that come after those of the message.
+    added: Vec<(String, Vec<u8>)>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Remove(String),
+    Rename(String, String),
+}
+
+impl HeaderProgram {
+    /// Edits that act after those that are there already.
+    pub(crate) fn then(&mut self, edits: &HeaderEdits) {
+        for name in &edits.remove {
+            self.remove(name);
+        }
+        for (name, to) in &edits.rename {
+            let step = Step::Rename(name.clone(), to.clone());
+            for (added, _) in &mut self.added {
+                if added.eq_ignore_ascii_case(name) {
+                    added.clone_from(to);
+                }
+            }
+            self.steps.push(step);
+        }
+        for (name, value) in &edits.set {
+            self.remove(name);
+            self.added.push((name.clone(), value.as_bytes().into()));
+        }
+        for (name, value) in &edits.add {
+            self.added.push((name.clone(), value.as_bytes().into()));
+        }
+    }
+
+    /// Takes a field out.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.added
+            .retain(|(added, _)| !added.eq_ignore_ascii_case(name));
+        self.steps.push(Step::Remove(name.to_owned()));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.added.is_empty()
+    }
+
+    /// The fields as they go on.
+    pub(crate) fn apply<'f>(
+        &'f self,
+        fields: impl Iterator<Item = (&'f str, &'f [u8])>,
+    ) -> impl Iterator<Item = (&'f str, &'f [u8])> {
+        let kept = fields.filter_map(|(name, value)| Some((self.name_of(name)?, value)));
+        let added = self.added.iter();
+        kept.chain(added.map(|(name, value)| (name.as_str(), value.as_slice())))
+    }
+
+    /// What becomes of a field's name; nothing where it is taken out.
+    fn name_of<'f>(&'f self, mut name: &'f str) -> Option<&'f str> {
+        for step in &self.steps {
+            match step {
+                Step::Remove(other) if name.eq_ignore_ascii_case(other) => return None,
+                Step::Rename(other, to) if name.eq_ignore_ascii_case(other) => name = to,
+                Step::Remove(_) | Step::Rename(..) => {}
+            }
+        }
+        Some(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn edited(edits: &[&str], fields: &str) -> String {
+        let mut program = HeaderProgram::default();
+        for edit in edits {
+            program.then(&serde_json::from_str(edit).unwrap());
+        }
+        let fields = fields.split_whitespace().map(|field| {
+            let (name, value) = field.split_once(':').unwrap();
+            (name, value.as_bytes())
+        });
+        let edited: Vec<_> = program
+            .apply(fields)
+            .map(|(name, value)| format!("{name}:{}", String::from_utf8_lossy(value)))
+            .collect();
+        edited.join(" ")
+    }
+
+    #[test]
+    fn each_edit_does_its_work_whatever_the_case() {
+        let fields = "A:1 b:2 C:3 B:4";
+        assert_eq!(edited(&[r#"{"remove": ["B"]}"#], fields), "A:1 C:3");
+        assert_eq!(
+            edited(&[r#"{"rename": {"B": "X"}}"#], fields),
+            "A:1 X:2 C:3 X:4"
+        );
+        assert_eq!(edited(&[r#"{"set": {"B": "9"}}"#], fields), "A:1 C:3 B:9");
+        assert_eq!(
+            edited(&[r#"{"add": {"B": "9"}}"#], fields),
+            "A:1 b:2 C:3 B:4 B:9"
+        );
+        assert_eq!(edited(&[r#"{"set": {"New": "9"}}"#], ""), "New:9");
+        assert_eq!(edited(&["{}"], fields), fields);
+    }
+
+    #[test]
+    fn edits_act_in_their_order_and_policies_in_theirs() {
+        let all =
+            r#"{"remove": ["A"], "rename": {"B": "A"}, "set": {"C": "5"}, "add": {"C": "6"}}"#;
+        assert_eq!(edited(&[all], "A:1 B:2 C:3"), "A:2 C:5 C:6");
+        let add = r#"{"add": {"X": "1"}}"#;
+        assert_eq!(edited(&[add, r#"{"remove": ["x"]}"#], "X:0 Y:0"), "Y:0");
+        assert_eq!(edited(&[r#"{"remove": ["x"]}"#, add], "X:0 Y:0"), "Y:0 X:1");
+        assert_eq!(edited(&[add, r#"{"rename": {"X": "Y"}}"#], ""), "Y:1");
+    }
+}

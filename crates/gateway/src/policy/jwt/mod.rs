@@ -1,0 +1,113 @@
+//! Signed tokens (RFC 7519) with HS256 and RS256: whether one is good, and whom it names.
+
+mod cache;
+mod der;
+mod keys;
+mod token;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use gatebench_model::policy::JwtPolicy;
+
+use super::consumers::Consumers;
+pub(crate) use cache::Cache;
+use keys::Key;
+pub(crate) use keys::Mistake;
+use token::{Claims, Token};
+
+/// A policy `jwt`, ready.
+#[derive(Debug)]
+pub(crate) struct Verifier {
+    keys: Vec<Key>,
+    issuer: Option<String>,
+    audience: Option<String>,
+    leeway_s: f64,
+    /// The number of its cache in each worker.
+    pub(crate) cache: usize,
+}
+
+/// A good token.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Good {
+    /// The consumer whose name is the token's `sub`.
+    pub(crate) consumer: Option<u32>,
+    /// For how long it is good, in nanoseconds.
+    pub(crate) left_ns: u64,
+}
+
+impl Verifier {
+    pub(crate) fn new(policy: &JwtPolicy, cache: usize) -> Result<Self, Vec<Mistake>> {
+        Ok(Self {
+            keys: keys::keys(policy)?,
+            issuer: policy.issuer.clone(),
+            audience: policy.audience.clone(),
+            leeway_s: policy.leeway.as_secs_f64(),
+            cache,
+        })
+    }
+
+    /// Whether a token is good: known to be, or verified now. `Ok` with the consumer, if any.
+    pub(crate) fn judge(
+        &self,
+        token: &[u8],
+        consumers: &Consumers,
+        cache: &mut Cache,
+        now_ns: u64,
+    ) -> Option<Option<u32>> {
+        if let Some(consumer) = cache.find(token, now_ns) {
+            return Some(consumer);
+        }
+        let good = self.verify(token, consumers, unix_s())?;
+        cache.keep(token, good.consumer, now_ns, good.left_ns);
+        Some(good.consumer)
+    }
+
+    /// Verifies a token at a time, in seconds since 1970: first who signed it, then what it says.
+    fn verify(&self, token: &[u8], consumers: &Consumers, now_s: f64) -> Option<Good> {
+        let token = Token::parse(token)?;
+        if !self.keys.iter().any(|key| key.signed(&token)) {
+            return None;
+        }
+        let claims = token.claims()?;
+        let is_meant = self
+            .issuer
+            .as_ref()
+            .is_none_or(|issuer| claims.iss.as_ref() == Some(issuer))
+            && self.audience.as_ref().is_none_or(|audience| {
+                claims
+                    .aud
+                    .as_ref()
+                    .is_some_and(|named| named.contains(audience))
+            });
+        if !is_meant {
+            return None;
+        }
+        let left_ns = self.left_ns(&claims, now_s)?;
+        let subject = claims.sub.as_deref();
+        Some(Good {
+            consumer: subject.and_then(|name| consumers.named(name)),
+            left_ns,
+        })
+    }
+
+    /// How long a token is good from now on; none where it is not.
+    fn left_ns(&self, claims: &Claims, now_s: f64) -> Option<u64> {
+        if claims.nbf.is_some_and(|nbf| nbf > now_s + self.leeway_s) {
+            return None;
+        }
+        let left_s = claims
+            .exp
+            .map_or(f64::MAX, |exp| exp + self.leeway_s - now_s);
+        // A conversion of float to integer ends at the bounds of the integer.
+        (left_s > 0.0).then_some((left_s * 1e9) as u64)
+    }
+}
+
+/// Seconds since 1970.
+fn unix_s() -> f64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests;

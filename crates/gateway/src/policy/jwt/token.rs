@@ -1,0 +1,95 @@
+//! A token in its parts (RFC 7515 section 3.1), and what they say.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+
+/// Longer tokens are refused unread.
+pub(crate) const TOKEN_BYTES_MAX: usize = 8 * 1024;
+
+/// A token taken apart; nothing of it has been verified.
+#[derive(Debug)]
+pub(crate) struct Token<'t> {
+    /// What was signed: header and payload as they were sent, with the dot between.
+    pub(crate) signed: &'t [u8],
+    pub(crate) header: Header,
+    payload: &'t [u8],
+    pub(crate) signature: Vec<u8>,
+}
+
+/// The header (RFC 7515 section 4.1), as far as it matters here.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Header {
+    pub(crate) alg: String,
+    #[serde(default)]
+    pub(crate) kid: Option<String>,
+    /// What the reader must understand: nothing that is not understood here.
+    #[serde(default)]
+    crit: Option<serde::de::IgnoredAny>,
+}
+
+/// The claims (RFC 7519 section 4.1), as far as they matter here. One that is there twice is refused.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Claims {
+    #[serde(default)]
+    pub(crate) iss: Option<String>,
+    #[serde(default)]
+    pub(crate) sub: Option<String>,
+    #[serde(default)]
+    pub(crate) aud: Option<Audience>,
+    /// Seconds since 1970, perhaps with a fraction.
+    #[serde(default)]
+    pub(crate) exp: Option<f64>,
+    #[serde(default)]
+    pub(crate) nbf: Option<f64>,
+}
+
+/// Whom a token is meant for.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Audience {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Audience {
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        match self {
+            Self::One(one) => one == name,
+            Self::Several(names) => names.iter().any(|one| one == name),
+        }
+    }
+}
+
+impl<'t> Token<'t> {
+    /// Takes a token apart; none where it has not the form of one.
+    pub(crate) fn parse(token: &'t [u8]) -> Option<Self> {
+        if token.len() > TOKEN_BYTES_MAX {
+            return None;
+        }
+        let last_dot = token.iter().rposition(|&byte| byte == b'.')?;
+        let (signed, signature) = (&token[..last_dot], &token[last_dot + 1..]);
+        let first_dot = signed.iter().position(|&byte| byte == b'.')?;
+        let payload = &signed[first_dot + 1..];
+        if payload.contains(&b'.') {
+            return None;
+        }
+        let header = URL_SAFE_NO_PAD.decode(&signed[..first_dot]).ok()?;
+        let header: Header = serde_json::from_slice(&header).ok()?;
+        if header.crit.is_some() {
+            return None;
+        }
+        Some(Self {
+            signed,
+            header,
+            payload,
+            signature: URL_SAFE_NO_PAD.decode(signature).ok()?,
+        })
+    }
+
+    /// The claims; to be read once the signature holds.
+    pub(crate) fn claims(&self) -> Option<Claims> {
+        let payload = URL_SAFE_NO_PAD.decode(self.payload).ok()?;
+        serde_json::from_slice(&payload).ok()
+    }
+}

@@ -1,0 +1,256 @@
+//! The policies of a route, ready for the loop: an ordered chain that judges requests, and what is done to
+//! messages that pass. A route without policies has empty chains and pays for nothing.
+
+mod basic;
+pub(crate) mod consumers;
+mod headers;
+pub(crate) mod json;
+pub(crate) mod jwt;
+pub(crate) mod rate;
+
+use gatebench_model::policy::{MockPolicy, Policy};
+use gatebench_net::http1::{Framing, Head};
+
+use crate::local::{Challenge, Choice};
+use consumers::Consumers;
+pub(crate) use headers::HeaderProgram;
+use json::Plan;
+use rate::{RateLimiter, Standing};
+
+/// What is wrong with a policy: its place below it, and words.
+pub(crate) type Mistake = (String, String);
+
+/// The policies of one route.
+#[derive(Debug, Default)]
+pub(crate) struct Chain {
+    /// What may refuse or answer a request, in order.
+    stages: Vec<Stage>,
+    pub(crate) request_headers: HeaderProgram,
+    pub(crate) response_headers: HeaderProgram,
+    pub(crate) request_json: Vec<Plan>,
+    pub(crate) response_json: Vec<Plan>,
+}
+
+/// One policy that may refuse or answer a request.
+#[derive(Debug)]
+enum Stage {
+    ApiKey {
+        header: String,
+    },
+    BasicAuth(Challenge),
+    Jwt(jwt::Verifier),
+    RateLimit(RateLimiter),
+    SizeLimit(u64),
+    /// By its number.
+    Mock(usize),
+}
+
+/// What a chain learns of a request on the way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Notes {
+    consumer: Option<u32>,
+    /// What the last rate limit said, for the answer's head.
+    pub(crate) standing: Option<Standing>,
+    /// Bytes that the body may have, where there is a limit.
+    pub(crate) body_max: Option<u64>,
+}
+
+/// Compiles chains; numbers the caches that each worker needs.
+#[derive(Debug, Default)]
+pub(crate) struct Compiler {
+    /// Caches of verified tokens.
+    pub(crate) caches: usize,
+    /// How many consumers there are.
+    pub(crate) consumers: usize,
+    /// Challenges of `basic_auth`, by the number that its stages have.
+    pub(crate) realms: Vec<String>,
+    /// Answers of `mock`, by the number that its stages have.
+    pub(crate) mocks: Vec<MockPolicy>,
+}
+
+impl Compiler {
+    /// The chain of a route, or everything that is wrong with its policies, each with its place below
+    /// the list of policies.
+    pub(crate) fn chain(&mut self, policies: &[Policy]) -> Result<Chain, Vec<Mistake>> {
+        let mut chain = Chain::default();
+        let mut mistakes = Vec::new();
+        for (at, policy) in policies.iter().enumerate() {
+            if let Err(wrong) = self.add(policy, &mut chain) {
+                let kind = policy.kind();
+                let placed = wrong
+                    .into_iter()
+                    .map(|(place, message)| (format!("/{at}/{kind}{place}"), message));
+                mistakes.extend(placed);
+            }
+        }
+        if !chain.response_json.is_empty() {
+            // A compressed answer could not be edited.
+            chain.request_headers.remove("Accept-Encoding");
+        }
+        if mistakes.is_empty() {
+            Ok(chain)
+        } else {
+            Err(mistakes)
+        }
+    }
+
+    fn add(&mut self, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
+        let stage = match policy {
+            Policy::ApiKey(api_key) => Stage::ApiKey {
+                header: api_key.header.clone(),
+            },
+            Policy::BasicAuth(basic) => {
+                self.realms.push(basic_challenge(&basic.realm)?);
+                Stage::BasicAuth(Challenge::Basic(self.realms.len() - 1))
+            }
+            Policy::Jwt(jwt) => {
+                let verifier = jwt::Verifier::new(jwt, self.caches)?;
+                self.caches += 1;
+                Stage::Jwt(verifier)
+            }
+            Policy::RateLimit(limit) => Stage::RateLimit(RateLimiter::new(limit, self.consumers)),
+            Policy::RequestSizeLimit(limit) => Stage::SizeLimit(limit.max_bytes),
+            Policy::Mock(mock) => {
+                self.mocks.push(mock.clone());
+                Stage::Mock(self.mocks.len() - 1)
+            }
+            Policy::RequestHeaders(edits) => {
+                chain.request_headers.then(edits);
+                return Ok(());
+            }
+            Policy::ResponseHeaders(edits) => {
+                chain.response_headers.then(edits);
+                return Ok(());
+            }
+            Policy::RequestJson(edits) => {
+                chain.request_json.push(Plan::new(edits)?);
+                return Ok(());
+            }
+            Policy::ResponseJson(edits) => {
+                chain.response_json.push(Plan::new(edits)?);
+                return Ok(());
+            }
+        };
+        chain.stages.push(stage);
+        Ok(())
+    }
+}
+
+impl Chain {
+    /// Judges a request by its head, as the client sent it: an answer, or nothing against it.
+    pub(crate) fn judge(
+        &self,
+        head: &Head<'_>,
+        consumers: &Consumers,
+        caches: &mut [jwt::Cache],
+        now_ns: u64,
+        notes: &mut Notes,
+    ) -> Option<Choice> {
+        self.stages
+            .iter()
+            .find_map(|stage| stage.judge(head, consumers, caches, now_ns, notes))
+    }
+
+    /// Whether a request must be whole before it goes on.
+    pub(crate) fn collects(&self, head: &Head<'_>) -> bool {
+        !self.request_json.is_empty()
+            && !matches!(head.framing(), Framing::None | Framing::Length(0))
+            && is_json(head)
+    }
+
+    /// Whether an answer must be whole before it goes on.
+    pub(crate) fn collects_answer(&self, head: &Head<'_>) -> bool {
+        !self.response_json.is_empty()
+            && !matches!(head.framing(), Framing::None | Framing::Length(0))
+            && is_json(head)
+    }
+}
+
+impl Stage {
+    fn judge(
+        &self,
+        head: &Head<'_>,
+        consumers: &Consumers,
+        caches: &mut [jwt::Cache],
+        now_ns: u64,
+        notes: &mut Notes,
+    ) -> Option<Choice> {
+        match self {
+            Self::ApiKey { header } => {
+                let found = head.field(header).and_then(|key| consumers.keys.find(key));
+                admit(found, Challenge::ApiKey, notes)
+            }
+            Self::BasicAuth(challenge) => {
+                let value = head.field("Authorization");
+                let found = value.and_then(|value| basic::consumer(value, &consumers.credentials));
+                admit(found, *challenge, notes)
+            }
+            Self::Jwt(verifier) => {
+                let value = head.field("Authorization");
+                let token = value.and_then(|value| basic::after_scheme(value, "bearer"));
+                let Some(token) = token else {
+                    return Some(Choice::Unauthorized(Challenge::Bearer));
+                };
+                let cache = &mut caches[verifier.cache];
+                match verifier.judge(token, consumers, cache, now_ns) {
+                    Some(consumer) => {
+                        notes.consumer = consumer;
+                        None
+                    }
+                    None => Some(Choice::Unauthorized(Challenge::InvalidToken)),
+                }
+            }
+            Self::RateLimit(limiter) => {
+                let value = limiter.header().and_then(|name| head.field(name));
+                let standing = limiter.count(notes.consumer, value, now_ns);
+                notes.standing = Some(standing);
+                (!standing.is_allowed).then_some(Choice::Error(429))
+            }
+            Self::SizeLimit(max_bytes) => {
+                notes.body_max = Some(notes.body_max.map_or(*max_bytes, |max| max.min(*max_bytes)));
+                match head.framing() {
+                    Framing::Length(length) if length > *max_bytes => Some(Choice::Error(413)),
+                    _ => None,
+                }
+            }
+            Self::Mock(number) => Some(Choice::Mock(*number)),
+        }
+    }
+}
+
+fn admit(found: Option<u32>, challenge: Challenge, notes: &mut Notes) -> Option<Choice> {
+    if found.is_none() {
+        return Some(Choice::Unauthorized(challenge));
+    }
+    notes.consumer = found;
+    None
+}
+
+/// The challenge of RFC 7617 section 2.1.
+fn basic_challenge(realm: &str) -> Result<String, Vec<Mistake>> {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    if realm.bytes().all(is_plain) {
+        Ok(format!("Basic realm=\"{realm}\", charset=\"UTF-8\""))
+    } else {
+        let message =
+            "a realm is ASCII without quotes and backslashes; write for example \"gatebench\"";
+        Err(vec![("/realm".into(), message.into())])
+    }
+}
+
+/// Whether a body is JSON as it stands: its type is `application/json` or ends with `+json` (RFC 6839), and
+/// it is not compressed.
+fn is_json(head: &Head<'_>) -> bool {
+    let Some(value) = head.field("Content-Type") else {
+        return false;
+    };
+    let essence = value.split(|&byte| byte == b';').next().unwrap_or_default();
+    let essence = essence.trim_ascii_end();
+    let suffix = essence.last_chunk::<5>();
+    let is_json = essence.eq_ignore_ascii_case(b"application/json")
+        || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"));
+    is_json
+        && head
+            .field("Content-Encoding")
+            .is_none_or(|coding| coding.eq_ignore_ascii_case(b"identity"))
+}

@@ -1,0 +1,336 @@
+//! Rate limits: a token bucket per key, as the generic cell rate algorithm keeps it (ITU-T I.371, annex A).
+//!
+//! A bucket of `limit` tokens fills within `window`. All that is kept of it is when it will be full again:
+//! one number, changed by one compare-and-swap, for all workers together. A client gets `limit` requests
+//! at once, then one each `window / limit`; over any stretch of time t it gets at most
+//! `limit · (1 + t / window)`.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
+
+/// Fractions of a nanosecond, so that a thousand million requests in any window are counted right to
+/// a few per cent, and a million to some millionths. u64 then lasts for nine years of uptime.
+const FRACTIONS: u64 = 64;
+/// Parts that values of a header are spread over, each with a lock of its own.
+const SHARDS: usize = 16;
+/// Values of a header that one part knows at a time. More share one bucket.
+const SHARD_KEYS_MAX: usize = 8192;
+/// Longer values of a header share the bucket of those that have none.
+const KEY_BYTES_MAX: usize = 256;
+/// How often a full part is looked through for buckets that are full again, in [`FRACTIONS`].
+const SWEEP_EACH: u64 = 1_000_000_000 * FRACTIONS;
+
+/// A policy `rate_limit`, ready. Its buckets are shared by all workers.
+#[derive(Debug)]
+pub(crate) struct RateLimiter {
+    limit: u64,
+    window: u64,
+    /// What one request costs.
+    cost: u64,
+    /// Whether answers tell of it.
+    pub(crate) has_headers: bool,
+    buckets: Buckets,
+}
+
+/// When each bucket will be full again, in fractions of a nanosecond of the monotonic clock.
+#[derive(Debug)]
+enum Buckets {
+    One(AtomicU64),
+    /// By the number of the consumer; the last is everybody else's.
+    PerConsumer(Box<[AtomicU64]>),
+    PerHeader(Box<ByHeader>),
+}
+
+#[derive(Debug)]
+struct ByHeader {
+    name: String,
+    secret: RandomState,
+    shards: [Mutex<Shard>; SHARDS],
+    /// Of requests without that header, and of values beyond what can be kept.
+    others: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    full_at: HashMap<Box<[u8]>, u64>,
+    swept_at: u64,
+}
+
+/// What a limiter says of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) is_allowed: bool,
+    pub(crate) has_headers: bool,
+    pub(crate) limit: u64,
+    /// Requests that would be let through right now.
+    pub(crate) remaining: u64,
+    /// Seconds until the bucket is full, rounded up.
+    pub(crate) reset_s: u64,
+    /// Seconds until the next request is let through, rounded up.
+    pub(crate) retry_after_s: u64,
+}
+
+impl RateLimiter {
+    /// `consumers` is how many there are.
+    pub(crate) fn new(policy: &RateLimitPolicy, consumers: usize) -> Self {
+        let window = policy.window.as_nanos().saturating_mul(FRACTIONS);
+        let buckets = match (policy.per, &policy.header) {
+            (RateLimitKey::Consumer, _) => {
+                Buckets::PerConsumer((0..=consumers).map(|_| AtomicU64::new(0)).collect())
+            }
+            (RateLimitKey::Header, Some(name)) => Buckets::PerHeader(Box::new(ByHeader {
+                name: name.clone(),
+                secret: RandomState::new(),
+                shards: Default::default(),
+                others: AtomicU64::new(0),
+            })),
+            _ => Buckets::One(AtomicU64::new(0)),
+        };
+        Self {
+            limit: policy.limit,
+            window,
+            cost: (window / policy.limit.max(1)).max(1),
+            has_headers: policy.headers,
+            buckets,
+        }
+    }
+
+    /// The header whose values are counted apart.
+    pub(crate) fn header(&self) -> Option<&str> {
+        match &self.buckets {
+            Buckets::PerHeader(by_header) => Some(&by_header.name),
+            _ => None,
+        }
+    }
+
+    /// Counts a request of that consumer, with that value of the header.
+    pub(crate) fn count(
+        &self,
+        consumer: Option<u32>,
+        value: Option<&[u8]>,
+        now_ns: u64,
+    ) -> Standing {
+        let now = now_ns.saturating_mul(FRACTIONS);
+        let outcome = match &self.buckets {
+            Buckets::One(bucket) => self.take(bucket, now),
+            Buckets::PerConsumer(buckets) => {
+                let others = buckets.len() - 1;
+                let number = consumer.map_or(others, |number| (number as usize).min(others));
+                self.take(&buckets[number], now)
+            }
+            Buckets::PerHeader(by_header) => match value {
+                Some(value) if value.len() <= KEY_BYTES_MAX => {
+                    self.take_of_value(by_header, value, now)
+                }
+                _ => self.take(&by_header.others, now),
+            },
+        };
+        self.standing(outcome, now)
+    }
+
+    fn take(&self, bucket: &AtomicU64, now: u64) -> Result<u64, u64> {
+        let mut full_at = bucket.load(Ordering::Relaxed);
+        loop {
+            let after = self.after(full_at, now)?;
+            // Relaxed: nothing else is published through it.
+            match bucket.compare_exchange_weak(full_at, after, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return Ok(after),
+                Err(changed) => full_at = changed,
+            }
+        }
+    }
+
+    fn take_of_value(&self, by_header: &ByHeader, value: &[u8], now: u64) -> Result<u64, u64> {
+        let shard = by_header.secret.hash_one(value) as usize % SHARDS;
+        let mut shard = by_header.shards[shard]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(full_at) = shard.full_at.get_mut(value) {
+            let after = self.after(*full_at, now)?;
+            *full_at = after;
+            return Ok(after);
+        }
+        if !shard.has_room(now) {
+            drop(shard);
+            return self.take(&by_header.others, now);
+        }
+        let after = self.after(0, now)?;
+        shard.full_at.insert(value.into(), after);
+        Ok(after)
+    }
+
+    /// When a bucket is full again once a token is taken from it; `Err` with when it is without that,
+    /// where it has none.
+    fn after(&self, full_at: u64, now: u64) -> Result<u64, u64> {
+        let after = full_at.max(now).saturating_add(self.cost);
+        if after - now <= self.window.max(self.cost) {
+            Ok(after)
+        } else {
+            Err(full_at)
+        }
+    }
+
+    fn standing(&self, outcome: Result<u64, u64>, now: u64) -> Standing {
+        let (Ok(full_at) | Err(full_at)) = outcome;
+        let used = full_at.saturating_sub(now);
+        let free = self.window.saturating_sub(used);
+        Standing {
+            is_allowed: outcome.is_ok(),
+            has_headers: self.has_headers,
+            limit: self.limit,
+            remaining: free / self.cost,
+            reset_s: seconds(used),
+            retry_after_s: seconds(self.cost.saturating_sub(free)).max(1),
+        }
+    }
+}
+
+impl Shard {
+    /// Whether another value may be kept; buckets that are full again need not be.
+    fn has_room(&mut self, now: u64) -> bool {
+        if self.full_at.len() >= SHARD_KEYS_MAX && now >= self.swept_at.saturating_add(SWEEP_EACH) {
+            self.swept_at = now;
+            self.full_at.retain(|_, full_at| *full_at > now);
+        }
+        self.full_at.len() < SHARD_KEYS_MAX
+    }
+}
+
+fn seconds(fractions: u64) -> u64 {
+    fractions.div_ceil(FRACTIONS * 1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+    const START: u64 = 123_456_789 * SECOND;
+
+    fn limiter(limit: u64, window: &str, per: RateLimitKey) -> RateLimiter {
+        let policy = RateLimitPolicy {
+            limit,
+            window: window.parse().unwrap(),
+            per,
+            header: (per == RateLimitKey::Header).then(|| "X-Client".into()),
+            headers: true,
+        };
+        RateLimiter::new(&policy, 2)
+    }
+
+    fn allowed(limiter: &RateLimiter, now_ns: u64) -> bool {
+        limiter.count(None, None, now_ns).is_allowed
+    }
+
+    #[test]
+    fn the_whole_limit_at_once_then_one_each_part_of_the_window() {
+        let limiter = limiter(10, "10s", RateLimitKey::Route);
+        let first = limiter.count(None, None, START);
+        assert_eq!((first.limit, first.remaining, first.reset_s), (10, 9, 1));
+        assert!((1..10).all(|_| allowed(&limiter, START)));
+        let refused = limiter.count(None, None, START);
+        assert!(!refused.is_allowed);
+        assert_eq!(
+            (refused.remaining, refused.reset_s, refused.retry_after_s),
+            (0, 10, 1)
+        );
+        assert!(!allowed(&limiter, START + SECOND - 1));
+        assert!(allowed(&limiter, START + SECOND));
+        assert!(!allowed(&limiter, START + SECOND));
+        // A client that stays away finds a full bucket and not more.
+        let later = START + 1000 * SECOND;
+        assert_eq!((0..20).filter(|_| allowed(&limiter, later)).count(), 10);
+    }
+
+    #[test]
+    fn a_limit_that_is_never_reached_refuses_nothing() {
+        let limiter = limiter(1_000_000_000, "15m", RateLimitKey::Route);
+        let standing = limiter.count(None, None, START);
+        assert_eq!(
+            (standing.remaining, standing.is_allowed),
+            (999_999_999, true)
+        );
+        assert!((0..1_000_000).all(|_| allowed(&limiter, START)));
+    }
+
+    #[test]
+    fn consumers_are_counted_apart_and_all_others_together() {
+        let limiter = limiter(1, "1h", RateLimitKey::Consumer);
+        for consumer in [Some(0), Some(1), None] {
+            assert!(limiter.count(consumer, None, START).is_allowed);
+            assert!(!limiter.count(consumer, None, START).is_allowed);
+        }
+        assert!(
+            !limiter.count(Some(7), None, START).is_allowed,
+            "one of the others"
+        );
+    }
+
+    #[test]
+    fn values_are_counted_apart_and_what_cannot_be_kept_together() {
+        let limiter = limiter(1, "1h", RateLimitKey::Header);
+        let count = |value: &str, now| limiter.count(None, Some(value.as_bytes()), now).is_allowed;
+        assert!(count("a", START) && count("b", START));
+        assert!(!count("a", START) && !count("b", START));
+        assert!(limiter.count(None, None, START).is_allowed);
+        assert!(
+            !count(&"x".repeat(1000), START),
+            "counted with those that have none"
+        );
+        let known = (0..SHARDS * SHARD_KEYS_MAX * 2)
+            .filter(|number| count(&number.to_string(), START + 1))
+            .count();
+        assert!(known <= SHARDS * SHARD_KEYS_MAX);
+        // An hour later all that are kept are full again, and make room.
+        assert!(count("new", START + 3601 * SECOND));
+    }
+
+    #[test]
+    fn workers_share_a_bucket() {
+        let limiter = limiter(1000, "1h", RateLimitKey::Route);
+        let counted = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..4)
+                .map(|_| scope.spawn(|| (0..500).filter(|_| allowed(&limiter, START)).count()))
+                .collect();
+            workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap())
+                .sum::<usize>()
+        });
+        assert_eq!(counted, 1000);
+    }
+
+    proptest::proptest! {
+        /// Against the bucket as it is usually written, in whole tokens of a window that divides.
+        #[test]
+        fn it_is_a_token_bucket(limit in 1_u64..20, steps in proptest::collection::vec(0_u64..5, 1..200)) {
+            let policy = RateLimitPolicy {
+                limit,
+                window: gatebench_model::Span::from_millis(limit * 1000),
+                per: RateLimitKey::Route,
+                header: None,
+                headers: false,
+            };
+            let limiter = RateLimiter::new(&policy, 0);
+            let (mut tokens_ms, mut now) = (limit * 1000, START);
+            for step in steps {
+                let wait_ms = step * 300;
+                now += wait_ms * 1_000_000;
+                tokens_ms = (tokens_ms + wait_ms).min(limit * 1000);
+                let expected = tokens_ms >= 1000;
+                if expected {
+                    tokens_ms -= 1000;
+                }
+                let standing = limiter.count(None, None, now);
+                proptest::prop_assert_eq!(standing.is_allowed, expected);
+                proptest::prop_assert_eq!(standing.remaining, tokens_ms / 1000);
+            }
+        }
+    }
+}

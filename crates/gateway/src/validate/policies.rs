@@ -1,0 +1,123 @@
+//! What policies of the right form may still get wrong.
+
+use gatebench_model::policy::{HeaderEdits, MockPolicy, Policy, RateLimitKey, RateLimitPolicy};
+
+use super::Mistakes;
+
+/// Fields that no edit may touch: without them, or with others, nobody knows where a message ends or for
+/// whom it is.
+const FRAMING: [&str; 7] = [
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "te",
+    "upgrade",
+    "expect",
+];
+
+impl Mistakes {
+    /// What a policy cannot say of itself when it is compiled.
+    pub(super) fn policy(&mut self, at: &str, policy: &Policy) {
+        let at = format!("{at}/{}", policy.kind());
+        match policy {
+            Policy::ApiKey(api_key) => self.header(format!("{at}/header"), &api_key.header),
+            Policy::RateLimit(limit) => self.rate_limit(&at, limit),
+            Policy::RequestHeaders(edits) | Policy::ResponseHeaders(edits) => {
+                self.header_edits(&at, edits);
+            }
+            Policy::Mock(mock) => self.mock(&at, mock),
+            Policy::BasicAuth(_)
+            | Policy::Jwt(_)
+            | Policy::RequestSizeLimit(_)
+            | Policy::RequestJson(_)
+            | Policy::ResponseJson(_) => {}
+        }
+    }
+
+    fn header(&mut self, at: String, name: &str) {
+        if !is_token(name) {
+            let message =
+                format!("\"{name}\" is not a field name; write for example \"X-Api-Key\"");
+            self.add(at, message);
+        }
+    }
+
+    fn rate_limit(&mut self, at: &str, limit: &RateLimitPolicy) {
+        if limit.window.as_nanos() == 0 {
+            self.add(
+                format!("{at}/window"),
+                "a window of nothing; write for example \"1m\"",
+            );
+        }
+        match (limit.per, &limit.header) {
+            (RateLimitKey::Header, Some(name)) => self.header(format!("{at}/header"), name),
+            (RateLimitKey::Header, None) => self.add(
+                at,
+                "`per: header` does not say which; add for example \"header\": \"X-Client\"",
+            ),
+            (_, Some(_)) => self.add(
+                format!("{at}/header"),
+                "the header is not counted by; remove it, or write \"per\": \"header\"",
+            ),
+            (_, None) => {}
+        }
+    }
+
+    fn header_edits(&mut self, at: &str, edits: &HeaderEdits) {
+        let names = edits
+            .remove
+            .iter()
+            .chain(edits.set.keys())
+            .chain(edits.add.keys());
+        let renamed = edits.rename.iter().flat_map(|(from, to)| [from, to]);
+        for name in names.chain(renamed) {
+            if !is_token(name) {
+                self.add(
+                    at,
+                    format!("\"{name}\" is not a field name; write for example \"X-Mine\""),
+                );
+            } else if FRAMING.iter().any(|field| name.eq_ignore_ascii_case(field)) {
+                self.add(
+                    at,
+                    format!("\"{name}\" frames the message; remove the edit"),
+                );
+            }
+        }
+        for value in edits.set.values().chain(edits.add.values()) {
+            let is_value = |byte: u8| matches!(byte, b'\t' | b' '..=b'~');
+            if value.trim() != value || !value.bytes().all(is_value) {
+                self.add(
+                    at,
+                    format!(
+                        "{value:?} cannot be the value of a field; write visible ASCII on one line"
+                    ),
+                );
+            }
+        }
+    }
+
+    fn mock(&mut self, at: &str, mock: &MockPolicy) {
+        if !(200..=599).contains(&mock.status) {
+            self.add(format!("{at}/status"), "the status is not from 200 to 599");
+        }
+        let content_type = &mock.content_type;
+        if content_type.is_empty() || content_type.bytes().any(|byte| byte.is_ascii_control()) {
+            let message = "this is not a content type; write for example \"text/plain\"";
+            self.add(format!("{at}/content_type"), message);
+        }
+        if matches!(mock.status, 204 | 304) && !mock.body.is_empty() {
+            let message = format!(
+                "an answer with status {} has no body; write \"\"",
+                mock.status
+            );
+            self.add(format!("{at}/body"), message);
+        }
+    }
+}
+
+/// A token of RFC 9110 5.6.2.
+fn is_token(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(allowed)
+}

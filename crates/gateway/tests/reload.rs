@@ -1,0 +1,177 @@
+//! A configuration that is replaced while requests are on their way.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
+use common::{Client, backends, scripted, upstream};
+use gatebench_gateway::{Gateway, GatewayConfig};
+use gatebench_net::Backend;
+use gatebench_upstream::Kind;
+use serde_json::{Value, json};
+
+fn config(listen: &str, targets: &[(SocketAddr, u32)], policies: &Value) -> GatewayConfig {
+    let targets: Vec<_> = targets
+        .iter()
+        .map(|(target, weight)| json!({"address": "127.0.0.1", "port": target.port(), "weight": weight}))
+        .collect();
+    let config = json!({
+        "listen": [listen],
+        "upstreams": [{"name": "origin", "keepalive": 4, "targets": targets}],
+        "routes": [{"name": "all", "path": "/", "upstream": "origin", "policies": policies}],
+    });
+    GatewayConfig::from_json(&config.to_string()).unwrap()
+}
+
+/// Serves while `act` goes on.
+fn while_serving(backend: Backend, config: &GatewayConfig, act: impl FnOnce(&Gateway, SocketAddr)) {
+    let gateway = Gateway::new(config).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (tell, told) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let stopped = Arc::clone(&stop);
+        let serving = scope.spawn(|| {
+            gateway.serve(&[], Some(backend), stopped, |bound| {
+                tell.send(bound[0]).unwrap()
+            })
+        });
+        let address = told.recv().unwrap();
+        // Also when an assertion fails, or the scope would wait for ever.
+        let outcome =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&gateway, address)));
+        stop.store(true, Ordering::Relaxed);
+        serving.join().unwrap().unwrap();
+        if let Err(panic) = outcome {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
+
+/// An origin that answers with its name, over connections that it keeps.
+fn named(name: &'static str) -> SocketAddr {
+    scripted(move |_, mut client| {
+        while !client.head().is_empty() {
+            client.send(
+                format!(
+                    "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{name}",
+                    name.len()
+                )
+                .as_bytes(),
+            );
+        }
+    })
+}
+
+fn who(client: &mut Client) -> String {
+    let answer = client.get("/");
+    assert_eq!(answer.status, 200);
+    String::from_utf8(answer.body).unwrap()
+}
+
+/// Asks until the answer is this one: a worker takes a configuration up when it comes round to it.
+fn until(client: &mut Client, expected: &str) {
+    while who(client) != expected {}
+}
+
+#[test]
+fn weights_change_without_losing_a_request() {
+    for backend in backends() {
+        let (a, b) = (named("a"), named("b"));
+        let with = |weights: [u32; 2]| {
+            config(
+                "127.0.0.1:0",
+                &[(a, weights[0]), (b, weights[1])],
+                &json!([]),
+            )
+        };
+        while_serving(backend, &with([1, 0]), |gateway, address| {
+            let mut client = Client::connect(address);
+            assert_eq!(who(&mut client), "a");
+            gateway.replace(&with([0, 1])).unwrap();
+            until(&mut client, "b");
+            for _ in 0..20 {
+                assert_eq!(who(&mut client), "b");
+            }
+            gateway.replace(&with([1, 3])).unwrap();
+            until(&mut client, "a");
+            let answers: Vec<_> = (0..40).map(|_| who(&mut client)).collect();
+            assert_eq!(answers.iter().filter(|name| *name == "a").count(), 10);
+        });
+    }
+}
+
+#[test]
+fn under_load_every_request_is_answered() {
+    for backend in backends() {
+        let (a, b) = (named("a"), named("b"));
+        let with = |target| config("127.0.0.1:0", &[(target, 1)], &json!([]));
+        while_serving(backend, &with(a), |gateway, address| {
+            let ended = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| {
+                        let mut client = Client::connect(address);
+                        while !ended.load(Ordering::Relaxed) {
+                            assert!(["a", "b"].contains(&who(&mut client).as_str()));
+                        }
+                    });
+                }
+                let mut client = Client::connect(address);
+                for turn in 0..20 {
+                    let (target, name) = if turn % 2 == 0 { (b, "b") } else { (a, "a") };
+                    gateway.replace(&with(target)).unwrap();
+                    until(&mut client, name);
+                }
+                ended.store(true, Ordering::Relaxed);
+            });
+        });
+    }
+}
+
+#[test]
+fn a_request_on_its_way_keeps_the_configuration_it_began_with() {
+    for backend in backends() {
+        let origin = upstream(Kind::Httpbin, backend);
+        let with = |value: &str| {
+            let policies = json!([
+                {"request_json": {"add": {"/by": value}}},
+                {"response_headers": {"set": {"X-By": value}}},
+            ]);
+            config("127.0.0.1:0", &[(origin.address, 1)], &policies)
+        };
+        while_serving(backend, &with("old"), |gateway, address| {
+            let mut slow = Client::connect(address);
+            slow.send(b"POST /anything HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+            assert!(slow.head().starts_with("HTTP/1.1 100"));
+            gateway.replace(&with("new")).unwrap();
+            let mut other = Client::connect(address);
+            while other.get("/anything").field("X-By") != Some("new") {}
+            slow.send(b"{}");
+            let answer = slow.answer(false);
+            assert_eq!(answer.field("X-By"), Some("old"));
+            let told: Value = serde_json::from_slice(&answer.body).unwrap();
+            assert_eq!(told["json"], json!({"by": "old"}));
+            assert_eq!(slow.get("/anything").field("X-By"), Some("new"));
+        });
+    }
+}
+
+#[test]
+fn what_cannot_change_is_named_and_the_old_configuration_stays() {
+    for backend in backends() {
+        let a = named("a");
+        let good = config("127.0.0.1:0", &[(a, 1)], &json!([]));
+        while_serving(backend, &good, |gateway, address| {
+            let mut other = config("127.0.0.1:1", &[(named("b"), 1)], &json!([]));
+            other.workers = 2;
+            let mistakes = gateway.replace(&other).unwrap_err().0;
+            let places: Vec<_> = mistakes.iter().map(|one| one.at.as_str()).collect();
+            assert_eq!(places, ["/listen", "/workers"]);
+            assert_eq!(who(&mut Client::connect(address)), "a");
+        });
+    }
+}
