@@ -34,6 +34,26 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
+/// A flag that SIGINT and SIGTERM set; SIGHUP calls `on_hangup` instead, on a thread of its own.
+pub fn stop_flag_beside(
+    mut on_hangup: impl FnMut() + Send + 'static,
+) -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
+    let handle = move || {
+        signals.forever().for_each(|signal| match signal {
+            SIGHUP => on_hangup(),
+            _ => flag.store(true, Ordering::Relaxed),
+        });
+    };
+    thread::Builder::new()
+        .name("signals".into())
+        .spawn(handle)
+        .map_err(cannot)?;
+    Ok(stop)
+}
+
 /// Makes writing beyond the limit on file sizes an error like a full disk, instead of the end of the process.
 pub fn survive_file_size_limit() -> Result<(), Failure> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(cannot)?;

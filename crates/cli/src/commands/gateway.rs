@@ -3,9 +3,10 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
-use gatebench_gateway::{ConfigErrors, GatewayConfig, GatewayError, serve};
+use gatebench_gateway::{ConfigErrors, GatewayConfig, GatewayError};
 
 use super::words::{BackendWord, Cores, innermost};
 use crate::exit::Exit;
@@ -16,7 +17,8 @@ use crate::{signals, terminal};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gatebench gateway gateway.json\n  gatebench gateway gateway.json --check\n\n\
-                  An instrument, not a product: it has no admin interface and reads its file once."
+                  An instrument, not a product: it has no admin interface. SIGHUP makes it read its file again, \
+                  without losing a request; a file with mistakes changes nothing."
 )]
 pub struct Gateway {
     /// Its configuration, JSON
@@ -35,39 +37,49 @@ pub struct Gateway {
 impl Gateway {
     /// Serves until a signal comes.
     pub fn run(self) -> Result<Exit, Failure> {
-        let config = self.read()?;
+        let config = read(&self.file)?;
         if self.check {
             terminal::say(&format!("{} is right", self.file.display()))?;
             return Ok(Exit::Fine);
         }
         let cores = self.cores.clone().unwrap_or_default().0;
-        let stop = signals::stop_flag()?;
+        let wrong = |errors: ConfigErrors| mistakes(&self.file, &errors);
+        let gateway = Arc::new(gatebench_gateway::Gateway::new(&config).map_err(wrong)?);
+        let (reloaded, file) = (Arc::clone(&gateway), self.file.clone());
+        let stop = signals::stop_flag_beside(move || reload(&reloaded, &file))?;
         let mut said = Ok(());
-        serve(
-            &config,
-            &cores,
-            self.backend.map(Into::into),
-            stop,
-            |bound| said = announce(bound),
-        )
-        .map_err(|error| match error {
-            GatewayError::Config(errors) => mistakes(&self.file, &errors),
-            error => Failure::sentence(&innermost(&error), Exit::Environment),
-        })?;
+        let backend = self.backend.map(Into::into);
+        gateway
+            .serve(&cores, backend, stop, |bound| said = announce(bound))
+            .map_err(|error| match error {
+                GatewayError::Config(errors) => wrong(errors),
+                error => Failure::sentence(&innermost(&error), Exit::Environment),
+            })?;
         said.map(|()| Exit::Fine)
     }
+}
 
-    fn read(&self) -> Result<GatewayConfig, Failure> {
-        let text = fs::read_to_string(&self.file).map_err(|error| {
-            let what = format!("the configuration cannot be read: {error}");
-            Failure::words(
-                &self.file.display().to_string(),
-                what,
-                "check the path and its permissions",
-            )
-        })?;
-        GatewayConfig::from_json(&text).map_err(|errors| mistakes(&self.file, &errors))
+/// Goes by the file as it is now, and says what came of it.
+fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
+    let replaced = read(file).and_then(|config| {
+        gateway
+            .replace(&config)
+            .map_err(|errors| mistakes(file, &errors))
+    });
+    match replaced {
+        // A reader of standard output that has gone is no reason to stop serving.
+        Ok(()) => drop(terminal::say("gateway goes by its file as it is now")),
+        Err(failure) => failure.print(),
     }
+}
+
+fn read(file: &Path) -> Result<GatewayConfig, Failure> {
+    let text = fs::read_to_string(file).map_err(|error| {
+        let what = format!("the configuration cannot be read: {error}");
+        let help = "check the path and its permissions";
+        Failure::words(&file.display().to_string(), what, help)
+    })?;
+    GatewayConfig::from_json(&text).map_err(|errors| mistakes(file, &errors))
 }
 
 fn mistakes(file: &Path, errors: &ConfigErrors) -> Failure {
