@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use gatebench_model::Span;
 use minijinja::value::ValueKind;
 use minijinja::{Environment, Error, ErrorKind, Value};
 
@@ -14,6 +15,7 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("regex_literal", regex_literal);
     environment.add_filter("word", word);
     environment.add_filter("endpoint", endpoint);
+    environment.add_filter("seconds", seconds);
     environment.add_filter("settings_of", settings_of);
 }
 
@@ -74,6 +76,12 @@ fn endpoint(value: &Value) -> Result<String, Error> {
         .parse()
         .map_err(|_| wrong(format!("'{address}' is not an IP address")))?;
     Ok(SocketAddr::new(address, port).to_string())
+}
+
+/// `{{ policy.rate_limit.window | seconds }}`: a duration as a number of seconds; `15m` becomes 900.
+fn seconds(text: &str) -> Result<f64, Error> {
+    let span: Span = text.parse().map_err(wrong)?;
+    Ok(span.as_secs_f64())
 }
 
 /// `{{ routes | settings_of("api_key") }}`: the settings of this policy over all routes, each
@@ -153,6 +161,15 @@ mod tests {
         assert_eq!(at("127.0.0.1").unwrap(), "127.0.0.1:80");
         assert_eq!(at("::1").unwrap(), "[::1]:80");
         assert!(at("localhost").is_err());
+    }
+
+    #[test]
+    fn durations_become_seconds() {
+        assert_eq!(
+            (seconds("15m").unwrap(), seconds("250ms").unwrap()),
+            (900.0, 0.25)
+        );
+        assert!(seconds("soon").is_err());
     }
 
     #[test]
