@@ -66,6 +66,9 @@ pub struct SoapPolicy {
     current: RwLock<Current>,
 }
 
+/// How long the old definitions are held for messages that still use them.
+const LAST_USE_MAX: Duration = Duration::from_secs(1);
+
 struct Current {
     definitions: Arc<Definitions>,
     compiled_at: Instant,
@@ -116,10 +119,13 @@ impl SoapPolicy {
             compiled_at: Instant::now(),
         };
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        let old = std::mem::replace(&mut *current, fresh);
+        let old = std::mem::replace(&mut *current, fresh).definitions;
         drop(current);
-        // Freed here, without the lock, where no message still uses them.
-        drop(old);
+        // Freed here and not by the message that happens to be the last one to use them.
+        let waited = Instant::now();
+        while Arc::strong_count(&old) > 1 && waited.elapsed() < LAST_USE_MAX {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Time until the definitions are to be compiled anew; zero where it is up.
@@ -177,13 +183,10 @@ impl SoapPolicy {
     /// What the client is answered instead.
     pub fn response(&self, response: &Response<'_>) -> Result<Passed, Fault> {
         let mut client = response.client;
-        let fault = |failure: Failure| {
-            let status = Some(response.status);
-            self.fault("Response", client, &failure, Culprit::Server, status)
-        };
         if response.status != 200 && self.options.ignore_if_upstream_error {
             let details = "Service Backend returned an HTTP error. The SOAP/XML process is ignored";
-            return Err(fault(Failure::new(GENERAL, Culprit::Server, details)));
+            let failure = Failure::new(GENERAL, Culprit::Server, details);
+            return Err(self.response_fault(response, &failure));
         }
         if response.body.is_empty() {
             return Ok(Passed {
@@ -192,23 +195,17 @@ impl SoapPolicy {
             });
         }
         let budget = Budget::begin(self.options.limits.allocated_bytes);
-        let run = self.run(
-            response.content_encoding,
-            response.body,
-            &mut client,
-            |chain| {
-                chain.transform_before()?;
-                chain.validate_envelope(false)?;
-                chain.validate_body()?;
-                chain.transform_after()?;
-                Ok(None)
-            },
-        );
-        let fault = |failure: Failure| {
-            let status = Some(response.status);
-            self.fault("Response", client, &failure, Culprit::Server, status)
-        };
-        let (body, form, target) = self.within(budget, run).map_err(fault)?;
+        let encoding = response.content_encoding;
+        let run = self.run(encoding, response.body, &mut client, |chain| {
+            chain.transform_before()?;
+            chain.validate_envelope(false)?;
+            chain.validate_body()?;
+            chain.transform_after()?;
+            Ok(None)
+        });
+        let (body, form, target) = self
+            .within(budget, run)
+            .map_err(|failure| self.response_fault(response, &failure))?;
         let was_json = Client::of(response.content_type) == Client::Json;
         let content_type = match (was_json, client == Client::Json, form) {
             (true, false, Form::Xml) | (false, true, Form::Json) => Some(client.content_type()),
@@ -284,6 +281,18 @@ impl SoapPolicy {
         };
         let step = run.err().map_or(GENERAL, |failure| failure.step);
         Err(Failure::new(step, Culprit::Client, details))
+    }
+
+    /// All faults of a response are the server's.
+    fn response_fault(&self, response: &Response<'_>, failure: &Failure) -> Fault {
+        let status = Some(response.status);
+        self.fault(
+            "Response",
+            response.client,
+            failure,
+            Culprit::Server,
+            status,
+        )
     }
 
     fn fault(
