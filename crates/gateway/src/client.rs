@@ -55,6 +55,8 @@ pub(crate) struct Exchange {
     /// The configuration that the request at hand goes by.
     pub(crate) live: Rc<Live>,
     pub(crate) route: Option<usize>,
+    /// When the head of the request was read, of the monotonic clock.
+    pub(crate) begun_ns: u64,
     pub(crate) status: u16,
     /// What policies learnt of the request.
     pub(crate) notes: Notes,
@@ -286,6 +288,7 @@ impl Exchange {
             origin: None,
             live,
             route: None,
+            begun_ns: 0,
             status: 0,
             notes: Notes::default(),
             target: 0,
@@ -331,7 +334,12 @@ impl Exchange {
 
     /// Queues an answer of the gateway's own.
     pub(crate) fn answer<I: Io>(&mut self, core: &mut Core<I>, choice: Choice) {
-        let local = Local::new(choice, self.notes.standing, &self.live.site);
+        let live = Rc::clone(&self.live);
+        let metrics = match (choice, &live.site.metrics) {
+            (Choice::Metrics, Some(metrics)) => metrics.text(),
+            _ => String::new(),
+        };
+        let local = Local::new(choice, self.notes.standing, &live.site, &metrics);
         write_local(self.outbox.queue(), local, self.toward);
         self.has_answer = true;
         self.status = local.status;
@@ -347,6 +355,7 @@ impl Exchange {
         }
         if self.phase == Phase::Idle {
             self.route = None;
+            self.begun_ns = core.now_ns;
             self.notes = Notes::default();
             self.is_request_done = false;
             // Nothing is known of the request that was refused, least of all from the one before it.
@@ -360,6 +369,10 @@ impl Exchange {
     /// The answer is queued whole.
     pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
         core.totals.answers += 1;
+        if let Some(metrics) = &self.live.site.metrics {
+            let duration_ns = core.io.now_ns().saturating_sub(self.begun_ns);
+            metrics.count(core.worker, self.route, self.status, duration_ns);
+        }
         if core.log.is_on() {
             let route = self
                 .route

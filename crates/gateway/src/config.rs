@@ -12,12 +12,18 @@ use serde::Deserialize;
 pub struct GatewayConfig {
     /// Addresses as `127.0.0.1:8080` or `[::1]:8080`; port 0 picks a free one.
     pub listen: Vec<String>,
+    /// Where given, clients must speak TLS.
+    #[serde(default)]
+    pub tls: Option<Tls>,
     /// Worker threads, each with its own connections to the upstreams.
     #[serde(default = "one_worker")]
     pub workers: u32,
     /// Writes a line per request to standard output.
     #[serde(default)]
     pub access_log: bool,
+    /// Where given, the gateway counts what it does.
+    #[serde(default)]
+    pub metrics: Option<Metrics>,
     /// Origins.
     #[serde(default)]
     pub upstreams: Vec<Upstream>,
@@ -33,6 +39,24 @@ pub struct GatewayConfig {
     /// with 502.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
+}
+
+/// TLS 1.2 and 1.3 towards clients.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// File with the certificate and those that signed it, in PEM.
+    pub certificate: String,
+    /// File with its private key, in PEM.
+    pub key: String,
+}
+
+/// What the gateway did, in the text format of Prometheus.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Metrics {
+    /// The path that answers with them, before any route, on every listener.
+    pub path: String,
 }
 
 /// An origin: one or more addresses that answer alike.

@@ -28,6 +28,8 @@ pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
 /// What all connections of a worker use.
 pub(crate) struct Core<I> {
     pub(crate) io: I,
+    /// Its number.
+    pub(crate) worker: usize,
     pub(crate) current: Current,
     pub(crate) limits: Limits,
     pub(crate) timers: Timers<ConnId>,
@@ -100,6 +102,7 @@ impl Exchange {
         self.is_request_done = false;
         self.has_answer = false;
         self.notes = Notes::default();
+        self.begun_ns = core.now_ns;
         if core.log.is_on() {
             self.log.begin(head.method(), head.target(), core.now_ns);
         }
@@ -107,8 +110,14 @@ impl Exchange {
             self.live = Rc::clone(&core.current.live);
         }
         let target = Target::new(head.target());
+        let metrics = self.live.site.metrics.as_ref();
+        let asks_metrics = metrics.is_some_and(|metrics| metrics.path == target.path);
         self.route = self.live.site.table.find(target.path);
         let choice = match self.route {
+            _ if asks_metrics => {
+                self.route = None;
+                Some(Choice::Metrics)
+            }
             None => Some(Choice::Error(404)),
             Some(route) => self.judge(route, head, core).or_else(|| {
                 let sent = self.send_on(route, head, target, origins, core);

@@ -40,6 +40,7 @@ mod keys;
 mod live;
 mod local;
 mod log;
+mod metrics;
 mod origin;
 mod policy;
 mod pool;
@@ -50,15 +51,17 @@ mod validate;
 mod worker;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gatebench_net::Backend;
+use gatebench_net::tls::{Identity, Pem, ServerContext, ServerSettings, TlsService};
 use gatebench_net::workers::{Workers, WorkersError};
 
 pub use config::{
-    Bimodal, ConfigError, ConfigErrors, Consumer, GatewayConfig, Route, Target, TestDelay,
-    Timeouts, Upstream,
+    Bimodal, ConfigError, ConfigErrors, Consumer, GatewayConfig, Metrics, Route, Target, TestDelay,
+    Timeouts, Tls, Upstream,
 };
 pub use worker::Totals;
 
@@ -93,6 +96,7 @@ pub fn serve(
 pub struct Gateway {
     inner: worker::Gateway,
     workers: usize,
+    tls: Option<(Tls, ServerContext)>,
 }
 
 impl Gateway {
@@ -102,9 +106,14 @@ impl Gateway {
     /// Everything that is wrong with it.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
+        let tls = config
+            .tls
+            .as_ref()
+            .map(|tls| Ok((tls.clone(), context(tls)?)));
         Ok(Self {
-            inner: worker::Gateway::new(site::Site::new(config)?),
+            inner: worker::Gateway::new(site::Site::new(config, None)?),
             workers: config.workers as usize,
+            tls: tls.transpose()?,
         })
     }
 
@@ -127,7 +136,11 @@ impl Gateway {
             backend,
             stop: &stop,
         };
-        workers.serve(&self.inner, on_listening)?;
+        let service = &self.inner;
+        match self.tls.clone() {
+            Some((_, context)) => workers.serve(&TlsService { service, context }, on_listening)?,
+            None => workers.serve(service, on_listening)?,
+        }
         Ok(self.inner.totals())
     }
 
@@ -141,11 +154,15 @@ impl Gateway {
     /// the old one stays.
     pub fn replace(&self, config: &GatewayConfig) -> Result<(), ConfigErrors> {
         config.validate()?;
-        let site = site::Site::new(config)?;
         let before = self.inner.site();
+        let site = site::Site::new(config, Some(&before))?;
         let fixed = [
             ("/listen", site.listen == before.listen),
             ("/workers", config.workers as usize == self.workers),
+            (
+                "/tls",
+                config.tls.as_ref() == self.tls.as_ref().map(|(tls, _)| tls),
+            ),
             ("/access_log", site.access_log == before.access_log),
         ];
         let changed = fixed.iter().filter(|(_, is_same)| !is_same);
@@ -162,4 +179,19 @@ impl Gateway {
         self.inner.replace(site);
         Ok(())
     }
+}
+
+/// What TLS needs, from its files.
+fn context(tls: &Tls) -> Result<ServerContext, ConfigErrors> {
+    let read = |path: &str| Pem::read(Path::new(path));
+    let made = || {
+        let identity = Identity {
+            chain: read(&tls.certificate)?,
+            key: read(&tls.key)?,
+        };
+        let mut settings = ServerSettings::new(identity);
+        settings.alpn = vec![b"http/1.1".to_vec()];
+        ServerContext::new(&settings)
+    };
+    made().map_err(|error| ConfigErrors(vec![ConfigError::new("/tls", error.to_string())]))
 }

@@ -12,6 +12,8 @@ pub(crate) enum Choice {
     Unauthorized(Challenge),
     /// The mock of that number.
     Mock(usize),
+    /// What the gateway has counted.
+    Metrics,
 }
 
 /// How a client is told to authenticate (RFC 9110 11.6.1).
@@ -49,7 +51,13 @@ pub(crate) struct Local<'a> {
 }
 
 impl<'a> Local<'a> {
-    pub(crate) fn new(choice: Choice, standing: Option<Standing>, site: &'a Site) -> Self {
+    /// `metrics` is the text that answers [`Choice::Metrics`].
+    pub(crate) fn new(
+        choice: Choice,
+        standing: Option<Standing>,
+        site: &'a Site,
+        metrics: &'a str,
+    ) -> Self {
         let local = match choice {
             Choice::Error(status) => Self::error(status),
             Choice::Unauthorized(challenge) => Self {
@@ -65,6 +73,11 @@ impl<'a> Local<'a> {
                     ..Self::error(mock.status)
                 }
             }
+            Choice::Metrics => Self {
+                content_type: "text/plain; version=0.0.4; charset=utf-8",
+                body: metrics,
+                ..Self::error(200)
+            },
         };
         Self { standing, ..local }
     }

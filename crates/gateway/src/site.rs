@@ -7,6 +7,7 @@ use gatebench_model::policy::MockPolicy;
 use crate::config::{
     ConfigError, ConfigErrors, GatewayConfig, Route, TestDelay, Timeouts, Upstream,
 };
+use crate::metrics::Metrics;
 use crate::policy::consumers::Consumers;
 use crate::policy::{Chain, Compiler};
 use crate::routes::RouteTable;
@@ -28,6 +29,7 @@ pub(crate) struct Site {
     /// Caches of verified tokens that each worker needs.
     pub(crate) caches: usize,
     pub(crate) access_log: bool,
+    pub(crate) metrics: Option<Metrics>,
     pub(crate) limits: Limits,
 }
 
@@ -82,8 +84,8 @@ impl Limits {
 }
 
 impl Site {
-    /// Makes a validated configuration ready.
-    pub(crate) fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
+    /// Makes a validated configuration ready. Metrics go on from those of the one before it.
+    pub(crate) fn new(config: &GatewayConfig, before: Option<&Self>) -> Result<Self, ConfigErrors> {
         let mut mistakes = Vec::new();
         let (upstreams, targets) = upstreams(config, &mut mistakes);
         let mut compiler = Compiler {
@@ -115,6 +117,11 @@ impl Site {
             mocks: compiler.mocks,
             caches: compiler.caches,
             access_log: config.access_log,
+            metrics: config.metrics.as_ref().map(|metrics| {
+                let names = config.routes.iter().map(|route| route.name.as_str());
+                let before = before.and_then(|site| site.metrics.as_ref());
+                Metrics::new(&metrics.path, names, config.workers as usize, before)
+            }),
             limits: Limits::new(config.timeouts, config.collected_bytes_max),
         })
     }

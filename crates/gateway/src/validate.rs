@@ -37,6 +37,14 @@ impl GatewayConfig {
         for (at, route) in self.routes.iter().enumerate() {
             mistakes.route(at, route, self);
         }
+        if let Some(metrics) = &self.metrics
+            && !metrics.path.starts_with('/')
+        {
+            mistakes.add(
+                "/metrics/path",
+                "this is not a path; write for example \"/metrics\"",
+            );
+        }
         mistakes.timeouts(self);
         if mistakes.0.is_empty() {
             Ok(())

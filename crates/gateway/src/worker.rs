@@ -70,7 +70,7 @@ impl Gateway {
 impl Service for Gateway {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
         let mut generation = self.generation.load(Ordering::Acquire);
-        let mut worker = Worker::new(io, self.site());
+        let mut worker = Worker::new(io, self.site(), seat.index);
         let mut events = Vec::new();
         let mut outcome = Ok(());
         while !seat.stopped() && outcome.is_ok() {
@@ -94,10 +94,11 @@ pub(crate) struct Worker<I> {
 }
 
 impl<I: Io> Worker<I> {
-    fn new(io: I, site: Arc<Site>) -> Self {
+    fn new(io: I, site: Arc<Site>, worker: usize) -> Self {
         let core = Core {
             now_ns: io.now_ns(),
             io,
+            worker,
             limits: site.limits,
             log: AccessLog::new(site.access_log),
             current: Current::new(site),

@@ -1,0 +1,187 @@
+//! What the gateway counts, in the text format of Prometheus.
+//!
+//! Each worker counts into a place of its own, so that counting is a load and a store; who asks gets the
+//! sums. They may be torn between two counters of a request that ends meanwhile, never within one.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Upper bounds of the buckets, in nanoseconds, from 50 µs to 10 s; a last one has no bound.
+const BOUNDS_NS: [u64; 17] = [
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_500_000_000,
+    5_000_000_000,
+    10_000_000_000,
+];
+
+/// The counters of all routes.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    /// Where they are asked for.
+    pub(crate) path: String,
+    /// By the number of the route; the last is for requests that no route takes.
+    routes: Vec<Route>,
+}
+
+#[derive(Debug)]
+struct Route {
+    name: String,
+    /// By worker.
+    places: Arc<[Place]>,
+}
+
+/// The counters of one worker and route, on cache lines of their own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Place {
+    /// By the first digit of the status, from 2 on.
+    classes: [AtomicU64; 4],
+    /// Not cumulative.
+    buckets: [AtomicU64; BOUNDS_NS.len() + 1],
+    sum_ns: AtomicU64,
+}
+
+impl Metrics {
+    /// Counters of these routes; a route of `before` with the same name goes on.
+    pub(crate) fn new<'a>(
+        path: &str,
+        names: impl Iterator<Item = &'a str>,
+        workers: usize,
+        before: Option<&Self>,
+    ) -> Self {
+        let known = |name: &str| {
+            let mut routes = before.into_iter().flat_map(|it| &it.routes);
+            routes.find(|route| route.name == name)
+        };
+        let route = |name: &str| Route {
+            name: name.to_owned(),
+            places: known(name).map_or_else(
+                || (0..workers).map(|_| Place::default()).collect(),
+                |route| Arc::clone(&route.places),
+            ),
+        };
+        Self {
+            path: path.to_owned(),
+            routes: names.chain([""]).map(route).collect(),
+        }
+    }
+
+    /// Counts an answer.
+    pub(crate) fn count(&self, worker: usize, route: Option<usize>, status: u16, duration_ns: u64) {
+        let route = &self.routes[route.unwrap_or(self.routes.len() - 1)];
+        let place = &route.places[worker];
+        let class = usize::from(status / 100).clamp(2, 5) - 2;
+        let bucket = BOUNDS_NS.partition_point(|bound_ns| *bound_ns < duration_ns);
+        add(&place.classes[class], 1);
+        add(&place.buckets[bucket], 1);
+        add(&place.sum_ns, duration_ns);
+    }
+
+    /// All counters, as text.
+    pub(crate) fn text(&self) -> String {
+        let mut out = String::from(
+            "# HELP gatebench_gateway_requests_total Answers by route and class of status.\n\
+             # TYPE gatebench_gateway_requests_total counter\n",
+        );
+        for route in &self.routes {
+            for (class, at) in ["2xx", "3xx", "4xx", "5xx"].iter().zip(0..) {
+                let count = route.sum(|place| &place.classes[at]);
+                let _ = writeln!(
+                    out,
+                    "gatebench_gateway_requests_total{{route={:?},code=\"{class}\"}} {count}",
+                    route.name
+                );
+            }
+        }
+        out.push_str(
+            "# HELP gatebench_gateway_request_duration_seconds From reading a request's head to having queued the whole answer.\n\
+             # TYPE gatebench_gateway_request_duration_seconds histogram\n",
+        );
+        for route in &self.routes {
+            route.histogram(&mut out);
+        }
+        out
+    }
+}
+
+impl Route {
+    fn sum(&self, counter: impl Fn(&Place) -> &AtomicU64) -> u64 {
+        let places = self.places.iter();
+        places
+            .map(|place| counter(place).load(Ordering::Relaxed))
+            .sum()
+    }
+
+    fn histogram(&self, out: &mut String) {
+        let metric = "gatebench_gateway_request_duration_seconds";
+        let mut count = 0;
+        for at in 0..=BOUNDS_NS.len() {
+            count += self.sum(|place| &place.buckets[at]);
+            let bound = BOUNDS_NS
+                .get(at)
+                .map_or_else(|| "+Inf".to_owned(), |ns| (*ns as f64 / 1e9).to_string());
+            // Writing to a text cannot fail.
+            let _ = writeln!(
+                out,
+                "{metric}_bucket{{route={:?},le=\"{bound}\"}} {count}",
+                self.name
+            );
+        }
+        let sum_s = self.sum(|place| &place.sum_ns) as f64 / 1e9;
+        let _ = writeln!(out, "{metric}_sum{{route={:?}}} {sum_s}", self.name);
+        let _ = writeln!(out, "{metric}_count{{route={:?}}} {count}", self.name);
+    }
+}
+
+/// One worker alone writes a counter, so nothing can come between.
+fn add(counter: &AtomicU64, amount: u64) {
+    counter.store(
+        counter.load(Ordering::Relaxed).wrapping_add(amount),
+        Ordering::Relaxed,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_hold_what_is_at_most_their_bound() {
+        let metrics = Metrics::new("/metrics", ["a"].into_iter(), 2, None);
+        metrics.count(0, Some(0), 200, 50_000);
+        metrics.count(1, Some(0), 204, 50_001);
+        metrics.count(1, Some(0), 502, 20_000_000_000);
+        metrics.count(1, None, 404, 0);
+        let text = metrics.text();
+        for line in [
+            "gatebench_gateway_requests_total{route=\"a\",code=\"2xx\"} 2",
+            "gatebench_gateway_requests_total{route=\"a\",code=\"5xx\"} 1",
+            "gatebench_gateway_requests_total{route=\"\",code=\"4xx\"} 1",
+            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"0.00005\"} 1",
+            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"0.0001\"} 2",
+            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"10\"} 2",
+            "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"+Inf\"} 3",
+            "gatebench_gateway_request_duration_seconds_sum{route=\"a\"} 20.000100001",
+            "gatebench_gateway_request_duration_seconds_count{route=\"a\"} 3",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} in\n{text}");
+        }
+        let after = Metrics::new("/metrics", ["b", "a"].into_iter(), 2, Some(&metrics));
+        assert!(after.text().contains("_count{route=\"a\"} 3\n"));
+        assert!(after.text().contains("_count{route=\"b\"} 0\n"));
+    }
+}
