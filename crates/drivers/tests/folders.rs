@@ -111,7 +111,7 @@ fn the_reference_gateway_gets_its_file() {
         "workers": 2,
         "access_log": false,
         "upstreams": [{"name": "origin", "keepalive": 64, "targets": [{"address": "::1", "port": 1, "weight": 1}]}],
-        "consumers": [{"name": "alice", "keys": ["k\"1"]}],
+        "consumers": [{"name": "alice", "keys": ["k\"1"], "password": null}],
         "routes": [
             {"name": "long", "path": "/json/deep", "strip_path": true, "upstream": "origin", "policies": [
                 {"api_key": {"header": "X-Api-Key"}},

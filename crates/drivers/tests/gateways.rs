@@ -287,7 +287,7 @@ fn what_was_done_is_told() {
     let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
     assert_eq!(gateway.commands.len(), 2);
     assert!(gateway.commands[0].contains(&"-t".to_owned()));
-    assert_eq!(gateway.rendered.len(), 1);
+    assert_eq!(gateway.rendered.len(), 2);
     assert_eq!(gateway.rendered[0].sha256.len(), 64);
     let written = std::fs::read_to_string(work.path().join("nginx.conf")).unwrap();
     assert_eq!(written, gateway.rendered[0].text);
