@@ -33,7 +33,7 @@ impl Attached {
         if let Some(pid) = pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
             return Err(fail(format!("there is no process {pid}")));
         }
-        match http::status_of_root(addr, ANSWER_TIMEOUT) {
+        match http::status_of(addr, "/", ANSWER_TIMEOUT) {
             Ok(_) => Ok(Self { addr, pid }),
             Err(error) => Err(fail(format!("it does not answer: {error}"))),
         }

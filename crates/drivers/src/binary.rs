@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use gatebench_model::gateway::{Binary, Install};
+use gatebench_model::gateway::Binary;
 use regex_lite::Regex;
 use sha2::{Digest as _, Sha256};
 
 use crate::command;
 use crate::error::DriverError;
+use crate::folder::Folder;
+use crate::installed;
 use crate::launch::Launcher;
+use crate::version;
 
 /// A runtime that has to warm up may take seconds to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -36,22 +39,37 @@ pub struct FoundBinary {
 }
 
 /// Finds the program of a gateway and asks its version.
-pub(crate) fn find(
-    gateway: &str,
-    binary: &Binary,
-    install: &Install,
-    launcher: &Launcher,
-) -> Result<FoundBinary, DriverError> {
-    let path = locate(&binary.names, launcher).ok_or_else(|| DriverError::BinaryMissing {
-        gateway: gateway.into(),
-        names: binary.names.clone(),
-        install: install_hint(gateway, install),
-    })?;
+pub(crate) fn find(folder: &Folder, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
+    let (gateway, binary) = (&folder.spec.gateway, &folder.spec.binary);
+    let missing = |names: Vec<String>| DriverError::BinaryMissing {
+        gateway: gateway.clone(),
+        names,
+        install: installed::hint(folder),
+    };
+    let path = locate(&binary.names, launcher).ok_or_else(|| missing(binary.names.clone()))?;
+    let absent: Vec<String> = binary
+        .needs
+        .iter()
+        .filter(|file| !Path::new(file).exists())
+        .cloned()
+        .collect();
+    if !absent.is_empty() {
+        return Err(missing(absent));
+    }
     let version = ask_version(&path, binary).map_err(|message| DriverError::NoVersion {
-        gateway: gateway.into(),
+        gateway: gateway.clone(),
         binary: path.clone(),
         message,
     })?;
+    if !version::is_between(&version, &binary.version_min, &binary.version_below) {
+        return Err(DriverError::WrongVersion {
+            gateway: gateway.clone(),
+            binary: path,
+            version,
+            wanted: version::range(&binary.version_min, &binary.version_below),
+            install: installed::hint(folder),
+        });
+    }
     let sha256 =
         sha256_of_file(&path).map_err(DriverError::io(format!("reading {}", path.display())))?;
     Ok(FoundBinary {
@@ -93,6 +111,7 @@ fn locate(names: &[String], launcher: &Launcher) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path)
         .chain(EXTRA_FOLDERS.iter().map(PathBuf::from))
+        .chain(installed::bin_folder())
         .collect();
     let candidates = names.iter().flat_map(|name| match name.as_str() {
         OWN_NAME => vec![launcher.program.clone()],
@@ -129,15 +148,4 @@ fn ask_version(path: &Path, binary: &Binary) -> Result<String, String> {
                 finished.output.trim()
             )
         })
-}
-
-fn install_hint(gateway: &str, install: &Install) -> String {
-    let apt =
-        (!install.apt.is_empty()).then(|| format!("apt-get install {}", install.apt.join(" ")));
-    let ways: Vec<String> = apt.into_iter().chain(install.other.clone()).collect();
-    if ways.is_empty() {
-        format!("install {gateway} and put it on PATH")
-    } else {
-        format!("install it: {}", ways.join("; or "))
-    }
 }

@@ -96,7 +96,11 @@ fn from_path(path: &Path) -> Result<Folder, DriverError> {
         return Err(DriverError::NoFolder { path: path.into() });
     }
     Folder::load(Origin::Path(path.into()), path.into(), |file| {
-        fs::read_to_string(path.join(file)).map_err(|error| unreadable(path, file, &error))
+        fs::read_to_string(path.join(file)).or_else(|error| {
+            // What a folder of the user takes from the one beside it may be an embedded one.
+            let beside = file.strip_prefix("../").and_then(embedded_text);
+            beside.ok_or_else(|| unreadable(path, file, &error))
+        })
     })
 }
 
@@ -107,8 +111,8 @@ fn unreadable(folder: &Path, file: &str, error: &io::Error) -> DriverError {
             "write it (see docs/ADD-A-GATEWAY.md), or name another folder",
         ),
         (io::ErrorKind::NotFound, _) => (
-            "gateway.yaml names this template, and it is not there".into(),
-            "write the template, or correct `files` in gateway.yaml",
+            "gateway.yaml names this file, and it is not there".into(),
+            "write it, or correct `files` and `parts` in gateway.yaml",
         ),
         _ => (
             format!("this file of the gateway folder cannot be read: {error}"),
@@ -126,15 +130,21 @@ fn unreadable(folder: &Path, file: &str, error: &io::Error) -> DriverError {
 fn from_embedded(name: &str) -> Result<Folder, DriverError> {
     let root = Path::new("gateways").join(name);
     Folder::load(Origin::Embedded, root.clone(), |file| {
-        let text = EMBEDDED
-            .get_file(Path::new(name).join(file))
-            .and_then(include_dir::File::contents_utf8);
-        text.map(str::to_owned)
-            .ok_or_else(|| DriverError::BadFolder {
-                path: root.join(file),
-                line: None,
-                message: "there is no such file in the gateway folder".into(),
-                remedy: "correct `files` in gateway.yaml".into(),
-            })
+        let path = match file.strip_prefix("../") {
+            Some(beside) => beside.to_owned(),
+            None => format!("{name}/{file}"),
+        };
+        embedded_text(&path).ok_or_else(|| DriverError::BadFolder {
+            path: root.join(file),
+            line: None,
+            message: "there is no such file in the gateway folder".into(),
+            remedy: "correct `files` and `parts` in gateway.yaml".into(),
+        })
     })
+}
+
+/// The text of an embedded file, by its path below gateways/.
+fn embedded_text(path: &str) -> Option<String> {
+    let file = EMBEDDED.get_file(path)?;
+    file.contents_utf8().map(str::to_owned)
 }

@@ -46,7 +46,7 @@ pub enum DriverError {
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// The program is not installed.
-    #[error("gateway {gateway} is not installed: none of {} was found", names.join(", "))]
+    #[error("gateway {gateway} is not installed: {} was not found", names.join(" or "))]
     BinaryMissing {
         /// The gateway.
         gateway: String,
@@ -64,6 +64,20 @@ pub enum DriverError {
         binary: PathBuf,
         /// What happened instead.
         message: String,
+    },
+    /// The program has a version that the folder was not written for.
+    #[error("{} is version {version}, and the folder of {gateway} was written for {wanted}", binary.display())]
+    WrongVersion {
+        /// The gateway.
+        gateway: String,
+        /// The program.
+        binary: PathBuf,
+        /// What it says about itself.
+        version: String,
+        /// The versions that fit, in words.
+        wanted: String,
+        /// How a version that fits is installed.
+        install: String,
     },
     /// The gateway refused its configuration.
     #[error("gateway {gateway} refused its configuration\n{output}")]
@@ -121,6 +135,16 @@ pub enum DriverError {
         /// What is wrong.
         message: String,
     },
+    /// A gateway could not be installed.
+    #[error("installing {gateway}: {message}")]
+    Install {
+        /// The gateway.
+        gateway: String,
+        /// What happened.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
     /// The upstream did not come up.
     #[error("the upstream did not start: {message}\n{stderr}")]
     Upstream {
@@ -176,6 +200,8 @@ impl DriverError {
             Self::Upstream { .. } => Culprit::Upstream,
             Self::UnknownGateway { .. }
             | Self::BinaryMissing { .. }
+            | Self::WrongVersion { .. }
+            | Self::Install { .. }
             | Self::PortTaken { .. }
             | Self::Io { .. } => Culprit::Environment,
         }
@@ -194,6 +220,10 @@ impl DriverError {
             Self::NoFolder { .. } => "write the path of a folder that holds a gateway.yaml; `gatebench list` shows the names there are".into(),
             Self::Unsupported(_) => "leave this gateway out of the scenario: not supported is not failed".into(),
             Self::BinaryMissing { install, .. } => install.clone(),
+            Self::WrongVersion { install, .. } => format!(
+                "{install}; a program of another version must come after it on PATH, or not at all"
+            ),
+            Self::Install { remedy, .. } => remedy.clone(),
             Self::NoVersion { binary, .. } => format!(
                 "run {} by hand; if it works, correct binary.version_args and binary.version_pattern in gateway.yaml",
                 binary.display()

@@ -8,6 +8,7 @@ use gatebench_model::{GatewayFolder, Policy, Scenario};
 
 use crate::binary::{self, FoundBinary};
 use crate::error::DriverError;
+use crate::installed;
 use crate::launch::Launcher;
 
 /// The file that makes a folder a gateway folder.
@@ -71,10 +72,13 @@ impl Folder {
             spec_text,
             templates: BTreeMap::new(),
         };
-        for file in folder.spec.files.clone() {
-            folder
-                .templates
-                .insert(file.template.clone(), read(&file.template)?);
+        let spec = &folder.spec;
+        let project = spec.install.maven.iter().flat_map(|maven| &maven.files);
+        let files = spec.files.iter().map(|file| &file.template);
+        let names: BTreeSet<String> = files.chain(&spec.parts).chain(project).cloned().collect();
+        for name in names {
+            let text = read(&name)?;
+            folder.templates.insert(name, text);
         }
         Ok(folder)
     }
@@ -109,12 +113,18 @@ impl Folder {
     /// # Errors
     /// [`DriverError::BinaryMissing`] with how to install it, [`DriverError::NoVersion`].
     pub fn find_binary(&self, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
-        binary::find(
-            &self.spec.gateway,
-            &self.spec.binary,
-            &self.spec.install,
-            launcher,
-        )
+        binary::find(self, launcher)
+    }
+
+    /// How it is installed, as a sentence without its end.
+    pub fn install_hint(&self) -> String {
+        installed::hint(self)
+    }
+
+    /// Whether a package registry carries it, so that `gatebench install` can install it.
+    pub fn can_be_installed(&self) -> bool {
+        let install = &self.spec.install;
+        !install.apt.is_empty() || install.pypi.is_some() || install.maven.is_some()
     }
 
     /// Every file of the folder that a run depends on, with its text.
@@ -122,6 +132,13 @@ impl Folder {
         let templates = self.templates.iter();
         std::iter::once((SPEC_FILE, self.spec_text.as_str()))
             .chain(templates.map(|(file, text)| (file.as_str(), text.as_str())))
+    }
+
+    /// What templates extend, include or import, by name.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let named = |name: &String| self.templates.get_key_value(name);
+        let parts = self.spec.parts.iter().filter_map(named);
+        parts.map(|(name, text)| (name.as_str(), text.as_str()))
     }
 
     /// The text of a template.

@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 /// A status line longer than this is none.
 const STATUS_LINE_BYTES_MAX: usize = 256;
 
-/// The status with which `GET /` is answered.
+/// The status with which a GET of this path is answered.
 ///
 /// # Errors
 /// What the system says, [`io::ErrorKind::TimedOut`] where no status line came in time, and
 /// [`io::ErrorKind::InvalidData`] where something else than HTTP/1 came.
-pub(crate) fn status_of_root(address: SocketAddr, timeout: Duration) -> io::Result<u16> {
+pub(crate) fn status_of(address: SocketAddr, path: &str, timeout: Duration) -> io::Result<u16> {
     let deadline = Instant::now() + timeout;
     let mut stream = TcpStream::connect_timeout(&address, timeout)?;
     stream.set_write_timeout(Some(timeout))?;
     stream.write_all(
-        format!("GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes(),
+        format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes(),
     )?;
     let mut head = Vec::new();
     let mut chunk = [0_u8; STATUS_LINE_BYTES_MAX];

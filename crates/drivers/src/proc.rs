@@ -140,10 +140,16 @@ mod tests {
 
     #[test]
     fn a_port_nobody_listens_on_has_no_listener() {
-        let address = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
+        // Held and not listening, so that no other test gets it meanwhile.
+        let socket = rustix::net::socket(
+            rustix::net::AddressFamily::INET,
+            rustix::net::SocketType::STREAM,
+            None,
+        )
+        .unwrap();
+        rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let address = rustix::net::getsockname(&socket).unwrap();
+        let address = SocketAddr::try_from(address).unwrap();
         assert_eq!(listeners(address).len(), 0);
     }
 }

@@ -12,7 +12,11 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("nginx_literal", nginx_literal);
     environment.add_filter("nginx_string", nginx_string);
     environment.add_filter("haproxy_string", haproxy_string);
+    environment.add_filter("lua_string", lua_string);
+    environment.add_filter("apache_string", apache_string);
+    environment.add_filter("vcl_string", vcl_string);
     environment.add_filter("regex_literal", regex_literal);
+    environment.add_filter("regex_bytes", regex_bytes);
     environment.add_filter("word", word);
     environment.add_filter("endpoint", endpoint);
     environment.add_filter("seconds", seconds);
@@ -49,9 +53,57 @@ fn haproxy_string(text: &str) -> Result<String, Error> {
     })
 }
 
+/// `{{ text | lua_string }}`: a string of Lua. Whatever is neither a letter nor a digit is written by
+/// the number of its byte, which every version of Lua reads.
+fn lua_string(text: &str) -> String {
+    let byte = |byte: u8| {
+        if byte.is_ascii_alphanumeric() || b" -_./:=".contains(&byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("\\{byte:03}")
+        }
+    };
+    format!("\"{}\"", text.bytes().map(byte).collect::<String>())
+}
+
+/// `{{ text | apache_string }}`: a word of an Apache httpd directive, in quotes.
+fn apache_string(text: &str) -> Result<String, Error> {
+    if text.contains("${") {
+        // A name between the braces would be replaced, and nothing takes that meaning from it.
+        return Err(wrong(format!("'{text}' holds ${{, which httpd replaces")));
+    }
+    quoted(text, |c| match c {
+        '"' | '\\' => Some(format!("\\{c}")),
+        c => printable(c),
+    })
+}
+
+/// `{{ text | vcl_string }}`: an expression of VCL that is this text. Its long strings end at `"}` and
+/// know no escape, so a text is put together from parts in which that does not occur.
+fn vcl_string(text: &str) -> Result<String, Error> {
+    if text.contains('\0') {
+        return Err(wrong("U+0000 cannot stand in a configuration".into()));
+    }
+    let parts = text.replace("\"}", "\"\0}");
+    let long = parts.split('\0').map(|part| format!("{{\"{part}\"}}"));
+    Ok(long.collect::<Vec<_>>().join(" + "))
+}
+
 /// `{{ text | regex_literal }}`: a regular expression that matches exactly this text.
 fn regex_literal(text: &str) -> String {
     regex_lite::escape(text)
+}
+
+/// `{{ text | regex_bytes }}`: as `regex_literal`, with whatever is neither a letter nor a digit written
+/// by the number of its byte; for where neither quotes nor blanks can be escaped.
+fn regex_bytes(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        byte if byte.is_ascii_alphanumeric() || b"/-_".contains(&byte) => {
+            char::from(byte).to_string()
+        }
+        byte => format!("\\x{byte:02x}"),
+    };
+    text.bytes().map(byte).collect()
 }
 
 /// `{{ name | word }}`: lower case, with `_` for everything but letters and digits; `X-Api-Key`
@@ -153,6 +205,30 @@ mod tests {
             haproxy_string(r#"$HOME "x" #\"#).unwrap(),
             r#""\$HOME \"x\" #\\""#
         );
+    }
+
+    #[test]
+    fn lua_strings_hold_only_plain_bytes() {
+        assert_eq!(lua_string("a\"\\]]\n"), r#""a\034\092\093\093\010""#);
+        assert_eq!(lua_string("é1"), r#""\195\1691""#);
+    }
+
+    #[test]
+    fn words_of_httpd_are_not_replaced() {
+        assert_eq!(apache_string(r#"a "b" \"#).unwrap(), r#""a \"b\" \\""#);
+        assert!(apache_string("${HOME}").is_err() && apache_string("a\nb").is_err());
+    }
+
+    #[test]
+    fn strings_of_vcl_end_where_they_should() {
+        assert_eq!(vcl_string("a\nb").unwrap(), "{\"a\nb\"}");
+        assert_eq!(vcl_string("x\"}y").unwrap(), "{\"x\"\"} + {\"}y\"}");
+    }
+
+    #[test]
+    fn expressions_of_bytes_hold_neither_quotes_nor_blanks() {
+        assert_eq!(regex_bytes("/a-b"), "/a-b");
+        assert_eq!(regex_bytes("k 1\"é"), r"k\x201\x22\xc3\xa9");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! When a gateway is ready: a listener on its port belongs to the processes that were started, and
-//! it answers a request.
+//! it answers a request; where the folder names a path for that, with 200.
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+
+use gatebench_model::gateway::Ready;
 
 use crate::command::wait_until;
 use crate::http;
@@ -27,7 +29,7 @@ pub(crate) enum Seen {
     /// Ours listens but gives no answer.
     NoAnswer(io::ErrorKind),
     /// Ours answers that it is not ready.
-    Unready(u16),
+    Unready { status: u16, path: String },
     /// Ours answers.
     Ready,
 }
@@ -41,7 +43,7 @@ impl fmt::Display for Seen {
                 f.write_str("it accepts a request and hangs without answering")
             }
             Self::NoAnswer(kind) => write!(f, "it listens but does not answer ({kind})"),
-            Self::Unready(status) => write!(f, "it answers {status} to GET /"),
+            Self::Unready { status, path } => write!(f, "it answers {status} to GET {path}"),
             Self::Ready => f.write_str("it is ready"),
         }
     }
@@ -59,12 +61,8 @@ pub(crate) enum Outcome {
 }
 
 /// Waits until the process answers on the address, ends, or the time runs out.
-pub(crate) fn wait_for(
-    process: &mut Supervised,
-    address: SocketAddr,
-    timeout: Duration,
-) -> Outcome {
-    let deadline = Instant::now() + timeout;
+pub(crate) fn wait_for(process: &mut Supervised, address: SocketAddr, ready: &Ready) -> Outcome {
+    let deadline = Instant::now() + ready.timeout.0;
     let mut last = Seen::NoListener;
     let settled = wait_until(deadline, || {
         if let Some(exit) = process.exit() {
@@ -80,6 +78,7 @@ pub(crate) fn wait_for(
         last = look(
             process.pid(),
             address,
+            ready.path.as_deref(),
             REQUEST_TIMEOUT.min(left).max(Duration::from_millis(1)),
         );
         match last {
@@ -91,7 +90,7 @@ pub(crate) fn wait_for(
     settled.unwrap_or(Outcome::TimedOut(last))
 }
 
-fn look(root: u32, address: SocketAddr, timeout: Duration) -> Seen {
+fn look(root: u32, address: SocketAddr, path: Option<&str>, timeout: Duration) -> Seen {
     let listeners = proc::listeners(address);
     if listeners.is_empty() {
         return Seen::NoListener;
@@ -101,9 +100,17 @@ fn look(root: u32, address: SocketAddr, timeout: Duration) -> Seen {
     if !listeners.iter().all(|inode| ours.contains_key(inode)) {
         return Seen::Foreign;
     }
-    match http::status_of_root(address, timeout) {
-        Ok(status) if NOT_READY_STATUSES.contains(&status) => Seen::Unready(status),
-        Ok(_) => Seen::Ready,
+    let is_ready = |status: u16| match path {
+        Some(_) => status == 200,
+        None => !NOT_READY_STATUSES.contains(&status),
+    };
+    let path = path.unwrap_or("/");
+    match http::status_of(address, path, timeout) {
+        Ok(status) if is_ready(status) => Seen::Ready,
+        Ok(status) => Seen::Unready {
+            status,
+            path: path.into(),
+        },
         Err(error) => Seen::NoAnswer(error.kind()),
     }
 }

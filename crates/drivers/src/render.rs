@@ -62,6 +62,11 @@ impl<'a> Renderer<'a> {
         quote::add_filters(&mut environment);
         // Errors tell the place in the line only so.
         environment.set_debug(true);
+        for (name, text) in folder.parts() {
+            environment
+                .add_template(name, text)
+                .map_err(|error| wrong_part(folder, name, text, &error))?;
+        }
         let misses = Misses::default();
         let context = serde_json::to_value(input)
             .map_err(|error| DriverError::io("describing the input")(error.into()))?;
@@ -78,6 +83,12 @@ impl<'a> Renderer<'a> {
         self.environment
             .render_named_str(name, source, &self.context)
             .map_err(|error| {
+                // A mistake may be in a file that this one extends or includes.
+                let part = self
+                    .folder
+                    .parts()
+                    .find(|(part, _)| error.name() == Some(part));
+                let (name, source) = part.unwrap_or((name, source));
                 let told = self.told(&error, source);
                 let path = self.folder.file_path(Path::new(name));
                 told.at(path, error.line())
@@ -151,6 +162,16 @@ impl Told {
             remedy: self.remedy,
         }
     }
+}
+
+fn wrong_part(folder: &Folder, name: &str, text: &str, error: &minijinja::Error) -> DriverError {
+    let line = error.line().and_then(|line| text.lines().nth(line - 1));
+    let place = line.map_or(String::new(), |line| format!(", in `{}`", line.trim()));
+    let told = Told {
+        message: format!("{}{place}", describe(error)),
+        remedy: "correct the file at that place".into(),
+    };
+    told.at(folder.file_path(Path::new(name)), error.line())
 }
 
 /// A line that holds only a block tag leaves no line in the file.

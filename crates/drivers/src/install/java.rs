@@ -1,0 +1,101 @@
+//! A program that Maven builds from libraries and a few files of the gateway folder.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Home, JavaProgram, failed, program_name, run};
+use crate::command::display;
+use crate::error::DriverError;
+use crate::folder::Folder;
+
+pub(super) fn program(folder: &Folder) -> Result<Option<JavaProgram>, DriverError> {
+    let Some(project) = &folder.spec.install.maven else {
+        return Ok(None);
+    };
+    let gateway = folder.spec.gateway.clone();
+    let file = |name: &String| Ok((name.clone(), folder.template(name)?.to_owned()));
+    Ok(Some(JavaProgram {
+        home: Home::of(&gateway, &project.version)?,
+        gateway,
+        name: program_name(folder),
+        files: project
+            .files
+            .iter()
+            .map(file)
+            .collect::<Result<_, DriverError>>()?,
+        project: project.clone(),
+    }))
+}
+
+impl JavaProgram {
+    pub(super) fn title(&self) -> String {
+        format!(
+            "{} {}: built by Maven from Maven Central, into {} (minutes)",
+            self.gateway,
+            self.project.version,
+            self.home.folder.display()
+        )
+    }
+
+    pub(super) fn commands(&self) -> Vec<String> {
+        let maven = [vec!["mvn".to_owned()], self.arguments()].concat();
+        vec![display(&maven)]
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let pom = self.home.folder.join("pom.xml").display().to_string();
+        let fixed = ["--batch-mode", "--quiet", "-DskipTests", "--file"];
+        let words = fixed.into_iter().map(String::from);
+        words.chain([pom, "package".into()]).collect()
+    }
+
+    pub(super) fn perform(&self) -> Result<(), DriverError> {
+        self.home.clear()?;
+        for (name, text) in &self.files {
+            write(&self.home.folder.join(name), text)?;
+        }
+        let remedy =
+            "make this work: mvn --version (Debian's packages are maven and default-jdk-headless)";
+        run(
+            &self.gateway,
+            Command::new("mvn").args(self.arguments()),
+            remedy,
+        )?;
+        let jar = self.home.folder.join(&self.project.jar);
+        if !jar.is_file() {
+            return Err(failed(
+                &self.gateway,
+                format!("Maven built no {}", self.project.jar),
+                "correct install.maven.jar in gateway.yaml",
+            ));
+        }
+        let launcher = self.launcher(&jar)?;
+        self.home.link(&self.name, &launcher)
+    }
+
+    /// A program that runs the archive: Java itself says only its own version.
+    fn launcher(&self, jar: &Path) -> Result<PathBuf, DriverError> {
+        let path = self.home.folder.join(&self.name);
+        let (version, jar) = (&self.project.version, display(&[jar.display().to_string()]));
+        let text = format!(
+            "#!/bin/sh\n# JVM_OPTIONS are words for Java.\n\
+             [ \"$1\" = --version ] && echo '{} {version}' && exit\n\
+             exec java $JVM_OPTIONS -jar {jar} \"$@\"\n",
+            self.gateway
+        );
+        write(&path, &text)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).map_err(DriverError::io(
+            format!("making {} a program", path.display()),
+        ))?;
+        Ok(path)
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), DriverError> {
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder
+        .and_then(|()| fs::write(path, text))
+        .map_err(DriverError::io(format!("writing {}", path.display())))
+}

@@ -1,0 +1,61 @@
+//! Versions as gateways print them: numbers with dots between, and what vendors put behind them.
+
+use std::cmp::Ordering;
+
+/// Whether a version is at least `min` and below `below`, where these are given. What is no number, as
+/// in `2.6.12-1+deb12u4` from the hyphen on, is not looked at.
+pub(crate) fn is_between(version: &str, min: &Option<String>, below: &Option<String>) -> bool {
+    let at_least = |bound: &String| compare(version, bound) != Ordering::Less;
+    min.as_ref().is_none_or(at_least) && !below.as_ref().is_some_and(at_least)
+}
+
+/// The range in words, as in `at least 3.0 and below 4`.
+pub(crate) fn range(min: &Option<String>, below: &Option<String>) -> String {
+    let min = min.as_ref().map(|min| format!("at least {min}"));
+    let below = below.as_ref().map(|below| format!("below {below}"));
+    let bounds: Vec<String> = min.into_iter().chain(below).collect();
+    bounds.join(" and ")
+}
+
+fn compare(left: &str, right: &str) -> Ordering {
+    let (left, right) = (numbers(left), numbers(right));
+    let longer = left.len().max(right.len());
+    let at = |numbers: &[u64], index: usize| numbers.get(index).copied().unwrap_or(0);
+    (0..longer)
+        .map(|index| at(&left, index).cmp(&at(&right, index)))
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+fn numbers(version: &str) -> Vec<u64> {
+    let plain = version.trim_start_matches('v');
+    let end = plain
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(plain.len());
+    plain[..end]
+        .split('.')
+        .map_while(|part| part.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_number() {
+        assert_eq!(compare("2.10", "2.9"), Ordering::Greater);
+        assert_eq!(compare("3", "3.0.0"), Ordering::Equal);
+        assert_eq!(compare("v3.7.15", "3.8"), Ordering::Less);
+        assert_eq!(compare("2.6.12-1+deb12u4", "2.6.12"), Ordering::Equal);
+    }
+
+    #[test]
+    fn a_range_has_its_first_and_not_its_last() {
+        let (min, below) = (Some("3.0".to_owned()), Some("4".to_owned()));
+        assert!(is_between("3.0", &min, &below) && is_between("3.99.1", &min, &below));
+        assert!(!is_between("2.11.2", &min, &below) && !is_between("4.0.0", &min, &below));
+        assert!(is_between("anything", &None, &None));
+        assert_eq!(range(&min, &below), "at least 3.0 and below 4");
+    }
+}
