@@ -7,7 +7,8 @@ use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    doctor, export, gateway, list, load, report, run, schema, supervise, upstream,
+    check, doctor, export, gateway, install, list, load, new, report, run, schema, supervise,
+    upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -35,6 +36,9 @@ pub enum Command {
     Load(Box<load::Load>),
     Report(report::Report),
     List(list::List),
+    Install(install::Install),
+    Check(check::Check),
+    New(new::New),
     Export(export::Export),
     Doctor(doctor::Doctor),
     Schema(schema::PrintSchema),
@@ -52,6 +56,9 @@ impl Command {
             Self::Load(command) => command.run(),
             Self::Report(command) => command.run(),
             Self::List(command) => command.run(),
+            Self::Install(command) => command.run(),
+            Self::Check(command) => command.run(),
+            Self::New(command) => command.run(),
             Self::Export(command) => command.run(),
             Self::Doctor(command) => command.run(),
             Self::Schema(command) => command.run(),

@@ -13,6 +13,7 @@
 //! on Ctrl-C and on a panic; a supervisor between gatebench and each process ends it where gatebench
 //! itself is killed.
 
+mod check;
 mod chosen;
 mod cores;
 mod demand;
@@ -45,6 +46,9 @@ mod trial;
 mod warning;
 mod watch;
 
+pub use check::{
+    CheckOutcome, CheckRequest, Checked, check_gateway, check_scenarios, find_gateway,
+};
 pub use chosen::scenario_and_load;
 pub use error::LabError;
 pub use foreign::{EngineChoice, PreparedEngine};

@@ -1,10 +1,13 @@
 //! The commands, one module each.
 
+pub mod check;
 pub mod doctor;
 pub mod export;
 pub mod gateway;
+pub mod install;
 pub mod list;
 pub mod load;
+pub mod new;
 pub mod report;
 pub mod run;
 pub mod schema;

@@ -1,11 +1,13 @@
 //! `gatebench list`.
 
-use clap::{Args, ValueEnum};
-use gatebench_drivers::Origin;
-use gatebench_lab::Source;
-use serde_json::json;
+mod gateways;
+mod markdown;
 
-use super::words::{Overlay, launcher};
+use clap::{Args, ValueEnum};
+use gatebench_lab::Source;
+use serde_json::{Value, json};
+
+use super::words::Overlay;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -24,6 +26,9 @@ pub struct List {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print the gateways as a Markdown page, whatever is installed
+    #[arg(long, conflicts_with_all = ["json", "paths"])]
+    markdown: bool,
     #[command(flatten)]
     overlay: Overlay,
 }
@@ -31,7 +36,7 @@ pub struct List {
 /// What can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ListedKind {
-    /// Gateway folders, with the version that is installed
+    /// Gateways: found or not, their version, their policies, how to install them
     Gateways,
     /// Scenarios
     Scenarios,
@@ -41,13 +46,11 @@ enum ListedKind {
     Loads,
 }
 
-/// One line.
+/// One of a kind.
 struct Entry {
     name: String,
     title: String,
     path: String,
-    /// What is installed, or how it is; for gateways alone.
-    program: Option<String>,
 }
 
 impl Entry {
@@ -56,44 +59,71 @@ impl Entry {
             name: name.into(),
             title: title.into(),
             path: source.to_string(),
-            program: None,
         }
     }
 
-    fn as_json(&self) -> serde_json::Value {
-        json!({ "name": self.name, "title": self.title, "path": self.path, "program": self.program })
+    fn as_json(&self) -> Value {
+        json!({ "name": self.name, "title": self.title, "path": self.path })
     }
 }
 
 impl List {
     /// Lists it.
     pub fn run(self) -> Result<Exit, Failure> {
+        if self.markdown {
+            return self.page();
+        }
         let kinds = self
             .kind
             .map_or_else(|| ListedKind::value_variants().to_vec(), |kind| vec![kind]);
         let mut document = serde_json::Map::new();
         let mut sections = Vec::new();
         for kind in kinds {
-            let entries = self.entries(kind)?;
             let title = kind
                 .to_possible_value()
                 .map(|word| word.get_name().to_owned())
                 .unwrap_or_default();
-            sections.push(format!("{title}\n{}", self.lines(&entries)));
-            document.insert(title, entries.iter().map(Entry::as_json).collect());
+            let (lines, entries) = self.section(kind)?;
+            sections.push(format!("{title}\n{lines}"));
+            document.insert(title, entries);
         }
         if self.json {
-            terminal::say(&format!("{:#}", serde_json::Value::Object(document)))?;
+            terminal::say(&format!("{:#}", Value::Object(document)))?;
         } else {
             terminal::say(&sections.join("\n\n"))?;
         }
         Ok(Exit::Fine)
     }
 
+    fn page(&self) -> Result<Exit, Failure> {
+        if !matches!(self.kind, None | Some(ListedKind::Gateways)) {
+            return Err(Failure::words(
+                "--markdown",
+                "only the gateways have a page",
+                "gatebench list gateways --markdown",
+            ));
+        }
+        let folders = self.overlay.catalogue().list()?;
+        terminal::say(markdown::page(&folders).trim_end())?;
+        Ok(Exit::Fine)
+    }
+
+    /// What there is of a kind, as lines and as JSON.
+    fn section(&self, kind: ListedKind) -> Result<(String, Value), Failure> {
+        if kind == ListedKind::Gateways {
+            let listed = gateways::all(&self.overlay.catalogue())?;
+            let entries = listed.iter().map(gateways::Listed::as_json).collect();
+            return Ok((gateways::lines(&listed, self.paths), entries));
+        }
+        let entries = self.entries(kind)?;
+        let values = entries.iter().map(Entry::as_json).collect();
+        Ok((self.lines(&entries), values))
+    }
+
     fn entries(&self, kind: ListedKind) -> Result<Vec<Entry>, Failure> {
         let library = self.overlay.library();
         Ok(match kind {
-            ListedKind::Gateways => return self.gateways(),
+            ListedKind::Gateways => Vec::new(),
             ListedKind::Scenarios => {
                 let all = library.scenarios()?;
                 all.iter()
@@ -115,26 +145,6 @@ impl List {
         })
     }
 
-    fn gateways(&self) -> Result<Vec<Entry>, Failure> {
-        let launcher = launcher()?;
-        let folders = self.overlay.catalogue().list()?;
-        Ok(folders
-            .iter()
-            .map(|folder| Entry {
-                name: folder.spec.gateway.clone(),
-                title: folder.spec.title.clone(),
-                path: match &folder.origin {
-                    Origin::Embedded => format!("embedded {}", folder.spec.gateway),
-                    Origin::Path(path) => path.display().to_string(),
-                },
-                program: Some(match folder.find_binary(&launcher) {
-                    Ok(found) => found.version,
-                    Err(error) => format!("not found: {}", error.remedy()),
-                }),
-            })
-            .collect())
-    }
-
     fn lines(&self, entries: &[Entry]) -> String {
         let widest = entries
             .iter()
@@ -142,17 +152,12 @@ impl List {
             .max()
             .unwrap_or(0);
         let lines = entries.iter().map(|entry| {
-            let program = entry
-                .program
-                .as_ref()
-                .map(|program| format!(", {program}"))
-                .unwrap_or_default();
             let path = if self.paths {
                 format!("  ({})", entry.path)
             } else {
                 String::new()
             };
-            format!("  {:<widest$}  {}{program}{path}", entry.name, entry.title)
+            format!("  {:<widest$}  {}{path}", entry.name, entry.title)
         });
         lines.collect::<Vec<_>>().join("\n")
     }

@@ -1,0 +1,139 @@
+//! `gatebench check`.
+
+mod told;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use gatebench_lab::{
+    CheckOutcome, CheckRequest, Checked, Interrupt, check_gateway, check_scenarios, find_gateway,
+};
+use gatebench_model::Scenario;
+
+use super::words::{Overlay, launcher};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{signals, terminal};
+
+/// Proves what a folder claims
+#[derive(Debug, Args)]
+pub struct Check {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Gateway(CheckGateway),
+}
+
+/// Starts a gateway, and proves each policy that its folder claims
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gatebench check gateway ./mine
+  gatebench check gateway nginx --scenario api-key
+
+For each scenario the gateway is rendered, started, asked the scenario's cases and ended. The first one,
+`contract`, is what every gateway must do whatever its policies. Exits with 1 where something fails.")]
+struct CheckGateway {
+    /// A gateway by name or folder
+    #[arg(value_name = "NAME or DIR")]
+    gateway: String,
+    /// Only this scenario, by name or file (repeatable)
+    #[arg(long = "scenario", value_name = "NAME or FILE")]
+    scenarios: Vec<String>,
+    /// Where what was rendered and the logs are kept; without, ./gatebench-check/NAME
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+impl Check {
+    /// Checks it.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let What::Gateway(check) = self.what;
+        check.run()
+    }
+}
+
+impl CheckGateway {
+    fn run(self) -> Result<Exit, Failure> {
+        let launcher = launcher()?;
+        let gateway = find_gateway(&self.gateway, &self.overlay.catalogue(), &launcher)?;
+        let scenarios = self.asked()?;
+        let spec = &gateway.folder.spec;
+        terminal::say(&format!(
+            "{} {} ({})\n",
+            spec.title,
+            gateway.binary.version,
+            gateway.binary.path.display()
+        ))?;
+        let interrupt = Arc::new(Interrupt::new());
+        let raised = Arc::clone(&interrupt);
+        signals::on_signal(move || raised.raise())?;
+        let out = self
+            .out
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("gatebench-check").join(&spec.gateway));
+        let request = CheckRequest {
+            gateway: &gateway,
+            scenarios: &scenarios,
+            out: &out,
+            launcher: &launcher,
+            interrupt: &interrupt,
+        };
+        let mut closed = None;
+        let all = check_gateway(&request, |checked| {
+            if let Err(failure) = terminal::say(&told::text(checked)) {
+                interrupt.raise();
+                closed = Some(failure);
+            }
+        })?;
+        closed.map_or(Ok(()), Err)?;
+        summary(&spec.gateway, &all)
+    }
+
+    fn asked(&self) -> Result<Vec<Scenario>, Failure> {
+        let library = self.overlay.library();
+        let all = check_scenarios(&library)?;
+        let named = self.scenarios.iter().map(|word| {
+            // The contract is not in the library: it is no load.
+            let known = all.iter().find(|scenario| &scenario.scenario == word);
+            match known {
+                Some(scenario) => Ok(scenario.clone()),
+                None => Ok(gatebench_lab::scenario_and_load(word, None, &library)?.0),
+            }
+        });
+        let named = named.collect::<Result<Vec<_>, Failure>>()?;
+        Ok(if named.is_empty() { all } else { named })
+    }
+}
+
+fn summary(gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {
+    let not_supported = |it: &&Checked| matches!(it.outcome, CheckOutcome::NotSupported(_));
+    if all.iter().any(|it| it.outcome == CheckOutcome::Interrupted) {
+        return Ok(Exit::Interrupted);
+    }
+    let lacking = all.iter().filter(not_supported).count();
+    let failing: Vec<&Checked> = all.iter().filter(|it| !it.holds()).collect();
+    let asked = all.len() - lacking;
+    let beside = match lacking {
+        0 => String::new(),
+        count => format!("; {count} not asked, for policies that it does not claim"),
+    };
+    let Some(first) = failing.first() else {
+        terminal::say(&format!(
+            "\n{gateway} holds all it claims, in {asked} scenarios{beside}"
+        ))?;
+        return Ok(Exit::Fine);
+    };
+    terminal::say(&format!(
+        "\n{gateway} fails {} of {asked} scenarios{beside}\n  → correct its templates; what was rendered is in {}",
+        failing.len(),
+        first.work.join("gateway").display()
+    ))?;
+    Ok(Exit::CheckFailed)
+}

@@ -1,0 +1,156 @@
+//! What is printed of one scenario.
+
+use console::{Style, measure_text_width};
+use gatebench_lab::{CheckOutcome, Checked};
+use gatebench_store::{ParityCaseRecord, ParityRecord};
+
+use crate::failure::without_culprit;
+use crate::terminal;
+
+/// Spaces before what belongs to a case.
+const INDENT: usize = 6;
+/// So many failing cases of a scenario are shown; of a hundred routes one says what all would.
+const SHOWN_MAX: usize = 3;
+/// Between two columns.
+const GAP: &str = "  │ ";
+
+/// One scenario: a line where everything holds, and what fails where something does.
+pub fn text(checked: &Checked) -> String {
+    let style = Style::new().force_styling(terminal::stdout_colors());
+    let name = &checked.scenario;
+    let mut text = match &checked.outcome {
+        CheckOutcome::NotSupported(policies) => {
+            let mark = style.yellow().apply_to("–");
+            format!("{mark} {name}: not supported: {}", policies.join(", "))
+        }
+        CheckOutcome::Interrupted => {
+            format!("{} {name}: interrupted", style.yellow().apply_to("–"))
+        }
+        CheckOutcome::Failed {
+            culprit,
+            reason,
+            remedy,
+        } => {
+            let culprit = culprit.to_string();
+            let what = without_culprit(reason, &culprit)
+                .trim_end()
+                .replace('\n', "\n    ");
+            let mark = style.red().bold().apply_to("✗");
+            format!("{mark} {name}: {culprit}: {what}\n  → {remedy}")
+        }
+        CheckOutcome::Asked(record) if checked.holds() => {
+            let mark = style.green().apply_to("✓");
+            format!("{mark} {name}: {}", counted(record.cases.len()))
+        }
+        CheckOutcome::Asked(record) => {
+            let mark = style.red().bold().apply_to("✗");
+            format!("{mark} {name}: {}{}", checked.title, failing(record))
+        }
+    };
+    if let Some(how) = &checked.stopped_badly {
+        text.push_str(&format!("\n    {}", how.replace('\n', "\n    ")));
+    }
+    text
+}
+
+fn failing(record: &ParityRecord) -> String {
+    let mut text = String::new();
+    let (passed, failing): (Vec<_>, Vec<_>) = record.cases.iter().partition(|case| case.passed);
+    let style = Style::new().force_styling(terminal::stdout_colors());
+    if !passed.is_empty() {
+        let mark = style.clone().green().apply_to("✓");
+        text.push_str(&format!("\n  {mark} {}", counted(passed.len())));
+    }
+    for case in failing.iter().take(SHOWN_MAX) {
+        let mark = style.clone().red().bold().apply_to("✗");
+        text.push_str(&format!("\n  {mark} {}\n{}", case.name, side_by_side(case)));
+    }
+    let more = failing.len().saturating_sub(SHOWN_MAX);
+    if more > 0 {
+        text.push_str(&format!("\n  … and {} more fail", counted(more)));
+    }
+    let (answering, expected) = (record.routes_answering, record.routes_expected);
+    if record.cases.iter().all(|case| case.passed) && answering < expected {
+        text.push_str(&format!("\n  only {answering} of {expected} routes answer"));
+    }
+    text
+}
+
+fn counted(cases: usize) -> String {
+    let s = if cases == 1 { "" } else { "s" };
+    format!("{cases} case{s}")
+}
+
+/// What was sent and what came back, in two columns, and below them what was expected.
+fn side_by_side(case: &ParityCaseRecord) -> String {
+    let width = (terminal::stdout_width() - INDENT - measure_text_width(GAP)) / 2;
+    let column = |title: &str, text: &str| {
+        let lines = text.trim_end().lines().flat_map(|line| pieces(line, width));
+        let mut all = vec![title.to_owned()];
+        all.extend(lines);
+        all
+    };
+    let (sent, received) = (
+        column("sent", &case.sent),
+        column("received", &case.received),
+    );
+    let blank = String::new();
+    let mut text = String::new();
+    for row in 0..sent.len().max(received.len()) {
+        let left = sent.get(row).unwrap_or(&blank);
+        let right = received.get(row).unwrap_or(&blank);
+        let pad = width.saturating_sub(measure_text_width(left));
+        let line = format!("{:INDENT$}{left}{:pad$}{GAP}{right}", "", "");
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    for (number, line) in case.expected.lines().enumerate() {
+        let title = if number == 0 {
+            "expected: "
+        } else {
+            "          "
+        };
+        text.push_str(&format!("{:INDENT$}{title}{line}\n", ""));
+    }
+    text.trim_end().to_owned()
+}
+
+/// A line cut into pieces that fit a column.
+fn pieces(line: &str, width: usize) -> Vec<String> {
+    let characters: Vec<char> = line
+        .chars()
+        .map(|c| if c.is_control() { '·' } else { c })
+        .collect();
+    if characters.is_empty() {
+        return vec![String::new()];
+    }
+    characters
+        .chunks(width.max(1))
+        .map(|chunk| chunk.iter().collect())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_case_is_shown_in_two_columns() {
+        let case = ParityCaseRecord {
+            name: "no key is refused".into(),
+            sent: "GET / HTTP/1.1\nHost: a\n\n".into(),
+            received: "HTTP/1.1 200 OK\n\n".into(),
+            expected: "status is 401\nthe request does not reach the upstream".into(),
+            ..ParityCaseRecord::default()
+        };
+        let shown = side_by_side(&case);
+        let rows: Vec<Vec<&str>> = shown
+            .lines()
+            .map(|line| line.split('│').map(str::trim).collect())
+            .collect();
+        assert_eq!(rows[0], ["sent", "received"]);
+        assert_eq!(rows[1], ["GET / HTTP/1.1", "HTTP/1.1 200 OK"]);
+        assert_eq!(rows[3], ["expected: status is 401"]);
+        assert_eq!(pieces("abcde", 2), ["ab", "cd", "e"]);
+    }
+}

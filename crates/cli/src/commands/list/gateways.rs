@@ -1,0 +1,136 @@
+//! The gateways there are, and which of them this machine has.
+
+use std::path::Path;
+
+use console::Style;
+use gatebench_drivers::{Catalogue, DriverError, Folder, FoundBinary, Origin};
+use gatebench_model::gateway::Support;
+use serde_json::{Value, json};
+
+use crate::commands::words::launcher;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// A gateway, and its program where this machine has it.
+pub struct Listed {
+    folder: Folder,
+    program: Result<FoundBinary, DriverError>,
+}
+
+/// Looks for every gateway.
+pub fn all(catalogue: &Catalogue) -> Result<Vec<Listed>, Failure> {
+    let launcher = launcher()?;
+    let folders = catalogue.list()?;
+    Ok(folders
+        .into_iter()
+        .map(|folder| Listed {
+            program: folder.find_binary(&launcher),
+            folder,
+        })
+        .collect())
+}
+
+fn is_this_program(path: &Path) -> bool {
+    std::env::current_exe().is_ok_and(|own| own == path)
+}
+
+/// The gateways, two lines each.
+pub fn lines(listed: &[Listed], paths: bool) -> String {
+    let widest = listed
+        .iter()
+        .map(|it| it.folder.spec.gateway.chars().count())
+        .max()
+        .unwrap_or(0);
+    let lines = listed.iter().map(|it| it.lines(widest, paths));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+impl Listed {
+    fn lines(&self, widest: usize, paths: bool) -> String {
+        let style = Style::new().force_styling(terminal::stdout_colors());
+        let spec = &self.folder.spec;
+        let (mark, state, remedy) = match &self.program {
+            Ok(found) => (style.green().apply_to("✓"), found.version.clone(), None),
+            Err(error) => {
+                let state = match error {
+                    DriverError::BinaryMissing { .. } => "not found".into(),
+                    other => other.to_string(),
+                };
+                (style.yellow().apply_to("–"), state, Some(error.remedy()))
+            }
+        };
+        let run = if self.is_run() {
+            ""
+        } else {
+            ", not yet run by the project"
+        };
+        let path = if paths {
+            format!("  ({})", self.path())
+        } else {
+            String::new()
+        };
+        let indent = widest + 6;
+        let room = terminal::WIDTH - indent;
+        let below =
+            |text: &str| format!("\n{:indent$}{}", "", terminal::wrapped(text, room, indent));
+        let mut text = format!(
+            "  {mark} {:<widest$}  {} {state}{run}{path}",
+            spec.gateway, spec.title
+        );
+        text.push_str(&below(&self.policies_in_words()));
+        if let Some(remedy) = remedy {
+            text.push_str(&below(&format!("→ {remedy}")));
+        }
+        text
+    }
+
+    fn policies_in_words(&self) -> String {
+        let policies = &self.folder.spec.policies;
+        if policies.is_empty() {
+            return "proxies, and has no policy".into();
+        }
+        let words = policies.iter().map(|(kind, support)| match support {
+            Support::Native => kind.clone(),
+            Support::Script => format!("{kind} (script)"),
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether the project has run it. The reference gateway is the project's own.
+    fn is_run(&self) -> bool {
+        let spec = &self.folder.spec;
+        let own = self
+            .program
+            .as_ref()
+            .is_ok_and(|found| is_this_program(&found.path));
+        !spec.proven_with.is_empty() || own || self.folder.origin != Origin::Embedded
+    }
+
+    fn path(&self) -> String {
+        match &self.folder.origin {
+            Origin::Embedded => format!("embedded {}", self.folder.spec.gateway),
+            Origin::Path(path) => path.display().to_string(),
+        }
+    }
+
+    /// Everything about it, for machines.
+    pub fn as_json(&self) -> Value {
+        let spec = &self.folder.spec;
+        let found = self.program.as_ref().ok();
+        let problem = self.program.as_ref().err();
+        json!({
+            "name": spec.gateway,
+            "title": spec.title,
+            "path": self.path(),
+            "found": found.is_some(),
+            "version": found.map(|found| &found.version),
+            "binary": found.map(|found| found.path.display().to_string()),
+            "problem": problem.map(ToString::to_string),
+            "remedy": problem.map(DriverError::remedy),
+            "install": self.folder.install_hint(),
+            "policies": spec.policies,
+            "proven_with": spec.proven_with,
+            "notes": spec.notes,
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! The gateways as a page: docs/GATEWAYS.md. It says the same on every machine.
+
+use std::fmt::Write as _;
+
+use gatebench_drivers::Folder;
+use gatebench_model::Policy;
+use gatebench_model::gateway::{GatewayFolder, Support};
+
+const HEAD: &str = "\
+# Gateways
+
+<!-- Written by `gatebench list gateways --markdown`; edit the folders under gateways/ instead. -->
+
+Each gateway is a folder under [gateways/](../gateways): how it is found, installed, started and stopped, and
+its policies as templates of its own configuration ([how to add one](ADD-A-GATEWAY.md)). All of them get the
+same: one worker per core, connections kept open on both sides, no retries, no access log, no buffering to disk.
+What cannot be made equal is told below. `gatebench list gateways` says which of them this machine has,
+`gatebench install NAME...` installs them, and `gatebench check gateway NAME` proves what is claimed here.
+";
+
+/// The page.
+pub fn page(folders: &[Folder]) -> String {
+    let mut page = format!("{HEAD}\n## Which there are\n\n");
+    page.push_str("| gateway | name | proven with | installed by |\n|---|---|---|---|\n");
+    for folder in folders {
+        let spec = &folder.spec;
+        let title = match &spec.homepage {
+            Some(homepage) => format!("[{}]({homepage})", spec.title),
+            None => spec.title.clone(),
+        };
+        let _ = writeln!(
+            page,
+            "| {title} | `{}` | {} | {} |",
+            spec.gateway,
+            proven_with(spec),
+            means(spec)
+        );
+    }
+    page.push_str("\n*Not yet run*: written from the gateway's documentation; nobody of the project has run it.\n");
+    page.push_str(&policies(folders));
+    page.push_str("\n## What to know of each\n");
+    for folder in folders {
+        page.push_str(&about(&folder.spec));
+    }
+    page
+}
+
+fn proven_with(spec: &GatewayFolder) -> String {
+    if spec.binary.names == [env!("CARGO_PKG_NAME")] {
+        return "the same program".into();
+    }
+    if spec.proven_with.is_empty() {
+        return "*not yet run*".into();
+    }
+    spec.proven_with.join(", ")
+}
+
+fn means(spec: &GatewayFolder) -> String {
+    let install = &spec.install;
+    let apt = (!install.apt.is_empty()).then(|| format!("Debian: {}", install.apt.join(", ")));
+    let pypi = install.pypi.as_ref();
+    let pypi = pypi.map(|it| format!("PyPI: {} {}", it.package, it.version));
+    let maven = install
+        .maven
+        .as_ref()
+        .map(|it| format!("Maven Central: {}", it.version));
+    let ways: Vec<String> = [apt, pypi, maven, install.other.clone()]
+        .into_iter()
+        .flatten()
+        .collect();
+    if ways.is_empty() {
+        "–".into()
+    } else {
+        ways.join("; ")
+    }
+}
+
+/// What each gateway does by its own means.
+fn policies(folders: &[Folder]) -> String {
+    let mut text = String::from(
+        "\n## Policies\n\n\
+         ●: by a feature of the gateway. ○: by a script in a language that its makers ship. Blank: not supported,\n\
+         and never emulated.\n\n",
+    );
+    let names = folders.iter().map(|folder| folder.spec.gateway.as_str());
+    let _ = writeln!(text, "| | {} |", names.collect::<Vec<_>>().join(" | "));
+    let _ = writeln!(text, "|---|{}", ":-:|".repeat(folders.len()));
+    for kind in Policy::KINDS {
+        let mark = |folder: &Folder| match folder.spec.policies.get(kind) {
+            Some(Support::Native) => "●",
+            Some(Support::Script) => "○",
+            None => " ",
+        };
+        let marks: Vec<&str> = folders.iter().map(mark).collect();
+        let _ = writeln!(text, "| {kind} | {} |", marks.join(" | "));
+    }
+    text
+}
+
+fn about(spec: &GatewayFolder) -> String {
+    let mut text = format!("\n### {}\n\n", spec.title);
+    for note in &spec.notes {
+        let _ = writeln!(text, "- {}", note.trim());
+    }
+    let version = match (&spec.binary.version_min, &spec.binary.version_below) {
+        (Some(min), Some(below)) => Some(format!("from {min}, below {below}")),
+        (Some(min), None) => Some(format!("from {min}")),
+        (None, Some(below)) => Some(format!("below {below}")),
+        (None, None) => None,
+    };
+    if let Some(version) = version {
+        let _ = writeln!(text, "- Versions that the templates fit: {version}.");
+    }
+    text
+}

@@ -1,0 +1,300 @@
+//! A gateway folder proven without a load: started for each scenario, asked its cases, and ended.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use gatebench_drivers::{Catalogue, Launcher};
+use gatebench_model::{Culprit, Placement, Request, Scenario, parse};
+use gatebench_store::{ParityCaseRecord, ParityRecord};
+
+use crate::error::LabError;
+use crate::exchange::{exchange, render};
+use crate::halt::{Failure, Halt};
+use crate::interrupt::Interrupt;
+use crate::ledger;
+use crate::library::Library;
+use crate::parity::{self, Place};
+use crate::prepare::PreparedGateway;
+use crate::stage::{Bringing, Stage};
+
+/// What every gateway must do, whatever its policies.
+const CONTRACT: &str = include_str!("check/contract.yaml");
+
+/// So many requests are sent one after the other, each on a connection of its own.
+const REUSE_REQUESTS: u64 = 20;
+/// For these a gateway opens so many connections at most; it may have several workers.
+const REUSE_CONNECTIONS_MAX: u64 = 5;
+
+/// Everything that a check needs.
+#[derive(Debug)]
+pub struct CheckRequest<'a> {
+    /// The gateway.
+    pub gateway: &'a PreparedGateway,
+    /// What it is asked.
+    pub scenarios: &'a [Scenario],
+    /// A folder in which each scenario gets a folder of its own, with what was rendered and the logs.
+    pub out: &'a Path,
+    /// The supervising program.
+    pub launcher: &'a Launcher,
+    /// Ends the check.
+    pub interrupt: &'a Interrupt,
+}
+
+/// What became of one scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    /// Its name.
+    pub scenario: String,
+    /// Its title.
+    pub title: String,
+    /// What came of it.
+    pub outcome: CheckOutcome,
+    /// How the gateway did not end as it should.
+    pub stopped_badly: Option<String>,
+    /// Where the rendered files and the logs are.
+    pub work: PathBuf,
+}
+
+/// What came of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CheckOutcome {
+    /// The folder does not claim these policies.
+    NotSupported(Vec<String>),
+    /// The cases were asked; some may have failed.
+    Asked(ParityRecord),
+    /// It could not be asked.
+    Failed {
+        /// Whose fault that is.
+        culprit: Culprit,
+        /// What happened.
+        reason: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// Someone ended it.
+    Interrupted,
+}
+
+impl Checked {
+    /// Whether everything that was claimed holds.
+    pub fn holds(&self) -> bool {
+        let proven = match &self.outcome {
+            CheckOutcome::NotSupported(_) => true,
+            CheckOutcome::Asked(record) => parity::failure(record).is_none(),
+            CheckOutcome::Failed { .. } | CheckOutcome::Interrupted => false,
+        };
+        proven && self.stopped_badly.is_none()
+    }
+}
+
+/// The scenarios that a check asks where none is named: the contract that holds for every gateway, then
+/// all of the library whose cases prove something.
+///
+/// # Errors
+/// A file with mistakes.
+pub fn check_scenarios(library: &Library) -> Result<Vec<Scenario>, LabError> {
+    let contract = parse("contract.yaml", CONTRACT).map_err(|it| LabError::Mistakes(vec![it]))?;
+    let all = library
+        .scenarios()?
+        .into_iter()
+        .map(|listed| listed.document);
+    let with_cases = all.filter(|scenario: &Scenario| !scenario.parity.is_empty());
+    Ok([contract].into_iter().chain(with_cases).collect())
+}
+
+/// The gateway of a name or a folder, with its program.
+///
+/// # Errors
+/// A word that names nothing, a folder with mistakes, a program that is not there.
+pub fn find_gateway(
+    word: &str,
+    catalogue: &Catalogue,
+    launcher: &Launcher,
+) -> Result<PreparedGateway, LabError> {
+    let folder = catalogue.resolve(word)?;
+    let binary = folder.find_binary(launcher)?;
+    Ok(PreparedGateway { folder, binary })
+}
+
+/// Asks a gateway one scenario after the other; each is told when it is done. Nothing is left running.
+///
+/// # Errors
+/// A folder that cannot be written.
+pub fn check_gateway(
+    request: &CheckRequest<'_>,
+    mut told: impl FnMut(&Checked),
+) -> Result<Vec<Checked>, LabError> {
+    let placement = Placement::automatic(&crate::cores::allowed());
+    let mut all = Vec::new();
+    for scenario in request.scenarios {
+        let checked = check_one(request, scenario, &placement)?;
+        told(&checked);
+        let interrupted = checked.outcome == CheckOutcome::Interrupted;
+        all.push(checked);
+        if interrupted {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+fn check_one(
+    request: &CheckRequest<'_>,
+    scenario: &Scenario,
+    placement: &Placement,
+) -> Result<Checked, LabError> {
+    let work = request.out.join(&scenario.scenario);
+    let mut checked = Checked {
+        scenario: scenario.scenario.clone(),
+        title: scenario.title.clone(),
+        outcome: CheckOutcome::Interrupted,
+        stopped_badly: None,
+        work: work.clone(),
+    };
+    if let Err(unsupported) = request.gateway.folder.supports(scenario) {
+        checked.outcome = CheckOutcome::NotSupported(unsupported.policies);
+        return Ok(checked);
+    }
+    fs::create_dir_all(&work).map_err(|error| {
+        LabError::environment(
+            format!("{} cannot be made: {error}", work.display()),
+            "give gatebench a folder that it may write to",
+        )
+    })?;
+    let mut stage = Stage::default();
+    let asked = ask(request, scenario, placement, &work, &mut stage);
+    let stderr = stage.gateway_stderr();
+    let stop = &request.gateway.folder.spec.stop;
+    let down = stage.bring_gateway_down(&stop.signal, stop.timeout.0);
+    stage.bring_upstream_down();
+    let interrupted = request.interrupt.is_raised();
+    checked.stopped_badly = down.filter(|_| !interrupted).and_then(|down| {
+        let crashed = down
+            .crashed
+            .map(|_| format!("the gateway ended {}", down.words));
+        crashed.or(down.warning)
+    });
+    checked.outcome = match asked {
+        _ if interrupted => CheckOutcome::Interrupted,
+        Ok(record) => CheckOutcome::Asked(record),
+        Err(Halt::Interrupted) => CheckOutcome::Interrupted,
+        Err(Halt::Failed(failure)) => failed(failure, &stderr),
+    };
+    Ok(checked)
+}
+
+fn failed(failure: Failure, stderr: &str) -> CheckOutcome {
+    let reason = if stderr.is_empty() || failure.reason.contains(stderr) {
+        failure.reason
+    } else {
+        format!("{}\n{stderr}", failure.reason)
+    };
+    CheckOutcome::Failed {
+        culprit: failure.culprit,
+        reason,
+        remedy: failure.remedy,
+    }
+}
+
+fn ask(
+    request: &CheckRequest<'_>,
+    scenario: &Scenario,
+    placement: &Placement,
+    work: &Path,
+    stage: &mut Stage,
+) -> Result<ParityRecord, Halt> {
+    let upstream_work = work.join("upstream");
+    stage.bring_upstream_up(
+        scenario.upstream,
+        &placement.upstream,
+        &upstream_work,
+        request.launcher,
+    )?;
+    let bringing = Bringing {
+        gateway: request.gateway,
+        scenario,
+        work: &work.join("gateway"),
+        cores: &placement.gateway,
+        connections: 0,
+        launcher: request.launcher,
+    };
+    stage.bring_gateway_up(&bringing)?;
+    let (Some(target), Some(upstream)) = (stage.target(), stage.upstream_address()) else {
+        return Err(Halt::Interrupted);
+    };
+    let place = Place {
+        target,
+        upstream: Some(upstream),
+        tag: 0,
+        is_after: false,
+        interrupt: request.interrupt,
+    };
+    let mut record = parity::prove(scenario, &[], &place)?;
+    let proxied = scenario.parity.iter().find(|case| {
+        case.reaches_upstream && case.request.method == "GET" && case.request.body.is_none()
+    });
+    if let Some(case) = proxied.filter(|_| parity::failure(&record).is_none()) {
+        record
+            .cases
+            .push(reuse(&case.request, target, upstream, request.interrupt)?);
+    }
+    Ok(record)
+}
+
+/// Whether connections to the upstream are kept and used again.
+fn reuse(
+    request: &Request,
+    target: SocketAddr,
+    upstream: SocketAddr,
+    interrupt: &Interrupt,
+) -> Result<ParityCaseRecord, Halt> {
+    let bytes = render(request, &target.to_string(), None);
+    let before = ledger::read(upstream, interrupt)?;
+    for _ in 0..REUSE_REQUESTS {
+        // An answer was proven before this; one that is missing now shows in the count.
+        let _ = exchange(target, &bytes, false, interrupt);
+        if interrupt.is_raised() {
+            return Err(Halt::Interrupted);
+        }
+    }
+    let after = ledger::read(upstream, interrupt)?;
+    // Reading the ledger takes a connection too.
+    let opened = ledger::delta(&before, &after)
+        .connections_accepted
+        .saturating_sub(1);
+    let passed = opened <= REUSE_CONNECTIONS_MAX;
+    let mut record = ParityCaseRecord {
+        name: "connections to the upstream are kept and used again".into(),
+        passed,
+        reached_upstream: true,
+        ..ParityCaseRecord::default()
+    };
+    if !passed {
+        record.sent = format!(
+            "{REUSE_REQUESTS} times, one after the other:\n{}",
+            String::from_utf8_lossy(&bytes).replace("\r\n", "\n")
+        );
+        record.expected =
+            format!("at most {REUSE_CONNECTIONS_MAX} connections to the upstream are opened");
+        record.received = format!("{opened} were opened");
+    }
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_contract_is_asked_first_and_every_scenario_once() {
+        let scenarios = check_scenarios(&Library::default()).unwrap();
+        let names: Vec<&str> = scenarios.iter().map(|it| it.scenario.as_str()).collect();
+        assert_eq!(names[0], "contract");
+        assert!(
+            names.contains(&"proxy-json") && names.contains(&"api-key"),
+            "{names:?}"
+        );
+    }
+}
