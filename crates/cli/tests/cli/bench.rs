@@ -92,6 +92,17 @@ impl Bench {
         self.write("faulty/faulty.py", include_str!("faulty/faulty.py"));
     }
 
+    /// Makes the folder `./mine`, a gateway that is in no list and does what it should.
+    pub fn own_gateway(&self) {
+        fs::create_dir_all(self.path("mine")).unwrap();
+        self.write(
+            "mine/gateway.yaml",
+            include_str!("own_gateway/gateway.yaml"),
+        );
+        self.write("mine/mine.json", include_str!("own_gateway/mine.json"));
+        self.write("mine/proxy.py", include_str!("own_gateway/proxy.py"));
+    }
+
     /// A file or folder of the bench.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
@@ -301,6 +312,19 @@ impl Finished {
             self.stdout,
             self.stderr
         );
+        self
+    }
+
+    /// It printed all these words, besides errors.
+    #[track_caller]
+    pub fn assert_prints(&self, words: &[&str]) -> &Self {
+        for word in words {
+            assert!(
+                self.stdout.contains(word),
+                "'{word}' is not in\n{}",
+                self.stdout
+            );
+        }
         self
     }
 

@@ -5,6 +5,7 @@ mod bench;
 mod engines;
 mod exit_codes;
 mod failures;
+mod gateways;
 mod groups;
 mod interruptions;
 mod load;

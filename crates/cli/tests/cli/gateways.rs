@@ -1,0 +1,256 @@
+//! Gateways as a user has them: those in the list, installed or not, and one of his own that is in none.
+
+use crate::bench::Bench;
+
+/// Asked of each gateway, as fast as it goes: the proof is what counts.
+const HUNDRED: &str = "- {name: few, closed: {connections: 4, requests_max: 100}, measure: 30s}\n";
+
+#[test]
+fn the_gateways_of_ci_are_run_and_proven() {
+    let bench = Bench::new();
+    bench.load(HUNDRED);
+    let finished = bench.gatebench(
+        "run --scenario proxy-json --scenario api-key --load load.yaml --blocks 1 --no-floor --out run \
+         --gateway nginx --gateway nginx-lua --gateway haproxy --gateway envoy",
+    );
+    finished.assert_measured();
+    bench.assert_reportable("run", 8);
+    assert!(
+        !finished.stdout.contains("not supported"),
+        "{}",
+        finished.stdout
+    );
+}
+
+#[test]
+fn a_gateway_in_no_list_is_begun_filled_in_and_proven() {
+    let bench = Bench::new();
+    bench
+        .gatebench("new gateway mine")
+        .assert_code(0)
+        .assert_prints(&[
+            "mine/gateway.yaml",
+            "mine/mine.conf",
+            "check gateway ./mine",
+        ]);
+    bench
+        .gatebench("check gateway ./mine")
+        .assert_code(3)
+        .assert_says(&["gateway mine is not installed", "put mine on PATH"]);
+    bench
+        .gatebench("new gateway mine")
+        .assert_code(2)
+        .assert_says(&["mine: is already there", "another name"]);
+
+    bench.own_gateway();
+    let proven = bench.gatebench("check gateway ./mine --out checked");
+    proven.assert_code(0).assert_prints(&[
+        "My own gateway",
+        "contract: 13 cases",
+        "api-key: 6 cases",
+        "mock: not supported: mock",
+        "mine holds all it claims",
+    ]);
+    assert!(bench.path("checked/api-key/gateway/mine.json").is_file());
+    bench.load(HUNDRED);
+    bench
+        .gatebench("run suite.yaml --gateway ./mine --out run")
+        .assert_measured();
+}
+
+#[test]
+fn what_a_gateway_does_wrong_is_shown_side_by_side() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    // It lets everybody in, and opens a connection for each request.
+    let proxy = bench
+        .read("mine/proxy.py")
+        .replace("not in CONFIG[\"keys\"]", "is None")
+        .replace("IDLE.put(upstream)", "upstream.close()");
+    bench.write("mine/proxy.py", &proxy);
+    let finished = bench
+        .gatebench("check gateway ./mine --scenario contract --scenario api-key --scenario mock");
+    finished.assert_code(1).assert_prints(&[
+        "✗ connections to the upstream are kept and used again",
+        "expected: at most 5 connections to the upstream are opened",
+        "✗ a wrong key is refused",
+        "X-Api-Key: mallory-0000000000000000",
+        "│ HTTP/1.1 200",
+        "expected: status is 401",
+        "mine fails 2 of 2 scenarios; 1 not asked",
+        "→ correct its templates",
+        "gatebench-check/mine/contract/gateway",
+    ]);
+}
+
+#[test]
+fn a_gateway_that_does_not_come_up_says_why() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    bench.write("mine/mine.json", "{ \"listen\": {{ listener }} }\n");
+    bench
+        .gatebench("check gateway ./mine --scenario contract")
+        .assert_code(1)
+        .assert_prints(&[
+            "contract: ./mine/mine.json",
+            "no `listener`",
+            "did you mean `listeners`?",
+        ]);
+    bench.write("mine/mine.json", "{}\n");
+    bench
+        .gatebench("check gateway ./mine --scenario contract")
+        .assert_code(1)
+        .assert_prints(&[
+            "gateway mine: ended while starting (exit code 1)",
+            "KeyError: 'listen'",
+        ]);
+}
+
+#[test]
+fn the_list_says_what_is_found_and_how_the_rest_is_installed() {
+    let bench = Bench::new();
+    let listed = bench
+        .gatebench("list gateways --json")
+        .assert_code(0)
+        .stdout
+        .clone();
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let gateway = |name: &str| {
+        let all = listed["gateways"].as_array().unwrap();
+        all.iter().find(|it| it["name"] == name).unwrap().clone()
+    };
+    let nginx = gateway("nginx");
+    assert_eq!(
+        (&nginx["found"], &nginx["policies"]["api_key"]),
+        (&true.into(), &"native".into())
+    );
+    assert!(
+        nginx["version"].is_string() && nginx["binary"].is_string(),
+        "{nginx}"
+    );
+    assert_eq!(gateway("nginx-lua")["policies"]["api_key"], "script");
+    let lines = bench
+        .gatebench("list gateways")
+        .assert_code(0)
+        .stdout
+        .clone();
+    assert!(
+        lines.contains("✓ nginx ") && lines.contains("api_key (script)"),
+        "{lines}"
+    );
+}
+
+#[test]
+fn what_an_installation_does_is_said_before_it_is_done() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    let spec = bench
+        .read("mine/gateway.yaml")
+        .replace("[/usr/bin/python3, python3]", "[no-such-program]");
+    let install = "install:\n  apt: [mine-one, mine-two]\n  pypi: {package: mine-server, version: 1.2.3, program: bin/mine}\n";
+    bench.write("mine/gateway.yaml", &format!("{spec}{install}"));
+    bench
+        .gatebench("install ./mine nginx --dry-run")
+        .assert_code(0)
+        .assert_prints(&[
+            "nginx",
+            " is there",
+            "would install Debian packages mine-one, mine-two (as root)",
+            "apt-get install --yes --no-install-recommends mine-one mine-two",
+            "mine-server 1.2.3 from PyPI",
+            "mine-server==1.2.3",
+            "/bin/no-such-program",
+        ]);
+    bench.write(
+        "mine/gateway.yaml",
+        &format!("{spec}install: {{other: ask its makers}}\n"),
+    );
+    bench
+        .gatebench("install ./mine")
+        .assert_code(3)
+        .assert_says(&[
+            "installing mine: it is in no package registry",
+            "→ ask its makers",
+        ]);
+}
+
+#[test]
+fn another_version_and_another_program_are_not_taken_for_the_gateway() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    let spec = bench.read("mine/gateway.yaml");
+    let older = spec.replace(
+        "'Python (\\S+)'",
+        "'Python (\\S+)'\n  version_min: '3.0'\n  version_below: '3.1'",
+    );
+    bench.write("mine/gateway.yaml", &older);
+    bench
+        .gatebench("check gateway ./mine")
+        .assert_code(3)
+        .assert_says(&[
+            "python3",
+            "is version 3.",
+            "the folder of mine was written for at least 3.0 and below 3.1",
+        ]);
+    bench.write(
+        "mine/gateway.yaml",
+        &spec.replace("'Python (\\S+)'", "'Envoy (\\S+)'"),
+    );
+    bench
+        .gatebench("check gateway ./mine")
+        .assert_code(1)
+        .assert_says(&[
+            "did not say its version: 'Envoy (\\S+)' is not in what it printed: Python 3.",
+        ]);
+    bench.write(
+        "mine/gateway.yaml",
+        &spec.replace("policies:", "  # no\npolicies:").replace(
+            "  version_pattern",
+            "  needs: [/no/such/module.so]\n  version_pattern",
+        ),
+    );
+    bench
+        .gatebench("check gateway ./mine")
+        .assert_code(3)
+        .assert_says(&["gateway mine is not installed: /no/such/module.so was not found"]);
+}
+
+/// A hang at the stop is told by the check too.
+#[test]
+fn a_gateway_that_hangs_at_its_stop_fails_the_check() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    let spec = bench.read("mine/gateway.yaml");
+    bench.write(
+        "mine/gateway.yaml",
+        &format!("{spec}stop: {{timeout: 100ms}}\n"),
+    );
+    let proxy = bench.read("mine/proxy.py").replace(
+        "CONFIG = json",
+        "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nCONFIG = json",
+    );
+    bench.write("mine/proxy.py", &proxy);
+    bench
+        .gatebench("check gateway ./mine --scenario proxy-json")
+        .assert_code(1)
+        .assert_prints(&[
+            "did not end on SIGTERM within 100ms and was killed",
+            "mine fails 1 of 1 scenarios",
+        ]);
+}
+
+/// To write it: `gatebench list gateways --markdown > docs/GATEWAYS.md`.
+#[test]
+fn the_page_of_gateways_is_what_the_folders_say() {
+    let bench = Bench::new();
+    let page = bench
+        .gatebench("list gateways --markdown")
+        .assert_code(0)
+        .stdout
+        .clone();
+    let committed = include_str!("../../../../docs/GATEWAYS.md");
+    assert!(
+        page == committed,
+        "docs/GATEWAYS.md is not what the folders say: gatebench list gateways --markdown > docs/GATEWAYS.md"
+    );
+}
