@@ -150,3 +150,42 @@ fn json_equal(a: &Value, b: &Value) -> bool {
         _ => a == b,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_net::http1::{Decoder, Event, Limits};
+
+    use super::*;
+
+    #[test]
+    fn what_must_not_be_there_and_one_of_several_statuses() {
+        let checks = [
+            Check::StatusIn(vec![200, 429]),
+            Check::HeaderAbsent("X-Secret".into()),
+            Check::JsonAbsent("/a/b".into()),
+        ];
+        let failed = |answer: &str, body: &str| {
+            let mut decoder = Decoder::responses(Limits::default());
+            let mut input = answer.as_bytes();
+            match decoder.next(&mut input).unwrap().unwrap() {
+                Event::Head(head) => failed_checks(&checks, &head, body.as_bytes()),
+                other => panic!("no head but {other:?}"),
+            }
+        };
+        let good = failed("HTTP/1.1 429 X\r\nX-Other: 1\r\n\r\n", r#"{"a":{"c":1}}"#);
+        assert!(good.is_empty(), "{good:?}");
+        assert_eq!(
+            failed(
+                "HTTP/1.1 401 X\r\nx-secret: 1\r\n\r\n",
+                r#"{"a":{"b":null}}"#
+            ),
+            [
+                "status is 200 or 429",
+                "there is no header X-Secret",
+                "there is no JSON at '/a/b'"
+            ]
+        );
+        assert_eq!(failed("HTTP/1.1 200 OK\r\n\r\n", "no JSON").len(), 1);
+    }
+}
