@@ -6,8 +6,8 @@ use gatebench_net::{http1, http2};
 use crate::check::Checks;
 use crate::gzip;
 
-/// A body longer than this is not kept for its checks, which then fail: the engine's memory does not
-/// depend on what a server sends.
+/// A body longer than this is not kept for its checks, which then fail: with each answer under way the
+/// engine holds no more than this, whatever a server sends.
 const BODY_KEPT_MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// A request under way.
@@ -67,8 +67,13 @@ pub(crate) struct Answer {
     /// Numbers of the checks that the answer has failed.
     pub(crate) failed_checks: Vec<usize>,
     body: Vec<u8>,
+    /// Whether more has come than is kept.
+    is_too_long: bool,
     is_gzip: bool,
 }
+
+/// What an answer's memory is cut back to before the next.
+const BODY_SPARED_BYTES: usize = 64 * 1024;
 
 impl Answer {
     pub(crate) fn new() -> Self {
@@ -76,6 +81,7 @@ impl Answer {
             exchange: Exchange::new(0, 0, 0, Nonce(0)),
             failed_checks: Vec::new(),
             body: Vec::new(),
+            is_too_long: false,
             is_gzip: false,
         }
     }
@@ -85,6 +91,8 @@ impl Answer {
         self.exchange = exchange;
         self.failed_checks.clear();
         self.body.clear();
+        self.body.shrink_to(BODY_SPARED_BYTES);
+        self.is_too_long = false;
         self.is_gzip = false;
     }
 
@@ -101,13 +109,22 @@ impl Answer {
     }
 
     pub(crate) fn body(&mut self, bytes: &[u8], checks: &Checks) {
-        if checks.need_body() && self.body.len() + bytes.len() <= BODY_KEPT_MAX_BYTES {
+        if !checks.need_body() || self.is_too_long {
+            return;
+        }
+        if self.body.len() + bytes.len() > BODY_KEPT_MAX_BYTES {
+            self.is_too_long = true;
+            self.body = Vec::new();
+        } else {
             self.body.extend_from_slice(bytes);
         }
     }
 
     /// The answer is complete.
     pub(crate) fn end(&mut self, checks: &Checks) {
+        if self.is_too_long {
+            return checks.fail_body(|number| self.failed_checks.push(number));
+        }
         if self.is_gzip {
             self.body = gzip::decoded(&self.body, BODY_KEPT_MAX_BYTES);
         }

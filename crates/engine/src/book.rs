@@ -1,15 +1,29 @@
 //! What one worker writes down: the second under way, and where there are several, each group and route.
 
+use std::ops::Range;
+
 use crate::answer::Exchange;
 use crate::kind::{Class, ErrorKind};
 use crate::record::Interval;
 use crate::recording::Recording;
 use crate::route::RouteRecord;
 
+/// Statuses that HTTP has (RFC 9110 15).
+pub(crate) const STATUSES: Range<u16> = 100..600;
+
 /// The records of one worker.
 pub(crate) struct Book {
     pub(crate) interval: Box<Interval>,
     pub(crate) kept: Kept,
+    /// Where a request has to be due to count.
+    pub(crate) window: Range<u64>,
+    /// Whether requests carry a nonce.
+    pub(crate) traced: bool,
+    /// Requests under way.
+    pub(crate) busy: usize,
+    /// Requests that ended since the start, the warm-up included.
+    pub(crate) completed: u64,
+    pub(crate) failed: u64,
 }
 
 /// What is recorded over the whole measurement and handed out at its end.
@@ -19,6 +33,8 @@ pub(crate) struct Kept {
     pub(crate) groups: Vec<Interval>,
     /// One for each route; empty where there is only one, which is the load.
     pub(crate) routes: Vec<RouteRecord>,
+    /// Answers of the measurement by status, 100 to 599.
+    pub(crate) statuses: Vec<u64>,
     /// How long connections took until requests could be sent, those before the measurement too.
     pub(crate) connects: Recording,
     /// TLS handshakes among them that resumed an earlier session.
@@ -31,6 +47,7 @@ impl Kept {
         Self {
             groups: vec![Interval::new(checks); several(groups)],
             routes: vec![RouteRecord::new(); several(routes)],
+            statuses: vec![0; STATUSES.len()],
             connects: Recording::new(),
             resumed: 0,
         }
@@ -42,6 +59,9 @@ impl Kept {
         }
         for (to, from) in self.routes.iter_mut().zip(&other.routes) {
             to.add(from);
+        }
+        for (to, from) in self.statuses.iter_mut().zip(&other.statuses) {
+            *to += from;
         }
         self.connects.add(&other.connects);
         self.resumed += other.resumed;
@@ -57,25 +77,42 @@ impl Book {
         }
     }
 
-    pub(crate) fn sent(&mut self, group: usize, route: usize, bytes: u64) {
+    /// A request is under way. Each that began ends once: it settles or fails.
+    pub(crate) fn begin(&mut self, group: usize, exchange: &Exchange, bytes: u64) {
+        self.busy += 1;
+        if !self.window.contains(&exchange.intended_ns) {
+            return;
+        }
         self.note(group, |it| {
             it.counts.sent += 1;
             it.counts.bytes_sent += bytes;
         });
-        if let Some(record) = self.kept.routes.get_mut(route) {
+        if let Some(record) = self.kept.routes.get_mut(exchange.route) {
             record.sent += 1;
         }
     }
 
     /// An answer is complete. Of a traced load its parts are recorded too.
-    pub(crate) fn answer(
+    pub(crate) fn settle(
         &mut self,
         group: usize,
         exchange: &Exchange,
         failed_checks: &[usize],
-        traced: bool,
         now: u64,
     ) {
+        self.busy -= 1;
+        self.completed += 1;
+        if self.window.contains(&now) {
+            self.note(group, |it| it.counts.completed_in_window += 1);
+        }
+        if !self.window.contains(&exchange.intended_ns) {
+            return;
+        }
+        let place = exchange.status.wrapping_sub(STATUSES.start);
+        if let Some(count) = self.kept.statuses.get_mut(usize::from(place)) {
+            *count += 1;
+        }
+        let traced = self.traced;
         self.note(group, |it| it.answer(exchange, failed_checks, traced, now));
         if let Some(record) = self.kept.routes.get_mut(exchange.route) {
             record.completed += 1;
@@ -88,7 +125,12 @@ impl Book {
     }
 
     /// There will be no answer.
-    pub(crate) fn failure(&mut self, group: usize, exchange: &Exchange, kind: ErrorKind, now: u64) {
+    pub(crate) fn fail(&mut self, group: usize, exchange: &Exchange, kind: ErrorKind, now: u64) {
+        self.busy -= 1;
+        self.failed += 1;
+        if !self.window.contains(&exchange.intended_ns) {
+            return;
+        }
         self.note(group, |it| it.failure(exchange, kind, now));
         if let Some(record) = self.kept.routes.get_mut(exchange.route) {
             record.errors[kind as usize] += 1;

@@ -25,7 +25,6 @@ pub fn failed_checks(checks: &[Check], head: &http1::Head<'_>, body: &[u8]) -> V
 /// The checks of one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Checks {
-    status: Option<(usize, u16)>,
     statuses: Vec<(usize, Vec<u16>)>,
     absent: Vec<(usize, String)>,
     headers: Vec<(usize, String, Vec<u8>)>,
@@ -44,7 +43,6 @@ impl Checks {
     /// Compiles checks; `first` is the number of the first of them, in the counts of the load.
     pub(crate) fn compile(checks: &[Check], first: usize) -> Self {
         let mut compiled = Self {
-            status: None,
             statuses: Vec::new(),
             absent: Vec::new(),
             headers: Vec::new(),
@@ -52,7 +50,7 @@ impl Checks {
         };
         for (number, check) in (first..).zip(checks) {
             match check {
-                Check::Status(status) => compiled.status = Some((number, *status)),
+                Check::Status(status) => compiled.statuses.push((number, vec![*status])),
                 Check::StatusIn(statuses) => compiled.statuses.push((number, statuses.clone())),
                 Check::HeaderAbsent(name) => compiled.absent.push((number, name.clone())),
                 Check::JsonAbsent(path) => {
@@ -91,11 +89,6 @@ impl Checks {
 
     /// Checks what the head says; `failed` gets the number of each check that does not hold.
     pub(crate) fn head(&self, head: &impl Head, mut failed: impl FnMut(usize)) {
-        if let Some((number, status)) = self.status
-            && head.status() != status
-        {
-            failed(number);
-        }
         for (number, statuses) in &self.statuses {
             if !statuses.contains(&head.status()) {
                 failed(*number);
@@ -111,6 +104,11 @@ impl Checks {
                 failed(*number);
             }
         }
+    }
+
+    /// No check of the body holds: there is more of it than is kept.
+    pub(crate) fn fail_body(&self, mut failed: impl FnMut(usize)) {
+        self.bodies.iter().for_each(|(number, _)| failed(*number));
     }
 
     /// Checks the whole body.

@@ -1,5 +1,7 @@
 //! One connection of the engine and the exchange under way on it.
 
+use std::net::IpAddr;
+
 use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 
 use crate::answer::{Answer, Exchange};
@@ -32,6 +34,12 @@ pub(crate) struct Connection {
     pub(crate) layer: Option<Box<Layer>>,
     /// Its streams, where it speaks HTTP/2; what else is said of requests here is then not used.
     pub(crate) http2: Option<Box<Http2>>,
+    /// Whether its answer is complete and its request has not left whole: it is not idle before.
+    pub(crate) waits_to_send: bool,
+    /// Whether it takes no further request, since there are too many of them.
+    pub(crate) leaving: bool,
+    /// The local address it was made from, where one was asked for.
+    pub(crate) source: Option<IpAddr>,
     /// When it was asked for.
     pub(crate) begun_ns: u64,
     /// Requests begun on it.
@@ -49,7 +57,7 @@ pub(crate) enum Progress {
 }
 
 impl Connection {
-    pub(crate) fn new(group: usize, begun_ns: u64) -> Self {
+    pub(crate) fn new(group: usize, source: Option<IpAddr>, begun_ns: u64) -> Self {
         Self {
             group,
             state: State::Connecting,
@@ -58,6 +66,9 @@ impl Connection {
             buffer_holds: None,
             layer: None,
             http2: None,
+            waits_to_send: false,
+            leaving: false,
+            source,
             begun_ns,
             requests: 0,
             decoder: Decoder::responses(Limits::default()),
@@ -104,6 +115,11 @@ impl Connection {
         }
         self.answer.end(checks);
         Ok(Progress::Complete)
+    }
+
+    /// Whether all that was written has been taken by the kernel.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.buffer.is_some() && self.layer.as_ref().is_none_or(|it| it.has_sent())
     }
 
     /// Whether another request may follow on this connection.

@@ -28,6 +28,9 @@ pub struct Counts {
     pub answers_failing_checks: u64,
     /// Connections established.
     pub connections_opened: u64,
+    /// Attempts to connect that failed, by [`ErrorKind`]. They are no requests: a connection is made before
+    /// a request is given to it. Where connections are what is loaded, they are, and stand in `errors`.
+    pub connections_failed: [u64; ErrorKind::ALL.len()],
     /// Bytes of requests, heads included.
     pub bytes_sent: u64,
     /// Bytes of answers, heads included.
@@ -56,6 +59,7 @@ impl Counts {
         add_each(&mut self.checks_failed, &other.checks_failed);
         self.answers_failing_checks += other.answers_failing_checks;
         self.connections_opened += other.connections_opened;
+        add_each(&mut self.connections_failed, &other.connections_failed);
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
         self.traced += other.traced;

@@ -80,6 +80,11 @@ impl Layer {
         self.outbox.flush(io, conn, now);
     }
 
+    /// Whether the kernel has taken all that was queued.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.outbox.pending_bytes() == 0
+    }
+
     /// Takes the vector of a finished send back.
     pub(crate) fn sent(&mut self, bytes: Vec<u8>) {
         self.outbox.sent(bytes);

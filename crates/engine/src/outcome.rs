@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gatebench_net::Backend;
 
-use crate::book::Kept;
+use crate::book::{Kept, STATUSES};
 use crate::counts::Counts;
 use crate::kind::{Class, Metric};
 use crate::record::Interval;
@@ -23,6 +23,8 @@ pub struct Outcome {
     pub recordings: Recordings,
     /// Each group, in the order of the load.
     pub groups: Vec<GroupOutcome>,
+    /// Answers by status, those of which there are any.
+    pub statuses: BTreeMap<u16, u64>,
     /// How long connections took until requests could be sent, TLS included; those made before the
     /// measurement too.
     pub connects: Recording,
@@ -84,6 +86,10 @@ impl Outcome {
 
     /// Divides the load into its groups, given by name with the names of their routes.
     pub(crate) fn divide(&mut self, groups: Vec<(String, Vec<String>)>, kept: Kept) {
+        let counted = STATUSES
+            .zip(&kept.statuses)
+            .filter(|(_, count)| **count > 0);
+        self.statuses = counted.map(|(status, count)| (status, *count)).collect();
         self.connects = kept.connects;
         self.resumed = kept.resumed;
         let mut routes = kept.routes.into_iter();

@@ -153,7 +153,7 @@ struct Inlet {
 /// Runs a load to its end. `sink` gets every worker's finished seconds, on the calling thread.
 ///
 /// # Errors
-/// [`EngineError::Unreachable`] when at the start no connection can be made;
+/// [`EngineError::Unreachable`] when one of the first connections is refused, or cannot be made in time;
 /// [`EngineError::Data`] when a request's template cannot be filled; [`EngineError::Environment`] when the kernel refuses the event loop.
 pub fn run(
     load: &Load,
@@ -329,6 +329,7 @@ impl Outcome {
             },
             recordings: BTreeMap::new(),
             groups: Vec::new(),
+            statuses: BTreeMap::new(),
             connects: Recording::new(),
             resumed: 0,
             checks: texts.collect(),

@@ -62,8 +62,13 @@ impl<I: Io> Worker<'_, I> {
             let established = self.establish(conn, bytes, now);
             return self.set_up(conn, established, now);
         }
+        if self.book.window.contains(&now) {
+            let received = bytes.len() as u64;
+            self.book
+                .note(connection.group, |it| it.counts.bytes_received += received);
+        }
         let Some(layer) = &mut connection.layer else {
-            return self.answered(conn, bytes, bytes.len(), now);
+            return self.answered(conn, bytes, now);
         };
         let mut plain = std::mem::take(&mut self.plain);
         plain.clear();
@@ -72,23 +77,16 @@ impl<I: Io> Worker<'_, I> {
         if received.is_err() {
             self.fail(conn, ErrorKind::Tls, now);
         } else if !plain.is_empty() {
-            self.answered(conn, &plain, bytes.len(), now);
+            self.answered(conn, &plain, now);
         }
         self.plain = plain;
     }
 
-    /// Takes bytes of an answer, which came in as many bytes as `wire_bytes` says.
-    fn answered(&mut self, conn: ConnId, bytes: &[u8], wire_bytes: usize, now: u64) {
-        let is_measured = self.window().contains(&now);
+    /// Takes bytes of an answer.
+    fn answered(&mut self, conn: ConnId, bytes: &[u8], now: u64) {
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
-        if is_measured {
-            let group = connection.group;
-            let received = wire_bytes as u64;
-            self.book
-                .note(group, |it| it.counts.bytes_received += received);
-        }
         if connection.http2.is_some() {
             return self.answered_streams(conn, bytes, now);
         }
@@ -133,22 +131,13 @@ impl<I: Io> Worker<'_, I> {
     }
 
     fn completed(&mut self, conn: ConnId, now: u64) {
-        let window = self.window();
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
-        self.busy -= 1;
-        self.completed_total += 1;
-        let (group, exchange) = (connection.group, connection.answer.exchange);
-        if window.contains(&now) {
-            self.book
-                .note(group, |it| it.counts.completed_in_window += 1);
-        }
-        if window.contains(&exchange.intended_ns) {
-            let failed = &connection.answer.failed_checks;
-            let traced = self.compiled.load.trace_tag.is_some();
-            self.book.answer(group, &exchange, failed, traced, now);
-        }
+        let group = connection.group;
+        let answer = &connection.answer;
+        self.book
+            .settle(group, &answer.exchange, &answer.failed_checks, now);
         let most = self.groups[group].requests_per_connection;
         let has_more = most.is_none_or(|most| connection.requests < most);
         if connection.keep_alive() && has_more {
@@ -159,15 +148,15 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// The connection can carry the next request, if its buffer is back too.
+    /// The connection can carry the next request, if all of the last one has left.
     fn release(&mut self, conn: ConnId, now: u64) {
-        let Some(connection) = self.conns.get(conn) else {
+        let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
-        if connection.state != State::Idle || connection.buffer.is_none() {
-            return;
+        connection.waits_to_send = !connection.has_sent();
+        if connection.state == State::Idle && !connection.waits_to_send {
+            self.reuse(conn, now);
         }
-        self.reuse(conn, now);
     }
 
     /// Gives the next request to a connection, or to one of its streams.
@@ -178,7 +167,7 @@ impl<I: Io> Worker<'_, I> {
         let begun = self.start_ns != 0 && now >= self.start_ns;
         let state = &mut self.groups[group];
         if state.has_too_many() {
-            self.retire(conn);
+            self.retire(conn, now);
         } else if !state.closed || !begun || now >= self.end_ns || self.interrupted {
             state.idle.push_back(conn);
             self.serve_queue(group);
@@ -211,11 +200,12 @@ impl<I: Io> Worker<'_, I> {
         };
         if let Some(layer) = &mut connection.layer {
             layer.sent(bytes);
-            return layer.flush(&mut self.io, conn, true);
+            layer.flush(&mut self.io, conn, true);
+        } else {
+            connection.buffer = Some(bytes);
         }
-        connection.buffer = Some(bytes);
         // Usually the answer is still to come; it may also have overtaken this.
-        if connection.state == State::Idle {
+        if connection.waits_to_send {
             self.release(conn, now);
         }
     }
@@ -230,34 +220,36 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         match connection.state {
-            State::Busy => {
-                self.busy -= 1;
-                self.failed_total += 1;
-                if self.window().contains(&exchange.intended_ns) {
-                    self.book.failure(group, &exchange, kind, now);
-                }
-            }
+            State::Busy => self.book.fail(group, &exchange, kind, now),
             State::Connecting if self.groups[group].handshakes => {
                 self.handshake_failed(group, &exchange, kind, now);
             }
-            // A connection that could not be made fails no request of its own, but it is counted.
-            State::Connecting if self.window().contains(&now) => {
-                self.book
-                    .note(group, |it| it.counts.errors[kind as usize] += 1);
-            }
-            State::Connecting | State::Idle => {}
+            State::Connecting => self.not_connected(group, kind, now),
+            State::Idle => {}
         }
         self.lost(conn, now);
     }
 
+    /// A connection could not be made. That fails no request, but it is counted.
+    pub(super) fn not_connected(&mut self, group: usize, kind: ErrorKind, now: u64) {
+        self.groups[group].refused = true;
+        if self.measures(now) {
+            self.book
+                .note(group, |it| it.counts.connections_failed[kind as usize] += 1);
+        }
+    }
+
     /// Closes a connection and plans another in its place.
     pub(super) fn lost(&mut self, conn: ConnId, now: u64) {
-        let Some(connection) = self.close(conn) else {
+        let Some(connection) = self.close(conn, now) else {
             return;
         };
         let group = &mut self.groups[connection.group];
         if connection.state == State::Idle {
             group.idle.retain(|idle| *idle != conn);
+        }
+        if connection.leaving {
+            return;
         }
         if group.have + group.connects.len() as u32 >= group.wanted {
             return;
@@ -272,15 +264,29 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Closes a connection that is in no list.
-    fn close(&mut self, conn: ConnId) -> Option<Connection> {
+    fn close(&mut self, conn: ConnId, now: u64) -> Option<Connection> {
         let connection = self.conns.remove(conn)?;
         self.io.close(conn);
-        self.groups[connection.group].have -= 1;
+        let group = &mut self.groups[connection.group];
+        group.have -= u32::from(!connection.leaving);
+        if connection.state != State::Connecting {
+            group.down(now);
+        }
         Some(connection)
     }
 
-    /// Closes an idle connection of which there are too many.
-    pub(super) fn retire(&mut self, conn: ConnId) {
-        self.close(conn);
+    /// Closes a connection of which there are too many, once it owes no answer any more.
+    pub(super) fn retire(&mut self, conn: ConnId, now: u64) {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return;
+        };
+        let group = &mut self.groups[connection.group];
+        group.idle.retain(|idle| *idle != conn);
+        if connection.http2.as_ref().is_none_or(|it| it.is_quiet()) {
+            self.close(conn, now);
+        } else {
+            connection.leaving = true;
+            group.have -= 1;
+        }
     }
 }

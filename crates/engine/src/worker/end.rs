@@ -4,31 +4,32 @@ use gatebench_net::Io;
 
 use crate::run::{EngineError, nanos};
 
+use super::group::GroupState;
 use super::{Ended, NAP_NS, Worker};
 
 impl<I: Io> Worker<'_, I> {
     /// Ends the window now.
     pub(super) fn cut_short(&mut self, now: u64) {
+        let was_measuring = self.seal_at_ns != self.measure_ns;
         self.end_ns = now;
         self.measure_ns = self.measure_ns.min(now);
+        self.book.window = self.measure_ns..now;
         for group in &mut self.groups {
             group.next_due_ns = None;
         }
-        self.seal_at_ns = if self.seal_at_ns == self.measure_ns {
-            now
-        } else {
-            self.seal_at_ns
-        };
+        if !was_measuring {
+            self.seal_at_ns = self.measure_ns;
+        }
         self.seal(now);
     }
 
     /// Waits for the answers under way and the arrivals still queued.
-    pub(super) fn drain(&mut self) -> Result<Ended, EngineError> {
+    pub(super) fn drain(mut self) -> Result<Ended, EngineError> {
         let mut limit = self.end_ns + nanos(self.compiled.load.drain);
         let mut events = Vec::new();
         let mut now = self.io.now_ns();
         limit += self.stall_ns(now);
-        while (self.busy > 0 || self.is_queued()) && now < limit {
+        while (self.book.busy > 0 || self.is_queued()) && now < limit {
             self.io.poll(Some(limit.min(now + NAP_NS)), &mut events)?;
             now = self.io.now_ns();
             limit += self.stall_ns(now);
@@ -40,8 +41,8 @@ impl<I: Io> Worker<'_, I> {
             }
         }
         if !self.interrupted {
-            self.expire_all(now);
             self.drop_queued();
+            self.expire_all(now);
         }
         self.hand_out();
         Ok(Ended {
@@ -49,13 +50,14 @@ impl<I: Io> Worker<'_, I> {
             window_ns: (self.measure_ns, self.end_ns),
             drained_ns: now.saturating_sub(self.end_ns),
             interrupted: self.interrupted,
-            kept: self.book.kept.clone(),
+            kept: self.book.kept,
         })
     }
 
-    /// Whether arrivals wait for a connection.
+    /// Whether arrivals wait for a connection, and may get one.
     fn is_queued(&self) -> bool {
-        self.groups.iter().any(|group| !group.queue.is_empty())
+        let waits = |it: &GroupState| !it.queue.is_empty() && !it.is_cut_off();
+        self.groups.iter().any(waits)
     }
 
     /// Counts what was never sent.

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use gatebench_model::Shape;
 use gatebench_net::tls::ClientContext;
@@ -45,6 +45,12 @@ pub(super) struct GroupState<'a> {
     /// Connections there should be, and are, those under way included.
     pub(super) wanted: u32,
     pub(super) have: u32,
+    /// Connections that requests can be sent on, or are being answered on.
+    up: u32,
+    /// Since when there is none.
+    down_since_ns: u64,
+    /// Whether an attempt to connect has failed since the last that succeeded.
+    pub(super) refused: bool,
     /// First connections that are not up yet.
     pub(super) missing: u32,
     /// When to connect, once for each connection that is missing.
@@ -55,6 +61,8 @@ pub(super) struct GroupState<'a> {
     pub(super) requests_per_connection: Option<u64>,
     next_source: usize,
     next_port: u16,
+    /// What PROXY headers name as source where none was asked for.
+    address: Option<IpAddr>,
 }
 
 /// The first port that a PROXY header names.
@@ -75,6 +83,9 @@ impl<'a> GroupState<'a> {
         let warm_up_ns = nanos(compiled.load.warm_up);
         let schedule = compiled.schedules[index].as_ref();
         let connections = share(limits.connections, number, workers);
+        // A worker that never has a connection could send nothing that is dealt out to it.
+        let senders = limits.peak.clamp(1, workers as u32) as usize;
+        let sends = number < senders;
         let handshakes = settings.target.protocol == Protocol::Handshakes;
         // Those of a load of connections are made when it is their turn.
         let (wanted, free) = if handshakes {
@@ -88,9 +99,17 @@ impl<'a> GroupState<'a> {
             first_route: compiled.groups[index].start,
             mix: Mix::new(&weights, seed, number),
             closed: closed.is_some(),
-            arrivals: schedule.map(|it| it.arrivals(number, workers, seed)),
+            arrivals: schedule
+                .filter(|_| sends)
+                .map(|it| it.arrivals(number, senders, seed)),
             next_due_ns: None,
-            left: limits.requests.map(|all| share(all, number, workers)),
+            left: limits.requests.map(|all| {
+                if sends {
+                    share(all, number, senders)
+                } else {
+                    0
+                }
+            }),
             idle: VecDeque::new(),
             queue: VecDeque::new(),
             queue_max: share(limits.queue, number, workers) as usize,
@@ -102,6 +121,9 @@ impl<'a> GroupState<'a> {
             next_change_ns: None,
             wanted,
             have: 0,
+            up: 0,
+            down_since_ns: 0,
+            refused: false,
             missing: if handshakes {
                 connections.min(1)
             } else {
@@ -113,6 +135,7 @@ impl<'a> GroupState<'a> {
             requests_per_connection: limits.requests_per_connection,
             next_source: number,
             next_port: FIRST_PORT,
+            address: None,
         }
     }
 
@@ -175,14 +198,38 @@ impl<'a> GroupState<'a> {
         }
     }
 
+    /// A connection is up.
+    pub(super) fn up(&mut self) {
+        self.up += 1;
+        self.refused = false;
+    }
+
+    /// One that was up is no more.
+    pub(super) fn down(&mut self, now: u64) {
+        self.up -= 1;
+        self.down_since_ns = now;
+    }
+
+    /// Whether there is no connection, and none can be made.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.up == 0 && self.refused && !self.handshakes
+    }
+
+    /// Whether it has been cut off for longer than a request may take.
+    fn is_given_up(&self, now: u64) -> bool {
+        let timeout_ns = nanos(self.settings.timeout);
+        self.is_cut_off() && now.saturating_sub(self.down_since_ns) > timeout_ns
+    }
+
     /// Whether a request can be sent now.
     pub(super) fn has_place(&self) -> bool {
         self.free > 0 || !self.idle.is_empty()
     }
 
-    /// Whether everything that it may send has been sent.
-    pub(super) fn is_exhausted(&self) -> bool {
-        self.left == Some(0) && self.queue.is_empty()
+    /// Whether everything that it may send has been sent, or the rest of it cannot be.
+    pub(super) fn is_exhausted(&self, now: u64) -> bool {
+        let is_sent = self.left == Some(0) && self.queue.is_empty();
+        is_sent || self.left.is_some() && self.is_given_up(now)
     }
 
     /// Adopts the number of connections of a time after the start; answers with when it changes next.
@@ -228,8 +275,8 @@ impl<'a> GroupState<'a> {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// What the next connection begins with, before TLS.
-    pub(super) fn preamble(&mut self) -> Vec<u8> {
+    /// What a connection from `source` begins with, before TLS.
+    pub(super) fn preamble(&mut self, source: Option<IpAddr>) -> Vec<u8> {
         let target = &self.settings.target;
         let Some(proxy) = target.proxy else {
             return Vec::new();
@@ -237,10 +284,26 @@ impl<'a> GroupState<'a> {
         let Peer::Tcp(destination) = target.address else {
             return proxy.unknown();
         };
-        let source = target.sources.first().copied();
-        let source = SocketAddr::new(source.unwrap_or(destination.ip()), self.next_port);
+        let source = source.unwrap_or(self.own_address(destination));
+        let source = SocketAddr::new(source, self.next_port);
         self.next_port = self.next_port.checked_add(1).unwrap_or(FIRST_PORT);
         proxy.header(source, destination)
+    }
+
+    /// The local address that packets to `destination` leave from: the route's, since nothing is sent.
+    fn own_address(&mut self, destination: SocketAddr) -> IpAddr {
+        let route = || {
+            let any = match destination {
+                SocketAddr::V4(_) => IpAddr::from([0; 4]),
+                SocketAddr::V6(_) => IpAddr::from([0; 16]),
+            };
+            let socket = UdpSocket::bind((any, 0)).ok()?;
+            socket.connect(destination).ok()?;
+            Some(socket.local_addr().ok()?.ip())
+        };
+        *self
+            .address
+            .get_or_insert_with(|| route().unwrap_or(destination.ip()))
     }
 
     /// When something has to be done without an event.
@@ -255,6 +318,8 @@ impl<'a> GroupState<'a> {
 /// The numbers that both shapes have.
 struct Limits {
     connections: u32,
+    /// The most connections that there ever are.
+    peak: u32,
     queue: u32,
     requests: Option<u64>,
     requests_per_connection: Option<u64>,
@@ -266,6 +331,11 @@ impl Limits {
         match shape {
             Shape::Closed(closed) => Self {
                 connections: closed.connections,
+                peak: closed
+                    .stages
+                    .iter()
+                    .map(|stage| stage.connections)
+                    .fold(closed.connections, u32::max),
                 queue: 0,
                 requests: closed.requests_max,
                 requests_per_connection: closed.requests_per_connection,
@@ -273,6 +343,7 @@ impl Limits {
             },
             Shape::Open(open) => Self {
                 connections: open.connections_max,
+                peak: open.connections_max,
                 queue: open.queue_max,
                 requests: open.requests_max,
                 requests_per_connection: open.requests_per_connection,

@@ -16,10 +16,7 @@ impl<I: Io> Worker<'_, I> {
     pub(super) fn begin_handshake(&mut self, group: usize, intended_ns: u64, sent_ns: u64) {
         let number = self.groups[group].take_turn();
         let exchange = Exchange::new(number, intended_ns, sent_ns, Nonce(0));
-        if self.measures(intended_ns) {
-            self.book.sent(group, number, 0);
-        }
-        self.busy += 1;
+        self.book.begin(group, &exchange, 0);
         match self.open_connection(group) {
             Ok(conn) => {
                 if let Some(connection) = self.conns.get_mut(conn) {
@@ -32,22 +29,13 @@ impl<I: Io> Worker<'_, I> {
 
     /// A connection is made: it is written down, closed, and its place given to the next.
     pub(super) fn handshake_done(&mut self, conn: ConnId, now: u64) {
-        let window = self.window();
         let Some(connection) = self.conns.get(conn) else {
             return;
         };
         let (group, mut exchange) = (connection.group, connection.answer.exchange);
         self.let_go(conn);
         exchange.status = MADE;
-        self.busy -= 1;
-        self.completed_total += 1;
-        if window.contains(&now) {
-            self.book
-                .note(group, |it| it.counts.completed_in_window += 1);
-        }
-        if window.contains(&exchange.intended_ns) {
-            self.book.answer(group, &exchange, &[], false, now);
-        }
+        self.book.settle(group, &exchange, &[], now);
         let state = &mut self.groups[group];
         state.free += 1;
         let goes_on = now < self.end_ns && !self.interrupted;
@@ -62,7 +50,9 @@ impl<I: Io> Worker<'_, I> {
     /// Ends a connection that has served its purpose.
     pub(super) fn let_go(&mut self, conn: ConnId) {
         if let Some(connection) = self.conns.remove(conn) {
-            self.groups[connection.group].have -= 1;
+            let group = &mut self.groups[connection.group];
+            group.have -= 1;
+            group.down(self.io.now_ns());
             // Without a reset each connection would hold its port for a minute (TIME-WAIT).
             self.io.abort(conn);
         }
@@ -77,11 +67,7 @@ impl<I: Io> Worker<'_, I> {
         kind: ErrorKind,
         now: u64,
     ) {
-        self.busy -= 1;
-        self.failed_total += 1;
-        if self.measures(exchange.intended_ns) {
-            self.book.failure(group, exchange, kind, now);
-        }
+        self.book.fail(group, exchange, kind, now);
         self.groups[group]
             .connects
             .push_back(now + RECONNECT_PAUSE_NS);

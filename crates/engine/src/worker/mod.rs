@@ -70,7 +70,6 @@ struct Worker<'a, I> {
     groups: Vec<GroupState<'a>>,
     /// The values of templates.
     draw: Draw,
-    busy: usize,
     sequence: u64,
     start_ns: u64,
     measure_ns: u64,
@@ -79,7 +78,9 @@ struct Worker<'a, I> {
     expire_at_ns: u64,
     /// When the last round of the loop was, to see when this worker did not run.
     round_ns: u64,
-    /// How long it watched for something in this interval.
+    /// Whether it watches for what is about to happen instead of sleeping, and how long it did in this
+    /// interval without seeing anything.
+    watches: bool,
     spun_ns: u64,
     book: Book,
     /// What the bytes under way say, where they are encrypted; kept for its memory.
@@ -88,8 +89,6 @@ struct Worker<'a, I> {
     messages: Vec<Option<Message>>,
     /// Connections of HTTP/2 with frames that leave at the end of the round.
     unsent: Vec<ConnId>,
-    completed_total: u64,
-    failed_total: u64,
     interrupted: bool,
 }
 
@@ -114,7 +113,6 @@ impl<'a, I: Io> Worker<'a, I> {
                 work.number,
                 compiled.workers,
             ),
-            busy: 0,
             sequence: 0,
             start_ns: 0,
             measure_ns: 0,
@@ -123,23 +121,27 @@ impl<'a, I: Io> Worker<'a, I> {
             seal_at_ns: u64::MAX,
             expire_at_ns: 0,
             round_ns: 0,
+            watches: compiled.load.spin,
             spun_ns: 0,
             book: Book {
                 interval: Box::new(Interval::new(compiled.check_count)),
                 kept,
+                window: 0..0,
+                traced: compiled.load.trace_tag.is_some(),
+                busy: 0,
+                completed: 0,
+                failed: 0,
             },
             plain: Vec::new(),
             messages: compiled.routes.iter().map(|_| None).collect(),
             unsent: Vec::new(),
-            completed_total: 0,
-            failed_total: 0,
             interrupted: false,
         })
     }
 
     /// Where a request has to be due to count.
-    fn window(&self) -> Range<u64> {
-        self.measure_ns..self.end_ns
+    fn window(&self) -> &Range<u64> {
+        &self.book.window
     }
 
     /// The nonce of the next request.

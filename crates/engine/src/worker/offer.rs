@@ -15,6 +15,10 @@ use super::{NAP_NS, Worker};
 /// The longest that is watched for something, about what waking a thread may take.
 const SPIN_NS: u64 = 100_000;
 
+/// A thread that waited so long for its core, of a second or more, shares it: watching would take the
+/// core's time from others, perhaps from the target.
+const SHARED_WAIT_NS: u64 = 20_000_000;
+
 /// With more answers under way than this, sleeping costs nothing.
 const SPUN_ANSWERS_MAX: usize = 4;
 
@@ -49,7 +53,7 @@ impl<I: Io> Worker<'_, I> {
             self.stall_ns(now);
             self.upkeep(now);
             self.interrupted = self.compiled.control.stopped();
-            if self.interrupted || self.is_done() {
+            if self.interrupted || self.is_done(now) {
                 self.cut_short(now);
                 return Ok(());
             }
@@ -63,26 +67,35 @@ impl<I: Io> Worker<'_, I> {
     /// after the last event while few answers are under way. With many under way the next comes anyway.
     fn wait(&mut self, now: u64, events: &mut Vec<Event>) -> io::Result<()> {
         let until = self.wake_at(now);
-        if !self.compiled.load.spin {
+        if !self.watches {
             return self.io.poll(Some(until), events);
         }
-        let is_quick = (1..=SPUN_ANSWERS_MAX).contains(&self.busy);
+        let is_quick = (1..=SPUN_ANSWERS_MAX).contains(&self.book.busy);
         let mut watch_until = if is_quick { now + SPIN_NS } else { now };
         if until <= now + SPIN_NS {
             watch_until = until;
         }
         let mut watched = now;
         while events.is_empty() && watched < watch_until {
+            let before = watched;
             self.io.poll(Some(0), events)?;
             watched = self.io.now_ns();
+            // A look that finds something is work.
+            if events.is_empty() {
+                self.spun_ns += watched - before;
+            }
         }
-        self.spun_ns += watched - now;
         if events.is_empty() && watched < until {
             // What is left of it is watched in the next round.
             let asleep_until = until.saturating_sub(SPIN_NS);
             self.io.poll(Some(asleep_until), events)?;
         }
         Ok(())
+    }
+
+    /// Goes on to watch only while this thread has its core to itself.
+    pub(super) fn judge_core(&mut self, run_queue_wait_ns: u64) {
+        self.watches &= run_queue_wait_ns < SHARED_WAIT_NS;
     }
 
     pub(super) fn take(&mut self, events: &mut Vec<Event>, now: u64) {
@@ -92,9 +105,8 @@ impl<I: Io> Worker<'_, I> {
         self.flush_streams();
         let live = &self.compiled.control.live()[self.number];
         let queued: usize = self.groups.iter().map(|group| group.queue.len()).sum();
-        live.completed
-            .store(self.completed_total, Ordering::Relaxed);
-        live.failed.store(self.failed_total, Ordering::Relaxed);
+        live.completed.store(self.book.completed, Ordering::Relaxed);
+        live.failed.store(self.book.failed, Ordering::Relaxed);
         live.queued.store(queued as u64, Ordering::Relaxed);
     }
 
@@ -133,8 +145,8 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Whether every group has sent all that it may, and has its answers.
-    fn is_done(&self) -> bool {
-        self.busy == 0 && self.groups.iter().all(GroupState::is_exhausted)
+    fn is_done(&self, now: u64) -> bool {
+        self.book.busy == 0 && self.groups.iter().all(|it| it.is_exhausted(now))
     }
 
     fn arrive(&mut self, group: usize, due_ns: u64) {
@@ -198,14 +210,9 @@ impl<I: Io> Worker<'_, I> {
         let holds_it = connection.buffer_holds == Some((number, last));
         rendered.fill(&mut buffer, holds_it, nonce, &mut self.draw);
         connection.buffer_holds = Some((number, last));
-        connection.begin(
-            Exchange::new(number, intended_ns, sent_ns, nonce),
-            rendered.is_head,
-        );
-        self.busy += 1;
-        if self.measures(intended_ns) {
-            self.book.sent(group, number, buffer.len() as u64);
-        }
+        let exchange = Exchange::new(number, intended_ns, sent_ns, nonce);
+        self.book.begin(group, &exchange, buffer.len() as u64);
+        connection.begin(exchange, rendered.is_head);
         self.send(conn, buffer);
     }
 

@@ -11,7 +11,7 @@ use crate::run::{EngineError, nanos};
 
 use super::{SECOND_NS, Worker};
 
-/// All connections must be up this long after the beginning.
+/// The longest that nothing may come of the first connections, one after the other.
 const CONNECT_LIMIT_NS: u64 = 5 * SECOND_NS;
 
 impl<I: Io> Worker<'_, I> {
@@ -35,8 +35,7 @@ impl<I: Io> Worker<'_, I> {
                 break;
             }
             if now >= limit {
-                let reason = "the connections were not accepted within 5 s".into();
-                return Err(self.unreachable(late, reason));
+                return Err(self.unreachable(late, self.stuck(late)));
             }
             for group in 0..self.groups.len() {
                 self.open_due(group, now)?;
@@ -44,11 +43,31 @@ impl<I: Io> Worker<'_, I> {
             let until = self.wake_at(now).min(limit);
             self.io.poll(Some(until), &mut events)?;
             now = self.io.now_ns();
+            let missing = self.missing();
             for event in events.drain(..) {
                 self.connecting(event, now)?;
             }
+            if self.missing() < missing {
+                limit = limit.max(now + CONNECT_LIMIT_NS);
+            }
         }
         Ok(())
+    }
+
+    /// First connections that are not up yet.
+    fn missing(&self) -> u64 {
+        self.groups.iter().map(|it| u64::from(it.missing)).sum()
+    }
+
+    fn stuck(&self, group: usize) -> String {
+        let group = &self.groups[group];
+        match group.wanted.saturating_sub(group.missing) {
+            0 => "no connection was made within 5 s".into(),
+            made => format!(
+                "{made} of {} connections were made, and no other within 5 s; open fewer, or fewer per second",
+                group.wanted
+            ),
+        }
     }
 
     /// Where connections are only made when it is their turn, one shows before whether they can be.
@@ -132,7 +151,8 @@ impl<I: Io> Worker<'_, I> {
         let source = state.source();
         let conn = self.io.connect(&state.settings.target.address, source)?;
         state.have += 1;
-        self.conns.insert(conn, Connection::new(group, begun_ns));
+        self.conns
+            .insert(conn, Connection::new(group, source, begun_ns));
         Ok(conn)
     }
 
@@ -143,7 +163,8 @@ impl<I: Io> Worker<'_, I> {
         };
         let group = &mut self.groups[connection.group];
         if group.has_layer() {
-            let begun = Layer::begin(&group.preamble(), group.tls.as_ref());
+            let preamble = group.preamble(connection.source);
+            let begun = Layer::begin(&preamble, group.tls.as_ref());
             let layer = begun.map_err(|error| error.to_string())?;
             connection
                 .layer
@@ -184,6 +205,7 @@ impl<I: Io> Worker<'_, I> {
         connection.state = State::Idle;
         let group = connection.group;
         let state = &mut self.groups[group];
+        state.up();
         if state.handshakes && state.missing > 0 {
             state.missing = 0;
             return self.let_go(conn);
@@ -195,7 +217,7 @@ impl<I: Io> Worker<'_, I> {
         if self.groups[group].handshakes {
             return self.handshake_done(conn, now);
         }
-        let streams = self.streams_of(conn);
+        let streams = self.first_streams_of(conn);
         let state = &mut self.groups[group];
         state.missing = state.missing.saturating_sub(1);
         state.idle.extend(std::iter::repeat_n(conn, streams));
@@ -222,6 +244,7 @@ impl<I: Io> Worker<'_, I> {
         self.start_ns = start_ns;
         self.measure_ns = start_ns + nanos(load.warm_up);
         self.end_ns = self.measure_ns + nanos(load.measure);
+        self.book.window = self.measure_ns..self.end_ns;
         self.seal_at_ns = self.measure_ns;
         for group in &mut self.groups {
             group.start(start_ns);

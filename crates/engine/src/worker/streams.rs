@@ -39,10 +39,24 @@ impl<I: Io> Worker<'_, I> {
         Ok(is_ready)
     }
 
-    /// Streams that may be begun on a connection that is now ready.
-    pub(super) fn streams_of(&self, conn: ConnId) -> usize {
-        let http2 = self.conns.get(conn).and_then(|it| it.http2.as_ref());
-        http2.map_or(1, |it| it.can_open())
+    /// Requests that may be begun on a connection that is now ready: over HTTP/2 one on each stream.
+    pub(super) fn first_streams_of(&mut self, conn: ConnId) -> usize {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return 0;
+        };
+        let Some(http2) = &mut connection.http2 else {
+            return 1;
+        };
+        let group = &self.groups[connection.group];
+        let Protocol::Http2 { streams } = group.settings.target.protocol else {
+            return 1;
+        };
+        let most = group.requests_per_connection.unwrap_or(u64::MAX);
+        let asked = u64::from(streams).min(most) as usize;
+        let now = http2.can_open().min(asked);
+        // The server may come to allow the others.
+        http2.parked = (asked - now) as u32;
+        now
     }
 
     /// Begins an exchange on a stream of its own.
@@ -55,8 +69,11 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         let group = connection.group;
-        if http2.can_open() == 0 {
-            // The server has come to allow fewer streams: the request waits for another.
+        let most = self.groups[group].requests_per_connection;
+        let is_used_up = most.is_some_and(|most| connection.requests >= most);
+        if is_used_up || http2.can_open() == 0 {
+            // The connection's last request is under way, or the server has come to allow fewer streams:
+            // the request waits for another.
             http2.parked += 1;
             self.groups[group].queue.push_front(intended_ns);
             return;
@@ -76,17 +93,11 @@ impl<I: Io> Worker<'_, I> {
         };
         let (block, body) = message.with(nonce);
         let before = http2.frames.len();
-        http2.begin(
-            block,
-            body,
-            Exchange::new(number, intended_ns, sent_ns, nonce),
-        );
+        let exchange = Exchange::new(number, intended_ns, sent_ns, nonce);
+        http2.begin(block, body, exchange);
         let bytes = (http2.frames.len() - before) as u64;
+        self.book.begin(group, &exchange, bytes);
         connection.requests += 1;
-        self.busy += 1;
-        if self.measures(intended_ns) {
-            self.book.sent(group, number, bytes);
-        }
         if self.groups[group].closed {
             self.flush_later(conn);
         } else {
@@ -140,6 +151,7 @@ impl<I: Io> Worker<'_, I> {
         };
         let received = http2.receive(bytes, self.compiled);
         self.end_streams(conn, ErrorKind::Reset, now);
+        self.unpark(conn, now);
         if received.is_err() {
             // What is said of the error is the last that is sent.
             self.push_frames(conn, true);
@@ -170,7 +182,6 @@ impl<I: Io> Worker<'_, I> {
     }
 
     fn end_stream(&mut self, conn: ConnId, slot: usize, end: End, kind: ErrorKind, now: u64) {
-        let window = self.window();
         let Some(connection) = self.conns.get_mut(conn) else {
             return;
         };
@@ -179,28 +190,10 @@ impl<I: Io> Worker<'_, I> {
         };
         let group = connection.group;
         let answer = http2.finish(slot);
-        let measured = window.contains(&answer.exchange.intended_ns);
-        self.busy -= 1;
+        let (exchange, failed) = (&answer.exchange, &answer.failed_checks);
         match end {
-            End::Complete => {
-                self.completed_total += 1;
-                if window.contains(&now) {
-                    self.book
-                        .note(group, |it| it.counts.completed_in_window += 1);
-                }
-                if measured {
-                    let traced = self.compiled.load.trace_tag.is_some();
-                    let failed = &answer.failed_checks;
-                    self.book
-                        .answer(group, &answer.exchange, failed, traced, now);
-                }
-            }
-            End::Reset => {
-                self.failed_total += 1;
-                if measured {
-                    self.book.failure(group, &answer.exchange, kind, now);
-                }
-            }
+            End::Complete => self.book.settle(group, exchange, failed, now),
+            End::Reset => self.book.fail(group, exchange, kind, now),
         }
     }
 
@@ -215,13 +208,32 @@ impl<I: Io> Worker<'_, I> {
         let Some(http2) = &mut connection.http2 else {
             return;
         };
-        if is_used_up || http2.is_closing() {
+        if is_used_up || connection.leaving || http2.is_closing() {
             return;
         }
         let free = http2.can_open();
         let unparked = (http2.parked as usize).min(free.saturating_sub(1));
         http2.parked -= unparked as u32;
         for _ in 0..=unparked {
+            self.reuse(conn, now);
+        }
+    }
+
+    /// Goes on with a connection on which the server allowed no stream, and now does.
+    fn unpark(&mut self, conn: ConnId, now: u64) {
+        let Some(connection) = self.conns.get_mut(conn) else {
+            return;
+        };
+        let Some(http2) = &mut connection.http2 else {
+            return;
+        };
+        let is_over = connection.leaving || http2.is_closing();
+        if http2.parked == 0 || is_over || !http2.is_quiet() {
+            return;
+        }
+        let unparked = http2.can_open().min(http2.parked as usize);
+        http2.parked -= unparked as u32;
+        for _ in 0..unparked {
             self.reuse(conn, now);
         }
     }
@@ -238,7 +250,7 @@ impl<I: Io> Worker<'_, I> {
         let Some(http2) = &connection.http2 else {
             return;
         };
-        if !is_used_up && !http2.is_closing() {
+        if !is_used_up && !connection.leaving && !http2.is_closing() {
             return;
         }
         group.idle.retain(|idle| *idle != conn);
@@ -249,7 +261,6 @@ impl<I: Io> Worker<'_, I> {
 
     /// Writes every stream of a connection that is failing down as failed.
     pub(super) fn fail_streams(&mut self, conn: ConnId, kind: ErrorKind, now: u64) {
-        let window = self.window();
         let Some(connection) = self.conns.get(conn) else {
             return;
         };
@@ -257,11 +268,7 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         for (_, exchange) in http2.open() {
-            self.busy -= 1;
-            self.failed_total += 1;
-            if window.contains(&exchange.intended_ns) {
-                self.book.failure(connection.group, exchange, kind, now);
-            }
+            self.book.fail(connection.group, exchange, kind, now);
         }
     }
 

@@ -11,8 +11,11 @@ use crate::run::nanos;
 
 use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
 
-/// How often connections are searched for requests that have timed out.
-const EXPIRY_EVERY_NS: u64 = 50_000_000;
+/// How often connections are searched for requests that have timed out: in twenty parts of the shortest
+/// timeout, but not more often than the least and not less often than the most.
+const EXPIRY_PARTS: u64 = 20;
+const EXPIRY_EVERY_MIN_NS: u64 = 1_000_000;
+const EXPIRY_EVERY_MAX_NS: u64 = 50_000_000;
 
 /// Rounds are never further apart than a nap, unless the worker was not run: the machine was paused, or
 /// starved it.
@@ -43,10 +46,16 @@ impl<I: Io> Worker<'_, I> {
             }
         }
         if now >= self.expire_at_ns {
-            self.expire_at_ns = now + EXPIRY_EVERY_NS;
+            self.expire_at_ns = now + self.expiry_every_ns();
             self.expire(now);
             self.expire_connecting(now);
         }
+    }
+
+    fn expiry_every_ns(&self) -> u64 {
+        let timeouts = self.groups.iter().map(|it| nanos(it.settings.timeout));
+        let part_ns = timeouts.min().unwrap_or(u64::MAX) / EXPIRY_PARTS;
+        part_ns.clamp(EXPIRY_EVERY_MIN_NS, EXPIRY_EVERY_MAX_NS)
     }
 
     /// Gives up connections that have been in the making for as long as a request may take.
@@ -62,16 +71,13 @@ impl<I: Io> Worker<'_, I> {
     }
 
     fn reconnect(&mut self, group: usize, now: u64) {
-        if self.open_due(group, now).is_ok() {
-            return;
+        if self.open_due(group, now).is_err() {
+            self.not_connected(group, ErrorKind::Connect, now);
+            let again = now + RECONNECT_PAUSE_NS;
+            self.groups[group].connects.push_back(again);
+        } else if self.groups[group].handshakes {
+            self.serve_queue(group);
         }
-        if self.measures(now) {
-            self.book.note(group, |it| {
-                it.counts.errors[ErrorKind::Connect as usize] += 1;
-            });
-        }
-        let again = now + RECONNECT_PAUSE_NS;
-        self.groups[group].connects.push_back(again);
     }
 
     /// Sends for users who have thought enough. Their requests are due when the thought ends.
@@ -82,7 +88,12 @@ impl<I: Io> Worker<'_, I> {
         {
             self.groups[group].thinking.pop();
             // A connection that was lost meanwhile has no user any more.
-            if self.conns.get(conn).is_some() && self.groups[group].take_request() {
+            if self.conns.get(conn).is_none() {
+                continue;
+            }
+            if self.groups[group].has_too_many() {
+                self.retire(conn, now);
+            } else if self.groups[group].take_request() {
                 self.count_arrival(group, due_ns);
                 let sent_ns = self.io.now_ns();
                 self.issue(conn, due_ns, sent_ns);
@@ -101,10 +112,13 @@ impl<I: Io> Worker<'_, I> {
         for _ in planned..state.wanted {
             state.connects.push_back(now);
         }
+        for _ in state.wanted..planned {
+            state.connects.pop_back();
+        }
         while self.groups[group].has_too_many()
             && let Some(conn) = self.groups[group].idle.pop_front()
         {
-            self.retire(conn);
+            self.retire(conn, now);
         }
         self.reconnect(group, now);
     }
@@ -152,8 +166,11 @@ impl<I: Io> Worker<'_, I> {
     /// measurement.
     pub(super) fn seal(&mut self, now: u64) {
         let (cpu_ns, run_queue_wait_ns) = self.cost.since_last();
-        // Watching is not work: it would be done by sleeping.
-        let cpu_ns = cpu_ns.saturating_sub(std::mem::take(&mut self.spun_ns));
+        // Watching is not work: it would be done by sleeping. Of the time watched, the thread had the core
+        // but for what it waited for it.
+        let watched_ns = std::mem::take(&mut self.spun_ns).saturating_sub(run_queue_wait_ns);
+        let cpu_ns = cpu_ns.saturating_sub(watched_ns);
+        self.judge_core(run_queue_wait_ns);
         for (_, connection) in self.conns.iter_mut() {
             connection.http2.iter_mut().for_each(|it| it.refill());
         }
@@ -209,6 +226,7 @@ fn is_under_way(connection: &Connection, handshakes: bool) -> bool {
     match connection.state {
         State::Busy => true,
         State::Connecting => handshakes,
-        State::Idle => false,
+        // A server that answers early and then reads no further would keep it for ever.
+        State::Idle => connection.waits_to_send,
     }
 }

@@ -113,6 +113,15 @@ pub fn all_errors(counts: &Counts) -> u64 {
     counts.errors.iter().sum()
 }
 
+/// Every attempt to connect that failed did so in this way, and there was one.
+pub fn only_unconnected_by(outcome: &Outcome, kind: ErrorKind) {
+    let counts = &outcome.counts;
+    let failed = counts.connections_failed[kind as usize];
+    assert!(failed > 0, "{counts:?}");
+    assert_eq!(failed, counts.connections_failed.iter().sum(), "{counts:?}");
+    assert_eq!(all_errors(counts), 0, "{counts:?}");
+}
+
 pub fn errors(outcome: &Outcome, kind: ErrorKind) -> u64 {
     outcome.counts.errors[kind as usize]
 }
@@ -190,8 +199,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was sent was answered or failed. Errors of connections that carried no request are in the
-/// counts of errors, but never in the record of failed requests.
+/// What was sent was answered or failed, and each that failed is recorded as that.
 fn accounts_for_all(outcome: &Outcome) {
     let counts = &outcome.counts;
     let recorded = |class| {
@@ -202,7 +210,7 @@ fn accounts_for_all(outcome: &Outcome) {
     let failed = recorded(Class::Failed) - counts.by_class[Class::Failed as usize];
     assert_eq!(answered, counts.completed, "{counts:?}");
     assert_eq!(counts.sent, counts.completed + failed, "{counts:?}");
-    assert!(failed <= all_errors(counts), "{counts:?}");
+    assert_eq!(failed, all_errors(counts), "{counts:?}");
     assert_eq!(counts.intended, counts.sent + counts.dropped, "{counts:?}");
 }
 
