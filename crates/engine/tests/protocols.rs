@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use gatebench_engine::{
     Control, EngineError, ErrorKind, Group, Load, Outcome, Protocol, ProxyProtocol, Target, run,
 };
-use gatebench_model::load::{Closed, Open};
-use gatebench_model::{Check, Request, Shape};
+use gatebench_model::load::{Closed, ConnectionStage, Open};
+use gatebench_model::{Check, Request, Shape, Span};
 use gatebench_net::Backend;
 use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Verify, Version, self_signed};
 
@@ -126,7 +126,7 @@ fn config(folder: &Path, ports: [u16; 4]) -> String {
          events {{ worker_connections 1024; }}\n\
          http {{\n\
          log_format own '$server_port $server_protocol $request_method $uri $request_length \
-                         $ssl_protocol $ssl_session_reused $proxy_protocol_addr $connection';\n\
+                         $ssl_protocol $ssl_session_reused $proxy_protocol_addr $remote_addr $connection';\n\
          access_log {at}/access.log own;\n\
          keepalive_requests 1000000; default_type text/plain;\n\
          client_body_temp_path {at}/b; proxy_temp_path {at}/p; fastcgi_temp_path {at}/f;\n\
@@ -259,11 +259,67 @@ fn http2_connections_end_after_their_requests_and_keep_a_rate() {
     };
     each_backend(&target, &Shape::Open(shape), |outcome| {
         assert!(
-            outcome.counts.connections_opened >= REQUESTS / 25,
+            outcome.counts.connections_opened >= REQUESTS / 20,
             "{:?}",
             outcome.counts
         );
     });
+    let mut shape = closed(3);
+    shape.requests_per_connection = Some(1);
+    let before = nginx.log().len();
+    each_backend(&target, &Shape::Closed(shape), |_| {});
+    let mut connections = nginx.log().split_off(before);
+    connections.retain_mut(|line| {
+        *line = line.rsplit(' ').next().unwrap().to_owned();
+        true
+    });
+    connections.sort();
+    connections.dedup();
+    assert_eq!(connections.len() as u64, 2 * REQUESTS);
+}
+
+#[test]
+fn http2_connections_that_are_too_many_end_with_their_answers() {
+    let nginx = Nginx::start();
+    let mut target = Target::new(nginx.address(H2C), "localhost");
+    target.protocol = Protocol::Http2 { streams: 10 };
+    let stage = |connections: u32| ConnectionStage {
+        connections,
+        over: Span::from_millis(200),
+    };
+    let shape = Shape::Closed(Closed {
+        stages: vec![stage(1), stage(12), stage(2)],
+        ..Closed::new(12)
+    });
+    for backend in [Backend::Epoll, gatebench_net::choose(None)] {
+        let before = nginx.log().len();
+        let mut load = load(target.clone(), shape.clone(), backend);
+        load.measure = Duration::from_millis(600);
+        let outcome = run(&load, &Control::new(1), |_, _| {}).unwrap();
+        let counts = &outcome.counts;
+        assert_eq!(counts.errors, [0; ErrorKind::ALL.len()], "{counts:?}");
+        assert_eq!(counts.completed, counts.sent);
+        assert!(counts.connections_opened > 12, "{counts:?}");
+        assert_eq!((nginx.log().len() - before) as u64, counts.sent);
+    }
+}
+
+#[test]
+fn a_worker_without_a_connection_is_dealt_nothing() {
+    let nginx = Nginx::start();
+    let target = Target::new(nginx.address(PLAIN), "localhost");
+    let open = Open {
+        connections_max: 1,
+        requests_max: Some(REQUESTS),
+        ..Open::new(1_000.0)
+    };
+    for shape in [Shape::Closed(closed(1)), Shape::Open(open)] {
+        let mut load = load(target.clone(), shape, gatebench_net::choose(None));
+        load.cores = vec![0, 0];
+        let outcome = run(&load, &Control::new(2), |_, _| {}).unwrap();
+        assert_eq!(outcome.counts.completed, REQUESTS);
+        assert_eq!(outcome.counts.dropped, 0);
+    }
 }
 
 #[test]
@@ -273,15 +329,22 @@ fn proxy_headers_name_the_source() {
         let before = nginx.log().len();
         let mut target = Target::new(nginx.address(PROXIED), "localhost");
         target.proxy = Some(proxy);
-        target.sources = vec!["127.0.0.9".parse().unwrap()];
+        let sources = ["127.0.0.8", "127.0.0.9"];
+        target.sources = sources.map(|it| it.parse().unwrap()).into();
         each_backend(&target, &Shape::Closed(closed(4)), |_| {});
         let log = nginx.log().split_off(before);
         assert_eq!(log.len() as u64, 2 * REQUESTS);
-        assert!(
-            log.iter().all(|line| line.contains(" 127.0.0.9 ")),
-            "{}",
-            log[0]
-        );
+        // Of each connection the header says what the kernel says.
+        for source in sources {
+            let said = format!(" {source} {source} ");
+            assert!(log.iter().any(|line| line.contains(&said)), "{}", log[0]);
+        }
+        let differs = |line: &&String| {
+            !sources
+                .iter()
+                .any(|it| line.contains(&format!(" {it} {it} ")))
+        };
+        assert_eq!(log.iter().find(differs), None);
     }
 }
 

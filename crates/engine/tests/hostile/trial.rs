@@ -118,7 +118,8 @@ pub fn only_unconnected_by(outcome: &Outcome, kind: ErrorKind) {
     let counts = &outcome.counts;
     let failed = counts.connections_failed[kind as usize];
     assert!(failed > 0, "{counts:?}");
-    assert_eq!(failed, counts.connections_failed.iter().sum(), "{counts:?}");
+    let all: u64 = counts.connections_failed.iter().sum();
+    assert_eq!(failed, all, "{counts:?}");
     assert_eq!(all_errors(counts), 0, "{counts:?}");
 }
 
