@@ -224,7 +224,10 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
 /// The counts of a load or of a group, of which `texts` are the checks.
 pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Counts {
     let classes = Class::ALL.into_iter().zip(counts.by_class);
-    let errors = ErrorKind::ALL.into_iter().zip(counts.errors);
+    // A connection that cannot be made is an error of the gateway's, though no request was lost by it.
+    let failed = counts.errors.iter().zip(&counts.connections_failed);
+    let failed = failed.map(|(requests, connections)| requests + connections);
+    let errors = ErrorKind::ALL.into_iter().zip(failed);
     let checks = texts.iter().zip(&counts.checks_failed);
     let mut checks_failed = BTreeMap::new();
     for (text, count) in checks.filter(|(_, count)| **count > 0) {

@@ -1,8 +1,6 @@
 //! What a load came to, in figures: worked out once, and then printed, judged and written as JSON.
 
-use gatebench_engine::{
-    Class, Counts, ErrorKind, Metric, Outcome, Recording, Recordings, RouteRecord,
-};
+use gatebench_engine::{Class, Counts, Metric, Outcome, Recording, Recordings, RouteRecord};
 use gatebench_stats::is_trustworthy;
 use hdrhistogram::Counter;
 
@@ -95,11 +93,6 @@ impl<'a> Figures<'a> {
     /// Answers of a class.
     pub fn answers(&self, class: Class) -> u64 {
         self.counts().by_class[class as usize]
-    }
-
-    /// Requests that ended in an error of this kind.
-    pub fn errors(&self, kind: ErrorKind) -> u64 {
-        self.counts().errors[kind as usize]
     }
 
     /// Each check in words with the answers that failed it; what several requests share is counted once.

@@ -1,5 +1,7 @@
 //! The results for programs.
 
+use std::collections::BTreeMap;
+
 use gatebench_engine::{Class, ErrorKind, Metric, Recording, RouteRecord};
 use hdrhistogram::Counter;
 use serde_json::{Map, Value, json};
@@ -26,6 +28,7 @@ pub fn of(results: &Results<'_>) -> Value {
         "completed": counts.completed,
         "errors": errors(&counts.errors),
         "status": statuses(&counts.by_class),
+        "status_codes": status_codes(&figures.outcome.statuses),
         "failed": figures.failed(),
         "rate_per_second": figures.rate_per_second(),
         "response_time_ns": times(&figures.response),
@@ -38,6 +41,7 @@ pub fn of(results: &Results<'_>) -> Value {
         "checks": checks(figures),
         "thresholds": thresholds(results),
         "connections_opened": counts.connections_opened,
+        "connections_failed": errors(&counts.connections_failed),
         "tls_sessions_resumed": outcome.resumed,
         "bytes_sent": counts.bytes_sent,
         "bytes_received": counts.bytes_received,
@@ -136,6 +140,14 @@ fn thresholds(results: &Results<'_>) -> Value {
         |it| json!({"threshold": it.text, "value": it.value, "seen": it.words, "held": it.held}),
     );
     judged.collect()
+}
+
+/// Answers by status, as in `{"200": 17}`.
+fn status_codes(statuses: &BTreeMap<u16, u64>) -> Value {
+    let codes = statuses
+        .iter()
+        .map(|(status, count)| (status.to_string(), json!(count)));
+    codes.collect()
 }
 
 fn routes(figures: &Figures<'_>) -> Value {

@@ -24,7 +24,7 @@ pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
     if results.sends_requests() {
         lines.add("Status", statuses(figures, paint));
     }
-    lines.add("No answer", errors(figures, paint));
+    lines.add("No answer", errors(&figures.counts().errors, paint));
     lines.add("Checks", checks(figures, paint));
     if results.open {
         lines.add("Arrivals", arrivals(figures, paint));
@@ -32,7 +32,7 @@ pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
     if results.sends_requests() {
         lines.add("Bytes", bytes(figures));
     }
-    lines.add("Connections", connections(figures));
+    lines.add("Connections", connections(figures, paint));
     lines.add("Engine", engine(results));
     lines.lines
 }
@@ -66,7 +66,8 @@ fn statuses(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
                 Class::Failed => "other",
                 class => class.as_str(),
             };
-            let text = format!("{word} {}", grouped(figures.answers(class) as f64));
+            let mut text = format!("{word} {}", grouped(figures.answers(class) as f64));
+            text += &codes(figures, class);
             match class {
                 Class::Success | Class::Redirection => text,
                 _ if figures.checked => text,
@@ -76,13 +77,30 @@ fn statuses(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
         .collect()
 }
 
-/// Requests without an answer, by reason.
-fn errors(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
-    let kinds = ErrorKind::ALL
-        .into_iter()
-        .filter(|kind| figures.errors(*kind) > 0);
+/// Which statuses of a class there were: ` (404)`, ` (401 12, 429 3)`; nothing for 200 alone.
+fn codes(figures: &Figures<'_>, class: Class) -> String {
+    let statuses = figures.outcome.statuses.iter();
+    let of_class: Vec<_> = statuses
+        .filter(|(status, _)| Class::of(**status) == class)
+        .collect();
+    match of_class.as_slice() {
+        [] | [(200, _)] => String::new(),
+        [(only, _)] => format!(" ({only})"),
+        several => {
+            let each = several
+                .iter()
+                .map(|(status, count)| format!("{status} {}", grouped(**count as f64)));
+            format!(" ({})", each.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// What failed, by reason.
+fn errors(counts: &[u64; ErrorKind::ALL.len()], paint: Paint) -> Vec<String> {
+    let kinds = ErrorKind::ALL.into_iter().zip(counts);
     kinds
-        .map(|kind| {
+        .filter(|(_, count)| **count > 0)
+        .map(|(kind, count)| {
             let word = match kind {
                 ErrorKind::Connect => "not connected",
                 ErrorKind::Reset => "reset",
@@ -91,7 +109,7 @@ fn errors(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
                 ErrorKind::Protocol => "not HTTP",
                 ErrorKind::Tls => "TLS failed",
             };
-            paint.bad(&format!("{word} {}", grouped(figures.errors(kind) as f64)))
+            paint.bad(&format!("{word} {}", grouped(*count as f64)))
         })
         .collect()
 }
@@ -160,7 +178,7 @@ fn bytes(figures: &Figures<'_>) -> Vec<String> {
     parts
 }
 
-fn connections(figures: &Figures<'_>) -> Vec<String> {
+fn connections(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
     let opened = figures.counts().connections_opened;
     let mut parts = vec![format!("{} opened", grouped(opened as f64))];
     if figures.outcome.resumed > 0 {
@@ -168,6 +186,11 @@ fn connections(figures: &Figures<'_>) -> Vec<String> {
             "{} TLS sessions resumed",
             grouped(figures.outcome.resumed as f64)
         ));
+    }
+    let failed = &figures.counts().connections_failed;
+    if failed.iter().any(|count| *count > 0) {
+        let kinds = errors(failed, paint).join(", ");
+        parts.push(format!("failed attempts: {kinds}"));
     }
     parts
 }
