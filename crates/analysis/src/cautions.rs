@@ -1,12 +1,14 @@
 //! What limits a scenario's findings, in a line per phase. The numbers and the remedies stand with
 //! the validity of each variant.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::findings::{Gate, ScenarioFindings, Tone, Validity};
 use crate::words::listed;
 
-/// One sentence per phase (and for whole trials) and validity; the worst first.
+/// One sentence per phase and validity; the worst first, then whole trials before the phases in the
+/// plan's order.
 pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<(Tone, String)> {
     let mut tripped: BTreeMap<(Validity, Option<&str>), Vec<Sighting>> = BTreeMap::new();
     for row in &scenario.rows {
@@ -15,8 +17,14 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<(Tone, String)> {
             add(tripped.entry(place).or_default(), &row.variant, reason.gate);
         }
     }
-    let worst_first = tripped.into_iter().rev();
+    let place = |phase: Option<&str>| {
+        let phases = &scenario.phases;
+        phase.map(|name| phases.iter().position(|phase| phase.name == name))
+    };
+    let mut worst_first: Vec<_> = tripped.into_iter().collect();
+    worst_first.sort_by_key(|((validity, phase), _)| (Reverse(*validity), place(*phase)));
     worst_first
+        .into_iter()
         .map(|((validity, phase), mut seen)| {
             // Variants that tripped the same gates are named together, whatever came first.
             seen.iter_mut().for_each(|sighting| sighting.gates.sort());

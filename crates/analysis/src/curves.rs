@@ -62,9 +62,14 @@ impl Curves {
         }
     }
 
-    /// The curves of a scenario by phase and metric, variants in the order given.
-    pub(crate) fn of_scenario(&self, scenario: &str, variants: &[&str]) -> Vec<PercentileCurve> {
-        let place = |label: &str| variants.iter().position(|variant| *variant == label);
+    /// The curves of a scenario by phase and metric, phases and variants in the order given.
+    pub(crate) fn of_scenario(
+        &self,
+        scenario: &str,
+        phases: &[&str],
+        variants: &[&str],
+    ) -> Vec<PercentileCurve> {
+        let place = |names: &[&str], name: &str| names.iter().position(|known| *known == name);
         let mut curves: Vec<_> = self
             .merged
             .iter()
@@ -73,7 +78,10 @@ impl Curves {
                 merged.curve(phase, *metric, variant)
             })
             .collect();
-        curves.sort_by_key(|curve| (curve.phase.clone(), curve.metric, place(&curve.variant)));
+        curves.sort_by_key(|curve| {
+            let phase = place(phases, &curve.phase);
+            (phase, curve.metric, place(variants, &curve.variant))
+        });
         curves
     }
 }

@@ -46,7 +46,9 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
             .iter()
             .map(|variant| row(context, collected, scenario, variant))
             .collect(),
-        curves: collected.curves.of_scenario(&scenario.scenario, &labels),
+        curves: collected
+            .curves
+            .of_scenario(&scenario.scenario, &phase_names, &labels),
         // Made of the rows of all scenarios.
         comparisons: Vec::new(),
         sentences: Vec::new(),

@@ -10,6 +10,8 @@ use crate::prepare::{Pace, Selection};
 
 /// The suite of a run without words.
 const TOUR: &str = "tour";
+/// Scenarios that are told in the name of a run.
+const NAMES_MAX: usize = 3;
 
 /// The suite that the words name, or one made of the scenarios that they name, and the folder from
 /// which its paths are seen.
@@ -51,10 +53,11 @@ pub(crate) fn suite_of(
                 .map(|(_, scenario)| scenario.title.as_str())
                 .collect();
             let title = titles.join("; ");
+            let name = name_of(&scenarios);
             let words = scenarios.into_iter().map(|(word, _)| word).collect();
             Ok((
                 Suite {
-                    suite: "words".into(),
+                    suite: name,
                     title,
                     scenarios: words,
                     ..tour
@@ -62,6 +65,18 @@ pub(crate) fn suite_of(
                 "".into(),
             ))
         }
+    }
+}
+
+/// The name of a run of scenarios, and so of its directory.
+fn name_of(scenarios: &[(String, Scenario)]) -> String {
+    let names: Vec<&str> = scenarios
+        .iter()
+        .map(|(_, scenario)| scenario.scenario.as_str())
+        .collect();
+    match names.split_at_checked(NAMES_MAX) {
+        Some((first, rest @ [_, ..])) => format!("{}-and-{}-more", first.join("-"), rest.len()),
+        _ => names.join("-"),
     }
 }
 
@@ -142,4 +157,26 @@ pub(crate) fn paced(mut load: LoadProfile, pace: Pace) -> LoadProfile {
         *phase = phase.shortened(warm_up, measure);
     }
     load
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_run_of_scenarios_is_named_after_them() {
+        let named = |words: &[&str]| {
+            let selection = Selection {
+                words: words.iter().map(ToString::to_string).collect(),
+                ..Selection::default()
+            };
+            suite_of(&selection, &Library::default()).unwrap().0.suite
+        };
+        assert_eq!(named(&["api-key"]), "api-key");
+        assert_eq!(named(&["api-key", "echo"]), "api-key-echo");
+        let five = ["api-key", "echo", "mock", "shop", "proxy-json"];
+        assert_eq!(named(&five), "api-key-echo-mock-and-2-more");
+        assert_eq!(named(&[]), "tour");
+    }
 }

@@ -171,7 +171,7 @@ impl<'a> Job<'a> {
         let rate = open.rate_per_second;
         Refusal::new(
             format!("{peer} cannot hold a rate, and phase '{name}' asks for {rate} requests/s"),
-            "choose a load with closed phases only (--load), or use --engine k6 or gatebench's own engine",
+            "choose a load with closed phases only, as in --load closed, or use --engine k6 or gatebench's own engine",
         )
     }
 

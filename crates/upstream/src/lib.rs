@@ -90,6 +90,20 @@ impl Kind {
             .map(|(_, kind)| *kind)
     }
 
+    /// The paths that it answers.
+    pub fn paths(self) -> &'static str {
+        match self {
+            Self::Ping => "/ping",
+            Self::GoBench => {
+                "/json/valid, /json/invalid, /size/5KB, /delay/100ms, /echo, /xml, /resource, /resource/ID"
+            }
+            Self::Httpbin => {
+                "/anything, /uuid, /status/404, /delay/1, /json, /xml, /headers, /bytes/1024, /gzip, /stream/10"
+            }
+            Self::Pathology => pathology::PATHS,
+        }
+    }
+
     /// The name a user types.
     pub fn name(self) -> &'static str {
         match self {

@@ -13,13 +13,17 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
 
+const EXAMPLES: &str = "\
+Examples:
+  gatebench upstream ping --listen 127.0.0.1:8080
+  gatebench upstream go-bench --listen '[::1]:0' --cores 0,1
+  gatebench upstream ping --listen 127.0.0.1:8443 --tls";
+/// Columns before the paths of an origin.
+const PATHS_INDENT: usize = 13;
+
 /// Serves an embedded upstream on its own, until Ctrl-C
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  gatebench upstream ping --listen 127.0.0.1:8080\n  \
-                        gatebench upstream go-bench --listen '[::1]:0' --cores 0,1\n  \
-                        gatebench upstream ping --listen 127.0.0.1:8443 --tls"
-)]
+#[command(after_help = paths_and_examples())]
 pub struct Upstream {
     /// Which one
     #[arg(value_parser = kind_parser())]
@@ -82,6 +86,15 @@ impl Tls {
             Some(cert) => format!("--cacert {} ", cert.display()),
         }
     }
+}
+
+/// What the help ends with.
+fn paths_and_examples() -> String {
+    let paths = Kind::NAMES.map(|(name, kind)| {
+        let paths = terminal::wrapped(kind.paths(), terminal::WIDTH - PATHS_INDENT, PATHS_INDENT);
+        format!("  {name:<width$}{paths}\n", width = PATHS_INDENT - 2)
+    });
+    format!("Paths:\n{}\n{EXAMPLES}", paths.concat())
 }
 
 fn kind_parser() -> impl TypedValueParser<Value = Kind> {

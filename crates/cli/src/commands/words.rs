@@ -120,6 +120,13 @@ impl FromStr for Cores {
             };
             cores.extend(first..=last);
         }
+        let twice = (1..cores.len()).find(|at| cores[..*at].contains(&cores[*at]));
+        if let Some(at) = twice {
+            return Err(format!(
+                "'{text}' names core {} twice: write each core once",
+                cores[at]
+            ));
+        }
         Ok(Self(cores))
     }
 }
@@ -139,7 +146,7 @@ mod tests {
     fn cores_are_written_as_for_taskset() {
         assert_eq!("3".parse(), Ok(Cores(vec![3])));
         assert_eq!("0,2-4".parse(), Ok(Cores(vec![0, 2, 3, 4])));
-        for wrong in ["", "a", "3-1", "1,,2", "0-99999999"] {
+        for wrong in ["", "a", "3-1", "1,,2", "0-99999999", "0,0", "0-2,1"] {
             assert!(wrong.parse::<Cores>().is_err(), "{wrong}");
         }
     }

@@ -228,6 +228,8 @@ fn a_number_of_requests_is_sent_exactly() {
             "{flags}"
         );
     }
+    // What is no warm-up may be said.
+    loads.load("-n 10 --warm-up 0s").assert_code(0);
     let renewed = loads.json("-n 20 -c 2 --requests-per-connection 2 --think 1ms", 0);
     assert!(number(&renewed, "/connections_opened") >= 10, "{renewed:#}");
 }
@@ -262,6 +264,18 @@ fn requests_come_from_files_and_with_stages() {
     unknown
         .assert_code(2)
         .assert_says(&["'id'", "--data-file id.csv"]);
+    // Blanks in braces, as scenarios have them.
+    let mut command = bench.command();
+    let url = format!("{origin}/anything/{{{{ users.id }}}}");
+    command.args(["load", "--json", "-n", "2", "--data-file", "users.csv"]);
+    command.args(["--check", "contains=/anything/7", &url]);
+    let spaced = json(&bench.spawn(command).wait(), 0);
+    assert_eq!(number(&spaced, "/checks/passed"), 2);
+    let misspelt = format!("load -n 1 --data-file users.csv {origin}/{{{{users.nam}}}}");
+    bench
+        .gatebench(&misspelt)
+        .assert_code(2)
+        .assert_says(&["'nam'", "columns: name, id"]);
     bench.write("broken.csv", "a,b\n1\n");
     let broken = bench.gatebench(&format!("load -n 1 --data-file broken.csv {origin}"));
     broken
@@ -294,7 +308,12 @@ fn thresholds_and_checks_make_the_exit_code() {
     loads
         .load(&format!("{quick} --check status=201 --threshold checks>1%"))
         .assert_code(1);
+    let closed = loads.load(&format!("{quick} --threshold dropped<1"));
+    closed.assert_code(1);
+    assert!(closed.stdout.contains("no arrivals"), "{}", closed.stdout);
     let few = loads.json(&format!("{quick} --threshold p99.999<10s"), 1);
+    let seen = few["thresholds"][0]["seen"].as_str().unwrap();
+    assert!(seen.contains("p99.999 needs 1,000,000"), "{seen}");
     assert_eq!(few["thresholds"][0]["held"], false);
     assert!(few["thresholds"][0]["value"].is_null(), "{few:#}");
 }
@@ -336,8 +355,14 @@ fn who_never_answers_is_counted_with_the_time_waited() {
     assert!(number(&found, "/errors/timeout") >= 2);
     assert_eq!(number(&found, "/completed"), 0);
     assert!(number(&found, "/response_time_ns/min") >= 200_000_000);
-    let threshold = bench.gatebench(&format!("{words} --threshold errors<50%"));
-    threshold.assert_code(1);
+    for threshold in ["errors<50%", "5xx<1", "2xx<1000"] {
+        let judged = bench.gatebench(&format!("{words} --threshold {threshold}"));
+        judged.assert_code(1);
+    }
+    let counted = "--threshold requests>=1 --threshold errors>=1";
+    bench
+        .gatebench(&format!("{words} {counted}"))
+        .assert_code(4);
 }
 
 #[test]
@@ -390,6 +415,13 @@ fn a_target_that_is_not_there_is_named() {
     unknown
         .assert_code(3)
         .assert_says(&["target no-such-host.invalid", "--resolve"]);
+    let core = bench.gatebench("load --cores 999 http://127.0.0.1:9/");
+    core.assert_code(3)
+        .assert_says(&["core 999", "  → name a core"]);
+    let source = bench.gatebench("load --source 192.0.2.1 http://127.0.0.1:9/");
+    source
+        .assert_code(3)
+        .assert_says(&["--source", "192.0.2.1", "  → give an address"]);
     let unwritable = bench.gatebench("load --hdr nowhere/x.hlog http://127.0.0.1:9/");
     unwritable
         .assert_code(3)
@@ -423,6 +455,16 @@ fn wrong_words_are_refused_before_anything_is_sent() {
         ("--resolve b:80:127.0.0.1 http://a/", "about no URL"),
         ("--source ::1 http://127.0.0.1/", "IPv6"),
         ("-X HEAD --check contains=a http://a/", "no body"),
+        ("--alpn h2 https://a/", "--http2"),
+        ("--timeout 0s http://a/", "--timeout"),
+        ("--stage 10:20s -d 1s http://a/", "stages take 20s"),
+        ("--handshakes --stage 10:1s http://a/", "add --rate"),
+        ("-n 10 --warm-up 1s http://a/", "--warm-up"),
+        ("--cores 0,1 -c 1 http://a/", "2 workers"),
+        ("--cores 0,0 http://a/", "core 0 twice"),
+        ("-c abc http://a/", "write a whole number, as in 64"),
+        ("-n 1e3 http://a/", "write a whole number, as in 64"),
+        ("http://a/{{users.name http://a/", "{{"),
     ] {
         bench
             .gatebench(&format!("load {words}"))
@@ -472,7 +514,7 @@ fn the_screen_fits_a_hundred_columns_and_names_what_is_left_out() {
     );
     for part in [
         "GET http://",
-        "open: 500 requests/s",
+        "open: 500 requests/s on 500 connections, 200ms after 1s",
         "Latency",
         "p50",
         "lateness",
@@ -484,6 +526,25 @@ fn the_screen_fits_a_hundred_columns_and_names_what_is_left_out() {
         assert!(screen.contains(part), "{part}: {screen}");
     }
     assert!(!screen.contains('\x1b'));
+    for (flags, said) in [
+        (
+            "-n 1 -c 1",
+            "closed: 1 connection, 1 request without a warm-up",
+        ),
+        (
+            "-n 9 -c 2 --connection-rate 100",
+            "connecting takes 20.0 ms",
+        ),
+        (
+            "--rate 50 --arrivals poisson -d 100ms --warm-up 0s -c 2",
+            "open: 50.0 requests/s, Poisson arrivals, on 2 connections",
+        ),
+    ] {
+        let load = loads.load(flags);
+        assert!(load.stdout.contains(said), "{flags}: {}", load.stdout);
+        // Who reads both streams together reads the plan once.
+        assert!(!load.stderr.contains("GET http"), "{}", load.stderr);
+    }
 }
 
 #[test]
@@ -497,6 +558,9 @@ fn help_has_ten_examples() {
         help.lines().all(|line| line.chars().count() <= 100),
         "{help}"
     );
+    for figure in ["lateness.", "dropped", "5xx"] {
+        assert!(help.contains(figure), "{figure}: {help}");
+    }
     let (_, examples) = help.split_once("Examples:").unwrap();
     assert_eq!(examples.matches("\n  gatebench load ").count(), 10);
 }

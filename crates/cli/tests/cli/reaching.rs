@@ -51,7 +51,8 @@ fn https_is_verified_unless_that_is_waived() {
     let refused = bench.gatebench(&format!("load -n 2 {url}"));
     refused
         .assert_code(3)
-        .assert_says(&["certificate", "--cacert", "-k"]);
+        .assert_says(&["certificate", "(--cacert FILE; -k accepts any)"]);
+    assert!(!refused.stderr.contains("--sni"), "{}", refused.stderr);
     for version in ["1.2", "1.3"] {
         let words = format!("load --json -k --tls {version} -n 20 -c 2 --check body=ok {url}");
         assert_eq!(
@@ -61,6 +62,29 @@ fn https_is_verified_unless_that_is_waived() {
     }
     let plain = bench.gatebench(&format!("load -n 2 {}", url.replace("https", "http")));
     assert_ne!(plain.code, Some(0));
+}
+
+#[test]
+fn an_unknown_path_is_answered_with_those_there_are() {
+    let bench = Bench::new();
+    let help = bench.gatebench("upstream --help");
+    for (kind, path) in [
+        ("ping", "/ping"),
+        ("go-bench", "/json/valid"),
+        ("httpbin", "/anything"),
+        ("pathology", "/stall"),
+    ] {
+        assert!(help.stdout.contains(path), "{path}: {}", help.stdout);
+        let upstream = Serving::start(&bench, &["upstream", kind]);
+        let url = format!("http://{}/no-such-path", upstream.address());
+        let words = format!("load -n 2 -c 1 --check status=404 --check contains={path} {url}");
+        bench.gatebench(&words).assert_code(0);
+    }
+    assert!(
+        help.stdout.lines().all(|line| line.chars().count() <= 100),
+        "{}",
+        help.stdout
+    );
 }
 
 /// nginx that lets in who shows the one certificate it knows.
@@ -143,9 +167,12 @@ fn a_client_certificate_is_shown_and_an_own_authority_trusted() {
     assert_eq!(number(&json(&load(shown), 0), "/checks/passed"), 10);
     // nginx answers 400 to who shows none.
     assert_eq!(number(&json(&load(""), 0), "/status/4xx"), 10);
-    load("--sni other.test")
-        .assert_code(3)
-        .assert_says(&["certificate", "other.test"]);
+    load("--sni other.test").assert_code(3).assert_says(&[
+        "certificate",
+        "not valid for other.test, but for localhost",
+        "--sni",
+    ]);
+    assert!(!load("--sni other.test").stderr.contains("--cacert"));
     load("--cert nowhere.pem --key client.key")
         .assert_code(2)
         .assert_says(&["nowhere.pem"]);
@@ -155,7 +182,7 @@ fn a_client_certificate_is_shown_and_an_own_authority_trusted() {
 fn connections_are_measured_without_requests() {
     let bench = Bench::new();
     let guarded = Guarded::start(&bench);
-    let words = "load -k --handshakes --no-resumption -n 30 -c 3";
+    let words = "load -k --handshakes -n 30 -c 3";
     let made = bench.gatebench(&format!(
         "{words} --json https://localhost:{}",
         guarded.port
@@ -163,6 +190,7 @@ fn connections_are_measured_without_requests() {
     let made = json(&made, 0);
     assert_eq!(number(&made, "/requests"), 30);
     assert_eq!(number(&made, "/bytes_sent"), 0);
+    assert_eq!(number(&made, "/tls_sessions_resumed"), 0);
     assert_eq!(made["protocol"], "none");
     let screen = bench.gatebench(&format!("{words} https://localhost:{}", guarded.port));
     assert!(

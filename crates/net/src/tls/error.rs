@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error};
 
 use super::Version;
@@ -107,7 +108,7 @@ impl From<Error> for SessionError {
             },
             Error::InvalidCertificate(error) => Self::Certificate {
                 remedy: certificate_remedy(&error),
-                reason: error.to_string(),
+                reason: certificate_reason(&error),
             },
             Error::NoCertificatesPresented => Self::Certificate {
                 reason: "it sent none".to_owned(),
@@ -154,6 +155,66 @@ fn alert_remedy(name: &str) -> &'static str {
     }
 }
 
+/// What is wrong with a certificate, with what it says of itself.
+fn certificate_reason(error: &CertificateError) -> String {
+    use CertificateError as E;
+    let seconds = |later: UnixTime, earlier: UnixTime| {
+        let seconds = later.as_secs().saturating_sub(earlier.as_secs());
+        match seconds / SECONDS_OF_A_DAY {
+            0 => format!("{seconds} s"),
+            1 => "1 day".to_owned(),
+            days => format!("{days} days"),
+        }
+    };
+    match error {
+        E::BadEncoding => "it cannot be parsed".into(),
+        E::BadSignature => "its signature is wrong".into(),
+        E::Revoked => "it was revoked".into(),
+        E::UnknownIssuer => "no authority that is trusted here signed it (UnknownIssuer)".into(),
+        E::NotValidForName => "it is not valid for the name asked for".into(),
+        E::NotValidForNameContext {
+            expected,
+            presented,
+        } => {
+            let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
+            let names = match names.as_slice() {
+                [] => "but for no name at all".to_owned(),
+                names => format!("but for {}", names.join(", ")),
+            };
+            format!("it is not valid for {}, {names}", expected.to_str())
+        }
+        E::Expired => "it has expired".into(),
+        E::ExpiredContext { time, not_after } => {
+            format!("it expired {} ago", seconds(*time, *not_after))
+        }
+        E::NotValidYet => "it is not valid yet".into(),
+        E::NotValidYetContext { time, not_before } => {
+            format!("it is valid only in {}", seconds(*not_before, *time))
+        }
+        error if is_of_authority(error) => {
+            "it is an authority's own certificate (CA:TRUE), which a server must not show".into()
+        }
+        E::Other(other) => other.to_string(),
+        error => error.to_string(),
+    }
+}
+
+const SECONDS_OF_A_DAY: u64 = 24 * 3600;
+
+/// Whether an authority's certificate was shown as a server's. webpki says it in a word of its own,
+/// which rustls hands on as it is.
+fn is_of_authority(error: &CertificateError) -> bool {
+    matches!(error, CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity")
+}
+
+/// A name out of the words of rustls: `localhost` of `DnsName("localhost")`.
+fn bare(name: &str) -> &str {
+    let inner = name
+        .split_once('(')
+        .and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.unwrap_or(name).trim_matches('"')
+}
+
 fn certificate_remedy(error: &CertificateError) -> &'static str {
     use CertificateError as E;
     match error {
@@ -163,6 +224,9 @@ fn certificate_remedy(error: &CertificateError) -> &'static str {
         }
         E::Expired | E::ExpiredContext { .. } => "renew it, or correct this machine's clock",
         E::NotValidYet | E::NotValidYetContext { .. } => "wait, or correct this machine's clock",
+        error if is_of_authority(error) => {
+            "let the peer show one that an authority signed for it, or skip the verification"
+        }
         _ => "let the peer have a valid one, or skip the verification",
     }
 }

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{Asked, delayed, sized};
+use super::{Asked, delayed, sized, unknown_path};
+use crate::Kind;
 use crate::answer::{Answer, Body, JSON, TEXT, XML};
 use crate::duration::{parse_duration_ns, parse_size_bytes};
 use crate::json;
@@ -80,7 +81,7 @@ fn route(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
             } else if let Some(id) = path.strip_prefix("/resource/") {
                 asked.get(|| resource(id, scratch))
             } else {
-                Answer::not_found()
+                unknown_path(Kind::GoBench, scratch)
             }
         }
     }
@@ -96,7 +97,7 @@ fn echo(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {
 
 fn resource(id: &str, scratch: &mut Vec<u8>) -> Answer {
     if id.is_empty() || id.contains('/') {
-        return Answer::not_found();
+        return unknown_path(Kind::GoBench, scratch);
     }
     scratch.extend_from_slice(b"{\"id\":");
     json::write_string(scratch, id);

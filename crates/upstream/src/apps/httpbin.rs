@@ -1,6 +1,7 @@
 //! The httpbin origin: the part of it that scenarios use.
 
-use super::{Asked, anything, gzip, sized};
+use super::{Asked, anything, gzip, sized, unknown_path};
+use crate::Kind;
 use crate::answer::{Answer, BINARY, Body, JSON, TEXT, XML};
 use crate::json;
 use crate::random::Random;
@@ -45,7 +46,7 @@ pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Rand
             } else if let Some(count) = path.strip_prefix("/stream/") {
                 asked.get(|| stream(count, asked, scratch))
             } else {
-                Answer::not_found()
+                unknown_path(Kind::Httpbin, scratch)
             }
         }
     }

@@ -143,11 +143,21 @@ pub(crate) fn answer(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) 
         Kind::Ping if asked.path == "/ping" => {
             asked.get(|| Answer::ok("text/plain", Body::Static(b"ok")))
         }
-        Kind::Ping => Answer::not_found(),
+        Kind::Ping => unknown_path(Kind::Ping, scratch),
         Kind::GoBench => go_bench::answer(asked, scratch, random),
         Kind::Httpbin => httpbin::answer(asked, scratch, random),
         // It has an origin of its own, which never asks here.
         Kind::Pathology => Answer::not_found(),
+    }
+}
+
+/// 404, with the paths there are.
+fn unknown_path(kind: Kind, scratch: &mut Vec<u8>) -> Answer {
+    let words = format!("upstream: no such path; there are {}\n", kind.paths());
+    scratch.extend_from_slice(words.as_bytes());
+    Answer {
+        body: Body::Scratch,
+        ..Answer::error(404, "")
     }
 }
 

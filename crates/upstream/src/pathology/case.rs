@@ -235,7 +235,8 @@ impl Case {
 /// The body of the cases that do not choose their own, in bytes: `ab`.
 const SHORT_BYTES: u64 = 2;
 const MS: u64 = 1_000_000;
-const PATHS: &str = "/constant?service=, /stall?every=&for=&at=&service=, \
+/// The paths and what may be asked of each.
+pub(crate) const PATHS: &str = "/constant?service=, /stall?every=&for=&at=&service=, \
      /bimodal?fast=&slow=&slow_every=, /slow-start?for=&from=&to=, \
      /jitter?distribution=&mean=&seed=, /reset?every=&service=&bytes=, \
      /trickle?bytes=&piece=&every=&service=";

@@ -20,6 +20,7 @@ mod service;
 mod truth;
 
 pub use account::{Account, AtRate, Quantiles};
+pub(crate) use case::PATHS;
 pub use case::{Case, Service};
 pub use distribution::Distribution;
 pub(crate) use service::Pathology;

@@ -12,6 +12,7 @@ use gatebench_net::tls::Version;
 use super::results::NO_PROTOCOL;
 use super::words::check;
 use super::words::data::PickWord;
+use super::words::number::whole;
 use super::words::resolve::Resolve;
 use super::words::stage::{self, Stage};
 use super::words::threshold::Threshold;
@@ -21,18 +22,19 @@ use crate::commands::words::{BackendWord, Cores};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct ShapeFlags {
-    /// Connections, each with one request in flight [default: 50]; with --rate as many as may be opened
-    /// [default: one second's arrivals, at least 64 and at most 1000, divided by --streams]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    /// Connections, each with one request in flight [default: 50]; with --rate those that requests are
+    /// sent on, all of them opened first [default: one second's arrivals, at least 64 and at most 1000,
+    /// divided by --streams]
+    #[arg(short, long, value_name = "N", value_parser = whole::<u32>(1..=1_000_000))]
     pub connections: Option<u32>,
     /// How long is measured [default: 10s; with --stage as long as the stages take]
     #[arg(short, long, value_name = "TIME")]
     pub duration: Option<Span>,
     /// Send so many requests, all of them measured; -d is then the most it may take
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     pub requests: Option<u64>,
     /// The same load before the measurement, not counted [default: 1s; with -n none]
-    #[arg(long, value_name = "TIME", conflicts_with = "requests")]
+    #[arg(long, value_name = "TIME")]
     pub warm_up: Option<Span>,
     /// Requests per second, sent on a schedule whether answers come or not; latency counts from when
     /// each was due
@@ -41,15 +43,15 @@ pub struct ShapeFlags {
     /// The rate at the end, reached linearly
     #[arg(long, value_name = "PER-SECOND", requires = "rate", value_parser = rate, conflicts_with = "stages")]
     pub ramp_to: Option<f64>,
-    /// Go to this rate, without --rate to this number of connections, in this time; with :step at once
-    /// (repeatable)
-    #[arg(long = "stage", value_name = "TARGET:TIME[:step]")]
+    /// Go to this number of connections in this time; with --rate to this rate, and with :step to it at
+    /// once (repeatable)
+    #[arg(long = "stage", value_name = "TARGET:TIME")]
     pub stages: Vec<Stage>,
     /// How arrivals are spread: evenly, or as those of many people who know nothing of each other
     #[arg(long, requires = "rate", default_value = "uniform")]
     pub arrivals: SpreadWord,
     /// Arrivals that may wait for a connection; those beyond are dropped and counted
-    #[arg(long, value_name = "N", requires = "rate", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", requires = "rate", default_value = "100000", value_parser = whole::<u32>(0..=u64::from(u32::MAX)))]
     pub queue_max: u32,
     /// Pause after each answer: 100ms, 50ms-150ms, or exp:100ms (exponential with that mean)
     #[arg(long, value_name = "TIME", conflicts_with = "rate", value_parser = stage::think)]
@@ -114,7 +116,9 @@ pub struct RequestFlags {
     /// json:/pointer=VALUE (repeatable). Without, any status below 400 is good
     #[arg(long = "check", value_name = "CHECK", value_parser = check::parse)]
     pub checks: Vec<Check>,
-    /// What the load must keep: 'p99<10ms', 'errors<0.1%', 'rate>1000', 'checks>99.9%' (repeatable)
+    /// What the load must keep: 'p99<10ms', 'errors<0.1%', 'rate>1000', 'checks>99.9%' (repeatable).
+    /// Figures: mean, min, max, p50 to p99.999 (also after service. or lateness.), rate, requests,
+    /// errors, checks, dropped, 2xx, 3xx, 4xx, 5xx
     #[arg(long = "threshold", value_name = "THRESHOLD")]
     pub thresholds: Vec<Threshold>,
 }
@@ -139,10 +143,10 @@ pub struct ConnectionFlags {
     #[arg(long)]
     pub http2: bool,
     /// Requests in flight on each HTTP/2 connection, fewer where the server says so
-    #[arg(long, value_name = "N", requires = "http2", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", requires = "http2", default_value = "1", value_parser = whole::<u32>(1..=1_000_000))]
     pub streams: u32,
-    /// Send no requests: each is a connection that is made, TLS included, and closed. For handshakes per
-    /// second add --no-resumption
+    /// Send no requests: each is a connection that is made, with a full TLS handshake, and closed.
+    /// Resumed ones are measured with --requests-per-connection 1
     #[arg(long, conflicts_with_all = ["http2", "requests_per_connection", "connection_rate", "think",
         "method", "headers", "body", "data_files", "path_file", "user", "checks"])]
     pub handshakes: bool,
@@ -150,7 +154,7 @@ pub struct ConnectionFlags {
     #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "sources"])]
     pub unix_socket: Option<PathBuf>,
     /// Close a connection after so many requests and open it anew
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     pub requests_per_connection: Option<u64>,
     /// Connections opened per second at the start, instead of all at once
     #[arg(long, value_name = "PER-SECOND", value_parser = rate)]
@@ -238,7 +242,7 @@ pub struct TlsFlags {
     /// Speak this version only [default: 1.3, or 1.2 where the server has no 1.3]
     #[arg(long = "tls", value_name = "1.2|1.3", value_parser = tls_version)]
     pub version: Option<Version>,
-    /// Make a full handshake on every connection
+    /// Make a full handshake on every connection, as --handshakes does
     #[arg(long)]
     pub no_resumption: bool,
 }
@@ -276,8 +280,16 @@ pub struct EngineFlags {
     #[arg(long)]
     pub backend: Option<BackendWord>,
     /// What random choices begin from: the same seed makes the same choices
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole::<u64>(0..=u64::MAX))]
     pub seed: u64,
+}
+
+impl EngineFlags {
+    /// How many workers run: one for each core.
+    pub fn workers(&self) -> u32 {
+        let cores = self.cores.as_ref().map_or(0, |cores| cores.0.len());
+        u32::try_from(cores).unwrap_or(u32::MAX).max(1)
+    }
 }
 
 /// What is said.

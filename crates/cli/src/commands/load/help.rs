@@ -3,7 +3,7 @@
 /// Examples, and what the exit code says.
 pub const EXAMPLES: &str = "\
 Examples:
-  gatebench load http://127.0.0.1:8080/                          50 connections for 10 s
+  gatebench load http://127.0.0.1:8080/ping                      50 connections for 10 s
   gatebench load -c 64 -d 30s http://127.0.0.1:8080/ping         how much does it take?
   gatebench load --rate 2000 http://127.0.0.1:8080/ping          how long does it take, at that rate?
   gatebench load --rate 100 --ramp-to 5000 -d 60s URL            where is the knee?
@@ -11,7 +11,7 @@ Examples:
   gatebench load -X PUT -H 'Content-Type: application/json' --body @order.json URL
   gatebench load --check json:/ok=true --threshold 'p99<10ms' --threshold 'checks>99.9%' URL
   gatebench load --cores 0,1 -c 256 --json --hdr load.hlog URL   two workers; results for programs
-  gatebench load -k --handshakes --no-resumption https://127.0.0.1:8443/   handshakes per second
+  gatebench load -k --handshakes https://127.0.0.1:8443/         TLS handshakes per second
   gatebench load http://a.test/x http://a.test/y --resolve a.test:80:127.0.0.1
 
 Several URLs of one host are sent in turn, and each is reported apart.

@@ -1,5 +1,6 @@
 //! `gatebench load URL`: the load engine on its own.
 
+mod contradictions;
 mod descriptors;
 mod figures;
 mod flags;
@@ -7,6 +8,7 @@ mod hdr;
 mod help;
 mod json;
 mod live;
+mod machine;
 mod results;
 mod screen;
 mod shape;
@@ -23,11 +25,10 @@ use gatebench_engine::{Control, DataError, DataSet, EngineError, Group, Outcome}
 use self::figures::Figures;
 use self::flags::{ConnectionFlags, EngineFlags, OutputFlags, RequestFlags, ShapeFlags, TlsFlags};
 use self::hdr::HdrFile;
-use self::live::{Outlook, Watch};
+use self::live::{Outlook, Seen, Watch};
 use self::results::Results;
 use self::shape::Timing;
 use self::target::Asked;
-use self::validity::MachineShare;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
@@ -59,33 +60,19 @@ pub struct Load {
 impl Load {
     /// Loads, prints what came of it, and draws the exit code from it.
     pub fn run(self) -> Result<Exit, Failure> {
-        self.refuse_thresholds_without_checks()?;
+        self.refuse_contradictions()?;
         let mut asked = target::asked(&self.urls, &self.request)?;
         asked.unix_socket = self.connection.unix_socket.is_some();
-        let timing = self.shape.timing(&self.connection)?;
+        let timing = self.shape.timing(&self.connection, self.engine.workers())?;
         let load = self.load(&asked, &timing)?;
+        machine::refuse_unusable_cores(&load.cores)?;
+        machine::refuse_foreign_sources(&self.connection.sources)?;
         descriptors::allow(&timing.shape)?;
         let outlook = self.outlook(&asked, &timing);
-        let (outcome, machine) = self.conduct(&load, &outlook, &asked)?;
-        let results = self.results(&asked, &timing, &outcome, machine, &load.cores);
+        let (outcome, seen) = self.conduct(&load, &outlook, &asked)?;
+        let results = self.results(&asked, &timing, &outcome, seen, &load.cores);
         self.print(&results)?;
         Ok(verdict::of(&results, &self.request.thresholds))
-    }
-
-    fn refuse_thresholds_without_checks(&self) -> Result<(), Failure> {
-        let about_checks = self
-            .request
-            .thresholds
-            .iter()
-            .find(|it| it.is_about_checks());
-        match about_checks.filter(|_| self.request.checks.is_empty()) {
-            None => Ok(()),
-            Some(threshold) => Err(Failure::words(
-                "--threshold",
-                format!("{threshold} is about checks, and there are none"),
-                "add a --check, as in --check status=200, or write a threshold on errors",
-            )),
-        }
     }
 
     fn load(&self, asked: &Asked, timing: &Timing) -> Result<gatebench_engine::Load, Failure> {
@@ -113,7 +100,7 @@ impl Load {
 
     /// Whether the machine has more cores than the engine has workers, so that a worker may keep one.
     fn has_cores_to_spare(&self) -> bool {
-        let workers = self.engine.cores.as_ref().map_or(1, |cores| cores.0.len());
+        let workers = self.engine.workers() as usize;
         std::thread::available_parallelism().is_ok_and(|cores| cores.get() > workers)
     }
 
@@ -123,7 +110,12 @@ impl Load {
     }
 
     fn load_in_words(&self, timing: &Timing) -> String {
-        format!("{}{}", timing.in_words(), self.connection.in_words())
+        let handshakes = self.connection.handshakes;
+        format!(
+            "{}{}",
+            timing.in_words(handshakes),
+            self.connection.in_words()
+        )
     }
 
     fn outlook(&self, asked: &Asked, timing: &Timing) -> Outlook {
@@ -132,6 +124,7 @@ impl Load {
             warm_up: timing.warm_up,
             measure: timing.measure,
             requests: timing.requests(),
+            is_said_again: !self.output.json,
         }
     }
 
@@ -141,7 +134,7 @@ impl Load {
         load: &gatebench_engine::Load,
         outlook: &Outlook,
         asked: &Asked,
-    ) -> Result<(Outcome, MachineShare), Failure> {
+    ) -> Result<(Outcome, Seen), Failure> {
         let workers = load.cores.len().max(1);
         let control = Arc::new(Control::new(workers));
         stop_on_signal(&control)?;
@@ -154,7 +147,7 @@ impl Load {
             .transpose()?;
         let mut log = file.as_mut().map(|file| file.begin(workers)).transpose()?;
         let watch = Watch::new(&control, outlook, &load.cores);
-        let (outcome, machine) = watch.beside(self.output.quiet, || {
+        let (outcome, seen) = watch.beside(self.output.quiet, || {
             gatebench_engine::run(load, &control, |_, interval| {
                 watch.hear(interval);
                 if let Some(log) = &mut log {
@@ -167,7 +160,7 @@ impl Load {
         let outcome = outcome.map_err(|error| unable(error, asked))?;
         // A log that could not be written does not make the results worthless.
         kept.unwrap_or_else(|failure| failure.print());
-        Ok((outcome, machine))
+        Ok((outcome, seen))
     }
 
     fn results<'a>(
@@ -175,7 +168,7 @@ impl Load {
         asked: &Asked,
         timing: &Timing,
         outcome: &'a Outcome,
-        machine: MachineShare,
+        seen: Seen,
         cores: &'a [usize],
     ) -> Results<'a> {
         let figures = Figures::of(outcome);
@@ -186,10 +179,12 @@ impl Load {
             protocol: self.connection.protocol(),
             open: timing.is_open(),
             cores,
-            judged: thresholds.map(|it| it.judge(&figures)).collect(),
-            cautions: validity::cautions(&figures, machine, timing.is_open()),
+            judged: thresholds
+                .map(|it| it.judge(&figures, timing.is_open()))
+                .collect(),
+            cautions: validity::cautions(&figures, &seen, timing.is_open(), !cores.is_empty()),
             figures,
-            machine,
+            machine: seen.machine,
         }
     }
 
@@ -239,11 +234,10 @@ fn unable(error: EngineError, asked: &Asked) -> Failure {
 /// What the kernel or TLS said, and what to do about it on this command line.
 fn remedied(reason: &str, asked: &Asked) -> (String, String) {
     match reason.rsplit_once("; ") {
-        Some((what, remedy)) if what.contains("certificate") => (
-            what.into(),
-            format!("{remedy} (--cacert, --cert, --sni; -k accepts any)"),
-        ),
-        Some((what, remedy)) => (what.into(), remedy.into()),
+        Some((what, remedy)) => {
+            let flags = flags_against(what, remedy).map_or(String::new(), |it| format!(" ({it})"));
+            (what.into(), format!("{remedy}{flags}"))
+        }
         None if asked.unix_socket => (
             reason.into(),
             "start it, or check the path of the socket".into(),
@@ -258,15 +252,40 @@ fn remedied(reason: &str, asked: &Asked) -> (String, String) {
     }
 }
 
+/// The flags with which a remedy of TLS is followed.
+fn flags_against(what: &str, remedy: &str) -> Option<&'static str> {
+    if !what.contains("certificate") {
+        None
+    } else if remedy.contains("client certificate") {
+        Some("--cert FILE --key FILE")
+    } else if what.contains("the alert") {
+        None
+    } else if remedy.contains("certificate of the authority") {
+        Some("--cacert FILE; -k accepts any")
+    } else if remedy.contains("server name") {
+        Some("--sni NAME; -k accepts any")
+    } else {
+        Some("-k accepts any")
+    }
+}
+
 fn unable_to_fill(error: &DataError) -> Failure {
     let remedy = match error {
         DataError::NoSource { name } => format!(
             "give its values with --data-file {name}.csv, or write {{{{ \"{{{{\" }}}} for braces that mean themselves"
         ),
+        DataError::NoColumn { columns, .. } => format!("name one of its columns: {columns}"),
         DataError::Template(error) => error.help.clone(),
         _ => "correct the file, or the name in the braces".into(),
     };
-    let words = error.to_string();
+    let words = match error {
+        DataError::NoColumn {
+            source_name,
+            column,
+            ..
+        } if column.is_empty() => format!("'{source_name}' has several columns"),
+        error => error.to_string(),
+    };
     let what = words
         .rsplit_once("; ")
         .map_or(words.as_str(), |(what, _)| what);

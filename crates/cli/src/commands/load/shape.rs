@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use gatebench_analysis::words::{grouped, three_figures};
+use gatebench_analysis::findings::Unit;
+use gatebench_analysis::words::{grouped, quantity, three_figures};
 use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Spread};
 use gatebench_model::{Shape, Span};
 
@@ -46,13 +47,13 @@ impl Timing {
     }
 
     /// `closed: 50 connections, 10s after 1s of warm-up`.
-    pub fn in_words(&self) -> String {
+    pub fn in_words(&self, handshakes: bool) -> String {
         let load = match &self.shape {
             Shape::Closed(closed) => closed_in_words(closed),
-            Shape::Open(open) => open_in_words(open),
+            Shape::Open(open) => open_in_words(open, handshakes),
         };
         let until = match self.requests() {
-            Some(requests) => format!("{} requests", grouped(requests as f64)),
+            Some(requests) => counted(requests, "request"),
             None => in_time(self.measure),
         };
         if self.warm_up.is_zero() {
@@ -73,10 +74,8 @@ fn in_time(duration: Duration) -> String {
 }
 
 fn closed_in_words(closed: &Closed) -> String {
-    let mut words = format!(
-        "closed: {} connections",
-        grouped(f64::from(closed.connections))
-    );
+    let connections = u64::from(closed.connections);
+    let mut words = format!("closed: {}", counted(connections, "connection"));
     for stage in &closed.stages {
         words += &format!(
             ", {} in {}",
@@ -87,10 +86,25 @@ fn closed_in_words(closed: &Closed) -> String {
     if closed.think.is_some() {
         words += ", thinking between requests";
     }
-    words
+    words + &connecting(closed.connections, closed.connections_per_second)
 }
 
-fn open_in_words(open: &Open) -> String {
+/// `1 connection`, `64 connections`.
+fn counted(count: u64, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", grouped(count as f64))
+}
+
+/// How long connections take to be made that are made at a rate.
+fn connecting(connections: u32, per_second: Option<f64>) -> String {
+    per_second.map_or(String::new(), |rate| {
+        let took = Duration::from_secs_f64(f64::from(connections) / rate);
+        let took = quantity(took.as_nanos() as f64, Unit::Nanoseconds);
+        format!(", connecting takes {took}")
+    })
+}
+
+fn open_in_words(open: &Open, handshakes: bool) -> String {
     let rate = |rate: f64| {
         if rate < 100.0 {
             three_figures(rate)
@@ -112,19 +126,21 @@ fn open_in_words(open: &Open) -> String {
     if open.arrivals == Spread::Poisson {
         words += ", Poisson arrivals";
     }
-    words
-        + &format!(
-            ", at most {} connections",
-            grouped(f64::from(open.connections_max))
-        )
+    let comma = if words.contains(", ") { "," } else { "" };
+    let connections = counted(u64::from(open.connections_max), "connection");
+    words += &match handshakes {
+        true => format!(", at most {connections} at a time"),
+        false => format!("{comma} on {connections}"),
+    };
+    words + &connecting(open.connections_max, open.connections_per_second)
 }
 
 impl ShapeFlags {
-    /// The load that the flags ask for.
-    pub fn timing(&self, connections: &ConnectionFlags) -> Result<Timing, Failure> {
+    /// The load that the flags ask for; each worker has a connection at least.
+    pub fn timing(&self, connections: &ConnectionFlags, workers: u32) -> Result<Timing, Failure> {
         let shape = match self.rate {
-            Some(rate) => Shape::Open(self.open(rate, connections)?),
-            None => Shape::Closed(self.closed(connections)?),
+            Some(rate) => Shape::Open(self.open(rate, connections, workers)),
+            None => Shape::Closed(self.closed(connections, workers)?),
         };
         let measure = self.measure();
         if measure.0.is_zero() {
@@ -155,14 +171,18 @@ impl ShapeFlags {
         }
     }
 
-    fn closed(&self, connections: &ConnectionFlags) -> Result<Closed, Failure> {
+    fn closed(&self, connections: &ConnectionFlags, workers: u32) -> Result<Closed, Failure> {
         let most = self
             .requests
             .map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX));
         if let Some(given) = self.connections.filter(|given| *given > most) {
             return Err(Failure::words(
                 "--connections",
-                format!("{given} connections cannot share {most} requests"),
+                format!(
+                    "{} cannot share {}",
+                    counted(given.into(), "connection"),
+                    counted(most.into(), "request")
+                ),
                 format!("write -c {most} or less, or ask for more requests"),
             ));
         }
@@ -185,29 +205,33 @@ impl ShapeFlags {
             requests_max: self.requests,
             requests_per_connection: connections.requests_per_connection,
             connections_per_second: connections.connection_rate,
-            ..Closed::new(self.connections.unwrap_or(CONNECTIONS.min(most)))
+            ..Closed::new(
+                self.connections
+                    .unwrap_or_else(|| CONNECTIONS.min(most).max(workers)),
+            )
         })
     }
 
-    fn open(&self, rate: f64, connections: &ConnectionFlags) -> Result<Open, Failure> {
+    fn open(&self, rate: f64, connections: &ConnectionFlags, workers: u32) -> Open {
         let stage = |stage: &Stage| RateStage {
             rate_per_second: stage.target,
             over: stage.over,
             how: stage.how,
         };
-        Ok(Open {
+        let connections_max = self
+            .connections
+            .unwrap_or_else(|| self.connections_at(rate, connections.streams).max(workers));
+        Open {
             ramp_to_per_second: self.ramp_to,
             stages: self.stages.iter().map(stage).collect(),
             arrivals: self.arrivals.into(),
-            connections_max: self
-                .connections
-                .unwrap_or_else(|| self.connections_at(rate, connections.streams)),
+            connections_max,
             queue_max: self.queue_max,
             requests_max: self.requests,
             requests_per_connection: connections.requests_per_connection,
             connections_per_second: connections.connection_rate,
             ..Open::new(rate)
-        })
+        }
     }
 
     /// As many as can have a second's arrivals in flight.

@@ -13,7 +13,7 @@ use gatebench_net::tls::{ClientContext, ClientSettings, Identity, Pem, SettingsE
 
 use super::flags::{ConnectionFlags, RequestFlags, TlsFlags};
 use super::words::url::{self, Site};
-use super::words::{check, data, header, resolve};
+use super::words::{check, data, header, resolve, template};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -125,7 +125,9 @@ fn site_and_paths(
         let refused = |what: String| {
             Failure::words(text, what, "write a URL, as in http://127.0.0.1:8080/path")
         };
-        let (found, path) = url::parse(text).map_err(refused)?;
+        let written = template::without_blanks(text)
+            .map_err(|error| Failure::words(text, error.message, error.help))?;
+        let (found, path) = url::parse(&written).map_err(refused)?;
         match &site {
             Some(first) if !first.is_same(&found) => {
                 return Err(Failure::words(
@@ -185,7 +187,7 @@ pub fn target(
     tls: &TlsFlags,
 ) -> Result<Target, Failure> {
     let site = &asked.site;
-    let tls = tls_context(site, tls, connections.http2)?;
+    let tls = tls_context(site, tls, connections)?;
     let address = peer(site, connections)?;
     let mut target = Target::new(address, asked.host.clone());
     target.sources.clone_from(&connections.sources);
@@ -238,7 +240,7 @@ fn peer(site: &Site, connections: &ConnectionFlags) -> Result<Peer, Failure> {
 fn tls_context(
     site: &Site,
     flags: &TlsFlags,
-    http2: bool,
+    connections: &ConnectionFlags,
 ) -> Result<Option<ClientContext>, Failure> {
     if !site.tls {
         return match flags.first_given() {
@@ -251,7 +253,7 @@ fn tls_context(
         };
     }
     let context =
-        settings(flags, http2).and_then(|settings| ClientContext::new(&settings, &site.host));
+        settings(flags, connections).and_then(|settings| ClientContext::new(&settings, &site.host));
     context.map(Some).map_err(|error| {
         let exit = match error {
             SettingsError::NoSystemRoots(_) => Exit::Environment,
@@ -261,7 +263,10 @@ fn tls_context(
     })
 }
 
-fn settings(flags: &TlsFlags, http2: bool) -> Result<ClientSettings, SettingsError> {
+fn settings(
+    flags: &TlsFlags,
+    connections: &ConnectionFlags,
+) -> Result<ClientSettings, SettingsError> {
     let verify = match &flags.cacert {
         _ if flags.insecure => Verify::Skip,
         Some(path) => Verify::Ca(Pem::read(path)?),
@@ -283,10 +288,11 @@ fn settings(flags: &TlsFlags, http2: bool) -> Result<ClientSettings, SettingsErr
             .iter()
             .map(|word| word.clone().into_bytes())
             .collect(),
-        resumption: !flags.no_resumption,
+        // A resumed handshake costs the server a fraction of a full one: their mixture is no figure.
+        resumption: !(flags.no_resumption || connections.handshakes),
         ..ClientSettings::default()
     };
-    if http2 {
+    if connections.http2 {
         settings.alpn = vec![b"h2".to_vec()];
     }
     if let Some(version) = flags.version {

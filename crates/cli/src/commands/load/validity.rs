@@ -8,10 +8,15 @@ use gatebench_analysis::words::{grouped, quantity};
 use gatebench_engine::HIGHEST_NS;
 
 use super::figures::Figures;
+use super::live::{Seen, Silence};
 use super::words::threshold::percent;
 
 /// Shares of a window shorter than this are chance.
 const WINDOW_S_MIN: f64 = 0.25;
+/// Arrivals within a silence below which it is chance.
+const DUE_MIN: f64 = 4.0;
+/// Silences that are told one by one.
+const SILENCES_TOLD: usize = 3;
 
 /// What the machine did in the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,13 +42,19 @@ pub struct Caution {
 }
 
 /// Everything that limits a load, the gravest first.
-pub fn cautions(figures: &Figures<'_>, machine: MachineShare, open: bool) -> Vec<Caution> {
-    let of_schedule = [dropped(figures), not_achieved(figures), late(figures)];
+pub fn cautions(figures: &Figures<'_>, seen: &Seen, open: bool, pinned: bool) -> Vec<Caution> {
+    let machine = seen.machine;
+    let of_schedule = [
+        dropped(figures),
+        not_achieved(figures),
+        late(figures, pinned),
+    ];
     let of_schedule = of_schedule.into_iter().filter(|_| open);
     let is_long = figures.window_s >= WINDOW_S_MIN;
     let others = [
+        silent(figures, &seen.silences, open),
         engine_busy(figures, open).filter(|_| is_long),
-        engine_waited(figures).filter(|_| is_long),
+        engine_waited(figures, pinned).filter(|_| is_long),
         throttled(machine),
         stolen(machine),
         clamped(figures),
@@ -92,16 +103,60 @@ fn not_achieved(figures: &Figures<'_>) -> Option<Caution> {
     })
 }
 
+/// A core that other programs run on delays what the engine does.
+fn undisturbed(pinned: bool) -> &'static str {
+    if pinned {
+        "end the other programs on these cores"
+    } else {
+        "give the engine a core of its own with --cores"
+    }
+}
+
 /// Lateness is inside the response time, so nothing is hidden; but it is not the target's alone.
-fn late(figures: &Figures<'_>) -> Option<Caution> {
+fn late(figures: &Figures<'_>, pinned: bool) -> Option<Caution> {
     let p99_ns = figures.lateness.percentile_ns(99.0)? as f64;
     (p99_ns > LATENESS_P99_NS_MAX).then(|| {
         let what = format!(
             "one request in 100 left more than {} late; response times include that",
             quantity(p99_ns, Unit::Nanoseconds)
         );
-        let remedy = "lower --rate, allow more connections with -c, or give the engine a core of its own with --cores";
+        let connections = match figures.counts().queued_max {
+            0 => "",
+            _ => ", allow more connections with -c",
+        };
+        let remedy = format!("lower --rate{connections}, or {}", undisturbed(pinned));
         caution("sends_late", what, remedy)
+    })
+}
+
+/// A mean over the window tells nothing of a target that stood still in it.
+fn silent(figures: &Figures<'_>, silences: &[Silence], open: bool) -> Option<Caution> {
+    let longest_ns = silences.iter().map(Silence::length_ns).max()? as f64;
+    let (quickest_ns, slowest_ns) = (figures.response.min_ns()?, figures.response.max_ns()?);
+    // Answers that all take long come seldom, and where nobody waited nothing was due.
+    let stands_out = quickest_ns as f64 <= longest_ns / 2.0;
+    let kept_waiting = slowest_ns as f64 >= longest_ns / 2.0;
+    let due = figures.per_second(figures.counts().intended) * longest_ns / 1e9;
+    (stands_out && kept_waiting && (!open || due >= DUE_MIN)).then(|| {
+        let second = |ns: u64| format!("{:.1}", ns as f64 / 1e9);
+        let stretches: Vec<_> = silences
+            .iter()
+            .take(SILENCES_TOLD)
+            .map(|it| format!("{} to {}", second(it.from_ns), second(it.to_ns)))
+            .collect();
+        let more = match silences.len().saturating_sub(SILENCES_TOLD) {
+            0 => String::new(),
+            more => format!(", and {more} times more"),
+        };
+        let what = format!(
+            "nothing was answered from second {}{more}",
+            stretches.join(", ")
+        );
+        caution(
+            "silence",
+            what,
+            "look what the target did then: its log, its restarts, its pauses",
+        )
     })
 }
 
@@ -128,18 +183,18 @@ fn engine_busy(figures: &Figures<'_>, open: bool) -> Option<Caution> {
 }
 
 /// Time in the run queue is time in which answers lay unread.
-fn engine_waited(figures: &Figures<'_>) -> Option<Caution> {
+fn engine_waited(figures: &Figures<'_>, pinned: bool) -> Option<Caution> {
     let share = figures.run_queue_share();
     (share > ENGINE_WAIT_MAX).then(|| {
         let what = format!(
             "the engine waited {} of the time for a core: other programs ran on it",
             percent(share)
         );
-        caution(
-            "engine_waited",
-            what,
-            "give it a core of its own with --cores, and the target others",
-        )
+        let remedy = match pinned {
+            true => undisturbed(pinned).to_owned(),
+            false => format!("{}, and the target others", undisturbed(pinned)),
+        };
+        caution("engine_waited", what, remedy)
     })
 }
 

@@ -155,6 +155,7 @@ mod tests {
             warm_up: Duration::from_secs(1),
             measure: Duration::from_secs(100),
             requests,
+            is_said_again: true,
         };
         let said = |requests, millis| outlook(requests).progress(Duration::from_millis(millis), 5);
         assert_eq!(said(None, 200), (0.0, "warm-up, 1s left".into()));

@@ -37,7 +37,9 @@ impl Show for Lines {
             return;
         };
         let Some((at, completed)) = self.last else {
-            terminal::complain(&self.outlook.words);
+            if !self.outlook.is_said_again {
+                terminal::complain(&self.outlook.words);
+            }
             self.last = Some((Instant::now(), moment.completed));
             return;
         };

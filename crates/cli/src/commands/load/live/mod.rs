@@ -3,6 +3,7 @@
 
 mod bar;
 mod lines;
+mod silence;
 mod sparkline;
 
 use std::sync::Mutex;
@@ -17,6 +18,8 @@ use gatebench_probe::MachineSample;
 
 use self::bar::Bar;
 use self::lines::Lines;
+pub use self::silence::Silence;
+use self::silence::Silences;
 use super::validity::MachineShare;
 use crate::terminal;
 
@@ -53,6 +56,17 @@ pub struct Outlook {
     pub measure: Duration,
     /// Where it ends by a number.
     pub requests: Option<u64>,
+    /// Whether the words stand before the results too.
+    pub is_said_again: bool,
+}
+
+/// What was seen beside the load, in the measured window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// What the machine did.
+    pub machine: MachineShare,
+    /// When no answer came for a second or more, in their order.
+    pub silences: Vec<Silence>,
 }
 
 /// Something that shows moments.
@@ -110,7 +124,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Runs a load with the watch beside it.
-    pub fn beside<T>(&self, quiet: bool, load: impl FnOnce() -> T) -> (T, MachineShare) {
+    pub fn beside<T>(&self, quiet: bool, load: impl FnOnce() -> T) -> (T, Seen) {
         thread::scope(|scope| {
             let watching = scope.spawn(|| self.watch(quiet));
             let over = Over {
@@ -119,17 +133,18 @@ impl<'a> Watch<'a> {
             };
             let outcome = load();
             drop(over);
-            let machine = watching.join();
+            let seen = watching.join();
             (
                 outcome,
-                machine.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                seen.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             )
         })
     }
 
-    fn watch(&self, quiet: bool) -> MachineShare {
+    fn watch(&self, quiet: bool) -> Seen {
         let mut display = display(self.outlook, quiet);
         let mut machine = MachineWindow::default();
+        let mut silences = Silences::default();
         let (mut last, mut completed) = (Instant::now(), 0);
         while !self.over.load(Ordering::Acquire) {
             let edge_ns = machine.look(self.window_ns());
@@ -140,11 +155,25 @@ impl<'a> Watch<'a> {
             if last.elapsed() >= LOOK_EVERY {
                 let moment = self.moment(last.elapsed(), completed);
                 (last, completed) = (Instant::now(), moment.completed);
+                if let Some(at_ns) = self.measured_ns().filter(|_| !moment.stopping) {
+                    silences.look(at_ns, completed);
+                }
                 display.show(&moment);
             }
         }
         machine.look(self.window_ns());
-        machine.share(self.cores)
+        Seen {
+            machine: machine.share(self.cores),
+            silences: silences.end(),
+        }
+    }
+
+    /// How long has been measured, where that has begun and has not ended.
+    fn measured_ns(&self) -> Option<u64> {
+        let ((begin_ns, end_ns), now_ns) = (self.window_ns()?, clock::now_ns());
+        (begin_ns..end_ns)
+            .contains(&now_ns)
+            .then(|| now_ns - begin_ns)
     }
 
     /// The measured window, once its beginning is known.

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use gatebench_model::Source;
 use gatebench_model::data::{List, Pick};
 
+use super::template;
 use crate::failure::Failure;
 
 /// Requests of a path file; each has figures of its own.
@@ -121,8 +122,9 @@ fn weighted(line: &str) -> Result<(f64, String), String> {
         }
         None => return Err("there is no path".into()),
     };
+    let path = template::without_blanks(path).map_err(|error| error.message)?;
     let fits = path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic() && c != '#');
-    fits.then(|| (weight, path.to_owned()))
+    fits.then(|| (weight, path.clone()))
         .ok_or_else(|| format!("'{path}' is no path"))
 }
 
@@ -144,6 +146,7 @@ mod tests {
     fn a_line_is_a_path_with_or_without_a_weight() {
         assert_eq!(weighted("/a?b=1"), Ok((1.0, "/a?b=1".into())));
         assert_eq!(weighted("2.5\t/a/{{id}}"), Ok((2.5, "/a/{{id}}".into())));
+        assert_eq!(weighted("/a/{{ id }}"), Ok((1.0, "/a/{{id}}".into())));
         for wrong in ["a", "0 /a", "x /a", "3 a", "/a b", "/a#b", "3"] {
             assert!(weighted(wrong).is_err(), "{wrong}");
         }

@@ -3,7 +3,9 @@
 pub mod check;
 pub mod data;
 pub mod header;
+pub mod number;
 pub mod resolve;
 pub mod stage;
+pub mod template;
 pub mod threshold;
 pub mod url;

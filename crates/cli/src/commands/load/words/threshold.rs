@@ -90,8 +90,8 @@ impl Threshold {
     }
 
     /// Judges a load. What nothing was measured of is not kept, whichever way the bound points.
-    pub fn judge(&self, figures: &Figures<'_>) -> Judged {
-        let (value, words) = match self.figure.measure(figures) {
+    pub fn judge(&self, figures: &Figures<'_>, open: bool) -> Judged {
+        let (value, words) = match self.figure.measure(figures, open) {
             Ok(value) => (Some(value), self.figure.in_words(value)),
             Err(reason) => (None, reason),
         };
@@ -116,7 +116,7 @@ impl Relation {
 }
 
 impl Figure {
-    fn measure(self, figures: &Figures<'_>) -> Result<f64, String> {
+    fn measure(self, figures: &Figures<'_>, open: bool) -> Result<f64, String> {
         let nothing = || "nothing was measured".to_owned();
         if figures.ended() == 0 {
             return Err(nothing());
@@ -131,11 +131,16 @@ impl Figure {
                 statistic.of(times)
             }
             Self::Rate => Ok(figures.rate_per_second()),
-            Self::Count(what) => Ok(what.count(figures) as f64),
-            Self::Share(what) => match what.all(figures) {
-                0 => Err(nothing()),
-                all => Ok(what.count(figures) as f64 / all as f64),
-            },
+            Self::Count(What::Dropped) | Self::Share(What::Dropped) if !open => {
+                Err("a closed load has no arrivals; give --rate".into())
+            }
+            Self::Count(what) | Self::Share(what) => {
+                match (what.count(figures) as f64, what.all(figures)) {
+                    (_, 0) => Err(what.without_any().into()),
+                    (count, all) if matches!(self, Self::Share(_)) => Ok(count / all as f64),
+                    (count, _) => Ok(count),
+                }
+            }
         }
     }
 
@@ -172,7 +177,7 @@ impl Statistic {
 pub fn samples_needed(percentile: f64) -> f64 {
     let beyond = gatebench_stats::percentile::SAMPLES_BEYOND as f64 / (1.0 - percentile / 100.0);
     // 99.9 has no exact binary form.
-    (beyond - 1e-6 * beyond).ceil()
+    (beyond - 1e-9 * beyond).ceil()
 }
 
 impl What {
@@ -187,7 +192,15 @@ impl What {
         }
     }
 
-    /// What it is a share of.
+    /// Why there is no number, where there is nothing that it could be of.
+    fn without_any(self) -> &'static str {
+        match self {
+            Self::Checks | Self::Answers(_) => "nothing was answered",
+            Self::Requests | Self::Errors | Self::Dropped => "nothing was measured",
+        }
+    }
+
+    /// What it is a number or a share of.
     fn all(self, figures: &Figures<'_>) -> u64 {
         match self {
             Self::Requests | Self::Errors => figures.ended(),
@@ -396,8 +409,8 @@ mod tests {
 
     #[test]
     fn a_percentile_needs_ten_beyond_it() {
-        let needed = [50.0, 99.0, 99.9, 99.99].map(samples_needed);
-        assert_eq!(needed, [20.0, 1_000.0, 10_000.0, 100_000.0]);
+        let needed = [50.0, 99.0, 99.9, 99.99, 99.999].map(samples_needed);
+        assert_eq!(needed, [20.0, 1_000.0, 10_000.0, 100_000.0, 1_000_000.0]);
     }
 
     proptest! {

@@ -1,0 +1,109 @@
+//! Flags that are right alone and wrong together, refused before anything is sent.
+
+use std::time::Duration;
+
+use gatebench_analysis::words::grouped;
+use gatebench_model::Span;
+
+use super::Load;
+use crate::failure::Failure;
+
+/// What `--alpn` and ALPN call HTTP/2.
+const HTTP2: &str = "h2";
+
+impl Load {
+    /// The first contradiction, where there is one.
+    pub(super) fn refuse_contradictions(&self) -> Result<(), Failure> {
+        let found = [
+            self.thresholds_without_checks(),
+            self.http2_only_offered(),
+            self.no_timeout(),
+            self.warm_up_of_requests(),
+            self.stages_beyond_the_end(),
+            self.stages_of_handshakes(),
+            self.workers_without_connections(),
+        ];
+        found.into_iter().flatten().next().map_or(Ok(()), Err)
+    }
+
+    fn thresholds_without_checks(&self) -> Option<Failure> {
+        let mut thresholds = self.request.thresholds.iter();
+        let about_checks = thresholds.find(|it| it.is_about_checks())?;
+        self.request.checks.is_empty().then(|| {
+            Failure::words(
+                "--threshold",
+                format!("{about_checks} is about checks, and there are none"),
+                "add a --check, as in --check status=200, or write a threshold on errors",
+            )
+        })
+    }
+
+    /// The server would take the offer, and then be spoken to in HTTP/1.1.
+    fn http2_only_offered(&self) -> Option<Failure> {
+        let offered = self.tls.alpn.iter().any(|protocol| protocol == HTTP2);
+        (offered && !self.connection.handshakes).then(|| {
+            Failure::words(
+                "--alpn",
+                "it only offers h2, and HTTP/1.1 is what would be spoken then",
+                "write --http2, which offers h2 and speaks it",
+            )
+        })
+    }
+
+    fn no_timeout(&self) -> Option<Failure> {
+        self.shape.timeout.0.is_zero().then(|| {
+            Failure::words(
+                "--timeout",
+                "no answer comes in no time",
+                "write at least 1ms",
+            )
+        })
+    }
+
+    fn warm_up_of_requests(&self) -> Option<Failure> {
+        let warm_up = self.shape.warm_up.filter(|it| !it.0.is_zero())?;
+        self.shape.requests.map(|requests| {
+            Failure::words(
+                "--warm-up",
+                format!(
+                    "{warm_up} of requests before the {} of -n would be sent too",
+                    grouped(requests as f64)
+                ),
+                "leave it out, or give -d instead of -n",
+            )
+        })
+    }
+
+    fn stages_beyond_the_end(&self) -> Option<Failure> {
+        let stages: Duration = self.shape.stages.iter().map(|stage| stage.over.0).sum();
+        let duration = self.shape.duration.filter(|it| it.0 < stages)?;
+        let stages = Span(stages);
+        Some(Failure::words(
+            "--duration",
+            format!("the stages take {stages}, and the load ends after {duration}"),
+            format!("leave -d out, or write -d {stages}"),
+        ))
+    }
+
+    fn stages_of_handshakes(&self) -> Option<Failure> {
+        let has_stages = !self.shape.stages.is_empty() && self.shape.rate.is_none();
+        (self.connection.handshakes && has_stages).then(|| {
+            Failure::words(
+                "--stage",
+                "with --handshakes the number of connections cannot change on the way",
+                "add --rate, so that stages are connections per second, or leave it out",
+            )
+        })
+    }
+
+    /// A worker without a connection could send none of its part of the load.
+    fn workers_without_connections(&self) -> Option<Failure> {
+        let workers = self.engine.workers();
+        let given = self.shape.connections.filter(|given| *given < workers)?;
+        Some(Failure::words(
+            "--connections",
+            format!("{given} cannot be shared by {workers} workers, one on each of --cores"),
+            format!("write -c {workers} or more, or name fewer cores"),
+        ))
+    }
+}

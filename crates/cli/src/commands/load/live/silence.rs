@@ -1,0 +1,80 @@
+//! Stretches of the measured window in which no answer came.
+
+use super::LOOK_EVERY;
+
+/// A second, less the look before which a silence may have begun.
+const LEAST_NS: u64 = 1_000_000_000 - LOOK_EVERY.as_nanos() as u64;
+
+/// From the first to the last look that saw no answer come, nanoseconds after the measurement's
+/// beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// The first.
+    pub from_ns: u64,
+    /// The last.
+    pub to_ns: u64,
+}
+
+impl Silence {
+    /// How long it was at least, nanoseconds.
+    pub fn length_ns(&self) -> u64 {
+        self.to_ns - self.from_ns
+    }
+}
+
+/// Finds silences in a count of answers that is looked at again and again.
+#[derive(Debug, Default)]
+pub struct Silences {
+    /// Looks between which the count was the same.
+    same: Option<(Silence, u64)>,
+    found: Vec<Silence>,
+}
+
+impl Silences {
+    /// Takes a look within the window.
+    pub fn look(&mut self, at_ns: u64, completed: u64) {
+        match &mut self.same {
+            Some((silence, known)) if *known == completed => silence.to_ns = at_ns,
+            _ => {
+                self.close();
+                let begun = Silence {
+                    from_ns: at_ns,
+                    to_ns: at_ns,
+                };
+                self.same = Some((begun, completed));
+            }
+        }
+    }
+
+    /// All that were found.
+    pub fn end(mut self) -> Vec<Silence> {
+        self.close();
+        self.found
+    }
+
+    fn close(&mut self) {
+        let ended = self.same.take().map(|(silence, _)| silence);
+        self.found
+            .extend(ended.filter(|silence| silence.length_ns() >= LEAST_NS));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_silence_is_a_second_without_an_answer() {
+        let mut silences = Silences::default();
+        let counts = [1, 2, 2, 2, 2, 2, 3, 4, 4, 4, 5, 5, 5, 5, 5, 5];
+        for (look, completed) in (0..).zip(counts) {
+            silences.look(look * 250_000_000, completed);
+        }
+        let silence = |from: u64, to: u64| Silence {
+            from_ns: from * 250_000_000,
+            to_ns: to * 250_000_000,
+        };
+        assert_eq!(silences.end(), [silence(1, 5), silence(10, 15)]);
+        assert_eq!(Silences::default().end(), []);
+    }
+}
