@@ -26,6 +26,13 @@ impl Authority {
         self.sign(Self::params(names))
     }
 
+    /// A certificate that is an authority's, and not a server's.
+    pub(super) fn shown(&self, names: &[&str]) -> Identity {
+        let mut params = Self::params(names);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        self.sign(params)
+    }
+
     /// A certificate that was good for the year 2001 only.
     pub(super) fn issue_expired(&self, names: &[&str]) -> Identity {
         let mut params = Self::params(names);

@@ -148,6 +148,12 @@ fn a_certificate_is_judged() {
     assert!(said.contains("expired") && said.contains("clock"), "{said}");
     assert_eq!(server, alert("certificate_expired"));
 
+    let (said, _) = judge(&trust, "localhost", authority.shown(&["localhost"]));
+    assert!(
+        said.contains("CA:TRUE") && !said.contains("Other("),
+        "{said}"
+    );
+
     let named = ClientSettings {
         server_name: Some("example.com".to_owned()),
         ..trust.clone()
