@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use gatebench_drivers::{Catalogue, DriverError, Origin, Wiring, input_for, render};
+use gatebench_model::Scenario;
 use serde_json::json;
 use support::{folder, scenario, script_folder};
 
@@ -27,6 +28,54 @@ fn every_embedded_folder_is_whole() {
         "reference",
     ] {
         assert!(names.contains(&name.to_owned()), "{names:?}");
+    }
+}
+
+/// A folder that nobody here can run is at least rendered, for each scenario that it claims; what it
+/// writes as JSON is JSON.
+#[test]
+fn every_folder_renders_every_scenario_that_it_claims() {
+    let scenarios: Vec<Scenario> = std::fs::read_dir("../../scenarios")
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|it| it == "yaml"))
+        .map(|path| gatebench_model::read(&path).unwrap())
+        .collect();
+    let targets = [
+        "127.0.0.1:2".parse().unwrap(),
+        "127.0.0.1:3".parse().unwrap(),
+    ];
+    let mut rendered = 0;
+    for folder in Catalogue::default().list().unwrap() {
+        for scenario in scenarios.iter().filter(|it| folder.supports(it).is_ok()) {
+            for count in [1, 2] {
+                let wiring = wiring(&targets[..count]);
+                let files = render(&folder, &input_for(scenario, &wiring));
+                let files = files.unwrap_or_else(|it| panic!("{}: {it}", scenario.scenario));
+                for file in files {
+                    let text = file.text.trim_end().trim_end_matches("#END");
+                    if text.starts_with('{') {
+                        let parsed = serde_json::from_str::<serde_json::Value>(text);
+                        let place = (&folder.spec.gateway, &scenario.scenario);
+                        assert!(parsed.is_ok(), "{place:?} {parsed:?}\n{text}");
+                    }
+                    rendered += 1;
+                }
+            }
+        }
+    }
+    assert!(rendered > 100);
+}
+
+fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
+    Wiring {
+        binary: Path::new("/gateway"),
+        work: Path::new("/w"),
+        listen: "127.0.0.1:1".parse().unwrap(),
+        targets,
+        keepalive: 64,
+        cores: &[0],
+        access_log: false,
     }
 }
 

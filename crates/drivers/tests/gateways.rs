@@ -13,18 +13,39 @@ use support::{
     start_before,
 };
 
-/// The gateways that are programs of their own.
-const REAL: [&str; 9] = [
-    "nginx",
-    "nginx-lua",
-    "nginx-njs",
-    "haproxy",
-    "caddy",
-    "envoy",
-    "httpd",
-    "varnish",
-    "traefik",
-];
+/// A module of tests for each gateway that is a program of its own, so that they run beside each other.
+macro_rules! gateways {
+    ($($module:ident: $name:literal,)*) => {$(
+        mod $module {
+            #[test]
+            fn routes_and_policies_act_as_in_every_gateway() {
+                super::routes_and_policies_act_alike($name);
+            }
+
+            #[test]
+            fn without_a_key_nobody_may_call() {
+                super::without_a_key_nobody_may_call($name);
+            }
+
+            #[test]
+            fn sigkill_is_noticed_and_the_workers_are_ended() {
+                super::sigkill_is_noticed($name);
+            }
+        }
+    )*};
+}
+
+gateways! {
+    nginx: "nginx",
+    nginx_lua: "nginx-lua",
+    nginx_njs: "nginx-njs",
+    haproxy: "haproxy",
+    caddy: "caddy",
+    envoy: "envoy",
+    httpd: "httpd",
+    varnish: "varnish",
+    traefik: "traefik",
+}
 
 /// Keys and bodies that would be configuration if they were not quoted.
 const NASTY_KEY: &str = r##"K3y; return 200 "$host" #\'x"##;
@@ -69,66 +90,66 @@ fn asked(body: &str) -> &str {
     body.lines().next().unwrap()
 }
 
-#[test]
-fn routes_act_alike_in_every_gateway() {
-    for name in REAL {
-        let work = tempfile::tempdir().unwrap();
-        let scenario = claimed(&policies(), name);
-        let mut gateway = start(&folder(name), &scenario, work.path(), Ports::Free).unwrap();
-        let address = gateway.addr;
-        let answer = ask(address, "/anything/x?y=%20z", &[("gatebench-nonce", "n1")]);
-        let seen = (answer.status, asked(&answer.body));
-        assert_eq!(seen, (200, "GET /anything/x?y=%20z HTTP/1.1"), "{name}");
-        let nonce = header(&answer.body, "gatebench-nonce");
-        assert_eq!(nonce, Some("n1"), "{name}");
-        assert_eq!(header(&answer.body, "host"), Some("bench"), "{name}");
-        let times = header(&answer.head, "gatebench-times");
-        assert_eq!(times, Some("12:34"), "{name}");
+/// From its start to its end: what it does with requests, with connections, and with its processes.
+fn routes_and_policies_act_alike(name: &str) {
+    let has = folder(name).spec.policies;
+    let work = tempfile::tempdir().unwrap();
+    let (origin, accepted) = origin();
+    let scenario = claimed(&policies(), name);
+    let gateway = folder(name);
+    let mut gateway =
+        start_before(origin, &gateway, &scenario, work.path(), Ports::Free, false).unwrap();
+    let processes = below(gateway.supervisor_pid());
+    assert!(!processes.is_empty());
 
-        let stripped = |path| ask(address, path, &[]).body;
-        let first = stripped("/strip.me/a?b");
-        assert_eq!(asked(&first), "GET /a?b HTTP/1.1", "{name}");
-        assert_eq!(asked(&stripped("/strip.me")), "GET / HTTP/1.1", "{name}");
-        for beside in [
-            "/nowhere",
-            "/stripXme",
-            "/strip.mex",
-            "/anythingx",
-            "/",
-            "/mock.html",
-        ] {
-            assert_eq!(ask(address, beside, &[]).status, 404, "{name}: {beside}");
-        }
-        assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
+    routes_lead_where_they_should(gateway.addr);
+    if has.contains_key("api_key") {
+        keys_are_asked_for(gateway.addr);
+    }
+    if has.contains_key("mock") {
+        mocks_are_answered(gateway.addr);
+    }
+    // Folders that have a pool for each route open one or two for each of the five.
+    let accepted = accepted.load(Ordering::Relaxed);
+    assert!(accepted <= 10, "{accepted} connections to the origin");
+
+    assert_eq!(gateway.stop(), Ended::Stopped);
+    assert!(!gateway.is_alive());
+    assert!(!processes.into_iter().any(exists));
+    assert!(!listens(gateway.addr));
+}
+
+fn routes_lead_where_they_should(address: SocketAddr) {
+    let answer = ask(address, "/anything/x?y=%20z", &[("gatebench-nonce", "n1")]);
+    let seen = (answer.status, asked(&answer.body));
+    assert_eq!(seen, (200, "GET /anything/x?y=%20z HTTP/1.1"));
+    assert_eq!(header(&answer.body, "gatebench-nonce"), Some("n1"));
+    assert_eq!(header(&answer.body, "host"), Some("bench"));
+    assert_eq!(header(&answer.head, "gatebench-times"), Some("12:34"));
+    for _ in 0..20 {
+        assert_eq!(ask(address, "/anything", &[]).status, 200);
+    }
+    let stripped = |path| ask(address, path, &[]).body;
+    assert_eq!(asked(&stripped("/strip.me/a?b")), "GET /a?b HTTP/1.1");
+    assert_eq!(asked(&stripped("/strip.me")), "GET / HTTP/1.1");
+    for beside in [
+        "/nowhere",
+        "/stripXme",
+        "/strip.mex",
+        "/anythingx",
+        "/",
+        "/mock.html",
+    ] {
+        assert_eq!(ask(address, beside, &[]).status, 404, "{beside}");
     }
 }
 
-#[test]
-fn policies_act_alike_in_every_gateway() {
-    for name in REAL {
-        let has = folder(name).spec.policies;
-        let work = tempfile::tempdir().unwrap();
-        let scenario = claimed(&policies(), name);
-        let gateway = start(&folder(name), &scenario, work.path(), Ports::Free).unwrap();
-        if has.contains_key("api_key") {
-            keys_are_asked_for(gateway.addr, name);
-        }
-        if has.contains_key("mock") {
-            mocks_are_answered(gateway.addr, name);
-        }
-    }
-}
-
-fn keys_are_asked_for(address: SocketAddr, name: &str) {
+fn keys_are_asked_for(address: SocketAddr) {
     let key = |value| [("X-Api-Key", value)];
     let status = |path: &str, headers: &[(&str, &str)]| ask(address, path, headers).status;
-    assert_eq!(status("/anything/keyed", &[]), 401, "{name}");
+    assert_eq!(status("/anything/keyed", &[]), 401);
     for right in ["AliceKey", "other", "b", NASTY_KEY] {
-        assert_eq!(
-            status("/anything/keyed", &key(right)),
-            200,
-            "{name}: '{right}'"
-        );
+        assert_eq!(status("/anything/keyed", &key(right)), 200, "'{right}'");
     }
     for wrong in [
         "alicekey",
@@ -139,77 +160,53 @@ fn keys_are_asked_for(address: SocketAddr, name: &str) {
         "~b",
         "default",
     ] {
-        assert_eq!(
-            status("/anything/keyed", &key(wrong)),
-            401,
-            "{name}: '{wrong}'"
-        );
+        assert_eq!(status("/anything/keyed", &key(wrong)), 401, "'{wrong}'");
     }
-    assert_eq!(status("/other", &key("b")), 401, "{name}");
-    assert_eq!(status("/other", &[("My-Token", "b")]), 200, "{name}");
+    assert_eq!(status("/other", &key("b")), 401);
+    assert_eq!(status("/other", &[("My-Token", "b")]), 200);
 }
 
-fn mocks_are_answered(address: SocketAddr, name: &str) {
-    assert_eq!(ask(address, "/mock", &[]).status, 401, "{name}");
+fn mocks_are_answered(address: SocketAddr) {
+    assert_eq!(ask(address, "/mock", &[]).status, 401);
     let mocked = ask(address, "/mock", &[("X-Api-Key", "b")]);
     let seen = (mocked.status, mocked.body.as_str());
-    assert_eq!(seen, (201, NASTY_BODY), "{name}");
+    assert_eq!(seen, (201, NASTY_BODY));
     let content_type = header(&mocked.head, "content-type");
-    assert_eq!(content_type, Some("application/json"), "{name}");
+    assert_eq!(content_type, Some("application/json"));
 }
 
-#[test]
-fn connections_to_the_origin_are_kept_and_shared() {
-    for name in REAL {
-        let work = tempfile::tempdir().unwrap();
-        let (origin, accepted) = origin();
-        let gateway = start_before(
-            origin,
-            &folder(name),
-            &plain(),
-            work.path(),
-            Ports::Free,
-            false,
-        )
-        .unwrap();
-        for _ in 0..20 {
-            assert_eq!(ask(gateway.addr, "/x", &[]).status, 200);
-        }
-        assert!(
-            accepted.load(Ordering::Relaxed) <= 2,
-            "{name}: {accepted:?}"
-        );
+fn without_a_key_nobody_may_call(name: &str) {
+    if !folder(name).spec.policies.contains_key("api_key") {
+        return;
     }
-}
-
-#[test]
-fn without_a_key_nobody_may_call() {
-    let mut keyless = policies();
+    let mut keyless = claimed(&policies(), name);
     keyless
         .consumers
         .iter_mut()
         .for_each(|consumer| consumer.keys.clear());
-    for name in REAL {
-        if !folder(name).spec.policies.contains_key("api_key") {
-            continue;
-        }
-        let keyless = claimed(&keyless, name);
-        let work = tempfile::tempdir().unwrap();
-        let gateway = start(&folder(name), &keyless, work.path(), Ports::Free).unwrap();
-        for headers in [
-            &[][..],
-            &[("X-Api-Key", "")],
-            &[("X-Api-Key", " ")],
-            &[("X-Api-Key", "b")],
-        ] {
-            assert_eq!(
-                ask(gateway.addr, "/anything/keyed", headers).status,
-                401,
-                "{name} {headers:?}"
-            );
-        }
-        assert_eq!(ask(gateway.addr, "/anything", &[]).status, 200, "{name}");
+    let work = tempfile::tempdir().unwrap();
+    let gateway = start(&folder(name), &keyless, work.path(), Ports::Free).unwrap();
+    for headers in [
+        &[][..],
+        &[("X-Api-Key", "")],
+        &[("X-Api-Key", " ")],
+        &[("X-Api-Key", "b")],
+    ] {
+        let status = ask(gateway.addr, "/anything/keyed", headers).status;
+        assert_eq!(status, 401, "{headers:?}");
     }
+    assert_eq!(ask(gateway.addr, "/anything", &[]).status, 200);
+}
+
+fn sigkill_is_noticed(name: &str) {
+    let work = tempfile::tempdir().unwrap();
+    let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
+    let processes = below(gateway.supervisor_pid());
+    kill(processes[0]);
+    eventually("the end of the gateway", || !gateway.is_alive());
+    assert_eq!(gateway.exit_status().unwrap().to_string(), "signal KILL");
+    assert!(matches!(gateway.stop(), Ended::Crashed(_)));
+    assert!(!processes.into_iter().any(exists));
 }
 
 #[test]
@@ -234,40 +231,12 @@ fn requests_are_logged_where_that_is_asked_for() {
 }
 
 #[test]
-fn nothing_is_left_after_a_stop() {
-    for name in REAL {
-        let work = tempfile::tempdir().unwrap();
-        let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
-        let processes = below(gateway.supervisor_pid());
-        assert!(!processes.is_empty(), "{name}");
-        assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
-        assert!(!gateway.is_alive());
-        assert!(!processes.into_iter().any(exists), "{name}");
-        assert!(!listens(gateway.addr), "{name}");
-    }
-}
-
-#[test]
 fn a_dropped_gateway_is_ended() {
     let work = tempfile::tempdir().unwrap();
     let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
     let processes = below(gateway.supervisor_pid());
     drop(gateway);
     assert!(!processes.into_iter().any(exists));
-}
-
-#[test]
-fn sigkill_of_a_gateway_is_noticed_and_its_workers_are_ended() {
-    for name in REAL {
-        let work = tempfile::tempdir().unwrap();
-        let mut gateway = start(&folder(name), &plain(), work.path(), Ports::Free).unwrap();
-        let processes = below(gateway.supervisor_pid());
-        kill(processes[0]);
-        eventually("the end of the gateway", || !gateway.is_alive());
-        assert_eq!(gateway.exit_status().unwrap().to_string(), "signal KILL");
-        assert!(matches!(gateway.stop(), Ended::Crashed(_)));
-        assert!(!processes.into_iter().any(exists), "{name}");
-    }
 }
 
 #[test]
@@ -319,7 +288,7 @@ fn what_was_done_is_told() {
     let gateway = start(&folder("nginx"), &plain(), work.path(), Ports::Free).unwrap();
     assert_eq!(gateway.commands.len(), 2);
     assert!(gateway.commands[0].contains(&"-t".to_owned()));
-    assert_eq!(gateway.rendered.len(), 1);
+    assert_eq!(gateway.rendered.len(), 2);
     assert_eq!(gateway.rendered[0].sha256.len(), 64);
     let written = std::fs::read_to_string(work.path().join("nginx.conf")).unwrap();
     assert_eq!(written, gateway.rendered[0].text);
