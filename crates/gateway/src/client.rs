@@ -11,10 +11,11 @@ use crate::exchange::{Core, PENDING_BYTES_MAX};
 use crate::forward::Relay;
 use crate::hold::{Delays, Hold};
 use crate::live::Live;
-use crate::local::{Choice, Local, Toward, write_local};
+use crate::local::{Choice, Local, Toward};
 use crate::log::LogEntry;
 use crate::origin::Origin;
 use crate::policy::Notes;
+use crate::policy::soap::Passage;
 
 /// How long a connection lives on after its last answer, for the client to read it: closing at once
 /// could destroy it on the way (RFC 9112 9.6).
@@ -66,6 +67,8 @@ pub(crate) struct Exchange {
     pub(crate) collected: Collected,
     /// The answer, where a policy wants it whole.
     pub(crate) collected_answer: Collected,
+    /// What SOAP/XML chains know of both.
+    pub(crate) passage: Passage,
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
     pub(crate) log: LogEntry,
@@ -294,6 +297,7 @@ impl Exchange {
             target: 0,
             collected: Collected::default(),
             collected_answer: Collected::default(),
+            passage: Passage::default(),
             delays: Delays::default(),
             hold: Hold::default(),
             log: LogEntry::default(),
@@ -339,10 +343,12 @@ impl Exchange {
             (Choice::Metrics, Some(metrics)) => metrics.text(),
             _ => String::new(),
         };
-        let local = Local::new(choice, self.notes.standing, &live.site, &metrics);
-        write_local(self.outbox.queue(), local, self.toward);
-        self.has_answer = true;
-        self.status = local.status;
+        let mut local = Local::new(choice, self.notes.standing, &live.site, &metrics);
+        let fault = self.fault_for(choice, local.status);
+        if let Some(fault) = &fault {
+            local = local.with_fault(fault);
+        }
+        self.write_answer(local);
         self.complete(core);
     }
 

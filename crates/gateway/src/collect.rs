@@ -1,6 +1,7 @@
 //! A message that a policy wants whole before it goes on.
 
 use std::io::Write;
+use std::ops::Range;
 
 use crate::policy::json::{NotJson, Plan, edit};
 
@@ -50,6 +51,37 @@ impl Collected {
         Ok(())
     }
 
+    /// The body as it is by now.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Puts another body in the place of what was collected.
+    pub(crate) fn replace_body(&mut self, body: Vec<u8>) {
+        self.body = body;
+    }
+
+    /// Gives a field of the head this value, whether it was there or not.
+    pub(crate) fn set_field(&mut self, name: &str, value: &str) {
+        let line = format!("{name}: {value}\r\n");
+        let end = self.head.len();
+        let place = field_line(&self.head, name).unwrap_or(end..end);
+        self.head.splice(place, line.into_bytes());
+    }
+
+    /// Gives a request another path and query.
+    pub(crate) fn redirect(&mut self, target: &str) {
+        let blank = |from: usize| {
+            let found = self.head[from..].iter().position(|&byte| byte == b' ');
+            found.map(|at| from + at)
+        };
+        if let Some(start) = blank(0)
+            && let Some(end) = blank(start + 1)
+        {
+            self.head.splice(start + 1..end, target.bytes());
+        }
+    }
+
     /// Writes the message, with its length, and forgets it.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.head);
@@ -68,5 +100,60 @@ impl Collected {
                 *vector = Vec::new();
             }
         }
+    }
+}
+
+/// The line of a head that is the field of that name, with its end.
+fn field_line(head: &[u8], name: &str) -> Option<Range<usize>> {
+    let mut start = 0;
+    for line in head.split_inclusive(|&byte| byte == b'\n') {
+        let end = start + line.len();
+        let is_it = line.get(name.len()) == Some(&b':')
+            && line[..name.len()].eq_ignore_ascii_case(name.as_bytes());
+        if is_it {
+            return Some(start..end);
+        }
+        start = end;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn written(head: &str, change: impl FnOnce(&mut Collected)) -> String {
+        let mut collected = Collected::default();
+        collected.begin(|out| out.extend_from_slice(head.as_bytes()));
+        change(&mut collected);
+        let mut out = Vec::new();
+        collected.write(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn fields_are_replaced_where_they_are_and_added_where_they_are_not() {
+        let head = "HTTP/1.1 200 OK\r\ncontent-TYPE: a\r\nX: y\r\n\r\n";
+        assert_eq!(
+            written(head, |it| it.set_field("Content-Type", "b")),
+            "HTTP/1.1 200 OK\r\nContent-Type: b\r\nX: y\r\nContent-Length: 0\r\n\r\n"
+        );
+        assert_eq!(
+            written(head, |it| {
+                it.set_field("Content", "b");
+                it.replace_body(b"body".to_vec());
+            }),
+            "HTTP/1.1 200 OK\r\ncontent-TYPE: a\r\nX: y\r\nContent: b\r\nContent-Length: 4\r\n\r\nbody"
+        );
+    }
+
+    #[test]
+    fn a_request_is_redirected() {
+        let head = "POST /a?b HTTP/1.1\r\nHost: h i\r\n\r\n";
+        assert_eq!(
+            written(head, |it| it.redirect("/c")),
+            "POST /c HTTP/1.1\r\nHost: h i\r\nContent-Length: 0\r\n\r\n"
+        );
     }
 }

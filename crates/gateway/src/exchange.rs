@@ -11,12 +11,13 @@ use crate::client::{Exchange, Phase};
 use crate::forward::{Destination, Relay, Target, write_request};
 use crate::hold::{DelayTurns, Delays, Holds};
 use crate::live::Current;
-use crate::local::{Choice, Toward};
+use crate::local::{Choice, Local, Toward, write_local};
 use crate::log::AccessLog;
 use crate::origin::Origin;
 use crate::policy::Notes;
 use crate::routes::strip;
 use crate::site::Limits;
+use crate::soap::Refused;
 use crate::worker::Totals;
 
 /// Output of one connection beyond this stops the reading of what feeds it.
@@ -142,6 +143,9 @@ impl Exchange {
         let site = &self.live.site;
         let caches = &mut core.current.caches;
         let chain = &site.routes[route].chain;
+        if chain.soap.is_some() {
+            self.passage.begin(head);
+        }
         chain.judge(head, &site.consumers, caches, core.now_ns, &mut self.notes)
     }
 
@@ -225,6 +229,13 @@ impl Exchange {
             .begin(delay_ns, core.now_ns, origin.id, &mut core.holds);
     }
 
+    /// Puts an answer of the gateway's own into the queue.
+    pub(crate) fn write_answer(&mut self, local: Local<'_>) {
+        write_local(self.outbox.queue(), local, self.toward);
+        self.has_answer = true;
+        self.status = local.status;
+    }
+
     /// Tells a client that waits for it to send the body, which the gateway itself wants.
     fn invite<I: Io>(&mut self, core: &mut Core<I>) {
         if std::mem::take(&mut self.expects_continue) {
@@ -296,19 +307,17 @@ impl Exchange {
         }
     }
 
-    /// Edits a request that is whole, and sends it.
+    /// Edits a request that is whole, and sends it where it then goes.
     fn send_collected<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
-        let live = Rc::clone(&self.live);
-        let plans = self
-            .route
-            .map(|route| &live.site.routes[route].chain.request_json);
-        if self
-            .collected
-            .edit(plans.map_or(&[], Vec::as_slice))
-            .is_err()
-        {
+        if let Err(why) = self.edit_request(core) {
             self.collected.clear();
-            return self.answer(core, Choice::Error(400));
+            return match why {
+                Refused::NotJson(_) => self.answer(core, Choice::Error(400)),
+                Refused::Fault(fault) => {
+                    self.write_fault(&fault);
+                    self.complete(core);
+                }
+            };
         }
         let sent = self.take_origin(origins, core);
         let Some(origin) = sent.ok().and_then(|id| origins.get_mut(id)) else {

@@ -17,6 +17,10 @@
 //! and digests pass as they are. A rate limit is a token bucket, shared by all workers. A
 //! verified token is known again by its bytes, for a minute or until it expires.
 //!
+//! SOAP and XML are processed in bodies that are whole, after all that may refuse a request by its head; no
+//! JSON is edited beside. Definitions are compiled when the configuration is, and again in the background when
+//! their time is up. On a route with such a policy SOAP clients get every error as a fault.
+//!
 //! # What it leaves out on purpose
 //! It adds no `Via` and no `X-Forwarded-*`; it passes no trailer fields; it checks no health, and
 //! tries no second target when one refuses; it supports no upgrade and no CONNECT. A client that
@@ -46,18 +50,20 @@ mod policy;
 mod pool;
 mod routes;
 mod site;
+mod soap;
 mod upstream_side;
 mod validate;
 mod worker;
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gatebench_net::Backend;
 use gatebench_net::tls::{Identity, Pem, ServerContext, ServerSettings, TlsService};
 use gatebench_net::workers::{Workers, WorkersError};
+use gatebench_xml::soap::Refresher;
 
 pub use config::{
     Bimodal, ConfigError, ConfigErrors, Consumer, GatewayConfig, Metrics, Route, Target, TestDelay,
@@ -97,6 +103,8 @@ pub struct Gateway {
     inner: worker::Gateway,
     workers: usize,
     tls: Option<(Tls, ServerContext)>,
+    /// Compiles definitions again in time, for as long as this lives.
+    refresher: Mutex<Option<Refresher>>,
 }
 
 impl Gateway {
@@ -110,8 +118,10 @@ impl Gateway {
             .tls
             .as_ref()
             .map(|tls| Ok((tls.clone(), context(tls)?)));
+        let site = site::Site::new(config, None)?;
         Ok(Self {
-            inner: worker::Gateway::new(site::Site::new(config, None)?),
+            refresher: Mutex::new(site.refresher()?),
+            inner: worker::Gateway::new(site),
             workers: config.workers as usize,
             tls: tls.transpose()?,
         })
@@ -176,8 +186,20 @@ impl Gateway {
         if !mistakes.is_empty() {
             return Err(ConfigErrors(mistakes));
         }
+        let fresh = site.refresher()?;
         self.inner.replace(site);
+        let mut refresher = self
+            .refresher
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *refresher = fresh;
         Ok(())
+    }
+
+    /// What is wrong with the definitions of its policies: schemas, WSDLs, stylesheets and expressions.
+    /// It serves nevertheless, and answers what needs them with faults.
+    pub fn problems(&self) -> Vec<ConfigError> {
+        self.inner.site().problems()
     }
 }
 

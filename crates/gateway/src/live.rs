@@ -9,7 +9,7 @@ use crate::balance::Balance;
 use crate::hold::DelayTurns;
 use crate::policy::jwt;
 use crate::pool::Pools;
-use crate::site::{Site, SiteTarget};
+use crate::site::{Site, SiteTarget, SiteUpstream};
 
 /// A configuration as one worker sees it. A request keeps the one that it began with to its end.
 #[derive(Debug)]
@@ -90,6 +90,20 @@ impl Current {
             None => self.targets.push(target.clone()),
         }
         id
+    }
+
+    /// As [`Self::next_target`], for a request that goes by a configuration that may be an older one. An
+    /// older one has no turns any more; its heaviest target stands in.
+    pub(crate) fn next_target_of(&mut self, live: &Rc<Live>, upstream: usize) -> usize {
+        if Rc::ptr_eq(live, &self.live) {
+            return self.next_target(upstream);
+        }
+        let SiteUpstream {
+            first_target,
+            weights,
+        } = &live.site.upstreams[upstream];
+        let heaviest = (0..weights.len()).max_by_key(|&at| weights[at]);
+        live.target_ids[first_target + heaviest.unwrap_or_default()]
     }
 
     /// The number of the target whose turn it is.

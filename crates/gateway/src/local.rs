@@ -1,6 +1,7 @@
 //! Answers the gateway makes itself.
 
 use gatebench_net::http1::{BodyLength, write_response_head};
+use gatebench_xml::soap::Fault;
 
 use crate::policy::rate::Standing;
 use crate::site::Site;
@@ -43,7 +44,7 @@ impl Challenge {
 pub(crate) struct Local<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a str,
-    pub(crate) body: &'a str,
+    pub(crate) body: &'a [u8],
     /// RFC 9110 15.5.2: 401 must say how to authenticate.
     challenge: Option<&'a str>,
     /// What a rate limit said of the request.
@@ -69,24 +70,42 @@ impl<'a> Local<'a> {
                 Self {
                     status: mock.status,
                     content_type: &mock.content_type,
-                    body: &mock.body,
+                    body: mock.body.as_bytes(),
                     ..Self::error(mock.status)
                 }
             }
             Choice::Metrics => Self {
                 content_type: "text/plain; version=0.0.4; charset=utf-8",
-                body: metrics,
+                body: metrics.as_bytes(),
                 ..Self::error(200)
             },
         };
         Self { standing, ..local }
     }
 
+    /// An answer of that status in the words of a fault.
+    pub(crate) fn with_fault(self, fault: &'a Fault) -> Self {
+        Self {
+            content_type: fault.content_type,
+            body: &fault.body,
+            ..self
+        }
+    }
+
+    /// A fault of a SOAP/XML chain.
+    pub(crate) fn fault(fault: &'a Fault, standing: Option<Standing>) -> Self {
+        let local = Self {
+            standing,
+            ..Self::error(fault.status)
+        };
+        local.with_fault(fault)
+    }
+
     pub(crate) fn error(status: u16) -> Self {
         Self {
             status,
             content_type: "text/plain",
-            body: words(status),
+            body: words(status).as_bytes(),
             challenge: None,
             standing: None,
         }
@@ -133,7 +152,7 @@ pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
     };
     write_response_head(out, local.status, fields, length);
     if has_body && !toward.is_head {
-        out.extend_from_slice(local.body.as_bytes());
+        out.extend_from_slice(local.body);
     }
 }
 
@@ -240,7 +259,7 @@ mod tests {
         Local {
             status,
             content_type: "text/plain",
-            body,
+            body: body.as_bytes(),
             ..Local::error(status)
         }
     }

@@ -3,12 +3,14 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use gatebench_model::policy::MockPolicy;
+use gatebench_xml::soap::Refresher;
 
 use crate::config::{
     ConfigError, ConfigErrors, GatewayConfig, Route, TestDelay, Timeouts, Upstream,
 };
 use crate::metrics::Metrics;
 use crate::policy::consumers::Consumers;
+use crate::policy::soap::Soap;
 use crate::policy::{Chain, Compiler};
 use crate::routes::RouteTable;
 
@@ -90,6 +92,7 @@ impl Site {
         let (upstreams, targets) = upstreams(config, &mut mistakes);
         let mut compiler = Compiler {
             consumers: config.consumers.len(),
+            upstreams: names(config),
             ..Compiler::default()
         };
         let mut routes = Vec::new();
@@ -125,6 +128,36 @@ impl Site {
             limits: Limits::new(config.timeouts, config.collected_bytes_max),
         })
     }
+
+    /// What compiles its definitions again in time; nothing where there are none.
+    pub(crate) fn refresher(&self) -> Result<Option<Refresher>, ConfigErrors> {
+        let soap = self
+            .routes
+            .iter()
+            .filter_map(|route| route.chain.soap.as_ref());
+        let policies: Vec<_> = soap.flat_map(Soap::policies).cloned().collect();
+        if policies.is_empty() {
+            return Ok(None);
+        }
+        Refresher::start(&policies).map(Some).map_err(|error| {
+            let words = format!("no thread for its definitions: {error}; allow one more");
+            ConfigErrors(vec![ConfigError::new("/routes", words)])
+        })
+    }
+
+    /// What is wrong with the definitions of policies.
+    pub(crate) fn problems(&self) -> Vec<ConfigError> {
+        let routes = self.routes.iter().enumerate();
+        let soap = routes.filter_map(|(at, route)| Some((at, route.chain.soap.as_ref()?)));
+        soap.flat_map(|(at, soap)| policy_errors(at, soap.problems().collect()))
+            .collect()
+    }
+}
+
+/// The names of the upstreams, by their numbers.
+pub(crate) fn names(config: &GatewayConfig) -> Vec<String> {
+    let upstreams = config.upstreams.iter();
+    upstreams.map(|upstream| upstream.name.clone()).collect()
 }
 
 /// Mistakes in the policies of the route of that number.

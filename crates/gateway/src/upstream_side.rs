@@ -11,6 +11,7 @@ use crate::forward::{AnswerEdits, Relay, write_response};
 use crate::local::{Choice, RateFields};
 use crate::origin::Origin;
 use crate::policy::json::NotJson;
+use crate::soap::Refused;
 use crate::worker::Worker;
 
 impl<I: Io> Worker<I> {
@@ -178,11 +179,14 @@ impl Exchange {
             fields: &chain.response_headers,
             rate: rate.map(RateFields::new),
             is_collected,
-            hides_length: !chain.response_json.is_empty(),
+            hides_length: chain.replaces_answers(),
         };
         let toward = self.toward;
         self.status = head.status();
         if is_collected {
+            if chain.soap.is_some() {
+                self.passage.turn(head);
+            }
             self.collected_answer.begin(|out| {
                 write_response(out, head, toward, &edits);
             });
@@ -197,14 +201,17 @@ impl Exchange {
     /// The last byte of an answer was read. An answer that is not the JSON it says it is is an error.
     fn end_answer(&mut self) -> Result<(), NotJson> {
         if self.collected_answer.is_begun() {
-            let live = Rc::clone(&self.live);
-            let plans = self
-                .route
-                .map(|route| &live.site.routes[route].chain.response_json);
-            self.collected_answer
-                .edit(plans.map_or(&[], Vec::as_slice))?;
-            self.collected_answer.write(self.outbox.queue());
-            self.has_answer = true;
+            match self.edit_answer() {
+                Ok(()) => {
+                    self.collected_answer.write(self.outbox.queue());
+                    self.has_answer = true;
+                }
+                Err(Refused::NotJson(why)) => return Err(why),
+                Err(Refused::Fault(fault)) => {
+                    self.collected_answer.clear();
+                    self.write_fault(&fault);
+                }
+            }
         } else if self.answer_relay == Relay::Chunked {
             write_last_chunk(self.outbox.queue());
         }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Route, Upstream};
 use crate::policy::Compiler;
-use crate::site::policy_errors;
+use crate::site::{names, policy_errors};
 
 impl GatewayConfig {
     /// Looks at the meaning.
@@ -195,7 +195,12 @@ impl Mistakes {
         for (index, policy) in route.policies.iter().enumerate() {
             self.policy(&format!("{at}/policies/{index}"), policy);
         }
-        if let Err(wrong) = Compiler::default().chain(&route.policies) {
+        let mut compiler = Compiler {
+            is_check: true,
+            upstreams: names(config),
+            ..Compiler::default()
+        };
+        if let Err(wrong) = compiler.chain(&route.policies) {
             self.0.extend(policy_errors(number, wrong));
         }
         let every = route

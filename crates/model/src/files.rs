@@ -12,6 +12,7 @@ use crate::data::Rows;
 use crate::diagnostic::Problem;
 use crate::node::{Data, Entry, Node};
 use crate::rows::{self, Table};
+use crate::soap::SoapChain;
 
 /// A larger file belongs into an upstream or a test of its own: it would be in every manifest.
 const FILE_BYTES_MAX: usize = 16 << 20;
@@ -41,6 +42,13 @@ pub(crate) fn resolve(
     for case in root.list_mut("parity") {
         if let Some(request) = case.get_mut("request") {
             files.body(request);
+        }
+    }
+    for route in root.list_mut("routes") {
+        for policy in route.list_mut("policies") {
+            if let Some(soap) = policy.get_mut("soap") {
+                files.definitions(soap);
+            }
         }
     }
     let mut attachments = Vec::new();
@@ -82,6 +90,51 @@ impl Files<'_> {
             && entries.iter().all(|entry| entry.key != "body")
         {
             entries.push(entry("body", data, &path.span));
+        }
+    }
+
+    /// The definitions of both directions.
+    fn definitions(&mut self, soap: &mut Node) {
+        for direction in ["request", "response"] {
+            let Some(chain) = soap.get_mut(direction) else {
+                continue;
+            };
+            for key in SoapChain::DEFINITIONS {
+                if let Some(definition) = chain.get_mut(key) {
+                    self.definition(definition);
+                }
+            }
+            if let Some(Node {
+                data: Data::Map(includes),
+                ..
+            }) = chain.get_mut("includes")
+            {
+                for include in includes {
+                    self.definition(&mut include.value);
+                }
+            }
+        }
+    }
+
+    /// What begins like XML is the text itself.
+    fn definition(&mut self, node: &mut Node) {
+        let is_text = |text: &str| text.trim_start().starts_with('<');
+        if node.text().is_none_or(is_text) {
+            return;
+        }
+        let Some(bytes) = self.bytes(node) else {
+            return;
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) if is_text(text.trim_start_matches('\u{feff}')) => {
+                node.data = Data::Text(text);
+            }
+            _ => {
+                let message = "this file is not XML in UTF-8";
+                let help = "name a schema, a WSDL or a stylesheet, in UTF-8";
+                self.problems
+                    .push(Problem::new(node.span.clone(), message, help));
+            }
         }
     }
 

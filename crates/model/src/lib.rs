@@ -21,6 +21,7 @@ mod rows;
 mod rules;
 pub mod scenario;
 pub mod schema;
+pub mod soap;
 pub mod span;
 pub mod suggest;
 pub mod suite;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Span;
+use crate::soap::SoapPolicy;
 
 /// A policy of a route.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,13 +31,15 @@ pub enum Policy {
     RequestJson(JsonEdits),
     /// Changes the JSON that the client sees; other bodies pass as they are.
     ResponseJson(JsonEdits),
+    /// Validates, transforms and routes SOAP and XML.
+    Soap(Box<SoapPolicy>),
     /// The gateway answers by itself.
     Mock(MockPolicy),
 }
 
 impl Policy {
     /// The words of all policies.
-    pub const KINDS: [&str; 10] = [
+    pub const KINDS: [&str; 11] = [
         "api_key",
         "basic_auth",
         "jwt",
@@ -46,6 +49,7 @@ impl Policy {
         "response_headers",
         "request_json",
         "response_json",
+        "soap",
         "mock",
     ];
 
@@ -61,6 +65,7 @@ impl Policy {
             Self::ResponseHeaders(_) => "response_headers",
             Self::RequestJson(_) => "request_json",
             Self::ResponseJson(_) => "response_json",
+            Self::Soap(_) => "soap",
             Self::Mock(_) => "mock",
         }
     }

@@ -31,6 +31,15 @@ pub(crate) fn path(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// A [`path`] in which no values stand.
+pub(crate) fn plain_path(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "string",
+        "pattern": "^/[!-~]*$",
+        "patternErrorMessage": "write a path that begins with /, as in /ws"
+    })
+}
+
 /// A path of a URL, or nothing.
 pub(crate) fn optional_path(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -429,10 +429,10 @@ fn hostile_definitions_become_problems() {
     assert_eq!(
         names,
         [
-            "xsltTransformBefore",
-            "xsltTransformAfter",
-            "xsdSoapSchema",
-            "xsdApiSchema"
+            "xslt_transform_before",
+            "xslt_transform_after",
+            "xsd_soap_schema",
+            "xsd_api_schema"
         ]
     );
     assert!(policy.request(&soap(ADD)).is_err());

@@ -39,6 +39,7 @@ impl Gateway {
     pub fn run(self) -> Result<Exit, Failure> {
         let config = read(&self.file)?;
         if self.check {
+            check(&self.file, &config)?;
             terminal::say(&format!("{} is right", self.file.display()))?;
             return Ok(Exit::Fine);
         }
@@ -57,6 +58,17 @@ impl Gateway {
             })?;
         said.map(|()| Exit::Fine)
     }
+}
+
+/// What only shows when definitions are compiled, which the gateway would serve with nevertheless.
+fn check(file: &Path, config: &GatewayConfig) -> Result<(), Failure> {
+    let made = gatebench_gateway::Gateway::new(config);
+    let gateway = made.map_err(|errors| mistakes(file, &errors))?;
+    let problems = gateway.problems();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(mistakes(file, &ConfigErrors(problems)))
 }
 
 /// Goes by the file as it is now, and says what came of it.

@@ -7,6 +7,7 @@ mod headers;
 pub(crate) mod json;
 pub(crate) mod jwt;
 pub(crate) mod rate;
+pub(crate) mod soap;
 
 use gatebench_model::policy::{MockPolicy, Policy};
 use gatebench_net::http1::{Framing, Head};
@@ -16,6 +17,7 @@ use consumers::Consumers;
 pub(crate) use headers::HeaderProgram;
 use json::Plan;
 use rate::{RateLimiter, Standing};
+use soap::Soap;
 
 /// What is wrong with a policy: its place below it, and words.
 pub(crate) type Mistake = (String, String);
@@ -29,6 +31,7 @@ pub(crate) struct Chain {
     pub(crate) response_headers: HeaderProgram,
     pub(crate) request_json: Vec<Plan>,
     pub(crate) response_json: Vec<Plan>,
+    pub(crate) soap: Option<Soap>,
 }
 
 /// One policy that may refuse or answer a request.
@@ -60,6 +63,10 @@ pub(crate) struct Notes {
 pub(crate) struct Compiler {
     /// Caches of verified tokens.
     pub(crate) caches: usize,
+    /// Only mistakes are looked for: definitions, which take long, are not compiled.
+    pub(crate) is_check: bool,
+    /// The names of the upstreams.
+    pub(crate) upstreams: Vec<String>,
     /// How many consumers there are.
     pub(crate) consumers: usize,
     /// Challenges of `basic_auth`, by the number that its stages have.
@@ -75,13 +82,20 @@ impl Compiler {
         let mut chain = Chain::default();
         let mut mistakes = Vec::new();
         for (at, policy) in policies.iter().enumerate() {
-            if let Err(wrong) = self.add(policy, &mut chain) {
+            if let Err(wrong) = self.add(at, policy, &mut chain) {
                 let kind = policy.kind();
                 let placed = wrong
                     .into_iter()
                     .map(|(place, message)| (format!("/{at}/{kind}{place}"), message));
                 mistakes.extend(placed);
             }
+        }
+        if chain.soap.is_some()
+            && !(chain.request_json.is_empty() && chain.response_json.is_empty())
+        {
+            let words =
+                "a route whose bodies are XML's to edit cannot edit JSON too; use a stylesheet";
+            mistakes.push((String::new(), words.into()));
         }
         if !chain.response_json.is_empty() {
             // A compressed answer could not be edited.
@@ -94,7 +108,7 @@ impl Compiler {
         }
     }
 
-    fn add(&mut self, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
+    fn add(&mut self, at: usize, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
         let stage = match policy {
             Policy::ApiKey(api_key) => Stage::ApiKey {
                 header: api_key.header.clone(),
@@ -130,6 +144,14 @@ impl Compiler {
                 chain.response_json.push(Plan::new(edits)?);
                 return Ok(());
             }
+            Policy::Soap(policy) => {
+                if chain.soap.is_some() {
+                    let words = "a second one on the same route; write both directions into one";
+                    return Err(vec![(String::new(), words.into())]);
+                }
+                chain.soap = Some(Soap::new(at, policy, &self.upstreams, self.is_check)?);
+                return Ok(());
+            }
         };
         chain.stages.push(stage);
         Ok(())
@@ -153,16 +175,29 @@ impl Chain {
 
     /// Whether a request must be whole before it goes on.
     pub(crate) fn collects(&self, head: &Head<'_>) -> bool {
-        !self.request_json.is_empty()
-            && !matches!(head.framing(), Framing::None | Framing::Length(0))
-            && is_json(head)
+        self.soap.as_ref().is_some_and(Soap::has_request)
+            || !self.request_json.is_empty()
+                && !matches!(head.framing(), Framing::None | Framing::Length(0))
+                && is_json(head)
     }
 
     /// Whether an answer must be whole before it goes on.
     pub(crate) fn collects_answer(&self, head: &Head<'_>) -> bool {
-        !self.response_json.is_empty()
-            && !matches!(head.framing(), Framing::None | Framing::Length(0))
-            && is_json(head)
+        match head.framing() {
+            Framing::None => false,
+            _ if self.processes_answers() => true,
+            Framing::Length(0) => false,
+            _ => !self.response_json.is_empty() && is_json(head),
+        }
+    }
+
+    /// Whether answers may get another body.
+    pub(crate) fn replaces_answers(&self) -> bool {
+        !self.response_json.is_empty() || self.processes_answers()
+    }
+
+    fn processes_answers(&self) -> bool {
+        self.soap.as_ref().is_some_and(Soap::has_response)
     }
 }
 

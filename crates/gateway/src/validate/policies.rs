@@ -31,7 +31,8 @@ impl Mistakes {
             | Policy::Jwt(_)
             | Policy::RequestSizeLimit(_)
             | Policy::RequestJson(_)
-            | Policy::ResponseJson(_) => {}
+            | Policy::ResponseJson(_)
+            | Policy::Soap(_) => {}
         }
     }
 

@@ -8,6 +8,7 @@ mod http;
 mod load;
 mod policies;
 mod scenario;
+mod soap;
 mod suite;
 mod template;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::http;
+use super::{http, soap};
 use crate::diagnostic::Problem;
 use crate::node::{Data, Entry, Node};
 use crate::suggest::listed;
@@ -29,6 +29,7 @@ pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
             rate_limit(entry, is_known, problems);
         }
     }
+    soap::beside(&entries().collect::<Vec<_>>(), problems);
 }
 
 fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
@@ -48,6 +49,7 @@ fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
         "jwt" => jwt(entry, problems),
         "request_headers" | "response_headers" => header_edits(settings, problems),
         "request_json" | "response_json" => json_edits(entry, problems),
+        "soap" => soap::check(entry, problems),
         "mock" => {
             if let Some(content_type) = settings.get("content_type") {
                 http::field_value(content_type, problems);

@@ -46,10 +46,16 @@ impl Api {
     }
 
     /// What is wrong with its schemas.
-    pub fn problems(&self) -> impl Iterator<Item = &Complaints> {
-        self.schemas
+    pub fn problems(&self) -> impl Iterator<Item = String> {
+        let none = "There is no schema in it; write a WSDL with types, or an XSD";
+        let failed = self
+            .schemas
             .iter()
-            .filter_map(|schema| schema.as_ref().err())
+            .filter_map(|schema| schema.as_ref().err());
+        let is_empty = self.schemas.is_empty();
+        failed
+            .map(Complaints::to_string)
+            .chain(is_empty.then(|| none.to_owned()))
     }
 
     /// Validates an element by the first schema that declares it.

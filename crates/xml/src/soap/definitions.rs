@@ -102,21 +102,21 @@ impl Definitions {
             Some((name, why.to_string()))
         }
         let mut found: Vec<_> = [
-            problem("xsltTransformBefore", &self.before),
-            problem("xsltTransformAfter", &self.after),
-            problem("xsdSoapSchema", &self.soap11),
-            problem("xsdSoap12Schema", &self.soap12),
-            problem("xsdApiSchema", &self.api),
+            problem("xslt_transform_before", &self.before),
+            problem("xslt_transform_after", &self.after),
+            problem("xsd_soap_schema", &self.soap11),
+            problem("xsd_soap12_schema", &self.soap12),
+            problem("xsd_api_schema", &self.api),
         ]
         .into_iter()
         .flatten()
         .collect();
         if let Some(Ok(api)) = &self.api {
-            found.extend(api.problems().map(|why| ("xsdApiSchema", why.to_string())));
+            found.extend(api.problems().map(|why| ("xsd_api_schema", why)));
         }
         for route in &self.routes {
             if let Err(why) = route {
-                found.push(("RouteXPathTargets", why.to_string()));
+                found.push(("route_xpath_targets", why.to_string()));
             }
         }
         found

@@ -42,10 +42,10 @@ impl FromStr for XsltLibrary {
         match word {
             "libxslt" => Ok(Self::Libxslt),
             "saxon" => Err(
-                "xsltLibrary: saxon is not supported here: XSLT 2.0 and 3.0 need SaxonC-HE, which this build has no place for\n  → use libxslt, with a stylesheet in XSLT 1.0".into(),
+                "xslt_library: saxon is not supported here: XSLT 2.0 and 3.0 need SaxonC-HE, which this build has no place for\n  → use libxslt, with a stylesheet in XSLT 1.0".into(),
             ),
             _ => Err(format!(
-                "xsltLibrary: {word} is not known\n  → write libxslt"
+                "xslt_library: {word} is not known\n  → write libxslt"
             )),
         }
     }

@@ -85,7 +85,7 @@ impl SoapPolicy {
             .iter()
             .map(|(name, value)| (&**name, &**value));
         let parameters = Parameters::new(pairs).map_err(|why| {
-            format!("xsltParams: {why}\n  → leave the character out; XML cannot hold it")
+            format!("xslt_params: {why}\n  → leave the character out; XML cannot hold it")
         })?;
         let definitions = Arc::new(Definitions::compile(&options, &*files));
         let current = Current {

@@ -1,0 +1,279 @@
+//! SOAP/XML over real sockets: the scenarios' own cases, faults to the byte, and good requests beside bad ones.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use common::{Answer, Client, Server, backends, field, scripted, serve, upstream};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use gatebench_gateway::{Gateway, GatewayConfig, Totals};
+use gatebench_model::soap::SoapChain;
+use gatebench_model::{Check, Policy, Request, Scenario};
+use gatebench_net::Backend;
+use gatebench_upstream::Kind;
+use serde_json::{Value, json};
+
+const XML: &str = "text/xml; charset=utf-8";
+
+fn scenario(name: &str) -> Scenario {
+    let file = format!("../../scenarios/{name}.yaml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    gatebench_model::read(&path).unwrap()
+}
+
+/// What a gateway is given for a scenario before this origin.
+fn config(scenario: &Scenario, origin: u16) -> Value {
+    let mut routes = serde_json::to_value(&scenario.routes).unwrap();
+    for route in routes.as_array_mut().unwrap() {
+        route["upstream"] = json!("origin");
+    }
+    json!({
+        "listen": ["127.0.0.1:0"],
+        "workers": 2,
+        "upstreams": [{"name": "origin", "keepalive": 4,
+                       "targets": [{"address": "127.0.0.1", "port": origin}]}],
+        "consumers": [{"name": "alice", "keys": ["alice-key"]}],
+        "routes": routes,
+    })
+}
+
+fn before(backend: Backend, scenario: &Scenario) -> (Server<()>, Server<Totals>) {
+    let origin = upstream(Kind::GoBench, backend);
+    let gateway = serve(backend, &config(scenario, origin.address.port()));
+    (origin, gateway)
+}
+
+fn send(client: &mut Client, request: &Request) -> Answer {
+    let fields: String = request
+        .headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    let body = request.body.as_ref().unwrap().text().unwrap();
+    client.ask(&format!(
+        "{} {} HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: {}\r\n\r\n{body}",
+        request.method,
+        request.path,
+        body.len()
+    ))
+}
+
+fn assert_right(name: &str, answer: &Answer, checks: &[Check]) {
+    let body = String::from_utf8_lossy(&answer.body);
+    for check in checks {
+        match check {
+            Check::Status(status) => assert_eq!(answer.status, *status, "{name}: {body}"),
+            Check::Header(wanted) => {
+                assert_eq!(answer.field(&wanted.name), Some(&*wanted.equals), "{name}");
+            }
+            Check::BodyEquals(wanted) => assert_eq!(body, *wanted, "{name}"),
+            other => panic!("{name}: this test knows no {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn every_case_of_the_scenarios_holds() {
+    for backend in backends() {
+        for number in 0..=7 {
+            let scenario = scenario(&format!("soap-{number}"));
+            let (_origin, gateway) = before(backend, &scenario);
+            let mut client = gateway.client();
+            for request in &scenario.requests {
+                let answer = send(&mut client, request);
+                assert_right(&scenario.scenario, &answer, &request.checks);
+            }
+            for case in &scenario.parity {
+                let answer = send(&mut client, &case.request);
+                let name = format!("{}: {}", scenario.scenario, case.name);
+                assert_right(&name, &answer, &case.request.checks);
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_of_some_requests_never_reach_others() {
+    for name in ["soap-1-errors", "soap-3-errors"] {
+        let scenario = scenario(name);
+        let (_origin, gateway) = before(Backend::Epoll, &scenario);
+        thread::scope(|scope| {
+            for turn in 0..8 {
+                let group = &scenario.groups[turn % 2];
+                let mut client = gateway.client();
+                scope.spawn(move || {
+                    for _ in 0..100 {
+                        let answer = send(&mut client, &group.requests[0]);
+                        assert_right(&group.name, &answer, &group.requests[0].checks);
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn curl_gets_a_fault_to_the_byte() {
+    let scenario = scenario("soap-3-errors");
+    let (_origin, gateway) = before(Backend::Epoll, &scenario);
+    let request = &scenario.groups[1].requests[0];
+    let output = Command::new("curl")
+        .args(["--silent", "--write-out", "\n%{http_code} %{content_type}"])
+        .args(["--header", "Content-Type: text/xml; charset=utf-8"])
+        .args([
+            "--data-binary",
+            request.body.as_ref().unwrap().text().unwrap(),
+        ])
+        .arg(format!("http://{}{}", gateway.address, request.path))
+        .output()
+        .unwrap();
+    let fault = request.checks.iter().find_map(|check| match check {
+        Check::BodyEquals(text) => Some(text),
+        _ => None,
+    });
+    let expected = format!("{}\n500 {XML}", fault.unwrap());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+}
+
+/// A route of that policies before an origin.
+fn behind(policies: Value) -> (Server<()>, Server<Totals>) {
+    let origin = upstream(Kind::GoBench, Backend::Epoll);
+    let mut config = config(&scenario("soap-0"), origin.address.port());
+    config["routes"] = json!([
+        {"name": "all", "path": "/", "upstream": "origin", "policies": policies}
+    ]);
+    let gateway = serve(Backend::Epoll, &config);
+    (origin, gateway)
+}
+
+fn post(client: &mut Client, fields: &str, body: &[u8]) -> Answer {
+    let length = body.len();
+    let head =
+        format!("POST /echo HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: {length}\r\n\r\n");
+    client.send(&[head.as_bytes(), body].concat());
+    client.answer(false)
+}
+
+#[test]
+fn soap_clients_get_what_others_refuse_as_faults() {
+    let (_origin, gateway) = behind(json!([
+        {"api_key": {"header": "X-Api-Key"}},
+        {"soap": {"request": {"verbose": true}}}
+    ]));
+    let mut client = gateway.client();
+    let refused = post(&mut client, "Content-Type: text/xml\r\n", b"<a/>");
+    assert_eq!(
+        (refused.status, refused.field("Content-Type")),
+        (401, Some(XML))
+    );
+    assert!(refused.field("WWW-Authenticate").is_some());
+    let text = String::from_utf8(refused.body).unwrap();
+    assert!(
+        text.contains("<faultstring>Unauthorized</faultstring>"),
+        "{text}"
+    );
+    assert!(text.contains("HTTP Error code is 401"), "{text}");
+    let soap12 = post(
+        &mut client,
+        "Content-Type: application/soap+xml\r\n",
+        b"<a/>",
+    );
+    assert!(
+        String::from_utf8(soap12.body)
+            .unwrap()
+            .contains("env:Sender")
+    );
+    let json = post(&mut client, "Content-Type: application/json\r\n", b"{}");
+    assert_eq!(
+        (json.status, json.field("Content-Type")),
+        (401, Some("text/plain"))
+    );
+}
+
+#[test]
+fn a_json_client_gets_its_own_fault_in_json() {
+    let (_origin, gateway) = behind(json!([{"soap": {"request": {}}}]));
+    let mut client = gateway.client();
+    let answer = post(&mut client, "Content-Type: application/json\r\n", b"{}");
+    assert_eq!(
+        (answer.status, answer.field("Content-Type")),
+        (400, Some("application/json"))
+    );
+    let told: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(told, json!({"message": "Request - XSD validation failed"}));
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn unpacked(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    GzDecoder::new(bytes).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn gzip_is_undone_and_done_again_in_both_directions() {
+    let origin = scripted(|_, mut client| {
+        let head = client.head();
+        let body = client.exact(field(&head, "Content-Length").unwrap().parse().unwrap());
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        client.send(&[head.as_bytes(), &body].concat());
+    });
+    let mut scenario = scenario("soap-4");
+    let request = &scenario.requests[0];
+    let body = packed(request.body.as_ref().unwrap().bytes());
+    if let Policy::Soap(soap) = &mut scenario.routes[0].policies[0] {
+        soap.response = Some(SoapChain::default());
+    }
+    let gateway = serve(Backend::Epoll, &config(&scenario, origin.port()));
+    let fields = "Content-Type: text/xml\r\nContent-Encoding: gzip\r\n";
+    let answer = post(&mut gateway.client(), fields, &body);
+    assert_eq!(
+        (answer.status, answer.field("Content-Encoding")),
+        (200, Some("gzip"))
+    );
+    let expected = &scenario.parity[0].request.checks;
+    assert!(expected.contains(&Check::BodyEquals(unpacked(&answer.body))));
+}
+
+#[test]
+fn bad_definitions_are_told_and_served() {
+    let scenario = scenario("soap-1-errors");
+    let config = GatewayConfig::from_json(&config(&scenario, 1).to_string()).unwrap();
+    let places: Vec<_> = Gateway::new(&config)
+        .unwrap()
+        .problems()
+        .into_iter()
+        .map(|problem| problem.at)
+        .collect();
+    assert_eq!(places, ["/routes/1/policies/0/soap/request/xsd_api_schema"]);
+}
+
+#[test]
+fn settings_that_cannot_be_are_told_at_once() {
+    let mut config = config(&scenario("soap-0"), 1);
+    config["routes"][0]["policies"] = json!([
+        {"soap": {"request": {
+            "cache_ttl": "0s", "xslt_library": "saxon",
+            "route_xpath_targets": [{"xpath": "//a", "condition": "b", "path": "/c", "upstream": "none"}]
+        }}},
+        {"soap": {}},
+        {"response_json": {"remove": ["/a"]}}
+    ]);
+    let errors = GatewayConfig::from_json(&config.to_string()).unwrap_err();
+    let places: Vec<_> = errors.0.iter().map(|error| error.at.as_str()).collect();
+    assert_eq!(places.len(), 4, "{places:?}");
+}

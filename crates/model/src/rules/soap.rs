@@ -1,0 +1,148 @@
+//! Rules of `soap`.
+
+use crate::diagnostic::Problem;
+use crate::node::{Entry, Node};
+
+/// Settings that mean something in one direction only.
+const ONLY: [(&str, &str); 4] = [
+    ("soap_action", "request"),
+    ("route_xpath_targets", "request"),
+    ("route_xpath_register_ns", "request"),
+    ("ignore_process_if_service_http_error", "response"),
+];
+
+/// One policy.
+pub(super) fn check(entry: &Entry, problems: &mut Vec<Problem>) {
+    let settings = &entry.value;
+    if settings.get("request").is_none() && settings.get("response").is_none() {
+        let message = "`soap` does nothing";
+        let help = "add `request: {}` or `response: {}` with what is to be done";
+        problems.push(Problem::new(entry.key_span.clone(), message, help));
+    }
+    for direction in ["request", "response"] {
+        if let Some(chain) = settings.get(direction) {
+            check_chain(direction, chain, problems);
+        }
+    }
+}
+
+fn check_chain(direction: &str, chain: &Node, problems: &mut Vec<Problem>) {
+    super::not_zero(chain, "cache_ttl", "give it some time, as in 1h", problems);
+    for (setting, only) in ONLY {
+        if only != direction
+            && let Some(entry) = chain.entry(setting)
+        {
+            let message = format!("`{setting}` means nothing in a {direction}");
+            let help = format!("put it under `{only}`, or remove it");
+            problems.push(Problem::new(entry.key_span.clone(), message, help));
+        }
+    }
+    for target in chain.list("route_xpath_targets") {
+        if let Some(upstream) = target.entry("upstream") {
+            let message = "a scenario has one upstream";
+            let help = "remove `upstream`; the `path` tells targets apart";
+            problems.push(Problem::new(upstream.key_span.clone(), message, help));
+        }
+    }
+}
+
+/// The policies of one route beside one another: a body is either XML's or JSON's to edit, once.
+pub(super) fn beside(policies: &[&Entry], problems: &mut Vec<Problem>) {
+    let mut soap = policies.iter().filter(|entry| entry.key == "soap");
+    if soap.next().is_none() {
+        return;
+    }
+    if let Some(second) = soap.next() {
+        let message = "a second `soap` on one route";
+        let help = "write both directions into one";
+        problems.push(Problem::new(second.key_span.clone(), message, help));
+    }
+    let is_json = |entry: &&&Entry| entry.key == "request_json" || entry.key == "response_json";
+    for json in policies.iter().filter(is_json) {
+        let message = format!("`{}` beside `soap`, on the same bodies", json.key);
+        let help = "let a stylesheet of `soap` do it, or use another route";
+        problems.push(Problem::new(json.key_span.clone(), message, help));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io;
+    use std::path::Path;
+
+    use crate::{Policy, Scenario, parse_beside};
+
+    fn read(policies: &str) -> Result<Scenario, Vec<String>> {
+        let text = format!(
+            "scenario: s\ntitle: t\nupstream: go-bench\nrequests: [{{path: /ws}}]\n\
+             routes:\n  - name: r\n    path: /ws\n    policies:\n{policies}"
+        );
+        let beside = |path: &Path| match path.to_str() {
+            Some("a.xsd") => Ok(b"<xs:schema/>".to_vec()),
+            Some("a.txt") => Ok(b"text".to_vec()),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        };
+        parse_beside("s.yaml", &text, &beside)
+            .map_err(|told| told.all().iter().map(|one| one.message.clone()).collect())
+    }
+
+    #[test]
+    fn definitions_are_text_or_files_beside_the_scenario() {
+        let scenario = read(
+            "      - soap:
+          request:
+            xsd_api_schema: a.xsd
+            xslt_transform_before: ' <x/>'
+            includes: {'http://t/i.xsd': a.xsd}
+            soap_action: yes_null_allowed
+            route_xpath_targets: [{xpath: //a, condition: b, path: /ws/soap2}]
+          response: {cache_ttl: 1m}
+",
+        )
+        .unwrap();
+        let Policy::Soap(soap) = &scenario.routes[0].policies[0] else {
+            panic!("no soap");
+        };
+        let request = soap.request.as_ref().unwrap();
+        assert_eq!(request.xsd_api_schema.as_deref(), Some("<xs:schema/>"));
+        assert_eq!(request.xslt_transform_before.as_deref(), Some(" <x/>"));
+        assert_eq!(request.includes["http://t/i.xsd"], "<xs:schema/>");
+        assert!(request.xslt_remove_empty_name_space);
+        let json = serde_json::to_value(&scenario).unwrap();
+        assert_eq!(serde_json::from_value::<Scenario>(json).unwrap(), scenario);
+    }
+
+    #[test]
+    fn every_mistake_is_told() {
+        let found = read(
+            "      - soap: {}
+      - soap:
+          request: {xsd_api_schema: b.xsd, cache_ttl: 0s, ignore_process_if_service_http_error: true}
+          response:
+            xsd_api_schema: a.txt
+            soap_action: yes
+            route_xpath_targets: [{xpath: //a, condition: b, path: /x, upstream: o}]
+      - request_json: {remove: [/a]}
+",
+        )
+        .unwrap_err();
+        for words in [
+            "does nothing",
+            "b.xsd cannot be read",
+            "not XML in UTF-8",
+            "a second `soap`",
+            "`request_json` beside `soap`",
+            "`ignore_process_if_service_http_error` means nothing in a request",
+            "`soap_action` means nothing in a response",
+            "`route_xpath_targets` means nothing in a response",
+            "a scenario has one upstream",
+        ] {
+            assert!(
+                found.iter().any(|one| one.contains(words)),
+                "{words}: {found:#?}"
+            );
+        }
+        assert_eq!(found.len(), 10, "{found:#?}");
+    }
+}
