@@ -32,12 +32,14 @@ impl ThreadCost {
         since
     }
 
-    fn read(&self) -> (u64, u64) {
+    /// CPU time of the calling thread so far, nanoseconds.
+    pub(crate) fn cpu_ns() -> u64 {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
-        (
-            cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64,
-            self.run_queue_wait_ns().unwrap_or(0),
-        )
+        cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64
+    }
+
+    fn read(&self) -> (u64, u64) {
+        (Self::cpu_ns(), self.run_queue_wait_ns().unwrap_or(0))
     }
 
     /// The second field of `schedstat` (proc(5)): time spent waiting on a run queue.

@@ -78,8 +78,8 @@ struct Worker<'a, I> {
     expire_at_ns: u64,
     /// When the last round of the loop was, to see when this worker did not run.
     round_ns: u64,
-    /// Whether it watches for what is about to happen instead of sleeping, and how long it did in this
-    /// interval without seeing anything.
+    /// Whether it watches for what is about to happen instead of sleeping, and the CPU time that it did so
+    /// in this interval without seeing anything.
     watches: bool,
     spun_ns: u64,
     book: Book,

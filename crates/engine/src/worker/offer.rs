@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use gatebench_net::{ConnId, Event, Io};
 
 use crate::answer::Exchange;
+use crate::cost::ThreadCost;
 use crate::kind::ErrorKind;
 use crate::run::EngineError;
 
@@ -76,13 +77,16 @@ impl<I: Io> Worker<'_, I> {
             watch_until = until;
         }
         let mut watched = now;
+        // CPU time at the last look that found nothing: what passes until the next such look is idle
+        // watching. The look that finds something is work.
+        let mut idle_since = None;
         while events.is_empty() && watched < watch_until {
-            let before = watched;
             self.io.poll(Some(0), events)?;
             watched = self.io.now_ns();
-            // A look that finds something is work.
             if events.is_empty() {
-                self.spun_ns += watched - before;
+                let cpu_ns = ThreadCost::cpu_ns();
+                let before = idle_since.replace(cpu_ns).unwrap_or(cpu_ns);
+                self.spun_ns += cpu_ns - before;
             }
         }
         if events.is_empty() && watched < until {
