@@ -366,7 +366,7 @@ fn mistakes(pair: &Pair, outcomes: &[Outcome], disturbance: [u64; PARTS.len()]) 
 }
 
 #[test]
-#[ignore = "takes half a minute and wants two cores; make test-full"]
+#[ignore = "takes one to three minutes and needs two cores that are not full; make test-full"]
 fn known_delays_are_recovered() {
     let pairs = [
         pair("alike", 0, 0),

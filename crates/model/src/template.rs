@@ -58,7 +58,7 @@ impl Template {
         let mut at = 0;
         while let Some(open) = text[at..].find(OPEN).map(|found| at + found) {
             template.text(&text[at..open]);
-            at = template.placeholder(text, open)?;
+            at = template.slot(text, open)?;
         }
         template.text(&text[at..]);
         Ok(template)
@@ -95,7 +95,7 @@ impl Template {
     }
 
     /// Takes what opens at `open`; returns where it ends.
-    fn placeholder(&mut self, text: &str, open: usize) -> Result<usize, TemplateError> {
+    fn slot(&mut self, text: &str, open: usize) -> Result<usize, TemplateError> {
         let after = open + OPEN.len();
         let inner = text[after..].trim_start_matches(' ');
         if let Some(quote) = inner

@@ -46,7 +46,7 @@ enum Tool {
 impl Export {
     /// Prints it.
     pub fn run(self) -> Result<Exit, Failure> {
-        let library = self.overlay.library();
+        let library = self.overlay.scenarios();
         let (scenario, load) = scenario_and_load(&self.scenario, self.load.as_deref(), &library)?;
         let exported = match self.tool {
             Tool::K6 => gatebench_peers::export(&scenario, &load.phases, &self.url),

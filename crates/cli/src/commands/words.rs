@@ -27,7 +27,7 @@ impl Overlay {
     }
 
     /// The scenarios, suites and loads.
-    pub fn library(&self) -> Library {
+    pub fn scenarios(&self) -> Library {
         Library::new(self.below("scenarios"))
     }
 

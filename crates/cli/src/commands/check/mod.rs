@@ -97,7 +97,7 @@ impl CheckGateway {
     }
 
     fn asked(&self) -> Result<Vec<Scenario>, Failure> {
-        let library = self.overlay.library();
+        let library = self.overlay.scenarios();
         let all = check_scenarios(&library)?;
         let named = self.scenarios.iter().map(|word| {
             // The contract is not in the library: it is no load.

@@ -121,7 +121,7 @@ impl List {
     }
 
     fn entries(&self, kind: ListedKind) -> Result<Vec<Entry>, Failure> {
-        let library = self.overlay.library();
+        let library = self.overlay.scenarios();
         Ok(match kind {
             ListedKind::Gateways => Vec::new(),
             ListedKind::Scenarios => {

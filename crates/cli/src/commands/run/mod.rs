@@ -132,7 +132,7 @@ impl Run {
             Some(dir) => prepare_resume(dir, &catalogue, &launcher)?,
             None => prepare(
                 &self.selection()?,
-                &self.overlay.library(),
+                &self.overlay.scenarios(),
                 &catalogue,
                 &launcher,
             )?,

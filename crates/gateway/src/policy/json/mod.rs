@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub(crate) use plan::Plan;
 use plan::{Edit, Index, Place};
 pub(crate) use scan::NotJson;
-use scan::{Items, Member, Members};
+use scan::{Member, Parts};
 
 /// Appends the edited document to `out`.
 pub(crate) fn edit(plan: &Plan, text: &[u8], out: &mut Vec<u8>) -> Result<(), NotJson> {
@@ -65,9 +65,9 @@ impl Editor<'_> {
         };
         let mut seen = 0_u64;
         let mut list = List::open(out, b'{');
-        let mut members = Members::open(self.text, at, depth)?;
+        let mut members = Parts::open(self.text, at, depth)?;
         let mut from = members.at;
-        while let Some(member) = members.next()? {
+        while let Some(member) = members.next_member()? {
             let raw = &self.text[member.name.0 + 1..member.name.1 - 1];
             let name = unescaped(raw);
             let place = plan
@@ -126,9 +126,9 @@ impl Editor<'_> {
 
     /// Which places an object has members for.
     fn seen(&self, plan: &Plan, at: usize, depth: usize) -> Result<u64, NotJson> {
-        let mut members = Members::open(self.text, at, depth)?;
+        let mut members = Parts::open(self.text, at, depth)?;
         let mut seen = 0;
-        while let Some(member) = members.next()? {
+        while let Some(member) = members.next_member()? {
             let name = unescaped(&self.text[member.name.0 + 1..member.name.1 - 1]);
             let place = plan
                 .places
@@ -147,10 +147,10 @@ impl Editor<'_> {
         out: &mut Vec<u8>,
     ) -> Result<usize, NotJson> {
         let mut list = List::open(out, b'[');
-        let mut items = Items::open(self.text, at, depth)?;
+        let mut items = Parts::open(self.text, at, depth)?;
         let mut from = items.at;
         let mut number = 0;
-        while let Some(item) = items.next()? {
+        while let Some(item) = items.next_item()? {
             let places = || {
                 plan.places
                     .iter()

@@ -102,14 +102,14 @@ fn word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, NotJson> {
 }
 
 fn object(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
-    let mut members = Members::open(text, at, depth)?;
-    while members.next()?.is_some() {}
+    let mut members = Parts::open(text, at, depth)?;
+    while members.next_member()?.is_some() {}
     Ok(members.at)
 }
 
 fn array(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
-    let mut items = Items::open(text, at, depth)?;
-    while items.next()?.is_some() {}
+    let mut items = Parts::open(text, at, depth)?;
+    while items.next_item()?.is_some() {}
     Ok(items.at)
 }
 
@@ -122,8 +122,8 @@ pub(super) struct Member {
     pub(super) value: (usize, usize),
 }
 
-/// The members of an object, one after the other.
-pub(super) struct Members<'t> {
+/// The members of an object or the items of an array, one after the other.
+pub(super) struct Parts<'t> {
     text: &'t [u8],
     /// After what has been read.
     pub(super) at: usize,
@@ -131,8 +131,8 @@ pub(super) struct Members<'t> {
     is_first: bool,
 }
 
-impl<'t> Members<'t> {
-    /// The object whose brace is at `at`.
+impl<'t> Parts<'t> {
+    /// Those of the object or array whose bracket is at `at`.
     pub(super) fn open(text: &'t [u8], at: usize, depth: usize) -> Result<Self, NotJson> {
         if depth >= DEPTH_MAX {
             return Err(NotJson { at });
@@ -145,7 +145,8 @@ impl<'t> Members<'t> {
         })
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Member>, NotJson> {
+    /// The next member of an object.
+    pub(super) fn next_member(&mut self) -> Result<Option<Member>, NotJson> {
         let text = self.text;
         let Some(start) = next_start(text, &mut self.at, &mut self.is_first, b'}')? else {
             return Ok(None);
@@ -163,33 +164,9 @@ impl<'t> Members<'t> {
             value: (from, to),
         }))
     }
-}
 
-/// The items of an array, one after the other.
-pub(super) struct Items<'t> {
-    text: &'t [u8],
-    /// After what has been read.
-    pub(super) at: usize,
-    depth: usize,
-    is_first: bool,
-}
-
-impl<'t> Items<'t> {
-    /// The array whose bracket is at `at`.
-    pub(super) fn open(text: &'t [u8], at: usize, depth: usize) -> Result<Self, NotJson> {
-        if depth >= DEPTH_MAX {
-            return Err(NotJson { at });
-        }
-        Ok(Self {
-            text,
-            at: at + 1,
-            depth,
-            is_first: true,
-        })
-    }
-
-    /// Where the next item lies.
-    pub(super) fn next(&mut self) -> Result<Option<(usize, usize)>, NotJson> {
+    /// Where the next item of an array lies.
+    pub(super) fn next_item(&mut self) -> Result<Option<(usize, usize)>, NotJson> {
         let text = self.text;
         let Some(start) = next_start(text, &mut self.at, &mut self.is_first, b']')? else {
             return Ok(None);
