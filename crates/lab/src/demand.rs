@@ -121,14 +121,7 @@ pub(crate) fn check(
         });
         mistakes.extend(wrong);
     }
-    match mistakes.pop() {
-        None => Ok(()),
-        Some(only) if mistakes.is_empty() => Err(only),
-        Some(last) => {
-            mistakes.push(last);
-            Err(LabError::Templates(mistakes))
-        }
-    }
+    LabError::unless_none(mistakes)
 }
 
 /// Why a scenario cannot be asked for, and what to do.

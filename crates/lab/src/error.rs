@@ -14,7 +14,7 @@ pub enum LabError {
     Mistakes(Vec<Diagnostics>),
     /// Several files or places are wrong: templates that do not render, scenarios that cannot be asked for.
     #[error("{}", .0.iter().map(LabError::told).collect::<Vec<_>>().join("\n"))]
-    Templates(Vec<LabError>),
+    Several(Vec<LabError>),
     /// A word of the command line names nothing, or contradicts another.
     #[error("{message}")]
     Words {
@@ -50,6 +50,18 @@ pub enum LabError {
 }
 
 impl LabError {
+    /// All mistakes as one error, so that they are shown at once; nothing where there are none.
+    pub(crate) fn unless_none(mut mistakes: Vec<Self>) -> Result<(), Self> {
+        match mistakes.pop() {
+            None => Ok(()),
+            Some(only) if mistakes.is_empty() => Err(only),
+            Some(last) => {
+                mistakes.push(last);
+                Err(Self::Several(mistakes))
+            }
+        }
+    }
+
     pub(crate) fn words(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Words {
             message: message.into(),
@@ -76,7 +88,7 @@ impl LabError {
     pub fn culprit(&self) -> Option<Culprit> {
         match self {
             Self::Words { .. } => None,
-            Self::Templates(all) => all.first().and_then(Self::culprit),
+            Self::Several(all) => all.first().and_then(Self::culprit),
             Self::Mistakes(files) => {
                 files
                     .first()
@@ -99,7 +111,7 @@ impl LabError {
     /// What to do about it.
     pub fn remedy(&self) -> String {
         match self {
-            Self::Templates(_) => "correct the files at these places".into(),
+            Self::Several(_) => "correct the files at these places".into(),
             Self::Mistakes(_) => "correct the lines shown".into(),
             Self::Words { remedy, .. }
             | Self::File { remedy, .. }

@@ -39,12 +39,5 @@ pub(crate) fn rehearse(prepared: &Prepared, launcher: &Launcher) -> Result<(), L
             }
         }
     }
-    match mistakes.pop() {
-        None => Ok(()),
-        Some(only) if mistakes.is_empty() => Err(only),
-        Some(last) => {
-            mistakes.push(last);
-            Err(LabError::Templates(mistakes))
-        }
-    }
+    LabError::unless_none(mistakes)
 }
