@@ -33,6 +33,8 @@ pub(crate) fn status_of(address: SocketAddr, path: &str, timeout: Duration) -> i
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 return Err(io::ErrorKind::TimedOut.into());
             }
+            // A read with a timeout is not restarted after a signal (signal(7)).
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }

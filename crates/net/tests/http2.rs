@@ -3,10 +3,11 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod common;
 mod serve;
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::receive;
 use gatebench_net::http2::{Block, Client, ErrorCode, Event, Limits, Settings, StreamId};
 use gatebench_net::run;
 use tempfile::TempDir;
@@ -147,7 +149,7 @@ impl Connection {
         self.stream.write_all(&self.out).unwrap();
         self.out.clear();
         let mut buffer = [0; 8192];
-        let length = self.stream.read(&mut buffer).unwrap();
+        let length = receive(&mut self.stream, &mut buffer);
         let mut input = &buffer[..length];
         while let Some(event) = self.client.next(&mut input, &mut self.out).unwrap() {
             match event {

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod common;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use common::receive;
 use gatebench_net::tls::{
     ClientContext, ClientSettings, Identity, ServerContext, ServerSettings, Session, TlsIo, Verify,
     Version, self_signed,
@@ -85,7 +88,7 @@ impl Client {
     /// Receives once; whether the server goes on.
     fn hear(&mut self) -> bool {
         let (mut bytes, mut out) = (vec![0; 100_000], Vec::new());
-        let len = self.stream.read(&mut bytes).unwrap();
+        let len = receive(&mut self.stream, &mut bytes);
         let heard = &mut self.heard;
         self.session
             .receive(&bytes[..len], &mut out, |plain| {

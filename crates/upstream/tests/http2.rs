@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Upstream, backends};
+use common::{Upstream, backends, receive};
 use gatebench_net::clock;
 use gatebench_net::http2::{Block, Client, ErrorCode, Event, Limits, Settings, StreamId};
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
@@ -208,7 +208,7 @@ impl Own {
         self.stream.write_all(&self.out).unwrap();
         self.out.clear();
         let mut bytes = [0; 8192];
-        let got = self.stream.read(&mut bytes).unwrap();
+        let got = receive(&mut self.stream, &mut bytes);
         assert!(got > 0, "closed");
         let mut input = &bytes[..got];
         while let Some(event) = self.client.next(&mut input, &mut self.out).unwrap() {

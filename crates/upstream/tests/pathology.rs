@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::time::{Duration, Instant};
 
 use common::{Client, Upstream, backends};
@@ -33,7 +33,8 @@ fn until_broken(client: &mut Client) -> (Vec<u8>, bool) {
         match client.stream.read(&mut buffer) {
             Ok(0) => return (bytes, false),
             Ok(count) => bytes.extend_from_slice(&buffer[..count]),
-            Err(error) => return (bytes, error.kind() == std::io::ErrorKind::ConnectionReset),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return (bytes, error.kind() == ErrorKind::ConnectionReset),
         }
     }
 }

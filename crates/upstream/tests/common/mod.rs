@@ -1,7 +1,7 @@
 //! An upstream on a thread of this process, and a client that counts bytes.
 #![allow(clippy::unwrap_used, missing_docs, dead_code)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +24,16 @@ pub fn backends() -> Vec<Backend> {
     );
     eprintln!("SKIPPED on io_uring, which this kernel refuses");
     vec![Backend::Epoll]
+}
+
+/// Receives once. After a signal a read with a timeout is not restarted (signal(7)).
+pub fn receive(stream: &mut impl Read, buffer: &mut [u8]) -> usize {
+    loop {
+        match stream.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            outcome => return outcome.unwrap(),
+        }
+    }
 }
 
 /// A running upstream, ended when dropped.

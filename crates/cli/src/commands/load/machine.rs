@@ -4,6 +4,7 @@ use std::net::{IpAddr, UdpSocket};
 use std::thread;
 
 use gatebench_net::workers::{WorkersError, pin_to_core};
+use gatebench_probe::{EnvironmentFacts, MachineSample};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -36,4 +37,59 @@ pub fn refuse_foreign_sources(sources: &[IpAddr]) -> Result<(), Failure> {
         })?;
     }
     Ok(())
+}
+
+/// Whether each worker may watch its core all the time: the machine has more cores than there are workers.
+pub fn has_cores_to_spare(workers: usize) -> bool {
+    let limits = EnvironmentFacts::read().limits.cgroup_cpu;
+    let cores = Cores {
+        online: MachineSample::read().cores.len(),
+        allowed: thread::available_parallelism().map_or(1, |cores| cores.get()),
+        is_time_limited: limits
+            .iter()
+            .any(|limit| !limit.starts_with("max") && !limit.starts_with('-')),
+    };
+    cores.are_spared_by(workers)
+}
+
+struct Cores {
+    online: usize,
+    /// By affinity (`taskset`) and by limits of CPU time.
+    allowed: usize,
+    is_time_limited: bool,
+}
+
+impl Cores {
+    /// Cores that only others may use count, since the others run there. CPU time that is limited, however,
+    /// is not to be spent on waiting.
+    fn are_spared_by(&self, workers: usize) -> bool {
+        let used_by_all = if self.is_time_limited {
+            self.allowed
+        } else {
+            self.online
+        };
+        used_by_all > workers && self.allowed >= workers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_watches_where_others_have_a_core_left() {
+        let spared = |online, allowed, is_time_limited| {
+            let cores = Cores {
+                online,
+                allowed,
+                is_time_limited,
+            };
+            cores.are_spared_by(1)
+        };
+        assert!(spared(2, 2, false));
+        assert!(spared(2, 1, false), "bound to one of two cores");
+        assert!(!spared(2, 1, true), "one core's time of two");
+        assert!(spared(4, 2, true));
+        assert!(!spared(1, 1, false));
+    }
 }

@@ -93,15 +93,9 @@ impl Load {
             cores: self.engine.cores.clone().unwrap_or_default().0,
             backend: self.engine.backend.map(Into::into),
             trace_tag: None,
-            spin: self.has_cores_to_spare(),
+            spin: machine::has_cores_to_spare(self.engine.workers() as usize),
             seed: self.engine.seed,
         })
-    }
-
-    /// Whether the machine has more cores than the engine has workers, so that a worker may keep one.
-    fn has_cores_to_spare(&self) -> bool {
-        let workers = self.engine.workers() as usize;
-        std::thread::available_parallelism().is_ok_and(|cores| cores.get() > workers)
     }
 
     fn data(&self) -> Result<DataSet, Failure> {
