@@ -5,10 +5,7 @@ use gatebench_net::{http1, http2};
 
 use crate::check::Checks;
 use crate::gzip;
-
-/// A body longer than this is not kept for its checks, which then fail: with each answer under way the
-/// engine holds no more than this, whatever a server sends.
-const BODY_KEPT_MAX_BYTES: usize = 16 * 1024 * 1024;
+use crate::kept_body::{Allowance, BODY_MAX_BYTES, KeptBody};
 
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
@@ -66,22 +63,16 @@ pub(crate) struct Answer {
     pub(crate) exchange: Exchange,
     /// Numbers of the checks that the answer has failed.
     pub(crate) failed_checks: Vec<usize>,
-    body: Vec<u8>,
-    /// Whether more has come than is kept.
-    is_too_long: bool,
+    body: KeptBody,
     is_gzip: bool,
 }
 
-/// What an answer's memory is cut back to before the next.
-const BODY_SPARED_BYTES: usize = 64 * 1024;
-
 impl Answer {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(allowance: Allowance) -> Self {
         Self {
             exchange: Exchange::new(0, 0, 0, Nonce(0)),
             failed_checks: Vec::new(),
-            body: Vec::new(),
-            is_too_long: false,
+            body: KeptBody::new(allowance),
             is_gzip: false,
         }
     }
@@ -91,8 +82,6 @@ impl Answer {
         self.exchange = exchange;
         self.failed_checks.clear();
         self.body.clear();
-        self.body.shrink_to(BODY_SPARED_BYTES);
-        self.is_too_long = false;
         self.is_gzip = false;
     }
 
@@ -109,25 +98,21 @@ impl Answer {
     }
 
     pub(crate) fn body(&mut self, bytes: &[u8], checks: &Checks) {
-        if !checks.need_body() || self.is_too_long {
-            return;
-        }
-        if self.body.len() + bytes.len() > BODY_KEPT_MAX_BYTES {
-            self.is_too_long = true;
-            self.body = Vec::new();
-        } else {
-            self.body.extend_from_slice(bytes);
+        if checks.need_body() {
+            self.body.push(bytes);
         }
     }
 
     /// The answer is complete.
     pub(crate) fn end(&mut self, checks: &Checks) {
-        if self.is_too_long {
-            return checks.fail_body(|number| self.failed_checks.push(number));
+        let failed = |number| self.failed_checks.push(number);
+        match self.body.whole() {
+            None => checks.fail_body(failed),
+            Some(body) if self.is_gzip => {
+                checks.body(&gzip::decoded(body, BODY_MAX_BYTES), failed);
+            }
+            Some(body) => checks.body(body, failed),
         }
-        if self.is_gzip {
-            self.body = gzip::decoded(&self.body, BODY_KEPT_MAX_BYTES);
-        }
-        checks.body(&self.body, |number| self.failed_checks.push(number));
+        self.body.clear();
     }
 }

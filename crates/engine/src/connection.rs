@@ -7,6 +7,7 @@ use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 use crate::answer::{Answer, Exchange};
 use crate::check::Checks;
 use crate::http2::Http2;
+use crate::kept_body::Allowance;
 use crate::layer::Layer;
 
 /// Whether a request says that it is its connection's last.
@@ -57,11 +58,16 @@ pub(crate) enum Progress {
 }
 
 impl Connection {
-    pub(crate) fn new(group: usize, source: Option<IpAddr>, begun_ns: u64) -> Self {
+    pub(crate) fn new(
+        group: usize,
+        source: Option<IpAddr>,
+        begun_ns: u64,
+        allowance: Allowance,
+    ) -> Self {
         Self {
             group,
             state: State::Connecting,
-            answer: Answer::new(),
+            answer: Answer::new(allowance),
             buffer: Some(Vec::new()),
             buffer_holds: None,
             layer: None,

@@ -9,6 +9,7 @@ use gatebench_net::trace::{HEX_BYTES, NONCE_HEADER, Nonce};
 
 use crate::answer::{Answer, Exchange};
 use crate::draw::Draw;
+use crate::kept_body::Allowance;
 use crate::render::Rendered;
 
 /// One connection's streams.
@@ -22,6 +23,8 @@ pub(crate) struct Http2 {
     pub(crate) ended: Vec<(usize, End)>,
     /// Requests that could not be begun since the server allows fewer streams than were asked for.
     pub(crate) parked: u32,
+    /// Of its worker, for bodies.
+    allowance: Allowance,
 }
 
 /// A stream and its answer; without an identity it is free.
@@ -39,7 +42,7 @@ pub(crate) enum End {
 
 impl Http2 {
     /// A new connection; what it has to say first is in its frames.
-    pub(crate) fn new(streams: u32) -> Self {
+    pub(crate) fn new(streams: u32, allowance: Allowance) -> Self {
         let limits = Limits {
             streams,
             ..Limits::default()
@@ -53,6 +56,7 @@ impl Http2 {
             frames,
             ended: Vec::new(),
             parked: 0,
+            allowance,
         }
     }
 
@@ -84,7 +88,7 @@ impl Http2 {
         while self.streams.len() <= id.slot() {
             self.streams.push(Stream {
                 id: None,
-                answer: Answer::new(),
+                answer: Answer::new(self.allowance.clone()),
             });
         }
         let stream = &mut self.streams[id.slot()];

@@ -16,6 +16,7 @@ mod data;
 mod draw;
 pub mod gzip;
 mod http2;
+mod kept_body;
 mod kind;
 mod layer;
 mod load;

@@ -9,6 +9,7 @@ mod offer;
 mod start;
 mod streams;
 mod upkeep;
+mod watch;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,10 +22,12 @@ use crate::connection::Connection;
 use crate::cost::ThreadCost;
 use crate::draw::Draw;
 use crate::http2::Message;
+use crate::kept_body::Allowance;
 use crate::record::Interval;
 use crate::run::{Compiled, EngineError, Outlet};
 
 use self::group::GroupState;
+use self::watch::Watch;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// The longest a worker sleeps, so that it notices a stop.
@@ -78,11 +81,10 @@ struct Worker<'a, I> {
     expire_at_ns: u64,
     /// When the last round of the loop was, to see when this worker did not run.
     round_ns: u64,
-    /// Whether it watches for what is about to happen instead of sleeping, and the CPU time that it did so
-    /// in this interval without seeing anything.
-    watches: bool,
-    spun_ns: u64,
+    watch: Watch,
     book: Book,
+    /// What is left for bodies that checks look at.
+    allowance: Allowance,
     /// What the bytes under way say, where they are encrypted; kept for its memory.
     plain: Vec<u8>,
     /// Messages of HTTP/2 by route.
@@ -121,8 +123,7 @@ impl<'a, I: Io> Worker<'a, I> {
             seal_at_ns: u64::MAX,
             expire_at_ns: 0,
             round_ns: 0,
-            watches: compiled.load.spin,
-            spun_ns: 0,
+            watch: Watch::new(compiled.load.spin),
             book: Book {
                 interval: Box::new(Interval::new(compiled.check_count)),
                 kept,
@@ -132,6 +133,7 @@ impl<'a, I: Io> Worker<'a, I> {
                 completed: 0,
                 failed: 0,
             },
+            allowance: Allowance::default(),
             plain: Vec::new(),
             messages: compiled.routes.iter().map(|_| None).collect(),
             unsent: Vec::new(),

@@ -16,10 +16,6 @@ use super::{NAP_NS, Worker};
 /// The longest that is watched for something, about what waking a thread may take.
 const SPIN_NS: u64 = 100_000;
 
-/// A thread that waited so long for its core, of a second or more, shares it: watching would take the
-/// core's time from others, perhaps from the target.
-const SHARED_WAIT_NS: u64 = 20_000_000;
-
 /// With more answers under way than this, sleeping costs nothing.
 const SPUN_ANSWERS_MAX: usize = 4;
 
@@ -68,7 +64,7 @@ impl<I: Io> Worker<'_, I> {
     /// after the last event while few answers are under way. With many under way the next comes anyway.
     fn wait(&mut self, now: u64, events: &mut Vec<Event>) -> io::Result<()> {
         let until = self.wake_at(now);
-        if !self.watches {
+        if !self.watch.is_on() {
             return self.io.poll(Some(until), events);
         }
         let is_quick = (1..=SPUN_ANSWERS_MAX).contains(&self.book.busy);
@@ -86,7 +82,7 @@ impl<I: Io> Worker<'_, I> {
             if events.is_empty() {
                 let cpu_ns = ThreadCost::cpu_ns();
                 let before = idle_since.replace(cpu_ns).unwrap_or(cpu_ns);
-                self.spun_ns += cpu_ns - before;
+                self.watch.add_idle_ns(cpu_ns - before);
             }
         }
         if events.is_empty() && watched < until {
@@ -95,11 +91,6 @@ impl<I: Io> Worker<'_, I> {
             self.io.poll(Some(asleep_until), events)?;
         }
         Ok(())
-    }
-
-    /// Goes on to watch only while this thread has its core to itself.
-    pub(super) fn judge_core(&mut self, run_queue_wait_ns: u64) {
-        self.watches &= run_queue_wait_ns < SHARED_WAIT_NS;
     }
 
     pub(super) fn take(&mut self, events: &mut Vec<Event>, now: u64) {

@@ -151,8 +151,10 @@ impl<I: Io> Worker<'_, I> {
         let source = state.source();
         let conn = self.io.connect(&state.settings.target.address, source)?;
         state.have += 1;
-        self.conns
-            .insert(conn, Connection::new(group, source, begun_ns));
+        self.conns.insert(
+            conn,
+            Connection::new(group, source, begun_ns, self.allowance.clone()),
+        );
         Ok(conn)
     }
 

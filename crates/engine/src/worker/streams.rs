@@ -28,7 +28,7 @@ impl<I: Io> Worker<'_, I> {
         }
         let http2 = connection
             .http2
-            .get_or_insert_with(|| Box::new(Http2::new(streams)));
+            .get_or_insert_with(|| Box::new(Http2::new(streams, self.allowance.clone())));
         let received = http2.receive(&self.plain, self.compiled);
         let (is_ready, is_closing) = (http2.is_ready(), http2.is_closing());
         self.push_frames(conn, true);

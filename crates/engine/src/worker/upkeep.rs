@@ -167,8 +167,7 @@ impl<I: Io> Worker<'_, I> {
     pub(super) fn seal(&mut self, now: u64) {
         let (cpu_ns, run_queue_wait_ns) = self.cost.since_last();
         // Watching is not work: it would be done by sleeping.
-        let cpu_ns = cpu_ns.saturating_sub(std::mem::take(&mut self.spun_ns));
-        self.judge_core(run_queue_wait_ns);
+        let cpu_ns = cpu_ns.saturating_sub(self.watch.end_second(run_queue_wait_ns));
         for (_, connection) in self.conns.iter_mut() {
             connection.http2.iter_mut().for_each(|it| it.refill());
         }

@@ -1,0 +1,100 @@
+//! Whether a worker watches for what is about to happen instead of sleeping.
+
+/// A thread that waited so long for its core, of a second or more, shares it: watching would take the
+/// core's time from others, perhaps from the target.
+const SHARED_WAIT_NS: u64 = 20_000_000;
+
+/// The longest that is slept before watching is tried again.
+const PAUSE_MAX_SECONDS: u32 = 64;
+
+/// Watches while the core is the worker's own. Where it was shared, watching pauses for a second, and for
+/// twice as long each time that this is found again.
+#[derive(Debug)]
+pub(super) struct Watch {
+    is_allowed: bool,
+    pause_seconds: u32,
+    left_seconds: u32,
+    /// CPU time of this second's looks that found nothing.
+    idle_ns: u64,
+}
+
+impl Watch {
+    pub(super) fn new(is_allowed: bool) -> Self {
+        Self {
+            is_allowed,
+            pause_seconds: 1,
+            left_seconds: 0,
+            idle_ns: 0,
+        }
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.is_allowed && self.left_seconds == 0
+    }
+
+    pub(super) fn add_idle_ns(&mut self, idle_ns: u64) {
+        self.idle_ns += idle_ns;
+    }
+
+    /// Ends a second in which the thread waited so long for its core: the CPU time that watching took.
+    pub(super) fn end_second(&mut self, run_queue_wait_ns: u64) -> u64 {
+        if !self.is_on() {
+            self.left_seconds = self.left_seconds.saturating_sub(1);
+        } else if run_queue_wait_ns >= SHARED_WAIT_NS {
+            self.left_seconds = self.pause_seconds;
+            self.pause_seconds = (2 * self.pause_seconds).min(PAUSE_MAX_SECONDS);
+        } else {
+            self.pause_seconds = (self.pause_seconds / 2).max(1);
+        }
+        std::mem::take(&mut self.idle_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds slept after each of these waits until it watches again.
+    fn pauses(watch: &mut Watch, waits_ns: &[u64]) -> Vec<u32> {
+        let pause = |wait_ns: &u64| {
+            watch.end_second(*wait_ns);
+            let mut seconds = 0;
+            while !watch.is_on() {
+                watch.end_second(0);
+                seconds += 1;
+            }
+            seconds
+        };
+        waits_ns.iter().map(pause).collect()
+    }
+
+    #[test]
+    fn a_shared_core_is_watched_ever_more_rarely() {
+        let mut watch = Watch::new(true);
+        assert_eq!(pauses(&mut watch, &[SHARED_WAIT_NS - 1]), [0]);
+        assert_eq!(
+            pauses(&mut watch, &[SHARED_WAIT_NS; 9]),
+            [1, 2, 4, 8, 16, 32, 64, 64, 64]
+        );
+        assert_eq!(
+            pauses(&mut watch, &[0, 0, 0, SHARED_WAIT_NS]),
+            [0, 0, 0, 8],
+            "each quiet second halves the next pause"
+        );
+    }
+
+    #[test]
+    fn who_may_not_watch_never_does() {
+        let mut watch = Watch::new(false);
+        watch.end_second(0);
+        assert!(!watch.is_on());
+    }
+
+    #[test]
+    fn idle_time_is_told_once() {
+        let mut watch = Watch::new(true);
+        watch.add_idle_ns(3);
+        watch.add_idle_ns(4);
+        assert_eq!((watch.end_second(0), watch.end_second(0)), (7, 0));
+    }
+}
