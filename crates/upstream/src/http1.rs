@@ -2,19 +2,19 @@
 //!
 //! It reads no further while an answer is delayed, while a long body is being sent, and while the
 //! client is slow to take what was sent. What arrives meanwhile waits in the kernel, but for what was
-//! under way, which waits in the backlog.
+//! under way, which waits in the inbox.
 
-use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
+use gatebench_net::http1::{Decoder, Event, ProtocolError};
 use gatebench_net::timers::Deadline;
 use gatebench_net::trace::{TIMES_BYTES, Times};
 use gatebench_net::{ConnId, Io, Outbox};
 
-use crate::BODY_BYTES_MAX;
-use crate::answer::{Answer, HeadOptions, write_head};
+use crate::answer::write_head;
 use crate::apps::{Apps, Asked};
 use crate::control;
 use crate::env::{CONTINUE, Conversation, Fate, LINGER_NS, PENDING_BYTES_MAX, Speaker};
 use crate::exchange::Exchange;
+use crate::inbox::{Inbox, request_decoder, write_refusal};
 use crate::pattern::BLOCK_BYTES;
 
 type Env<'a, I> = crate::env::Env<'a, I, Apps>;
@@ -30,9 +30,7 @@ pub(crate) struct Connection {
     stamps: Vec<Stamp>,
     /// Who sent the first request.
     speaker: Option<Speaker>,
-    /// Received and not read yet.
-    backlog: Vec<u8>,
-    paused: bool,
+    inbox: Inbox,
     /// The client has sent FIN.
     finished: bool,
     deadline: Deadline,
@@ -66,13 +64,9 @@ struct Stamp {
 
 impl<I: Io> Conversation<I, Apps> for Connection {
     fn new(id: ConnId) -> Self {
-        let limits = Limits {
-            body_bytes: BODY_BYTES_MAX,
-            ..Limits::default()
-        };
         Self {
             id,
-            decoder: Decoder::requests(limits),
+            decoder: request_decoder(),
             outbox: Outbox::default(),
             state: State::Reading,
             request: Request {
@@ -83,8 +77,7 @@ impl<I: Io> Conversation<I, Apps> for Connection {
             exchange: Exchange::default(),
             stamps: Vec::new(),
             speaker: None,
-            backlog: Vec::new(),
-            paused: false,
+            inbox: Inbox::default(),
             finished: false,
             deadline: Deadline::default(),
         }
@@ -94,9 +87,8 @@ impl<I: Io> Conversation<I, Apps> for Connection {
         if matches!(self.state, State::Closing | State::Lingering) {
             return Fate::Keep;
         }
-        if self.is_blocked() || !self.backlog.is_empty() {
-            self.backlog.extend_from_slice(bytes);
-            self.pause(env);
+        if self.is_blocked() || !self.inbox.is_empty() {
+            self.inbox.hold(&mut env.io, self.id, bytes);
             return Fate::Keep;
         }
         self.read(env, bytes);
@@ -145,16 +137,16 @@ impl Connection {
             || self.outbox.pending_bytes() > PENDING_BYTES_MAX
     }
 
-    /// Goes on with the backlog, as far as it may.
+    /// Goes on with the inbox, as far as it may.
     fn advance<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
-        while !self.is_blocked() && !self.backlog.is_empty() {
-            let backlog = std::mem::take(&mut self.backlog);
-            self.read(env, &backlog);
+        while !self.is_blocked() && !self.inbox.is_empty() {
+            let bytes = self.inbox.take();
+            self.read(env, &bytes);
         }
         self.settle(env)
     }
 
-    /// Reads requests; what may not be read yet goes to the backlog.
+    /// Reads requests; what may not be read yet goes to the inbox.
     fn read<I: Io>(&mut self, env: &mut Env<'_, I>, bytes: &[u8]) {
         let mut input = bytes;
         while !self.is_blocked() {
@@ -189,7 +181,7 @@ impl Connection {
             }
         }
         if self.state != State::Closing {
-            self.backlog.extend_from_slice(input);
+            self.inbox.put_back(input);
         }
     }
 
@@ -252,11 +244,7 @@ impl Connection {
     /// The client broke the protocol or a limit: says so and ends the connection.
     fn refuse<I>(&mut self, env: &mut Env<'_, I>, error: &ProtocolError) {
         env.counters.protocol_errors.add(1);
-        let head = HeadOptions {
-            connection: Some("close"),
-            ..HeadOptions::of(&Answer::error(error.response_status(), ""))
-        };
-        write_head(self.outbox.queue(), &head);
+        write_refusal(self.outbox.queue(), error);
         self.state = State::Closing;
     }
 
@@ -282,9 +270,8 @@ impl Connection {
     /// Sends what is queued and decides how it goes on.
     fn settle<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
         self.flush(&mut env.io);
-        if self.paused && self.backlog.is_empty() && !self.is_blocked() {
-            self.paused = false;
-            env.io.resume(self.id);
+        if !self.is_blocked() {
+            self.inbox.resume(&mut env.io, self.id);
         }
         if self.outbox.pending_bytes() > 0 || self.exchange.left_bytes() > 0 {
             return Fate::Keep;
@@ -294,28 +281,13 @@ impl Connection {
             State::Closing => {
                 self.state = State::Lingering;
                 env.io.shutdown(self.id);
-                self.resume_to_discard(env);
+                self.inbox.discard(&mut env.io, self.id);
                 let due_ns = env.now_ns + LINGER_NS;
                 self.deadline.set(due_ns, self.id, &mut env.timers);
                 Fate::Keep
             }
-            State::Reading if self.finished && self.backlog.is_empty() => Fate::Close,
+            State::Reading if self.finished && self.inbox.is_empty() => Fate::Close,
             State::Reading | State::Delayed | State::Lingering => Fate::Keep,
-        }
-    }
-
-    fn pause<I: Io>(&mut self, env: &mut Env<'_, I>) {
-        if !self.paused {
-            self.paused = true;
-            env.io.pause(self.id);
-        }
-    }
-
-    fn resume_to_discard<I: Io>(&mut self, env: &mut Env<'_, I>) {
-        self.backlog = Vec::new();
-        if self.paused {
-            self.paused = false;
-            env.io.resume(self.id);
         }
     }
 }

@@ -32,6 +32,7 @@ mod env;
 mod exchange;
 mod http1;
 mod http2;
+mod inbox;
 mod json;
 mod ledger;
 pub mod pathology;

@@ -1,9 +1,9 @@
 //! One client's connection over HTTP/1.1: one request at a time, answered when the case says.
 //!
-//! While a request is served nothing further is read: what arrives waits in the backlog, and receiving is
+//! While a request is served nothing further is read: what arrives waits in the inbox, and receiving is
 //! paused.
 
-use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
+use gatebench_net::http1::{Decoder, Event, ProtocolError};
 use gatebench_net::timers::Deadline;
 use gatebench_net::trace::TIMES_BYTES;
 use gatebench_net::{ConnId, Io, Outbox};
@@ -11,19 +11,18 @@ use gatebench_net::{ConnId, Io, Outbox};
 use super::Pathology;
 use super::request::{Job, Request, What};
 use super::service::Env;
-use crate::answer::{Answer, HeadOptions, write_head};
+use crate::answer::write_head;
 use crate::apps::Asked;
 use crate::control;
 use crate::env::{CONTINUE, Conversation, Fate, LINGER_NS, Speaker};
-use crate::{BODY_BYTES_MAX, pattern};
+use crate::inbox::{Inbox, request_decoder, write_refusal};
+use crate::pattern;
 
 pub(crate) struct Connection {
     id: ConnId,
     decoder: Decoder,
     outbox: Outbox,
-    /// Received and not read yet.
-    backlog: Vec<u8>,
-    paused: bool,
+    inbox: Inbox,
     /// The client has sent FIN.
     finished: bool,
     state: State,
@@ -44,16 +43,11 @@ enum State {
 
 impl<'p, I: Io> Conversation<I, &'p Pathology> for Connection {
     fn new(id: ConnId) -> Self {
-        let limits = Limits {
-            body_bytes: BODY_BYTES_MAX,
-            ..Limits::default()
-        };
         Self {
             id,
-            decoder: Decoder::requests(limits),
+            decoder: request_decoder(),
             outbox: Outbox::default(),
-            backlog: Vec::new(),
-            paused: false,
+            inbox: Inbox::default(),
             finished: false,
             state: State::Reading,
             request: Request::none(),
@@ -73,9 +67,8 @@ impl<'p, I: Io> Conversation<I, &'p Pathology> for Connection {
         if matches!(self.state, State::Closing | State::Lingering) {
             return Fate::Keep;
         }
-        if self.is_blocked() || !self.backlog.is_empty() {
-            self.backlog.extend_from_slice(bytes);
-            self.pause(env);
+        if self.is_blocked() || !self.inbox.is_empty() {
+            self.inbox.hold(&mut env.io, self.id, bytes);
             return Fate::Keep;
         }
         self.read(env, bytes);
@@ -113,17 +106,17 @@ impl Connection {
         !matches!(self.state, State::Reading) || self.outbox.pending_bytes() > 0
     }
 
-    /// Goes on with the backlog, as far as it may.
+    /// Goes on with the inbox, as far as it may.
     fn advance<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
-        while !self.is_blocked() && !self.backlog.is_empty() {
-            let backlog = std::mem::take(&mut self.backlog);
-            self.read(env, &backlog);
+        while !self.is_blocked() && !self.inbox.is_empty() {
+            let bytes = self.inbox.take();
+            self.read(env, &bytes);
             self.outbox.flush(&mut env.io, self.id, true);
         }
         self.settle(env)
     }
 
-    /// Reads requests; what may not be read yet goes to the backlog.
+    /// Reads requests; what may not be read yet goes to the inbox.
     fn read<I: Io>(&mut self, env: &mut Env<'_, '_, I>, bytes: &[u8]) {
         let mut input = bytes;
         while !self.is_blocked() {
@@ -160,7 +153,7 @@ impl Connection {
             self.request.wire_bytes += wire_bytes;
         }
         if !matches!(self.state, State::Closing) {
-            self.backlog.extend_from_slice(input);
+            self.inbox.put_back(input);
         }
     }
 
@@ -248,22 +241,17 @@ impl Connection {
     }
 
     /// The client broke the protocol or a limit: says so and ends the connection.
-    fn refuse<I: Io>(&mut self, env: &mut Env<'_, '_, I>, error: &ProtocolError) {
+    fn refuse<I>(&mut self, env: &mut Env<'_, '_, I>, error: &ProtocolError) {
         env.counters.protocol_errors.add(1);
-        let head = HeadOptions {
-            connection: Some("close"),
-            ..HeadOptions::of(&Answer::error(error.response_status(), ""))
-        };
-        write_head(self.outbox.queue(), &head);
+        write_refusal(self.outbox.queue(), error);
         self.state = State::Closing;
     }
 
     /// Sends what is queued and decides how it goes on.
     fn settle<I: Io>(&mut self, env: &mut Env<'_, '_, I>) -> Fate {
         self.outbox.flush(&mut env.io, self.id, true);
-        if self.paused && self.backlog.is_empty() && !self.is_blocked() {
-            self.paused = false;
-            env.io.resume(self.id);
+        if !self.is_blocked() {
+            self.inbox.resume(&mut env.io, self.id);
         }
         if self.outbox.pending_bytes() > 0 {
             return Fate::Keep;
@@ -273,23 +261,13 @@ impl Connection {
             State::Closing => {
                 self.state = State::Lingering;
                 env.io.shutdown(self.id);
-                self.backlog = Vec::new();
-                if std::mem::take(&mut self.paused) {
-                    env.io.resume(self.id);
-                }
+                self.inbox.discard(&mut env.io, self.id);
                 let due_ns = env.now_ns + LINGER_NS;
                 self.deadline.set(due_ns, self.id, &mut env.timers);
                 Fate::Keep
             }
-            State::Reading if self.finished && self.backlog.is_empty() => Fate::Close,
+            State::Reading if self.finished && self.inbox.is_empty() => Fate::Close,
             State::Reading | State::Serving(_) | State::Lingering => Fate::Keep,
-        }
-    }
-
-    fn pause<I: Io>(&mut self, env: &mut Env<'_, '_, I>) {
-        if !self.paused {
-            self.paused = true;
-            env.io.pause(self.id);
         }
     }
 }

@@ -1,0 +1,70 @@
+//! What a client over HTTP/1.1 sends: what reads it, what keeps it until it may be read, and what is said to
+//! one that breaks the rules.
+
+use gatebench_net::http1::{Decoder, Limits, ProtocolError};
+use gatebench_net::{ConnId, Io};
+
+use crate::BODY_BYTES_MAX;
+use crate::answer::{Answer, HeadOptions, write_head};
+
+/// Reads requests within the limits of an upstream.
+pub(crate) fn request_decoder() -> Decoder {
+    Decoder::requests(Limits {
+        body_bytes: BODY_BYTES_MAX,
+        ..Limits::default()
+    })
+}
+
+/// The answer to a client that broke the protocol or a limit; the last on its connection.
+pub(crate) fn write_refusal(out: &mut Vec<u8>, error: &ProtocolError) {
+    let head = HeadOptions {
+        connection: Some("close"),
+        ..HeadOptions::of(&Answer::error(error.response_status(), ""))
+    };
+    write_head(out, &head);
+}
+
+/// Bytes received and not read yet. While there are any, the kernel keeps what follows.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    bytes: Vec<u8>,
+    is_paused: bool,
+}
+
+impl Inbox {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Keeps what has come at the wrong time, and receives no more.
+    pub(crate) fn hold<I: Io>(&mut self, io: &mut I, conn: ConnId, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        if !self.is_paused {
+            self.is_paused = true;
+            io.pause(conn);
+        }
+    }
+
+    /// Keeps what is left of a message that was read in part.
+    pub(crate) fn put_back(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// All that is kept, to be read now.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Receives again, where everything has been read.
+    pub(crate) fn resume<I: Io>(&mut self, io: &mut I, conn: ConnId) {
+        if self.is_empty() && std::mem::take(&mut self.is_paused) {
+            io.resume(conn);
+        }
+    }
+
+    /// Forgets what is kept and receives again: nothing more will be read.
+    pub(crate) fn discard<I: Io>(&mut self, io: &mut I, conn: ConnId) {
+        self.bytes = Vec::new();
+        self.resume(io, conn);
+    }
+}
