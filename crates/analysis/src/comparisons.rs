@@ -1,7 +1,7 @@
-//! Verdicts: every pair of gateways, metric by metric, over the blocks in which both were measured.
+//! Every pair of gateways, metric by metric, over the blocks in which both were measured.
 
 use gatebench_model::Variant;
-use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Rule, Verdict, compare_all};
+use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Verdict};
 
 use crate::context::Context;
 use crate::findings::{
@@ -12,41 +12,32 @@ use crate::trials::blocks_complete;
 use crate::words::{counted, metric_title, ratio_and_interval};
 
 /// The smallest effect that matters, either way.
-const SMALLEST_EFFECT: f64 = 0.02;
+pub(crate) const SMALLEST_EFFECT: f64 = 0.02;
 
-/// Adds the comparisons to each scenario; nothing where the run has too few blocks for a verdict.
-pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) {
+/// Every pair of gateways in every scenario, with the scenario's index; nothing where the run has too
+/// few blocks for a verdict.
+pub(crate) fn cells_of_run(
+    context: &Context,
+    scenarios: &[ScenarioFindings],
+) -> Vec<(usize, Cell)> {
     if (blocks_complete(context) as usize) < MIN_BLOCKS {
-        return;
+        return Vec::new();
     }
-    let cells: Vec<(usize, Cell)> = scenarios
-        .iter()
-        .enumerate()
+    let indexed = scenarios.iter().enumerate();
+    indexed
         .flat_map(|(index, scenario)| cells(scenario).into_iter().map(move |cell| (index, cell)))
-        .collect();
-    let pairs: Vec<Pair> = cells.iter().map(|(_, cell)| cell.pair.clone()).collect();
-    let rule = Rule {
-        smallest_effect: SMALLEST_EFFECT,
-        seed: context.plan.seed,
-    };
-    // All at once, because Holm's correction counts them all.
-    for ((index, cell), result) in cells.into_iter().zip(compare_all(&pairs, rule)) {
-        if let Some(result) = result {
-            let found = cell.findings(&scenarios[index], result);
-            scenarios[index].comparisons.push(found);
-        }
-    }
+        .collect()
 }
 
 /// Two gateways and a metric, before they are judged.
-struct Cell {
+pub(crate) struct Cell {
     candidate: String,
     baseline: String,
     subject: Subject,
     phase: String,
     blocks: Vec<u32>,
     validity: Validity,
-    pair: Pair,
+    pub(crate) pair: Pair,
 }
 
 /// What is compared.
@@ -130,7 +121,7 @@ fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Opti
 }
 
 /// The values of blocks in which neither side is invalid.
-fn paired<'a>(
+pub(crate) fn paired<'a>(
     own: &'a MetricFindings,
     other: &'a MetricFindings,
 ) -> Vec<(&'a BlockValue, &'a BlockValue)> {
@@ -147,7 +138,11 @@ fn paired<'a>(
 }
 
 impl Cell {
-    fn findings(self, scenario: &ScenarioFindings, result: Comparison) -> ComparisonFindings {
+    pub(crate) fn findings(
+        self,
+        scenario: &ScenarioFindings,
+        result: Comparison,
+    ) -> ComparisonFindings {
         let text = self.sentence(scenario, &result);
         let Subject {
             kind,

@@ -6,6 +6,7 @@ mod collect;
 mod comparisons;
 mod configuration;
 mod context;
+mod costs;
 mod curves;
 mod digest;
 mod environment;
@@ -23,6 +24,7 @@ mod sentences;
 mod timeline;
 mod told;
 mod trials;
+mod verdicts;
 pub mod words;
 
 use gatebench_store::{Run, StoreError};
@@ -44,15 +46,16 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let failures = trials::failures(&context);
     let parity = parity::of_run(&context);
     let mut scenarios = rows::of_run(&context, &collected);
-    comparisons::add(&context, &mut scenarios);
+    let costs = verdicts::add(&context, &mut scenarios);
     for scenario in &mut scenarios {
         scenario.sentences = sentences::of_scenario(scenario);
     }
-    let headlines = sentences::headlines(&context, &scenarios, &parity);
+    let headlines = sentences::headlines(&context, &scenarios, costs.as_ref(), &parity);
     Ok(Findings {
         run: run_facts::of(&context),
         headlines,
-        notes: notes::of(&context, &missing, &scenarios),
+        notes: notes::of(&context, &missing, &scenarios, costs.as_ref()),
+        costs,
         scenarios,
         trials: collected.trials,
         missing,

@@ -31,7 +31,11 @@ pub(crate) fn of_phase(
     let mut found = usage(phase);
     let counts = &phase.counts;
     match kind(phase) {
-        PhaseKind::Closed => found.push((Metric::Throughput, throughput_per_second(phase))),
+        PhaseKind::Closed => {
+            found.push((Metric::Throughput, throughput_per_second(phase)));
+            let per_core = cpu_ns_per_request(phase, "gateway").filter(|cpu_ns| *cpu_ns > 0.0);
+            found.extend(per_core.map(|cpu_ns| (Metric::ThroughputPerCore, 1e9 / cpu_ns)));
+        }
         PhaseKind::Open => {
             if counts.intended > 0 {
                 let achieved = counts.completed_in_window as f64 / counts.intended as f64;
@@ -131,7 +135,7 @@ pub(crate) fn cpu_ns_per_request(phase: &PhaseRecord, component: &str) -> Option
 pub(crate) fn unit(metric: Metric) -> Unit {
     use Metric as M;
     match metric {
-        M::Throughput => Unit::RequestsPerSecond,
+        M::Throughput | M::ThroughputPerCore => Unit::RequestsPerSecond,
         M::ThroughputOfFloor | M::AchievedRate => Unit::Ratio,
         M::GatewayCpuPerRequest | M::EngineCpuPerRequest | M::UpstreamCpuPerRequest => {
             Unit::CpuNanosecondsPerRequest
@@ -159,7 +163,8 @@ pub(crate) fn aspect(metric: Metric) -> Option<Aspect> {
     use Metric as M;
     match metric {
         M::Throughput | M::ThroughputOfFloor | M::AchievedRate => Some(Aspect::Throughput),
-        M::GatewayCpuPerRequest
+        M::ThroughputPerCore
+        | M::GatewayCpuPerRequest
         | M::EngineCpuPerRequest
         | M::UpstreamCpuPerRequest
         | M::GatewayCores => Some(Aspect::CpuPerRequest),

@@ -1,11 +1,12 @@
 //! What limits the findings as a whole.
 
 use gatebench_stats::comparison::CONFIDENCE;
-use gatebench_stats::{MIN_BLOCKS, Method, trend::POINTS_MIN};
+use gatebench_stats::{Comparison, MIN_BLOCKS, Method, trend::POINTS_MIN};
 use gatebench_store::Status;
 
+use crate::comparisons::SMALLEST_EFFECT;
 use crate::context::Context;
-use crate::findings::{MissingTrial, ScenarioFindings};
+use crate::findings::{CostFindings, MissingTrial, ScenarioFindings};
 use crate::trials::blocks_complete;
 use crate::words::{counted, percent};
 
@@ -14,11 +15,12 @@ pub(crate) fn of(
     context: &Context,
     missing: &[MissingTrial],
     scenarios: &[ScenarioFindings],
+    costs: Option<&CostFindings>,
 ) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(unfinished(context, missing));
     notes.extend(no_verdict(blocks_complete(context)));
-    notes.extend(how_judged(scenarios));
+    notes.extend(how_judged(scenarios, costs));
     notes.extend(steadiness_untested(context));
     let manifest = context.run.manifest();
     notes.extend(Some(context.plan.placement.note.clone()).filter(|note| !note.is_empty()));
@@ -55,26 +57,27 @@ fn no_verdict(blocks: u32) -> Option<String> {
 }
 
 /// What the verdicts rest on.
-fn how_judged(scenarios: &[ScenarioFindings]) -> Option<String> {
-    let cells = || scenarios.iter().flat_map(|scenario| &scenario.comparisons);
-    let judged = cells().filter_map(|cell| cell.result.method);
+fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> Option<String> {
+    let compared = scenarios.iter().flat_map(|it| &it.comparisons);
+    let costed = costs.into_iter().flat_map(CostFindings::ratios);
+    let results: Vec<&Comparison> = compared.map(|cell| &cell.result).chain(costed).collect();
+    let judged = || results.iter().filter_map(|result| result.method);
     let methods: Vec<_> = [
         (Method::Student, "Student's t"),
         (Method::Bootstrap, "a seeded bootstrap over blocks"),
     ]
     .into_iter()
-    .filter(|(method, _)| judged.clone().any(|used| used == *method))
+    .filter(|(method, _)| judged().any(|used| used == *method))
     .map(|(_, words)| words)
     .collect();
-    let first = cells().next()?;
     (!methods.is_empty()).then(|| {
         format!(
             "Verdicts rest on {}, paired by block, with intervals by {}, widened (Holm) so that all \
              hold together with {}; what lies within ±{} % is no change.",
-            counted(judged.count() as u64, "comparison"),
+            counted(judged().count() as u64, "comparison"),
             methods.join(" and "),
             percent(CONFIDENCE),
-            first.smallest_effect * 100.0,
+            SMALLEST_EFFECT * 100.0,
         )
     })
 }

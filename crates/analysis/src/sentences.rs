@@ -7,9 +7,10 @@ use gatebench_stats::{Direction, Estimate};
 
 use crate::cautions;
 use crate::context::Context;
+use crate::costs;
 use crate::findings::{
-    Aspect, Gate, Metric, MetricFindings, ParityFindings, PhaseKind, Reason, RowStatus,
-    ScenarioFindings, Sentence, Tone, Unit, Validity, VariantRow,
+    Aspect, CostFindings, Gate, Metric, MetricFindings, ParityFindings, PhaseKind, Reason,
+    RowStatus, ScenarioFindings, Sentence, Tone, Unit, Validity, VariantRow,
 };
 use crate::ranking::{Entry, sentence as ranked};
 use crate::words::{capitalised, counted, listed, quantity, range, split_quantity};
@@ -22,21 +23,27 @@ const BOUNDS_FROM_BELOW: [Gate; 4] = [
     Gate::GatewayNotSaturated,
 ];
 
-/// The sentences of all scenarios, named, and those of the whole run; alarms first.
+/// Scenarios up to which all that is said of each stands at the head of the report, where costs do.
+const SCENARIOS_AT_HEAD_MAX: usize = 4;
+
+/// What policies cost, the sentences of all scenarios, named, and those of the whole run; alarms first.
+/// In a run of many policies only the alarms of scenarios stand at the head, the rest beside them.
 pub(crate) fn headlines(
     context: &Context,
     scenarios: &[ScenarioFindings],
+    costs: Option<&CostFindings>,
     parity: &[ParityFindings],
 ) -> Vec<Sentence> {
-    let mut found: Vec<_> = scenarios
-        .iter()
-        .flat_map(|scenario| {
-            scenario.sentences.iter().map(|sentence| Sentence {
-                text: format!("{}: {}", scenario.name, sentence.text),
-                ..sentence.clone()
-            })
+    let brief = costs.is_some() && scenarios.len() > SCENARIOS_AT_HEAD_MAX;
+    let at_head = |sentence: &&Sentence| !brief || sentence.tone == Tone::Alarm;
+    let mut found: Vec<_> = costs.map(costs::sentences).unwrap_or_default();
+    found.extend(scenarios.iter().flat_map(|scenario| {
+        let said = scenario.sentences.iter().filter(at_head);
+        said.map(|sentence| Sentence {
+            text: format!("{}: {}", scenario.name, sentence.text),
+            ..sentence.clone()
         })
-        .collect();
+    }));
     found.extend(failures(context));
     found.extend(parity_sentence(parity));
     // The sort is stable: within a tone the order of the scenarios stays.

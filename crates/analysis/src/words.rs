@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_stats::{Comparison, Estimate};
+use gatebench_stats::{Comparison, Difference, Estimate};
 
 use crate::findings::{Metric, Unit};
 
@@ -37,6 +37,7 @@ pub fn metric_title(metric: Metric) -> &'static str {
         Metric::Throughput => "throughput",
         Metric::ThroughputOfFloor => "throughput over the floor's",
         Metric::AchievedRate => "completed over intended",
+        Metric::ThroughputPerCore => "throughput per gateway core",
         Metric::GatewayCpuPerRequest => "gateway CPU per request",
         Metric::EngineCpuPerRequest => "engine CPU per request",
         Metric::UpstreamCpuPerRequest => "upstream CPU per request",
@@ -148,6 +149,20 @@ pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
         format!("{}×", number(result.ratio)),
         interval.unwrap_or_default(),
     )
+}
+
+/// A difference with its sign, `+1.24` or `−0.310`, and the ends of its span, `1.10–1.38`, in the scale
+/// that `number` writes; a span that reaches below zero is written `−0.1 to +0.2`.
+pub fn signed(difference: &Difference, number: impl Fn(f64) -> String) -> (String, String) {
+    let sign = |value: f64| if value < 0.0 { "−" } else { "+" };
+    let with_sign = |value: f64| format!("{}{}", sign(value), number(value.abs()));
+    let (low, high) = difference.span();
+    let span = match difference.blocks {
+        0 | 1 => String::new(),
+        _ if low >= 0.0 => format!("{}–{}", number(low), number(high)),
+        _ => format!("{} to {}", with_sign(low), with_sign(high)),
+    };
+    (with_sign(difference.effect), span)
 }
 
 /// A command line quoted for a shell.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatebench_analysis::{Findings, analyse};
-use gatebench_report::{TerminalOptions, csv, html, json, markdown, terminal};
+use gatebench_report::{TerminalOptions, costs_csv, csv, html, json, markdown, terminal};
 use gatebench_store::Run;
 
 use crate::exit::Exit;
@@ -16,11 +16,12 @@ pub const PAGE: &str = "report.html";
 /// A file of the run directory and how it is written.
 type Form = (&'static str, fn(&Findings) -> String);
 
-const FILES: [Form; 4] = [
+const FILES: [Form; 5] = [
     (PAGE, html::render),
     ("report.md", markdown::render),
     ("report.json", json::render),
     ("summary.csv", csv::render),
+    ("costs.csv", costs_csv::render),
 ];
 
 /// What the run in `dir` says, as far as it came.

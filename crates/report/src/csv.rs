@@ -52,14 +52,14 @@ fn line(
 }
 
 /// The name that the value has in JSON.
-fn name_of(value: &impl Serialize) -> String {
+pub(crate) fn name_of(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(name)) => name,
         _ => String::new(),
     }
 }
 
-fn suffix(unit: Unit) -> &'static str {
+pub(crate) fn suffix(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds | Unit::CpuNanosecondsPerRequest => "ns",
         Unit::RequestsPerSecond => "per_second",
@@ -72,7 +72,7 @@ fn suffix(unit: Unit) -> &'static str {
 
 /// Quotes a field where it needs it. A name that a spreadsheet would take for a formula is set
 /// behind an apostrophe.
-fn field(text: &str) -> String {
+pub(crate) fn field(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula {
         format!("'{text}")

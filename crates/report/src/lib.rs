@@ -3,6 +3,8 @@
 //! things stand on the page.
 
 mod axis;
+mod costs;
+pub mod costs_csv;
 pub mod csv;
 mod facts;
 pub mod html;

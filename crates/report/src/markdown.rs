@@ -6,7 +6,7 @@ use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 
 use crate::problems::{Problem, problems, word};
 use crate::table::{Cell, Column, Group, Row, Table};
-use crate::{facts, parts, text, verdicts};
+use crate::{costs, facts, parts, text, verdicts};
 
 /// Groups of a scenario; the page has more.
 const GROUPS_MAX: usize = 8;
@@ -17,6 +17,7 @@ pub fn render(findings: &Findings) -> String {
     let run = &findings.run;
     out.push_str(&format!("## {}\n\n", escape(&run.title)));
     out.push_str(&list(findings.headlines.iter().map(|s| s.text.as_str())));
+    out.push_str(&costs_section(findings));
     for scenario in &findings.scenarios {
         out.push_str(&scenario_section(scenario));
     }
@@ -36,6 +37,20 @@ pub fn render(findings: &Findings) -> String {
         escape(&run.engine_backend),
         facts::placement(&run.placement),
     ));
+    out
+}
+
+/// What policies cost, a table for each measure; nothing where no policy has a plain proxy beside it.
+fn costs_section(findings: &Findings) -> String {
+    let Some(found) = &findings.costs else {
+        return String::new();
+    };
+    let mut out = format!("### {}\n\n{}\n\n", costs::TITLE, costs::EXPLANATION);
+    for table in costs::tables(found) {
+        let title = format!("{} at {}", capitalised(table.title), table.load);
+        out.push_str(&format!("**{}**. {}\n\n", escape(&title), table.note));
+        out.push_str(&whole(&table.table, "policy"));
+    }
     out
 }
 
@@ -104,12 +119,16 @@ fn verdict_table(scenario: &ScenarioFindings) -> String {
 
 fn head(table: &Table, first: &str) -> String {
     let cell = |group: &Group, column: &Column| {
-        let name = [column.head[0], column.head[1]].join(" ");
+        let name = column.head.join(" ");
         let unit = match column.scale.unit {
             "" => String::new(),
             unit => format!(", {unit}"),
         };
-        format!(" {} ({}){unit} |", name.trim(), escape(&group.phase))
+        let phase = match group.phase.as_str() {
+            "" => String::new(),
+            phase => format!(" ({})", escape(phase)),
+        };
+        format!(" {}{phase}{unit} |", escape(name.trim()))
     };
     let mut names = format!("| {first} |");
     let mut rule = String::from("|:--|");

@@ -165,10 +165,7 @@ fn counts(figures: &[Option<&PartFigures>]) -> Vec<Lane> {
             figures.map_or(Cell::Empty, |figures| Cell::count(of(figures)))
         };
         Lane {
-            column: Column {
-                head,
-                scale: Scale::of(0.0, Unit::Count),
-            },
+            column: Column::new(head, Scale::of(0.0, Unit::Count)),
             cells: figures.iter().map(cell).collect(),
         }
     };
@@ -203,7 +200,7 @@ fn estimates(head: [&'static str; 2], unit: Unit, found: &[Option<&PartEstimate>
     let cells: Vec<Cell> = found.iter().map(cell).collect();
     let any = cells.iter().any(|cell| *cell != Cell::Empty);
     any.then_some(Lane {
-        column: Column { head, scale },
+        column: Column::new(head, scale),
         cells,
     })
 }

@@ -55,6 +55,15 @@ impl Svg {
         ));
     }
 
+    /// A bar with slightly rounded corners, with the text that appears when it is pointed at.
+    pub fn bar(&mut self, class: &str, at: (f64, f64), size: (f64, f64), tip: &str) {
+        let (x, y, width, height) = (px(at.0), px(at.1), px(size.0), px(size.1));
+        let tip = escape(tip);
+        self.push(&format!(
+            r#"<rect class="{class}" x="{x}" y="{y}" width="{width}" height="{height}" rx="1.5"><title>{tip}</title></rect>"#
+        ));
+    }
+
     /// A disc, with the text that appears when it is pointed at.
     pub fn dot(&mut self, class: &str, centre: (f64, f64), radius: f64, tip: &str) {
         let (cx, cy, r) = (px(centre.0), px(centre.1), px(radius));

@@ -1,6 +1,8 @@
 //! The table of results, laid out once for the terminal, Markdown and HTML: which columns there
 //! are, in which unit, and what stands in each cell.
 
+use std::borrow::Cow;
+
 use gatebench_analysis::findings::{
     Estimate, Metric, MetricFindings, PhaseKind, PhaseLine, RowStatus, ScenarioFindings, Validity,
     VariantRow,
@@ -34,7 +36,7 @@ pub struct Group {
 #[derive(Clone, Debug)]
 pub struct Column {
     /// Head: what it is, and where needed which of several.
-    pub head: [&'static str; 2],
+    pub head: [Cow<'static, str>; 2],
     /// How its values are written.
     pub scale: Scale,
 }
@@ -79,6 +81,8 @@ pub enum Cell {
     Empty,
     /// It was measured in no block that may be used.
     Invalid,
+    /// Why there is nothing, in a word or two.
+    Absent(&'static str),
     /// Median and range of the blocks.
     Value {
         /// The median.
@@ -128,6 +132,7 @@ impl Cell {
         match self {
             Self::Empty => "–".into(),
             Self::Invalid => "invalid".into(),
+            Self::Absent(why) => (*why).into(),
             Self::Value {
                 median, limited, ..
             } => format!("{median}{}", if *limited { "*" } else { "" }),
@@ -138,15 +143,24 @@ impl Cell {
     pub fn range(&self) -> &str {
         match self {
             Self::Value { range, .. } => range,
-            Self::Empty | Self::Invalid => "",
+            Self::Empty | Self::Invalid | Self::Absent(_) => "",
         }
     }
 }
 
 impl Column {
+    /// A column with a head that is known beforehand.
+    pub fn new(head: [&'static str; 2], scale: Scale) -> Self {
+        let head = head.map(Cow::Borrowed);
+        Self { head, scale }
+    }
+
     /// The second line of the head: which of several, and the unit.
     pub fn subhead(&self) -> String {
-        [self.head[1], self.scale.unit].join(" ").trim().into()
+        [self.head[1].as_ref(), self.scale.unit]
+            .join(" ")
+            .trim()
+            .into()
     }
 }
 
@@ -324,7 +338,7 @@ fn lane(
     });
     Some(Lane {
         cells: cells.collect(),
-        column: Column { head, scale },
+        column: Column::new(head, scale),
     })
 }
 

@@ -148,17 +148,17 @@ fn p_value(logs: &[f64]) -> Option<f64> {
     (logs.len() >= MIN_BLOCKS).then(|| Spread::of(logs).p_value(logs.len()))
 }
 
-/// Mean and standard deviation of the log ratios.
-struct Spread {
-    mean: f64,
+/// Mean and standard deviation of what the blocks say: log ratios, or differences.
+pub(crate) struct Spread {
+    pub(crate) mean: f64,
     deviation: f64,
 }
 
 impl Spread {
-    fn of(logs: &[f64]) -> Self {
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-        let deviation = (squares / (logs.len().max(2) - 1) as f64).sqrt();
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let deviation = (squares / (values.len().max(2) - 1) as f64).sqrt();
         Self { mean, deviation }
     }
 
@@ -171,7 +171,7 @@ impl Spread {
     }
 
     /// The t interval if there were `blocks` blocks of this spread.
-    fn interval(&self, blocks: usize, confidence: f64) -> (f64, f64) {
+    pub(crate) fn interval(&self, blocks: usize, confidence: f64) -> (f64, f64) {
         let t = student::quantile(0.5 + confidence / 2.0, (blocks - 1) as f64);
         let half = t * self.deviation / (blocks as f64).sqrt();
         (self.mean - half, self.mean + half)

@@ -3,20 +3,24 @@
 
 pub mod bootstrap;
 pub mod comparison;
+pub mod difference;
 pub mod estimate;
 pub mod holm;
 pub mod little;
 pub mod percentile;
 mod random;
+pub mod rank;
 pub mod sign_flip;
 pub mod student;
 pub mod trend;
 pub mod verdict;
 
 pub use comparison::{Comparison, Method, Pair, Rule, compare, compare_all};
+pub use difference::{Difference, difference};
 pub use estimate::{Estimate, Interval, median};
 pub use little::concurrency;
 pub use percentile::{highest_trustworthy_percentile, is_trustworthy};
+pub use rank::ranks;
 pub use sign_flip::sign_flip_p;
 pub use trend::{Trend, trend};
 pub use verdict::{Direction, MIN_BLOCKS, Verdict};

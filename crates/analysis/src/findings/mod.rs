@@ -4,6 +4,7 @@
 //! them for people.
 
 mod comparison;
+mod cost;
 mod curve;
 mod group;
 mod proof;
@@ -15,10 +16,11 @@ use serde::Serialize;
 
 // Findings are made of these; a report needs no other crate to read them.
 pub use gatebench_model::{Placement, Variant};
-pub use gatebench_stats::{Comparison, Direction, Estimate, Interval, Method, Verdict};
+pub use gatebench_stats::{Comparison, Difference, Direction, Estimate, Interval, Method, Verdict};
 pub use gatebench_store::{Status, Timestamp};
 
 pub use comparison::ComparisonFindings;
+pub use cost::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts};
 pub use curve::{CurveMetric, CurvePoint, PercentileCurve};
 pub use group::{
     GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness, ToldCheck,
@@ -44,6 +46,8 @@ pub struct Findings {
     /// What limits the findings: too few blocks for a verdict, an interrupted run, notes of the
     /// manifest.
     pub notes: Vec<String>,
+    /// What policies cost over the plain proxy; none where no scenario with policies has one beside it.
+    pub costs: Option<CostFindings>,
     /// The scenarios in the plan's order.
     pub scenarios: Vec<ScenarioFindings>,
     /// Every trial that is on disk, in the order of the run.

@@ -82,11 +82,19 @@ impl VariantRow {
     }
 }
 
+impl PhaseLine {
+    /// The load without its duration: `64 connections`, `5,000 requests/s`.
+    pub fn load(&self) -> &str {
+        let label = self.label.rsplit_once(", ");
+        label.map_or(&self.label, |(load, _)| load)
+    }
+}
+
 impl ScenarioFindings {
-    /// The load of a phase without its duration: `64 connections`, `5,000 requests/s`.
+    /// The load of a phase without its duration.
     pub fn load(&self, phase: &str) -> Option<&str> {
         let phase = self.phases.iter().find(|known| known.name == phase)?;
-        phase.label.rsplit_once(", ").map(|(load, _)| load)
+        Some(phase.load())
     }
 
     /// The first phase of a kind.
@@ -155,6 +163,8 @@ pub enum Metric {
     ThroughputOfFloor,
     /// Completed over intended, in an open load.
     AchievedRate,
+    /// Answers per second of CPU time of the gateway: the throughput of a core that it has to itself.
+    ThroughputPerCore,
     /// CPU time of the gateway's process tree per request.
     GatewayCpuPerRequest,
     /// CPU time of the engine per request.

@@ -2,6 +2,7 @@
 //! width and for paper. It is well-formed XML as well as HTML, so that a parser can prove that
 //! nothing escaped its element.
 
+mod costs;
 mod evidence;
 mod figures;
 mod forest;
@@ -17,12 +18,13 @@ use minijinja::{Environment, UndefinedBehavior, context};
 use crate::svg::is_forbidden;
 use crate::text::is_direction;
 
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 5] = [
     ("page.html", include_str!("../../templates/page.html")),
     (
         "verdicts.html",
         include_str!("../../templates/verdicts.html"),
     ),
+    ("costs.html", include_str!("../../templates/costs.html")),
     ("results.html", include_str!("../../templates/results.html")),
     (
         "evidence.html",

@@ -199,7 +199,7 @@ fn cell_view(cell: &Cell) -> CellView {
         mark: cell.mark(),
         range: cell.range().into(),
         class: match cell {
-            Cell::Empty => "absent",
+            Cell::Empty | Cell::Absent(_) => "absent",
             Cell::Invalid => "invalid",
             Cell::Value { .. } => "median",
         },

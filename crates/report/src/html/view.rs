@@ -4,6 +4,7 @@ use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{RunFacts, Sentence, Status, Tone};
 use serde::Serialize;
 
+use super::costs::{CostView, costs};
 use super::evidence::Evidence;
 use super::forest::{ForestView, forests};
 use super::results::ScenarioView;
@@ -26,6 +27,8 @@ pub struct Page {
     notes: Vec<String>,
     failures: Vec<FailureView>,
     problems: Vec<ProblemView>,
+    /// What policies cost; empty where no policy has a plain proxy beside it.
+    costs: Vec<CostView>,
     scenarios: Vec<ScenarioView>,
     evidence: Evidence,
 }
@@ -88,6 +91,7 @@ impl Page {
             notes: findings.notes.clone(),
             failures: failures(findings),
             problems: problem_views(findings, &palette),
+            costs: costs(findings, &palette),
             scenarios: findings
                 .scenarios
                 .iter()

@@ -96,7 +96,7 @@ fn slots(table: &Table) -> Vec<Slot<'_>> {
         for (index, column) in columns.iter().enumerate() {
             let cells = || table.rows.iter().map(|row| &row.cells[group][index]);
             let marked = cells().any(|cell| cell.mark().ends_with('*'));
-            let heads = [text::width(column.head[0]), text::width(&column.subhead())];
+            let heads = [text::width(&column.head[0]), text::width(&column.subhead())];
             let contents = cells().flat_map(|cell| {
                 let mark = cell.mark();
                 [
@@ -147,7 +147,7 @@ struct Part<'a> {
 impl Part<'_> {
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.loads()];
-        lines.push(self.line("", Style::Soft, |slot| slot.column.head[0].into()));
+        lines.push(self.line("", Style::Soft, |slot| slot.column.head[0].to_string()));
         lines.push(self.line("", Style::Soft, |slot| slot.column.subhead()));
         let rule = "─".repeat(self.name_width + total_width(&self.slots));
         lines.push(self.paint.with(Style::Soft, &rule));
@@ -213,7 +213,7 @@ impl Part<'_> {
         for slot in &self.slots {
             let cell = &row.cells[slot.group][slot.index];
             let style = match cell {
-                Cell::Empty => Style::Soft,
+                Cell::Empty | Cell::Absent(_) => Style::Soft,
                 Cell::Invalid => Style::Bad,
                 Cell::Value { limited: true, .. } => Style::Fair,
                 Cell::Value { .. } => Style::Plain,

@@ -10,7 +10,7 @@ use gatebench_analysis::findings::{Failure, PhaseKind, ScenarioFindings, Status,
 use self::style::{Paint, Style};
 use crate::problems::{Problem, problems, word};
 use crate::table::Table;
-use crate::{facts, parts, text};
+use crate::{costs, facts, parts, text};
 
 /// No line is wider, however wide the terminal is.
 pub const COLUMNS_MAX: usize = 100;
@@ -62,6 +62,7 @@ pub fn render(findings: &Findings, options: TerminalOptions) -> String {
             .extend(grid::lines(&table, page.columns, page.paint));
         page.parts(scenario);
     }
+    page.costs(findings);
     page.sentences(findings);
     page.failures(&findings.failures);
     page.problems(&problems(findings));
@@ -116,6 +117,20 @@ impl Page {
             facts::placement(&run.placement),
         );
         for line in text::wrap(&words, "", self.columns) {
+            self.lines.push(self.paint.with(Style::Soft, &line));
+        }
+    }
+
+    /// What policies cost, in the measures that a choice is made on.
+    fn costs(&mut self, findings: &Findings) {
+        let Some(found) = &findings.costs else { return };
+        for table in costs::tables(found).into_iter().filter(|it| it.foremost) {
+            self.blank();
+            self.heading(&format!("{} · {}", costs::TITLE, table.title));
+            self.lines
+                .extend(grid::lines(&table.table, self.columns, self.paint));
+        }
+        for line in text::wrap(costs::EXPLANATION, "", self.columns) {
             self.lines.push(self.paint.with(Style::Soft, &line));
         }
     }

@@ -100,6 +100,7 @@ pub fn findings() -> Findings {
                 .into(),
             "gatebench shares core 0 between engine and upstream.".into(),
         ],
+        costs: None,
         scenarios,
         trials: trials(&mut noise),
         missing: Vec::new(),

@@ -1,0 +1,196 @@
+//! What policies cost: each scenario with policies beside the same gateway's plain proxy of the same
+//! requests, in the same block.
+
+mod lines;
+mod ranks;
+mod words;
+
+use gatebench_model::Variant;
+use gatebench_stats::comparison::CONFIDENCE;
+use gatebench_stats::{Comparison, Direction, Pair, difference};
+
+use crate::comparisons::paired;
+use crate::context::Context;
+use crate::findings::{
+    BlockValue, Cost, CostFigure, CostFindings, CostLine, CostMeasure, GatewayCosts, Metric,
+    MetricFindings, PhaseKind, PhaseLine, ScenarioFindings, Validity, VariantRow,
+};
+use crate::metrics::unit;
+use lines::Placed;
+
+pub(crate) use words::sentences;
+
+/// The costs of a run before they are judged.
+pub(crate) struct Costing {
+    measures: Vec<CostMeasure>,
+    gateways: Vec<GatewayCosts>,
+    cells: Vec<Cell>,
+}
+
+/// A policy and its plain proxy at one gateway, in one measure.
+struct Cell {
+    /// Where it belongs: gateway, line and measure.
+    place: (usize, usize, usize),
+    blocks: Vec<u32>,
+    validity: Validity,
+    pair: Pair,
+}
+
+impl Costing {
+    /// Lays out the lines and pairs the blocks; none where no policy has a plain proxy beside it, or
+    /// no gateway was planned.
+    pub(crate) fn of(context: &Context, scenarios: &[ScenarioFindings]) -> Option<Self> {
+        let placed = lines::of_plan(context.plan)?;
+        let measures = measures(&scenarios.first()?.phases);
+        let gateways = context.plan.variants.iter();
+        let labels: Vec<_> = gateways
+            .filter(|variant| **variant != Variant::Floor)
+            .map(Variant::label)
+            .collect();
+        let mut costing = Self {
+            measures,
+            gateways: Vec::new(),
+            cells: Vec::new(),
+        };
+        for label in labels {
+            costing.add_gateway(label, &placed, scenarios);
+        }
+        (!costing.gateways.is_empty()).then_some(costing)
+    }
+
+    fn add_gateway(&mut self, label: &str, placed: &[Placed], scenarios: &[ScenarioFindings]) {
+        let row = |name: &str| -> Option<&VariantRow> {
+            let scenario = scenarios.iter().find(|it| it.name == name)?;
+            scenario.rows.iter().find(|row| row.variant == label)
+        };
+        let mut lines = Vec::new();
+        for line in placed {
+            let Some(own) = row(&line.scenario) else {
+                continue;
+            };
+            let place = (self.gateways.len(), lines.len());
+            if let Some(base) = line.baseline().and_then(row) {
+                self.add_cells(place, own, base);
+            }
+            lines.push(CostLine {
+                scenario: line.scenario.clone(),
+                role: line.role.clone(),
+                policies: line.policies.clone(),
+                status: own.status.clone(),
+                figures: self.measures.iter().map(|it| total(own, it)).collect(),
+            });
+        }
+        self.gateways.push(GatewayCosts {
+            variant: label.to_owned(),
+            lines,
+        });
+    }
+
+    fn add_cells(&mut self, (gateway, line): (usize, usize), own: &VariantRow, base: &VariantRow) {
+        for (index, measure) in self.measures.iter().enumerate() {
+            let (Some(own), Some(base)) = (measured(own, measure), measured(base, measure)) else {
+                continue;
+            };
+            let both = paired(own, base);
+            let worst = |(a, b): &(&BlockValue, &BlockValue)| a.validity.max(b.validity);
+            let Some(validity) = both.iter().map(worst).max() else {
+                continue;
+            };
+            self.cells.push(Cell {
+                place: (gateway, line, index),
+                blocks: both.iter().map(|(value, _)| value.block).collect(),
+                validity,
+                pair: Pair {
+                    candidate: both.iter().map(|(own, _)| own.value).collect(),
+                    baseline: both.iter().map(|(_, base)| base.value).collect(),
+                    direction: measure.direction,
+                },
+            });
+        }
+    }
+
+    /// What is to be judged, in the order in which [`Costing::findings`] takes the results.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = Pair> {
+        self.cells.iter().map(|cell| cell.pair.clone())
+    }
+
+    /// The findings, with a result for each of the pairs.
+    pub(crate) fn findings(
+        mut self,
+        results: impl Iterator<Item = Option<Comparison>>,
+        seed: u64,
+    ) -> CostFindings {
+        for (number, (cell, ratio)) in (1..).zip(self.cells.into_iter().zip(results)) {
+            let (gateway, line, measure) = cell.place;
+            let figure = &mut self.gateways[gateway].lines[line].figures[measure];
+            figure.cost = cell.judged(ratio, seed.wrapping_add(number));
+        }
+        ranks::add(&self.measures, &mut self.gateways);
+        CostFindings {
+            measures: self.measures,
+            gateways: self.gateways,
+        }
+    }
+}
+
+impl Cell {
+    fn judged(self, ratio: Option<Comparison>, seed: u64) -> Option<Cost> {
+        let interval = ratio.as_ref().and_then(|ratio| ratio.interval);
+        // Ratio and difference are two readings of one comparison, so they share its confidence.
+        let confidence = interval.map_or(CONFIDENCE, |interval| interval.confidence);
+        let Pair {
+            baseline,
+            candidate,
+            ..
+        } = &self.pair;
+        Some(Cost {
+            difference: difference(baseline, candidate, confidence, seed)?,
+            ratio,
+            blocks: self.blocks,
+            validity: self.validity,
+            rank: None,
+        })
+    }
+}
+
+/// CPU time and latencies are measured at a fixed rate, where there is one; memory in the last load,
+/// before which all others went.
+fn measures(phases: &[PhaseLine]) -> Vec<CostMeasure> {
+    use Direction::{HigherIsBetter, LowerIsBetter};
+    let first = |kind| phases.iter().find(|phase| phase.kind == kind);
+    let (open, closed) = (first(PhaseKind::Open), first(PhaseKind::Closed));
+    let wanted = [
+        (open.or(closed), Metric::GatewayCpuPerRequest, LowerIsBetter),
+        (open, Metric::AddedP50, LowerIsBetter),
+        (open, Metric::AddedP99, LowerIsBetter),
+        (closed, Metric::ThroughputPerCore, HigherIsBetter),
+        (phases.last(), Metric::GatewayRssAnonMax, LowerIsBetter),
+    ];
+    let measure = |(phase, metric, direction): (Option<&PhaseLine>, _, _)| {
+        let phase = phase?;
+        Some(CostMeasure {
+            metric,
+            unit: unit(metric),
+            phase: phase.name.clone(),
+            kind: phase.kind,
+            load: phase.load().to_owned(),
+            direction,
+        })
+    };
+    wanted.into_iter().filter_map(measure).collect()
+}
+
+fn measured<'a>(row: &'a VariantRow, measure: &CostMeasure) -> Option<&'a MetricFindings> {
+    let mut metrics = row.metrics.iter();
+    metrics.find(|found| found.metric == measure.metric && found.phase == measure.phase)
+}
+
+fn total(row: &VariantRow, measure: &CostMeasure) -> CostFigure {
+    let found = measured(row, measure);
+    CostFigure {
+        total: found.and_then(|found| found.estimate.clone()),
+        validity: found.map(|found| found.validity),
+        rank: None,
+        cost: None,
+    }
+}

@@ -1,0 +1,125 @@
+//! What policies cost: each beside the same gateway's plain proxy, block by block.
+
+use gatebench_stats::{Comparison, Difference, Direction, Estimate};
+use serde::Serialize;
+
+use super::{Metric, PhaseKind, RowStatus, Unit, Validity};
+
+/// What policies cost at each gateway.
+#[derive(Clone, Debug, Serialize)]
+pub struct CostFindings {
+    /// What is told of each policy, the primary measure first.
+    pub measures: Vec<CostMeasure>,
+    /// The gateways in the plan's order; the lines of all are the same scenarios in the same order.
+    pub gateways: Vec<GatewayCosts>,
+}
+
+/// Something that policies cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CostMeasure {
+    /// Which metric.
+    pub metric: Metric,
+    /// Its unit.
+    pub unit: Unit,
+    /// The phase that it is measured in.
+    pub phase: String,
+    /// Its kind.
+    pub kind: PhaseKind,
+    /// Its load in words: `5,000 requests/s`.
+    pub load: String,
+    /// Which values are good.
+    pub direction: Direction,
+}
+
+/// The policies at one gateway.
+#[derive(Clone, Debug, Serialize)]
+pub struct GatewayCosts {
+    /// Label of the variant.
+    pub variant: String,
+    /// What the gateway answers by itself; then each plain proxy, followed by the policies on the same
+    /// requests; then what has no plain proxy beside it.
+    pub lines: Vec<CostLine>,
+}
+
+/// A scenario at a gateway.
+#[derive(Clone, Debug, Serialize)]
+pub struct CostLine {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// What the scenario is among the others.
+    pub role: CostRole,
+    /// Words of its policies, in their order.
+    pub policies: Vec<String>,
+    /// Whether there is anything to show.
+    pub status: RowStatus,
+    /// A figure for each measure of [`CostFindings::measures`], in their order.
+    pub figures: Vec<CostFigure>,
+}
+
+/// What a scenario is among those whose costs are told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CostRole {
+    /// The gateway answers by itself: what it costs to have a request at all.
+    Answers,
+    /// The same requests as those of the policies below it, without a policy.
+    Plain,
+    /// Policies, and the scenario that sends the same requests without them.
+    Policy {
+        /// Name of that scenario.
+        baseline: String,
+    },
+    /// Policies on requests that no scenario of the run sends without them.
+    Alone,
+}
+
+/// A measure of a scenario at a gateway.
+#[derive(Clone, Debug, Serialize)]
+pub struct CostFigure {
+    /// The whole: median and range over the blocks that are not invalid; none where there is no such
+    /// block.
+    pub total: Option<Estimate>,
+    /// Worst validity among the blocks of the whole; `Invalid` where it was measured in none that may
+    /// be used; none where it was not measured.
+    pub validity: Option<Validity>,
+    /// Rank of the whole among the gateways, 1 for the best; those whose ranges overlap share one.
+    /// None where fewer than two gateways can be ranked.
+    pub rank: Option<usize>,
+    /// What is more than at the plain proxy; none for lines that are no policy, and where the two have
+    /// no block in common that may be used.
+    pub cost: Option<Cost>,
+}
+
+/// What a policy adds to the plain proxy of the same gateway, paired by block.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cost {
+    /// In the unit of the measure. Of latencies it is the difference of two quantiles, and nothing else.
+    pub difference: Difference,
+    /// As a ratio, with the verdict; none where a value is not positive.
+    pub ratio: Option<Comparison>,
+    /// Blocks in which neither side is invalid.
+    pub blocks: Vec<u32>,
+    /// Worst validity among them.
+    pub validity: Validity,
+    /// Rank of the cost among the gateways, as [`CostFigure::rank`].
+    pub rank: Option<usize>,
+}
+
+impl CostFindings {
+    /// The ratios of all costs, which are judged together with the run's comparisons.
+    pub(crate) fn ratios(&self) -> impl Iterator<Item = &Comparison> {
+        let lines = self.gateways.iter().flat_map(|gateway| &gateway.lines);
+        let figures = lines.flat_map(|line| &line.figures);
+        figures.filter_map(|figure| figure.cost.as_ref()?.ratio.as_ref())
+    }
+}
+
+impl CostLine {
+    /// The scenario that sends the same requests without policies.
+    pub fn baseline(&self) -> Option<&str> {
+        match &self.role {
+            CostRole::Policy { baseline } => Some(baseline),
+            CostRole::Answers | CostRole::Plain | CostRole::Alone => None,
+        }
+    }
+}

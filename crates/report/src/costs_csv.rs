@@ -1,0 +1,89 @@
+//! What policies cost as comma-separated values (RFC 4180): one row per gateway, scenario and metric.
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{
+    Cost, CostFigure, CostLine, CostMeasure, CostRole, GatewayCosts, Interval,
+};
+
+use crate::csv::{field, name_of, suffix};
+use crate::problems::word;
+use crate::verdicts;
+
+const HEAD: &str = "gateway,scenario,baseline,policies,phase,metric,total_median,total_min,total_max,\
+     total_rank,cost,cost_low,cost_high,cost_rank,ratio,ratio_low,ratio_high,confidence,blocks,verdict,validity\n";
+
+/// Writes the table with its head; without rows where no policy has a plain proxy beside it.
+pub fn render(findings: &Findings) -> String {
+    let mut text = String::from(HEAD);
+    if let Some(costs) = &findings.costs {
+        for gateway in &costs.gateways {
+            for line in &gateway.lines {
+                let figures = costs.measures.iter().zip(&line.figures);
+                figures.for_each(|(measure, figure)| {
+                    text.push_str(&row(gateway, line, measure, figure));
+                });
+            }
+        }
+    }
+    text
+}
+
+fn row(
+    gateway: &GatewayCosts,
+    line: &CostLine,
+    measure: &CostMeasure,
+    figure: &CostFigure,
+) -> String {
+    let total = figure.total.as_ref();
+    let total = |of: fn(&gatebench_analysis::findings::Estimate) -> f64| optional(total.map(of));
+    let mut fields = vec![
+        field(&gateway.variant),
+        field(&line.scenario),
+        field(baseline(line)),
+        field(&line.policies.join(" ")),
+        field(&measure.phase),
+        format!("{}_{}", name_of(&measure.metric), suffix(measure.unit)),
+        total(|it| it.median),
+        total(|it| it.min),
+        total(|it| it.max),
+        optional(figure.rank),
+    ];
+    fields.extend(cost_fields(figure.cost.as_ref()));
+    let validity = figure.cost.as_ref().map(|cost| cost.validity);
+    fields.push(optional(validity.or(figure.validity).map(word)));
+    format!("{}\n", fields.join(","))
+}
+
+fn baseline(line: &CostLine) -> &str {
+    match &line.role {
+        CostRole::Policy { baseline } => baseline,
+        CostRole::Answers | CostRole::Plain | CostRole::Alone => "",
+    }
+}
+
+/// Cost, its span and its rank; ratio, its interval and its confidence; blocks and verdict.
+fn cost_fields(cost: Option<&Cost>) -> [String; 10] {
+    let Some(cost) = cost else {
+        return Default::default();
+    };
+    let (low, high) = cost.difference.span();
+    let ratio = cost.ratio.as_ref();
+    let interval = ratio.and_then(|ratio| ratio.interval);
+    let end = |of: fn(Interval) -> f64| optional(interval.map(of));
+    [
+        cost.difference.effect.to_string(),
+        low.to_string(),
+        high.to_string(),
+        optional(cost.rank),
+        optional(ratio.map(|ratio| ratio.ratio)),
+        end(|it| it.low),
+        end(|it| it.high),
+        end(|it| it.confidence),
+        cost.blocks.len().to_string(),
+        optional(ratio.map(|ratio| verdicts::word(ratio.verdict))),
+    ]
+}
+
+fn optional(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
