@@ -45,6 +45,7 @@ mod trace;
 mod trial;
 mod warning;
 mod watch;
+mod wire;
 
 pub use check::{
     CheckOutcome, CheckRequest, Checked, check_gateway, check_scenarios, find_gateway,

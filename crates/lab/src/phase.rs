@@ -8,9 +8,9 @@ use std::thread;
 use gatebench_engine::{Class, ErrorKind, Load, Metric, Outcome, Recordings, Target};
 use gatebench_model::{Phase, Shape};
 use gatebench_store::{
-    Counts, EngineFacts, ExactSum, Histogram, LedgerDelta, PhaseRecord, SeriesRow, TaggedInterval,
-    Usage,
+    Counts, EngineFacts, ExactSum, Histogram, PhaseRecord, SeriesRow, TaggedInterval, Usage,
 };
+use gatebench_upstream::Snapshot;
 
 use crate::demand::Demand;
 use crate::groups;
@@ -23,6 +23,7 @@ use crate::stage::Stage;
 use crate::trace::{self, Seen};
 use crate::trial::Scene;
 use crate::watch::{Shared, Watch, Watched};
+use crate::wire::{self, Outside};
 
 /// A phase that was measured.
 pub(crate) struct Measured {
@@ -50,7 +51,10 @@ struct Raw {
     shapes: Vec<Shape>,
     moments: Vec<Moment>,
     pss: (Pss, Pss),
-    ledger: Option<LedgerDelta>,
+    /// Of the gateway, before and after the load.
+    outside: Option<(Outside, Outside)>,
+    /// Of the upstream, before and after the load.
+    ledger: Option<(Snapshot, Snapshot)>,
     answers: u64,
 }
 
@@ -65,6 +69,7 @@ pub(crate) fn measure(
     let before = scene.ledger(stage)?;
     let mut samplers = Samplers::new(stage);
     let pss_before = samplers.pss();
+    let outside = samplers.outside();
     let shared = Shared::new(load.cores.len());
     let mut seconds = Seconds::new(load.cores.len());
     scene.observer.observe(Progress::PhaseStarted {
@@ -98,9 +103,8 @@ pub(crate) fn measure(
         shapes: load.groups.into_iter().map(|group| group.shape).collect(),
         moments: watched.moments,
         pss: (pss_before, samplers.pss()),
-        ledger: before
-            .zip(after)
-            .map(|(before, after)| ledger::delta(&before, &after)),
+        outside: outside.zip(samplers.outside()),
+        ledger: before.zip(after),
         answers: shared.completed(),
     };
     let measured = assemble(scene, loading, raw, seconds);
@@ -169,9 +173,14 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         shapes,
         moments,
         pss,
+        outside,
         ledger,
         answers,
     } = raw;
+    let ledger = ledger.as_ref().map(|(before, after)| (before, after));
+    let gained = ledger.map(|(before, after)| ledger::delta(before, after));
+    let outside = outside.as_ref().map(|(before, after)| (before, after));
+    let client = (answers, outcome.counts.connections_opened);
     let phase = loading.phase;
     let measure_ns = outcome.window_ns.1.saturating_sub(outcome.window_ns.0);
     let (histograms, series) =
@@ -205,11 +214,12 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
         resumed: Some(outcome.resumed).filter(|count| *count > 0),
         sums: sums(&outcome.recordings),
-        trace: trace::account(seen, ledger.as_ref()),
+        trace: trace::account(seen, gained.as_ref()),
         usage: usages(&moments, pss, &engine, measure_ns),
         engine,
         machine: samples::machine(&moments, &scene.cores()),
-        ledger: ledger.unwrap_or_default(),
+        ledger: gained.unwrap_or_default(),
+        wire: Some(wire::facts(client, ledger, outside)),
         foreign: None,
     };
     let summary = summary(&record, &outcome);

@@ -9,6 +9,7 @@ use gatebench_probe::{MachineSample, Sample, Sampler, Scope, foreign_cpu_ns};
 use gatebench_store::{MachineFacts, SeriesUsage, Usage};
 
 use crate::stage::Stage;
+use crate::wire::Outside;
 
 /// Everything at one moment.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +65,11 @@ impl Samplers {
                 .sum(),
             machine: MachineSample::read(),
         }
+    }
+
+    /// What is seen of the gateway around a load: not during a measurement.
+    pub(crate) fn outside(&self) -> Option<Outside> {
+        self.gateway.as_ref().map(Outside::of)
     }
 
     /// Reads what the kernel walks every page for: not during a measurement.

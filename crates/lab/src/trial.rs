@@ -5,8 +5,8 @@ use gatebench_model::{Culprit, Plan, Scenario, Trial, Variant};
 use gatebench_net::{Backend, clock};
 use gatebench_probe::Sampler;
 use gatebench_store::{
-    GatewayFacts, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, TaggedInterval, Timestamp,
-    TrialRecord, TrialWriter,
+    Buffering, GatewayFacts, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, TaggedInterval,
+    Timestamp, TrialRecord, TrialWriter,
 };
 use gatebench_upstream::Snapshot;
 
@@ -22,6 +22,7 @@ use crate::prepare::PreparedGateway;
 use crate::progress::{Observer, PhaseSummary, Progress, Step};
 use crate::stage::{self, Bringing, Stage};
 use crate::trace;
+use crate::wire;
 
 /// What a trial is made of, and who hears of it.
 pub(crate) struct Scene<'a> {
@@ -143,6 +144,7 @@ impl<'a> Course<'a> {
             outcome: Outcome::Interrupted,
             parity_before: None,
             parity_after: None,
+            buffering: None,
             gateway: None,
             phases: Vec::new(),
             warnings: Vec::new(),
@@ -173,6 +175,7 @@ impl<'a> Course<'a> {
         if let Some(reason) = failure {
             return Err(self.parity_failure(stage, reason, writer).into());
         }
+        self.ended.record.buffering = Some(self.try_buffering(stage, &demand)?);
         for (slot, phase) in (FIRST_PHASE_SLOT..).zip(&scene.plan.load.phases) {
             let loading = Loading {
                 phase,
@@ -217,15 +220,24 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    fn prove(&self, stage: &Stage, demand: &Demand, slot: u32) -> Result<ParityRecord, Halt> {
-        let scene = self.scene;
-        let place = Place {
+    fn place<'s>(&'s self, stage: &Stage, slot: u32) -> Result<Place<'s>, Halt> {
+        Ok(Place {
             target: stage.target().ok_or(Halt::Interrupted)?,
             upstream: stage.upstream_address(),
-            tag: scene.tag(slot),
+            tag: self.scene.tag(slot),
             is_after: slot == PARITY_AFTER_SLOT,
-            interrupt: scene.interrupt,
-        };
+            interrupt: self.scene.interrupt,
+        })
+    }
+
+    fn try_buffering(&self, stage: &Stage, demand: &Demand) -> Result<Buffering, Halt> {
+        let place = self.place(stage, PARITY_BEFORE_SLOT)?;
+        wire::buffering(self.scene.scenario, &demand.samples, &place)
+    }
+
+    fn prove(&self, stage: &Stage, demand: &Demand, slot: u32) -> Result<ParityRecord, Halt> {
+        let scene = self.scene;
+        let place = self.place(stage, slot)?;
         match scene.variant {
             Variant::Floor => parity::prove_floor(&demand.samples, &place),
             _ => parity::prove(scene.scenario, &demand.samples, &place),

@@ -12,9 +12,11 @@ mod machine;
 mod proc;
 mod sampler;
 mod thread;
+mod written;
 
 pub use clock::monotonic_ns;
 pub use environment::{CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts};
 pub use machine::{CoreTimes, MachineSample, foreign_cpu_ns};
 pub use sampler::{Sample, Sampler, Scope};
 pub use thread::{Component, ProbeSample, ProbeSeries, ProbeThread};
+pub use written::{FileSizes, grown_bytes};

@@ -113,6 +113,12 @@ pub(crate) fn thread_account(pid: u32, thread: u32) -> Option<ThreadAccount> {
     })
 }
 
+/// CPU time of one thread in nanoseconds, by the scheduler's own account.
+pub(crate) fn thread_cpu_ns(pid: u32, thread: u32) -> Option<u64> {
+    let account = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
+    account.split_whitespace().next()?.parse().ok()
+}
+
 /// The value of a line `NAME value`.
 pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines()

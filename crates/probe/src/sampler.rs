@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::monotonic_ns;
 use crate::ledger::Ledger;
 use crate::proc::{self, ProcessKey, ThreadAccount};
+use crate::written::{self, FileSizes};
 
 /// Which processes belong to a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +105,24 @@ impl Sampler {
             .into_iter()
             .map(|key| proc::pss_bytes(key.pid))
             .sum()
+    }
+
+    /// CPU time of each thread so far, in nanoseconds, by the numbers of its process and its own. Reads
+    /// a file of every thread: before and after a load only.
+    pub fn thread_cpu_ns(&self) -> BTreeMap<(u32, u32), u64> {
+        let of_process = |key: ProcessKey| {
+            let threads = proc::threads(key.pid).into_iter();
+            threads.filter_map(move |thread| {
+                Some(((key.pid, thread), proc::thread_cpu_ns(key.pid, thread)?))
+            })
+        };
+        self.processes().into_iter().flat_map(of_process).collect()
+    }
+
+    /// The files that the component has open for writing. Before and after a load only.
+    pub fn written_files(&self) -> FileSizes {
+        let of_process = |key: ProcessKey| written::of_process(key.pid);
+        self.processes().into_iter().flat_map(of_process).collect()
     }
 
     fn processes(&self) -> Vec<ProcessKey> {

@@ -25,6 +25,7 @@ pub mod record;
 pub mod run;
 mod schema;
 pub mod series;
+mod wire;
 pub mod writer;
 
 pub use error::StoreError;
@@ -41,4 +42,5 @@ pub use record::{FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityReco
 pub use run::{Run, StoredTrial};
 pub use schema::SCHEMA_VERSION;
 pub use series::{SeriesRow, SeriesUsage};
+pub use wire::{Buffering, GatewayWire, UpstreamWire, WireFacts};
 pub use writer::{RunWriter, TrialWriter};

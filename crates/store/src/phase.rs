@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::foreign::ForeignFigures;
 use crate::group::{GroupRecord, TimeFigures};
+use crate::wire::WireFacts;
 
 /// The record of a phase. Counts and usage cover the measurement, not the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +55,9 @@ pub struct PhaseRecord {
     /// What the upstream's ledger gained.
     #[serde(default)]
     pub ledger: LedgerDelta,
+    /// How requests went over the wire; none in runs that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireFacts>,
     /// What another engine told, where it drove the phase; none where gatebench's own did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<ForeignFigures>,

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::phase::PhaseRecord;
+use crate::wire::Buffering;
 
 /// The record of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct TrialRecord {
     /// Proof after the load; none where it was not reached.
     #[serde(default)]
     pub parity_after: Option<ParityRecord>,
+    /// Whether messages are passed on as they come; none where it was not tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffering: Option<Buffering>,
     /// The gateway's process; none for the floor and for one that was never started.
     #[serde(default)]
     pub gateway: Option<GatewayFacts>,

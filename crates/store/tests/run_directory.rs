@@ -68,6 +68,7 @@ fn record(number: u32, outcome: Outcome) -> TrialRecord {
         outcome,
         parity_before: None,
         parity_after: None,
+        buffering: None,
         gateway: None,
         phases: vec![phase("steady", 1_500_000_000)],
         warnings: vec![],

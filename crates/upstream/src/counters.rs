@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
+use crate::apps::{Asked, Version};
+
 /// A count with one writer, so that adding needs no locked instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
@@ -31,6 +33,12 @@ impl Count {
 pub(crate) struct Counters {
     /// The thread, for its CPU time; 0 until the worker runs.
     pub(crate) thread_id: AtomicI32,
+    pub(crate) begun: Count,
+    pub(crate) http10: Count,
+    pub(crate) http2: Count,
+    pub(crate) fields: Count,
+    pub(crate) head_bytes: Count,
+    pub(crate) body_bytes: Count,
     pub(crate) requests: Count,
     pub(crate) without_nonce: Count,
     pub(crate) unique: Count,
@@ -43,4 +51,16 @@ pub(crate) struct Counters {
     pub(crate) bytes_out: Count,
     pub(crate) protocol_errors: Count,
     pub(crate) tls_handshakes_failed: Count,
+}
+
+impl Counters {
+    /// Counts a request whose head has come, but not those of the control path.
+    pub(crate) fn begin(&self, asked: &Asked<'_>) {
+        let shape = asked.shape();
+        self.begun.add(1);
+        self.http10.add(u64::from(shape.version == Version::Http10));
+        self.http2.add(u64::from(shape.version == Version::Http2));
+        self.fields.add(shape.fields);
+        self.head_bytes.add(shape.bytes);
+    }
 }

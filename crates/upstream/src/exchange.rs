@@ -11,6 +11,18 @@ use crate::env::Env;
 use crate::http2::{Answering, PIECE_BYTES, Reply, Step};
 use crate::pattern::{self, BLOCK_BYTES};
 
+/// A request with this header has its answer paused in the middle of the body, for so many milliseconds
+/// as its value says, over HTTP/1.1: whether a gateway passes on what it has can be seen by it.
+pub const PAUSE_HEADER: &str = "gatebench-pause";
+
+/// The longest pause.
+const PAUSE_MS_MAX: u64 = 1_000;
+
+fn pause_ns(value: &[u8]) -> u64 {
+    let ms: u64 = std::str::from_utf8(value).map_or(0, |text| text.parse().unwrap_or(0));
+    ms.min(PAUSE_MS_MAX) * 1_000_000
+}
+
 /// Buffers that one large body has grown beyond this are given back.
 const KEEP_BYTES: usize = 1 << 20;
 
@@ -29,6 +41,10 @@ pub(crate) struct Exchange {
     /// What the route has prepared at the head.
     scratch: Vec<u8>,
     request_body: Vec<u8>,
+    /// Bytes of the request's body, kept or not.
+    request_bytes: u64,
+    /// How long the answer pauses in the middle of its body, as the request asks for.
+    pause_ns: u64,
     /// A body made of several parts.
     composed: Vec<u8>,
     rest: Rest,
@@ -42,6 +58,8 @@ struct Rest {
     source: Source,
     at: u64,
     end: u64,
+    /// Nothing from here on is told before the pause is over.
+    held_at: Option<u64>,
 }
 
 /// Where a body lies.
@@ -65,11 +83,14 @@ impl Default for Exchange {
             is_control: false,
             scratch: Vec::new(),
             request_body: Vec::new(),
+            request_bytes: 0,
+            pause_ns: 0,
             composed: Vec::new(),
             rest: Rest {
                 source: Source::Scratch,
                 at: 0,
                 end: 0,
+                held_at: None,
             },
             begun: false,
         }
@@ -86,8 +107,13 @@ impl Exchange {
     ) {
         self.scratch.clear();
         self.request_body.clear();
+        self.request_bytes = 0;
         self.begun = false;
         self.is_control = is_control;
+        if !is_control {
+            env.counters.begin(asked);
+        }
+        self.pause_ns = asked.field(PAUSE_HEADER).map_or(0, pause_ns);
         self.answer = if is_control {
             control::answer(asked.method, asked.path, env.ledger, &mut self.scratch)
         } else {
@@ -99,6 +125,7 @@ impl Exchange {
 
     /// Takes a piece of the request's body; how many bytes of it are kept.
     pub(crate) fn take_body(&mut self, piece: &[u8]) -> usize {
+        self.request_bytes += piece.len() as u64;
         if !self.answer.needs_request_body() {
             return 0;
         }
@@ -115,6 +142,7 @@ impl Exchange {
                 self.nonce = None;
             }
             env.counters.bytes_in.add(wire_bytes);
+            env.counters.body_bytes.add(self.request_bytes);
         }
         self.answer.delay_ns
     }
@@ -152,6 +180,7 @@ impl Exchange {
             source,
             at: 0,
             end: bytes,
+            held_at: None,
         };
     }
 
@@ -186,6 +215,23 @@ impl Exchange {
         self.rest.end
     }
 
+    /// Holds the second half of the body back, where the request asks for a pause; how long.
+    pub(crate) fn hold_half(&mut self) -> Option<u64> {
+        let half = self.rest.end / 2;
+        self.rest.held_at = (self.pause_ns > 0 && half > 0).then_some(half);
+        self.rest.held_at.map(|_| self.pause_ns)
+    }
+
+    /// Whether a part of the body is held back.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.rest.held_at.is_some()
+    }
+
+    /// The pause is over.
+    pub(crate) fn hold_no_more(&mut self) {
+        self.rest.held_at = None;
+    }
+
     fn has_body(&self) -> bool {
         !self.is_head && !matches!(self.answer.status, 204 | 304)
     }
@@ -210,7 +256,8 @@ impl Exchange {
 
     /// The next bytes of the body, at most `bytes_max`.
     pub(crate) fn piece(&self, bytes_max: usize) -> &[u8] {
-        let wanted = self.left_bytes().min(bytes_max as u64) as usize;
+        let until = self.rest.held_at.unwrap_or(self.rest.end);
+        let wanted = (until - self.rest.at).min(bytes_max as u64) as usize;
         let at = self.rest.at as usize;
         let piece = match self.rest.source {
             Source::Static(bytes) => &bytes[at..],

@@ -112,6 +112,11 @@ impl<I: Io> Conversation<I, Apps> for Connection {
                 self.advance(env)
             }
             State::Lingering => Fate::Close,
+            State::Reading | State::Closing if self.exchange.is_holding() => {
+                self.exchange.hold_no_more();
+                self.fill();
+                self.advance(env)
+            }
             State::Reading | State::Closing => Fate::Keep,
         }
     }
@@ -222,6 +227,10 @@ impl Connection {
             self.stamps.push(Stamp { at, times });
         }
         let body_bytes = self.exchange.begin_body();
+        if let Some(pause_ns) = self.exchange.hold_half() {
+            let due_ns = env.now_ns + pause_ns;
+            self.deadline.set(due_ns, self.id, &mut env.timers);
+        }
         if !self.exchange.is_control() {
             env.counters.bytes_out.add(head_bytes + body_bytes);
         }
@@ -235,6 +244,9 @@ impl Connection {
     fn fill(&mut self) {
         while self.exchange.left_bytes() > 0 && self.outbox.pending_bytes() < PENDING_BYTES_MAX {
             let piece = self.exchange.piece(BLOCK_BYTES);
+            if piece.is_empty() {
+                return;
+            }
             self.outbox.queue().extend_from_slice(piece);
             let told = piece.len();
             self.exchange.told(told);

@@ -21,6 +21,24 @@ pub(crate) struct Ledger {
 /// path are left out everywhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
+    /// Requests whose head has come, whole or not.
+    #[serde(default)]
+    pub begun: u64,
+    /// Of these, requests over HTTP/1.0.
+    #[serde(default)]
+    pub http10: u64,
+    /// Of these, requests over HTTP/2.
+    #[serde(default)]
+    pub http2: u64,
+    /// Field lines of these requests; over HTTP/2 without the pseudo-header fields.
+    #[serde(default)]
+    pub fields: u64,
+    /// Bytes of their heads as on the wire; over HTTP/2 those of the names and values.
+    #[serde(default)]
+    pub head_bytes: u64,
+    /// Bytes of the bodies of requests that came whole, without their framing.
+    #[serde(default)]
+    pub body_bytes: u64,
     /// Requests received whole.
     pub requests: u64,
     /// Requests whose nonce was seen for the first time.
@@ -95,6 +113,12 @@ impl Ledger {
         let sums = self.sums();
         let base = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
         Snapshot {
+            begun: sums.begun - base.begun,
+            http10: sums.http10 - base.http10,
+            http2: sums.http2 - base.http2,
+            fields: sums.fields - base.fields,
+            head_bytes: sums.head_bytes - base.head_bytes,
+            body_bytes: sums.body_bytes - base.body_bytes,
             requests: sums.requests - base.requests,
             unique: sums.unique - base.unique,
             repeated: sums.repeated - base.repeated,
@@ -129,6 +153,12 @@ impl Ledger {
             let accepted = counters.accepted.get();
             sums.connections_open += accepted.wrapping_sub(closed);
             sums.connections_accepted += accepted;
+            sums.begun += counters.begun.get();
+            sums.http10 += counters.http10.get();
+            sums.http2 += counters.http2.get();
+            sums.fields += counters.fields.get();
+            sums.head_bytes += counters.head_bytes.get();
+            sums.body_bytes += counters.body_bytes.get();
             sums.requests += counters.requests.get();
             sums.unique += counters.unique.get();
             sums.repeated += counters.repeated.get();

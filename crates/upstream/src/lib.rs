@@ -51,6 +51,7 @@ use gatebench_net::tls::{ServerContext, ServerSettings, SettingsError, TlsServic
 use gatebench_net::workers::{Service, Workers, WorkersError};
 
 pub use control::{LEDGER_PATH, RESET_PATH};
+pub use exchange::PAUSE_HEADER;
 pub use ledger::{Snapshot, WorkerCpu};
 
 /// The largest request body read and the largest answer made, in bytes (128 MiB).

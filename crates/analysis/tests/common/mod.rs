@@ -235,6 +235,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
             cores: 2,
             ..MachineFacts::default()
         },
+        wire: None,
         foreign: None,
         ledger: LedgerDelta {
             requests,
@@ -299,6 +300,7 @@ pub fn made(manifest: &Manifest, trial: &Trial) -> Made {
             outcome: Outcome::Completed,
             parity_before: (!floor).then(parity),
             parity_after: (!floor).then(parity),
+            buffering: None,
             gateway: (!floor).then(gateway_facts),
             phases: vec![
                 phase(

@@ -55,6 +55,7 @@ pub(super) fn assemble(
         usage,
         machine: samples::machine(&watched.moments, &scene.cores()),
         ledger: ledger.unwrap_or_default(),
+        wire: None,
         foreign: Some(figures(engine, told)),
     };
     let summary = summary(&record);

@@ -52,7 +52,51 @@ enum Head<'a> {
     Http2(http2::Head<'a>),
 }
 
+/// The version of HTTP that a request came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    Http10,
+    Http11,
+    Http2,
+}
+
+/// What a head is like on the wire.
+pub(crate) struct Shape {
+    pub(crate) version: Version,
+    /// Field lines; over HTTP/2 without the pseudo-header fields.
+    pub(crate) fields: u64,
+    /// Bytes; over HTTP/2 those of the names and values.
+    pub(crate) bytes: u64,
+}
+
 impl<'a> Asked<'a> {
+    /// What the head is like on the wire.
+    pub(crate) fn shape(&self) -> Shape {
+        match &self.head {
+            Head::Http1(head) => Shape {
+                version: if head.version_minor() == 0 {
+                    Version::Http10
+                } else {
+                    Version::Http11
+                },
+                fields: head.fields().len() as u64,
+                bytes: head.bytes().len() as u64,
+            },
+            Head::Http2(head) => {
+                let mut shape = Shape {
+                    version: Version::Http2,
+                    fields: 0,
+                    bytes: 0,
+                };
+                for field in head.fields() {
+                    shape.fields += 1;
+                    shape.bytes += (field.name.len() + field.value.len()) as u64;
+                }
+                shape
+            }
+        }
+    }
+
     pub(crate) fn over_http1(head: http1::Head<'a>) -> Self {
         Self::new(head.method(), origin_form(head.target()), Head::Http1(head))
     }

@@ -63,6 +63,9 @@ impl Request {
 
     /// Decides at the head.
     pub(super) fn of<I>(env: &Env<'_, '_, I>, asked: &Asked<'_>, is_control: bool) -> Self {
+        if !is_control {
+            env.counters.begin(asked);
+        }
         let what = if is_control {
             let mut body = Vec::new();
             let answer = env
