@@ -42,10 +42,10 @@ mod series;
 mod stage;
 mod suite;
 mod trace;
+mod traffic;
 mod trial;
 mod warning;
 mod watch;
-mod wire;
 
 pub use check::{
     CheckOutcome, CheckRequest, Checked, check_gateway, check_scenarios, find_gateway,

@@ -21,9 +21,9 @@ use crate::samples::{self, Moment, Pss, Samplers};
 use crate::series::{self, Seconds};
 use crate::stage::Stage;
 use crate::trace::{self, Seen};
+use crate::traffic::{self, Outside};
 use crate::trial::Scene;
 use crate::watch::{Shared, Watch, Watched};
-use crate::wire::{self, Outside};
 
 /// A phase that was measured.
 pub(crate) struct Measured {
@@ -219,7 +219,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         engine,
         machine: samples::machine(&moments, &scene.cores()),
         ledger: gained.unwrap_or_default(),
-        wire: Some(wire::facts(client, ledger, outside)),
+        wire: Some(traffic::facts(client, ledger, outside)),
         foreign: None,
     };
     let summary = summary(&record, &outcome);

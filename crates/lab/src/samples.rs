@@ -9,7 +9,7 @@ use gatebench_probe::{MachineSample, Sample, Sampler, Scope, foreign_cpu_ns};
 use gatebench_store::{MachineFacts, SeriesUsage, Usage};
 
 use crate::stage::Stage;
-use crate::wire::Outside;
+use crate::traffic::Outside;
 
 /// Everything at one moment.
 #[derive(Clone, Debug, Default)]

@@ -22,7 +22,7 @@ use crate::prepare::PreparedGateway;
 use crate::progress::{Observer, PhaseSummary, Progress, Step};
 use crate::stage::{self, Bringing, Stage};
 use crate::trace;
-use crate::wire;
+use crate::traffic;
 
 /// What a trial is made of, and who hears of it.
 pub(crate) struct Scene<'a> {
@@ -232,7 +232,7 @@ impl<'a> Course<'a> {
 
     fn try_buffering(&self, stage: &Stage, demand: &Demand) -> Result<Buffering, Halt> {
         let place = self.place(stage, PARITY_BEFORE_SLOT)?;
-        wire::buffering(self.scene.scenario, &demand.samples, &place)
+        traffic::buffering(self.scene.scenario, &demand.samples, &place)
     }
 
     fn prove(&self, stage: &Stage, demand: &Demand, slot: u32) -> Result<ParityRecord, Halt> {
