@@ -17,6 +17,11 @@ impl Outbox {
         &mut self.queued
     }
 
+    /// What is queued and not on its way.
+    pub fn queued(&self) -> &[u8] {
+        &self.queued
+    }
+
     /// Sends what is queued unless a send is outstanding; `now` chooses [`Io::send_now`].
     pub fn flush<I: Io>(&mut self, io: &mut I, conn: ConnId, now: bool) {
         if self.in_flight > 0 || self.queued.is_empty() {

@@ -56,6 +56,14 @@ impl Block {
         block
     }
 
+    /// Makes it the block of another response, in the memory that it has.
+    pub fn restart_response(&mut self, status: u16) {
+        self.bytes.clear();
+        self.is_head = false;
+        let digits = [status / 100, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8);
+        self.field(":status", &digits);
+    }
+
     fn empty() -> Self {
         Self {
             bytes: Vec::new(),

@@ -124,13 +124,29 @@ impl Connection {
             self.end_incoming(id);
             return Ok(None);
         }
+        self.top_up(id, out);
+        Ok(None)
+    }
+
+    /// Lets the peer send more on a stream whose window is half used, unless it is held back.
+    #[inline]
+    fn top_up(&mut self, id: StreamId, out: &mut Vec<u8>) {
         if let Some(stream) = self.streams.get(id)
+            && !stream.is_held
+            && stream.incoming == Incoming::Body
             && is_half_used(stream.received, self.receiving.stream_window_bytes)
         {
             frame::write_window_update(out, id.number, stream.received);
             stream.received = 0;
         }
-        Ok(None)
+    }
+
+    /// Holds the peer back on one stream, or no longer.
+    pub(super) fn hold(&mut self, id: StreamId, is_held: bool, out: &mut Vec<u8>) {
+        if let Some(stream) = self.streams.get(id) {
+            stream.is_held = is_held;
+        }
+        self.top_up(id, out);
     }
 }
 

@@ -86,6 +86,12 @@ impl Server {
             .map_or(0, |stream| stream.unsent.len())
     }
 
+    /// Holds the client back on one stream: once its window is used up, no more of the request comes until
+    /// it is no longer held. Other streams go on.
+    pub fn hold(&mut self, stream: StreamId, is_held: bool, out: &mut Vec<u8>) {
+        self.connection.hold(stream, is_held, out);
+    }
+
     /// Ends a stream at once; nothing more is said of it.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.reset(stream, code, out);

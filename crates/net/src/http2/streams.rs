@@ -30,6 +30,8 @@ pub(super) struct Stream {
     pub(super) body_left: Option<u64>,
     /// DATA bytes received since the window was last topped up.
     pub(super) received: u32,
+    /// The window is not topped up.
+    pub(super) is_held: bool,
     /// The send window without the peer's initial window: WINDOW_UPDATEs less DATA bytes sent.
     pub(super) credit: i64,
     /// What the peer's windows keep back.
@@ -134,6 +136,7 @@ impl Streams {
                 informational: 0,
                 body_left: None,
                 received: 0,
+                is_held: false,
                 credit: 0,
                 unsent: Unsent::default(),
             });
@@ -147,6 +150,7 @@ impl Streams {
         stream.informational = 0;
         stream.body_left = None;
         stream.received = 0;
+        stream.is_held = false;
         stream.credit = 0;
         self.index.insert(number, slot);
         StreamId { number, slot }
