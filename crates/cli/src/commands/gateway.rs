@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use gatebench_gateway::{ConfigErrors, GatewayConfig, GatewayError};
+use gatebench_gateway::{ConfigErrors, Document, GatewayError};
 
 use super::words::{BackendWord, Cores, innermost};
 use crate::exit::Exit;
@@ -16,12 +16,12 @@ use crate::{signals, terminal};
 /// Serves the reference gateway with a configuration, until Ctrl-C
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  gatebench gateway gateway.json\n  gatebench gateway gateway.json --check\n\n\
+    after_help = "Examples:\n  gatebench gateway gateway.yaml\n  gatebench gateway gateway.yaml --check\n\n\
                   An instrument, not a product: it has no admin interface. SIGHUP makes it read its file again, \
                   without losing a request; a file with mistakes changes nothing."
 )]
 pub struct Gateway {
-    /// Its configuration, JSON
+    /// Its configuration: YAML, or JSON
     file: PathBuf,
     /// Only check the configuration
     #[arg(long)]
@@ -37,15 +37,15 @@ pub struct Gateway {
 impl Gateway {
     /// Serves until a signal comes.
     pub fn run(self) -> Result<Exit, Failure> {
-        let config = read(&self.file)?;
+        let document = read(&self.file)?;
         if self.check {
-            check(&self.file, &config)?;
+            check(&document)?;
             terminal::say(&format!("{} is right", self.file.display()))?;
             return Ok(Exit::Fine);
         }
         let cores = self.cores.clone().unwrap_or_default().0;
-        let wrong = |errors: ConfigErrors| mistakes(&self.file, &errors);
-        let gateway = Arc::new(gatebench_gateway::Gateway::new(&config).map_err(wrong)?);
+        let wrong = |errors: ConfigErrors| mistakes(&document, &errors);
+        let gateway = Arc::new(gatebench_gateway::Gateway::new(&document.config).map_err(wrong)?);
         let (reloaded, file) = (Arc::clone(&gateway), self.file.clone());
         let stop = signals::stop_flag_beside(move || reload(&reloaded, &file))?;
         let mut said = Ok(());
@@ -61,22 +61,22 @@ impl Gateway {
 }
 
 /// What only shows when definitions are compiled, which the gateway would serve with nevertheless.
-fn check(file: &Path, config: &GatewayConfig) -> Result<(), Failure> {
-    let made = gatebench_gateway::Gateway::new(config);
-    let gateway = made.map_err(|errors| mistakes(file, &errors))?;
+fn check(document: &Document) -> Result<(), Failure> {
+    let made = gatebench_gateway::Gateway::new(&document.config);
+    let gateway = made.map_err(|errors| mistakes(document, &errors))?;
     let problems = gateway.problems();
     if problems.is_empty() {
         return Ok(());
     }
-    Err(mistakes(file, &ConfigErrors(problems)))
+    Err(mistakes(document, &ConfigErrors(problems)))
 }
 
 /// Goes by the file as it is now, and says what came of it.
 fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
-    let replaced = read(file).and_then(|config| {
+    let replaced = read(file).and_then(|document| {
         gateway
-            .replace(&config)
-            .map_err(|errors| mistakes(file, &errors))
+            .replace(&document.config)
+            .map_err(|errors| mistakes(&document, &errors))
     });
     match replaced {
         // A reader of standard output that has gone is no reason to stop serving.
@@ -85,21 +85,18 @@ fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
     }
 }
 
-fn read(file: &Path) -> Result<GatewayConfig, Failure> {
+fn read(file: &Path) -> Result<Document, Failure> {
     let text = fs::read_to_string(file).map_err(|error| {
         let what = format!("the configuration cannot be read: {error}");
         let help = "check the path and its permissions";
         Failure::words(&file.display().to_string(), what, help)
     })?;
-    GatewayConfig::from_json(&text).map_err(|errors| mistakes(file, &errors))
+    Document::read(&file.display().to_string(), &text)
+        .map_err(|mistakes| Failure::Mistakes(vec![mistakes]))
 }
 
-fn mistakes(file: &Path, errors: &ConfigErrors) -> Failure {
-    Failure::words(
-        &file.display().to_string(),
-        format!("the configuration has mistakes\n{errors}"),
-        "correct the places named; `gatebench schema reference-gateway` describes the file",
-    )
+fn mistakes(document: &Document, errors: &ConfigErrors) -> Failure {
+    Failure::Mistakes(document.mistakes(errors).into_iter().collect())
 }
 
 fn announce(bound: &[SocketAddr]) -> Result<(), Failure> {

@@ -271,11 +271,21 @@ fn an_upstream_and_a_gateway_stand_alone_until_a_signal() {
     taken
         .assert_code(3)
         .assert_says(&["environment", &address, "port 0", "  → "]);
-    bench.write("mistaken.json", "{\"listen\": [], \"routs\": []}");
+    bench.write(
+        "mistaken.yaml",
+        "listen: []\nroutes: []\ntimeouts:\n  connect_m: 0\n",
+    );
     bench
-        .gatebench("gateway mistaken.json --check")
+        .gatebench("gateway mistaken.yaml --check")
         .assert_code(2)
-        .assert_says(&["mistaken.json", "routs", "  → "]);
+        .assert_says(&[
+            "mistaken.yaml:1:9",
+            "nothing to listen on",
+            "mistaken.yaml:4:3",
+            "did you mean `connect_ms`?",
+            "a timeout of 0 would always pass",
+            "mistaken.yaml: 3 mistakes",
+        ]);
 
     crate::processes::signal(upstream.child.id(), "TERM");
     assert_eq!(upstream.child.wait().unwrap().code(), Some(0));

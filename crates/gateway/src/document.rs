@@ -1,0 +1,74 @@
+//! A configuration's file: read with every mistake at once, and asked for its places again when mistakes
+//! show later.
+
+use gatebench_model::{Diagnostics, Sheet, SheetKind};
+
+use crate::config::{ConfigErrors, GatewayConfig};
+
+/// A configuration and the file that it stands in.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// What it says.
+    pub config: GatewayConfig,
+    sheet: Sheet,
+}
+
+impl Document {
+    /// The word of `gatebench schema`.
+    pub const SCHEMA_WORD: &str = "reference-gateway";
+
+    /// Reads YAML text. `file` is the name that mistakes are reported under.
+    ///
+    /// # Errors
+    /// All mistakes, of form and of meaning, each with its place and its remedy.
+    pub fn read(file: &str, text: &str) -> Result<Self, Diagnostics> {
+        let kind = SheetKind {
+            title: "gateway's configuration",
+            word: Self::SCHEMA_WORD,
+            schema: &GatewayConfig::json_schema(),
+        };
+        let mut sheet = Sheet::open(file, text, kind)?;
+        let config: Option<GatewayConfig> = sheet.value();
+        if let Some(config) = &config
+            && let Err(wrong) = config.validate()
+        {
+            report(&mut sheet, &wrong);
+        }
+        sheet.finish()?;
+        let config = config.expect("a sheet without a mistake has a value");
+        Ok(Self { config, sheet })
+    }
+
+    /// Mistakes that showed only when the configuration was made ready, at their places.
+    pub fn mistakes(&self, wrong: &ConfigErrors) -> Option<Diagnostics> {
+        let mut sheet = self.sheet.clone();
+        report(&mut sheet, wrong);
+        sheet.finish().err()
+    }
+}
+
+fn report(sheet: &mut Sheet, wrong: &ConfigErrors) {
+    for mistake in &wrong.0 {
+        sheet.report(&mistake.at, &mistake.message);
+    }
+}
+
+impl GatewayConfig {
+    /// Reads a configuration, YAML or JSON, whose file nobody asks for again.
+    ///
+    /// # Errors
+    /// As [`Document::read`].
+    pub fn parse(text: &str) -> Result<Self, Diagnostics> {
+        Ok(Document::read("gateway.yaml", text)?.config)
+    }
+
+    /// The JSON Schema of the file.
+    pub fn json_schema() -> serde_json::Value {
+        let mut schema = schemars::schema_for!(Self);
+        schema.insert(
+            "title".into(),
+            "gatebench configuration of the reference gateway".into(),
+        );
+        schema.into()
+    }
+}

@@ -1,0 +1,174 @@
+//! Files whose type another crate has, read as ours are: every mistake at once, each at its place.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::node::{Data, Node};
+use crate::{conform, yaml};
+
+/// What a kind of file is called, and what it is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct SheetKind<'a> {
+    /// In a sentence.
+    pub title: &'a str,
+    /// In `gatebench schema WORD`.
+    pub word: &'a str,
+    /// As schemars generates it from the type.
+    pub schema: &'a Value,
+}
+
+/// A file and what is wrong with it so far.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    file: String,
+    text: String,
+    word: String,
+    root: Node,
+    problems: Vec<Problem>,
+}
+
+impl Sheet {
+    /// Reads YAML text and holds it against its schema. `file` is the name that mistakes are reported
+    /// under.
+    ///
+    /// # Errors
+    /// Where the text is not YAML, so that there is nothing to look at.
+    pub fn open(file: &str, text: &str, kind: SheetKind<'_>) -> Result<Self, Diagnostics> {
+        let (root, mut problems) = yaml::load(text);
+        let Some(mut root) = root else {
+            if problems.is_empty() {
+                let help = format!("write what `gatebench schema {}` describes", kind.word);
+                problems.push(Problem::new(0..0, "the file is empty", help));
+            }
+            return Err(Diagnostics::new(file, text, problems));
+        };
+        problems.extend(conform::conform(&mut root, kind.schema, kind.title, text));
+        Ok(Self {
+            file: file.into(),
+            text: text.into(),
+            word: kind.word.into(),
+            root,
+            problems,
+        })
+    }
+
+    /// What it says; nothing while its form does not allow to tell, which is a mistake then.
+    pub fn value<T: DeserializeOwned>(&mut self) -> Option<T> {
+        match serde_json::from_value(self.root.to_json()) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                if self.problems.is_empty() {
+                    let help = format!("compare it with `gatebench schema {}`", self.word);
+                    let problem = Problem::new(self.root.head(), error.to_string(), help);
+                    self.problems.push(problem);
+                }
+                None
+            }
+        }
+    }
+
+    /// Adds a mistake at a place, a JSON Pointer (RFC 6901). Where the place is not in the file, it is
+    /// told of what should hold it. The message ends, after a semicolon, with what to do.
+    pub fn report(&mut self, pointer: &str, message: &str) {
+        let (what, help) = message.rsplit_once("; ").map_or_else(
+            || {
+                let help = format!("compare it with `gatebench schema {}`", self.word);
+                (message, help)
+            },
+            |(what, help)| (what, help.to_owned()),
+        );
+        let problem = Problem::new(found(&self.root, pointer), what, help);
+        self.problems.push(problem);
+    }
+
+    /// All mistakes, where there are any.
+    ///
+    /// # Errors
+    /// All of them.
+    pub fn finish(&self) -> Result<(), Diagnostics> {
+        if self.problems.is_empty() {
+            return Ok(());
+        }
+        Err(Diagnostics::new(
+            &self.file,
+            &self.text,
+            self.problems.clone(),
+        ))
+    }
+}
+
+/// The characters at a pointer, or of the nearest value on the way there.
+fn found(root: &Node, pointer: &str) -> std::ops::Range<usize> {
+    let mut node = root;
+    for token in pointer.split('/').skip(1) {
+        let key = token.replace("~1", "/").replace("~0", "~");
+        let next = match &node.data {
+            Data::List(items) => key.parse::<usize>().ok().and_then(|at| items.get(at)),
+            Data::Map(_) => node.get(&key),
+            _ => None,
+        };
+        let Some(next) = next else {
+            return node.head();
+        };
+        node = next;
+    }
+    node.head()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Garden {
+        beds: Vec<Bed>,
+    }
+
+    #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Bed {
+        plant: String,
+        rows: u32,
+    }
+
+    fn sheet(text: &str) -> Sheet {
+        let schema = schemars::schema_for!(Garden).to_value();
+        let kind = SheetKind {
+            title: "garden",
+            word: "garden",
+            schema: &schema,
+        };
+        Sheet::open("garden.yaml", text, kind).unwrap()
+    }
+
+    fn lines(sheet: &Sheet) -> Vec<String> {
+        let mistakes = sheet.finish().unwrap_err();
+        mistakes.all().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn mistakes_of_form_and_of_meaning_come_together() {
+        let mut sheet = sheet("beds:\n  - plnt: leek\n    rows: 0\n  - {plant: kale, rows: 2}\n");
+        let garden: Garden = sheet.value().unwrap();
+        assert_eq!(garden.beds[0].plant, "leek");
+        assert_eq!(garden.beds[1].rows, 2);
+        sheet.report("/beds/0/rows", "no row; write 1");
+        sheet.report("/beds/1/roots/3", "no roots; add some; or not");
+        sheet.report("", "too small");
+        let lines = lines(&sheet);
+        assert!(lines[0].starts_with("garden.yaml:1:1: too small; compare"));
+        assert!(lines[1].starts_with("garden.yaml:2:5: "), "{lines:?}");
+        assert_eq!(lines[2], "garden.yaml:3:11: no row; write 1");
+        assert_eq!(lines[3], "garden.yaml:4:6: no roots; add some; or not");
+    }
+
+    #[test]
+    fn json_is_yaml() {
+        let mut sheet = sheet("{\"beds\": [{\"plant\": \"k\\u00e4\\/le\", \"rows\": 2}]}");
+        assert_eq!(sheet.value::<Garden>().unwrap().beds[0].plant, "kä/le");
+        sheet.finish().unwrap();
+    }
+}
