@@ -61,8 +61,12 @@ pub(crate) struct Exchange {
     pub(crate) status: u16,
     /// What policies learnt of the request.
     pub(crate) notes: Notes,
+    /// The upstream chosen, by the site's number.
+    pub(crate) upstream: usize,
     /// The target chosen, by the worker's number.
     pub(crate) target: usize,
+    /// Targets that could not be connected to for it.
+    pub(crate) failures: usize,
     /// The request, where a policy wants it whole.
     pub(crate) collected: Collected,
     /// The answer, where a policy wants it whole.
@@ -294,7 +298,9 @@ impl Exchange {
             begun_ns: 0,
             status: 0,
             notes: Notes::default(),
+            upstream: 0,
             target: 0,
+            failures: 0,
             collected: Collected::default(),
             collected_answer: Collected::default(),
             passage: Passage::default(),
@@ -316,7 +322,7 @@ impl Exchange {
             Phase::Relaying => {
                 let origin = self.origin.and_then(|id| origins.get(id));
                 !self.is_request_done
-                    && origin.is_some_and(|one| one.outbox.pending_bytes() <= PENDING_BYTES_MAX)
+                    && origin.is_some_and(|one| one.pending_bytes() <= PENDING_BYTES_MAX)
             }
             Phase::Closing | Phase::Lingering => false,
         }

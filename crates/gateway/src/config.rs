@@ -1,4 +1,4 @@
-//! The configuration as it stands in a JSON file.
+//! The configuration as it stands in a YAML file.
 
 use std::fmt;
 
@@ -69,6 +69,28 @@ pub struct Upstream {
     pub keepalive: u32,
     /// Its addresses.
     pub targets: Vec<Target>,
+    /// Where given, the gateway speaks TLS to it.
+    #[serde(default)]
+    pub tls: Option<UpstreamTls>,
+    /// For how long a target that could not be connected to is passed over while there are others, in
+    /// milliseconds. Each worker finds out by itself. 0 passes over none.
+    #[serde(default = "ten_seconds")]
+    pub rest_after_failure_ms: u32,
+}
+
+/// TLS 1.2 and 1.3 towards an upstream. The handshake has the time that a connection has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpstreamTls {
+    /// File with the authorities that may have signed its certificate, in PEM; without, the machine's.
+    #[serde(default)]
+    pub ca: Option<String>,
+    /// Takes any certificate.
+    #[serde(default)]
+    pub skip_verify: bool,
+    /// The name asked for (SNI) and looked for in the certificate; without, the target's address.
+    #[serde(default)]
+    pub server_name: Option<String>,
 }
 
 /// One address of an upstream.
@@ -109,11 +131,15 @@ pub struct Route {
     /// Whether the prefix is taken off before the request goes on.
     #[serde(default)]
     pub strip_path: bool,
-    /// The upstream's name.
-    pub upstream: String,
+    /// The upstream's name; a route whose policies have a `mock` needs none.
+    #[serde(default)]
+    pub upstream: Option<String>,
     /// What stands between, in this order.
     #[serde(default)]
     pub policies: Vec<Policy>,
+    /// How long the gateway waits for the upstream here, where that differs.
+    #[serde(default)]
+    pub timeouts: Option<RouteTimeouts>,
     /// Holds requests and answers back, to prove that added latency is measured right.
     #[serde(default)]
     pub test_delay: Option<TestDelay>,
@@ -161,6 +187,18 @@ pub struct Timeouts {
     pub request_head_ms: u32,
 }
 
+/// How long the gateway waits for an upstream on one route, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RouteTimeouts {
+    /// As in the common ones.
+    #[serde(default)]
+    pub connect_ms: Option<u32>,
+    /// As in the common ones.
+    #[serde(default)]
+    pub upstream_ms: Option<u32>,
+}
+
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
@@ -178,6 +216,10 @@ fn one_worker() -> u32 {
 
 fn one_mebibyte() -> u32 {
     1 << 20
+}
+
+fn ten_seconds() -> u32 {
+    10_000
 }
 
 fn equal_weight() -> u32 {
@@ -228,34 +270,3 @@ impl fmt::Display for ConfigErrors {
 }
 
 impl std::error::Error for ConfigErrors {}
-
-impl GatewayConfig {
-    /// Reads a configuration.
-    ///
-    /// # Errors
-    /// All mistakes at once, each with its place: first those of form (types, missing and unknown
-    /// members), and where the form is right those of meaning.
-    pub fn from_json(text: &str) -> Result<Self, ConfigErrors> {
-        let one = |message: String| ConfigErrors(vec![ConfigError::new("", message)]);
-        let value: serde_json::Value = serde_json::from_str(text)
-            .map_err(|error| one(format!("this is not JSON: {error}")))?;
-        let schema = Self::json_schema();
-        let validator = jsonschema::validator_for(&schema)
-            .map_err(|error| one(format!("gatebench's own schema is broken: {error}")))?;
-        let mistakes: Vec<_> = validator
-            .iter_errors(&value)
-            .map(|error| ConfigError::new(error.instance_path().to_string(), error.to_string()))
-            .collect();
-        if !mistakes.is_empty() {
-            return Err(ConfigErrors(mistakes));
-        }
-        let config: Self = serde_json::from_value(value).map_err(|error| one(error.to_string()))?;
-        config.validate()?;
-        Ok(config)
-    }
-
-    /// The JSON Schema of the file.
-    pub fn json_schema() -> serde_json::Value {
-        schemars::schema_for!(Self).to_value()
-    }
-}

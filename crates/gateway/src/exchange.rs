@@ -16,7 +16,7 @@ use crate::log::AccessLog;
 use crate::origin::Origin;
 use crate::policy::Notes;
 use crate::routes::strip;
-use crate::site::Limits;
+use crate::site::{Limits, Waits};
 use crate::soap::Refused;
 use crate::worker::Totals;
 
@@ -47,17 +47,18 @@ impl<I: Io> Core<I> {
         &mut self,
         origins: &mut ConnMap<Origin>,
         target: usize,
+        waits: Waits,
     ) -> io::Result<ConnId> {
         if let Some(id) = self.current.pools.take(target)
             && let Some(origin) = origins.get_mut(id)
         {
             origin.is_reused = true;
             origin.has_answered = false;
-            let due_ns = self.now_ns + self.limits.upstream_ns;
-            origin.deadline.set(due_ns, id, &mut self.timers);
+            origin.waits = waits;
+            origin.expect_life(self.now_ns, &mut self.timers);
             return Ok(id);
         }
-        self.open(origins, target)
+        self.open(origins, target, waits)
     }
 
     /// Begins to open a connection to a target.
@@ -65,12 +66,13 @@ impl<I: Io> Core<I> {
         &mut self,
         origins: &mut ConnMap<Origin>,
         target: usize,
+        waits: Waits,
     ) -> io::Result<ConnId> {
         let id = self
             .io
             .connect(self.current.targets[target].address, None)?;
-        let mut origin = Origin::connecting(id, target);
-        let due_ns = self.now_ns + self.limits.connect_ns;
+        let mut origin = Origin::connecting(id, target, waits);
+        let due_ns = self.now_ns + waits.connect_ns;
         origin.deadline.set(due_ns, id, &mut self.timers);
         origins.insert(id, origin);
         Ok(id)
@@ -161,7 +163,12 @@ impl Exchange {
     ) -> io::Result<()> {
         let live = Rc::clone(&self.live);
         let route_of = &live.site.routes[route];
-        self.target = core.current.next_target(route_of.upstream);
+        let Some(upstream) = route_of.upstream else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        self.upstream = upstream;
+        self.failures = 0;
+        self.target = core.current.next_target(&live, upstream, core.now_ns);
         self.delays = core.current.delays[route]
             .as_mut()
             .map_or(Delays::default(), DelayTurns::next);
@@ -183,6 +190,9 @@ impl Exchange {
             fallback_authority: &settings.authority,
             is_last: settings.keepalive == 0,
             edits: &route_of.chain.request_headers,
+            consumer: route_of
+                .chain
+                .consumer_field(&self.notes, &live.site.consumers),
             is_collected: collects,
         };
         let Some(id) = origin else {
@@ -212,7 +222,9 @@ impl Exchange {
         origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) -> io::Result<ConnId> {
-        let id = core.origin_for(origins, self.target)?;
+        let route = self.route.map(|route| &self.live.site.routes[route]);
+        let waits = route.map_or(core.limits.waits, |route| route.waits);
+        let id = core.origin_for(origins, self.target, waits)?;
         if let Some(origin) = origins.get_mut(id) {
             origin.client = Some(self.id);
             origin.decoder.expect(self.toward.is_head);
@@ -298,8 +310,7 @@ impl Exchange {
                     }
                     // From the last byte on the upstream has its full time, however slowly it got it.
                     if origin.is_connected {
-                        let due_ns = core.now_ns + core.limits.upstream_ns;
-                        origin.deadline.set(due_ns, origin.id, &mut core.timers);
+                        origin.expect_life(core.now_ns, &mut core.timers);
                     }
                 }
             }

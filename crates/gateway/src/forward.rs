@@ -20,6 +20,8 @@ pub(crate) struct Destination<'a> {
     pub(crate) is_last: bool,
     /// What policies do to the fields.
     pub(crate) edits: &'a HeaderProgram,
+    /// What tells the upstream who calls.
+    pub(crate) consumer: Option<(&'a str, &'a [u8])>,
     /// The body is not passed on as it comes: whoever has it whole writes its length, and the client need
     /// not be told to send it.
     pub(crate) is_collected: bool,
@@ -52,7 +54,8 @@ pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination
     if to.edits.is_empty() {
         write_to(out, head, to, fields, length);
     } else {
-        write_to(out, head, to, to.edits.apply(fields), length);
+        let fields = to.edits.apply(fields).chain(to.consumer);
+        write_to(out, head, to, fields, length);
     }
     relay
 }
@@ -221,6 +224,7 @@ mod tests {
                 fallback_authority: "1.2.3.4:5",
                 is_last,
                 edits: &HeaderProgram::default(),
+                consumer: None,
                 is_collected: false,
             };
             let mut out = Vec::new();

@@ -22,12 +22,13 @@
 //! their time is up. On a route with such a policy SOAP clients get every error as a fault.
 //!
 //! # What it leaves out on purpose
-//! It adds no `Via` and no `X-Forwarded-*`; it passes no trailer fields; it checks no health, and
-//! tries no second target when one refuses; it supports no upgrade and no CONNECT. A client that
+//! It adds no `Via` and no `X-Forwarded-*`; it passes no trailer fields; it asks no target for its
+//! health; it supports no upgrade and no CONNECT. A client that
 //! half-closes before its answer has come is taken to have gone, and its request is cancelled.
 //!
 //! # When things fail
-//! No connection: 502, or 504 after the connect timeout. No answer: 504 after the upstream timeout,
+//! A target that cannot be connected to, TLS included, is passed over for a while, and its request goes
+//! to another one: nothing of it was sent. No target left: 502, or 504 after the connect timeout. No answer: 504 after the upstream timeout,
 //! 502 when the upstream closes. An upstream that fails in the middle of its answer has the client's
 //! connection reset, so that half an answer is never taken for a whole one. One request is sent
 //! again, once and on a new connection: when a kept connection closed before the first byte of an
@@ -37,6 +38,7 @@ mod balance;
 mod client;
 mod collect;
 mod config;
+mod document;
 mod exchange;
 mod forward;
 mod hold;
@@ -48,9 +50,11 @@ mod metrics;
 mod origin;
 mod policy;
 mod pool;
+mod retry;
 mod routes;
 mod site;
 mod soap;
+mod target;
 mod upstream_side;
 mod validate;
 mod worker;
@@ -66,9 +70,10 @@ use gatebench_net::workers::{Workers, WorkersError};
 use gatebench_xml::soap::Refresher;
 
 pub use config::{
-    Bimodal, ConfigError, ConfigErrors, Consumer, GatewayConfig, Metrics, Route, Target, TestDelay,
-    Timeouts, Tls, Upstream,
+    Bimodal, ConfigError, ConfigErrors, Consumer, GatewayConfig, Metrics, Route, RouteTimeouts,
+    Target, TestDelay, Timeouts, Tls, Upstream, UpstreamTls,
 };
+pub use document::Document;
 pub use worker::Totals;
 
 /// Why the gateway did not run, or ended by itself.

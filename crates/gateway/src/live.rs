@@ -9,7 +9,8 @@ use crate::balance::Balance;
 use crate::hold::DelayTurns;
 use crate::policy::jwt;
 use crate::pool::Pools;
-use crate::site::{Site, SiteTarget, SiteUpstream};
+use crate::site::{Site, SiteUpstream};
+use crate::target::SiteTarget;
 
 /// A configuration as one worker sees it. A request keeps the one that it began with to its end.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct Current {
     pub(crate) live: Rc<Live>,
     /// Every target that any configuration has named, by the worker's numbers.
     pub(crate) targets: Vec<SiteTarget>,
+    /// Until when each is passed over.
+    resting_until_ns: Vec<u64>,
     pub(crate) pools: Pools,
     balances: Vec<Balance>,
     /// By route.
@@ -40,6 +43,7 @@ impl Current {
                 target_ids: Vec::new(),
             }),
             targets: Vec::new(),
+            resting_until_ns: Vec::new(),
             pools: Pools::default(),
             balances: Vec::new(),
             delays: Vec::new(),
@@ -61,6 +65,7 @@ impl Current {
             .map(|target| self.target_id(target))
             .collect();
         self.pools.grow(self.targets.len());
+        self.resting_until_ns.resize(self.targets.len(), 0);
         let forgotten = self.targets.iter().enumerate();
         let forgotten = forgotten.filter(|(_, target)| target.keepalive == 0);
         let idle = forgotten.flat_map(|(id, _)| self.pools.empty(id)).collect();
@@ -79,37 +84,47 @@ impl Current {
 
     /// The worker's number for a target, whose settings are taken over.
     fn target_id(&mut self, target: &SiteTarget) -> usize {
-        let known = self
-            .targets
-            .iter()
-            .position(|one| one.address == target.address);
+        let known = self.targets.iter().position(|one| one.is_same(target));
         let id = known.unwrap_or(self.targets.len());
         match self.targets.get_mut(id) {
             // Two upstreams may name the same address.
-            Some(known) => known.keepalive = known.keepalive.max(target.keepalive),
-            None => self.targets.push(target.clone()),
+            Some(known) => {
+                known.keepalive = known.keepalive.max(target.keepalive);
+                known.rest_ns = target.rest_ns;
+            }
+            None => self.targets.push(target.separate()),
         }
         id
     }
 
-    /// As [`Self::next_target`], for a request that goes by a configuration that may be an older one. An
-    /// older one has no turns any more; its heaviest target stands in.
-    pub(crate) fn next_target_of(&mut self, live: &Rc<Live>, upstream: usize) -> usize {
-        if Rc::ptr_eq(live, &self.live) {
-            return self.next_target(upstream);
-        }
+    /// The number of the target whose turn it is. Targets that rest are passed over, unless all do. A
+    /// request that goes by an older configuration has no turns any more: the heaviest target that does
+    /// not rest gets it.
+    pub(crate) fn next_target(&mut self, live: &Rc<Live>, upstream: usize, now_ns: u64) -> usize {
         let SiteUpstream {
             first_target,
             weights,
         } = &live.site.upstreams[upstream];
-        let heaviest = (0..weights.len()).max_by_key(|&at| weights[at]);
-        live.target_ids[first_target + heaviest.unwrap_or_default()]
+        let ids = &live.target_ids[*first_target..first_target + weights.len()];
+        let rests = |at: usize| self.resting_until_ns[ids[at]] > now_ns;
+        if !Rc::ptr_eq(live, &self.live) {
+            let heaviest = (0..weights.len()).max_by_key(|&at| (!rests(at), weights[at]));
+            return ids[heaviest.unwrap_or_default()];
+        }
+        let balance = &mut self.balances[upstream];
+        let first = balance.next();
+        if !rests(first) {
+            return ids[first];
+        }
+        // Enough turns for each to have had one, but for very unequal weights.
+        let others = (0..4 * ids.len()).map(|_| balance.next());
+        let awake = others.into_iter().find(|&at| !rests(at));
+        let awake = awake.or_else(|| (0..ids.len()).find(|&at| weights[at] > 0 && !rests(at)));
+        ids[awake.unwrap_or(first)]
     }
 
-    /// The number of the target whose turn it is.
-    pub(crate) fn next_target(&mut self, upstream: usize) -> usize {
-        let turn = self.balances[upstream].next();
-        let site = &self.live.site;
-        self.live.target_ids[site.upstreams[upstream].first_target + turn]
+    /// A target could not be connected to.
+    pub(crate) fn rest(&mut self, target: usize, now_ns: u64) {
+        self.resting_until_ns[target] = now_ns + self.targets[target].rest_ns;
     }
 }

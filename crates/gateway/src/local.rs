@@ -10,6 +10,8 @@ use crate::site::Site;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Error(u16),
+    /// The upstream's TLS is not what was asked for: 502.
+    UpstreamTls,
     Unauthorized(Challenge),
     /// The mock of that number.
     Mock(usize),
@@ -61,6 +63,10 @@ impl<'a> Local<'a> {
     ) -> Self {
         let local = match choice {
             Choice::Error(status) => Self::error(status),
+            Choice::UpstreamTls => Self {
+                body: b"gateway: the upstream's certificate is not accepted, or its TLS failed\n",
+                ..Self::error(502)
+            },
             Choice::Unauthorized(challenge) => Self {
                 challenge: Some(challenge.value(site)),
                 ..Self::error(401)

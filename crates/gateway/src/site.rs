@@ -1,18 +1,17 @@
 //! The configuration made ready for the loop: names looked up, prefixes indexed, policies compiled.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 
 use gatebench_model::policy::MockPolicy;
 use gatebench_xml::soap::Refresher;
 
-use crate::config::{
-    ConfigError, ConfigErrors, GatewayConfig, Route, TestDelay, Timeouts, Upstream,
-};
+use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Route, TestDelay, Timeouts};
 use crate::metrics::Metrics;
 use crate::policy::consumers::Consumers;
 use crate::policy::soap::Soap;
 use crate::policy::{Chain, Compiler};
 use crate::routes::RouteTable;
+use crate::target::{self, SiteTarget};
 
 /// What all workers share. Nothing in it changes but the buckets of rate limits.
 #[derive(Debug)]
@@ -40,7 +39,9 @@ pub(crate) struct SiteRoute {
     pub(crate) name: String,
     pub(crate) prefix: String,
     pub(crate) strip_path: bool,
-    pub(crate) upstream: usize,
+    /// None where a mock answers every request that its policies let through.
+    pub(crate) upstream: Option<usize>,
+    pub(crate) waits: Waits,
     pub(crate) chain: Chain,
     pub(crate) delay: Option<TestDelay>,
 }
@@ -52,20 +53,28 @@ pub(crate) struct SiteUpstream {
     pub(crate) weights: Vec<u32>,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct SiteTarget {
-    pub(crate) address: SocketAddr,
-    /// Stands in for `Host` where a client of HTTP/1.0 sent none.
-    pub(crate) authority: String,
-    /// Idle connections kept to it by each worker.
-    pub(crate) keepalive: usize,
+/// How long an upstream has, on one route.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
+    pub(crate) connect_ns: u64,
+    pub(crate) upstream_ns: u64,
+}
+
+impl Waits {
+    fn new(route: &Route, common: &Limits) -> Self {
+        let own = route.timeouts.unwrap_or_default();
+        let ns = |ms: Option<u32>, common_ns| ms.map_or(common_ns, |ms| u64::from(ms) * 1_000_000);
+        Self {
+            connect_ns: ns(own.connect_ms, common.waits.connect_ns),
+            upstream_ns: ns(own.upstream_ms, common.waits.upstream_ns),
+        }
+    }
 }
 
 /// [`Timeouts`] in nanoseconds, and the largest body that a policy may want whole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    pub(crate) connect_ns: u64,
-    pub(crate) upstream_ns: u64,
+    pub(crate) waits: Waits,
     pub(crate) client_idle_ns: u64,
     pub(crate) request_head_ns: u64,
     /// In bytes, of one message.
@@ -76,8 +85,10 @@ impl Limits {
     fn new(timeouts: Timeouts, collected_max: u32) -> Self {
         let ns = |ms: u32| u64::from(ms) * 1_000_000;
         Self {
-            connect_ns: ns(timeouts.connect_ms),
-            upstream_ns: ns(timeouts.upstream_ms),
+            waits: Waits {
+                connect_ns: ns(timeouts.connect_ms),
+                upstream_ns: ns(timeouts.upstream_ms),
+            },
             client_idle_ns: ns(timeouts.client_idle_ms),
             request_head_ns: ns(timeouts.request_head_ms),
             collected_max: collected_max as usize,
@@ -95,10 +106,11 @@ impl Site {
             upstreams: names(config),
             ..Compiler::default()
         };
+        let limits = Limits::new(config.timeouts, config.collected_bytes_max);
         let mut routes = Vec::new();
         for (at, route) in config.routes.iter().enumerate() {
             match compiler.chain(&route.policies) {
-                Ok(chain) => routes.push(ready_route(route, chain, config)),
+                Ok(chain) => routes.push(ready_route(route, chain, config, &limits)),
                 Err(wrong) => mistakes.extend(policy_errors(at, wrong)),
             }
         }
@@ -125,7 +137,7 @@ impl Site {
                 let before = before.and_then(|site| site.metrics.as_ref());
                 Metrics::new(&metrics.path, names, config.workers as usize, before)
             }),
-            limits: Limits::new(config.timeouts, config.collected_bytes_max),
+            limits,
         })
     }
 
@@ -185,51 +197,35 @@ fn upstreams(
                 .map(|target| target.weight)
                 .collect(),
         });
-        for (index, found) in looked_up(upstream).enumerate() {
+        for (index, found) in target::ready(upstream).enumerate() {
             match found {
                 Ok(target) => targets.push(target),
-                Err(message) => mistakes.push(ConfigError::new(
-                    format!("/upstreams/{at}/targets/{index}/address"),
-                    message,
-                )),
+                Err((place, message)) => {
+                    let place = match place {
+                        target::Place::Address => format!("targets/{index}/address"),
+                        target::Place::Tls => "tls".into(),
+                    };
+                    let place = format!("/upstreams/{at}/{place}");
+                    mistakes.push(ConfigError::new(place, message));
+                }
             }
         }
     }
     (upstreams, targets)
 }
 
-fn looked_up(upstream: &Upstream) -> impl Iterator<Item = Result<SiteTarget, String>> {
-    upstream.targets.iter().map(|target| {
-        let address = look_up(&target.address, target.port)?;
-        Ok(SiteTarget {
-            address,
-            authority: address.to_string(),
-            keepalive: upstream.keepalive as usize,
-        })
-    })
-}
-
-fn ready_route(route: &Route, chain: Chain, config: &GatewayConfig) -> SiteRoute {
-    let upstream = config
-        .upstreams
-        .iter()
-        .position(|upstream| upstream.name == route.upstream);
+fn ready_route(route: &Route, chain: Chain, config: &GatewayConfig, limits: &Limits) -> SiteRoute {
+    let position = |name: &String| {
+        let found = config.upstreams.iter().position(|one| one.name == *name);
+        found.expect("validation has found the route's upstream")
+    };
     SiteRoute {
         name: route.name.clone(),
         prefix: route.path.clone(),
         strip_path: route.strip_path,
-        upstream: upstream.expect("validation has found the route's upstream"),
+        upstream: route.upstream.as_ref().map(position),
+        waits: Waits::new(route, limits),
         chain,
         delay: route.test_delay,
     }
-}
-
-fn look_up(address: &str, port: u16) -> Result<SocketAddr, String> {
-    let bare = address.trim_start_matches('[').trim_end_matches(']');
-    let mut found = (bare, port).to_socket_addrs().map_err(|error| {
-        format!("\"{address}\" cannot be looked up: {error}; write an IP address")
-    })?;
-    found
-        .next()
-        .ok_or_else(|| format!("\"{address}\" has no address; write an IP address"))
 }

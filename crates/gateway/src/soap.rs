@@ -43,7 +43,8 @@ impl Exchange {
         if let Some(redirect) = soap.process_request(&mut self.collected, &mut self.passage)? {
             self.collected.redirect(&redirect.path);
             if let Some(upstream) = redirect.upstream {
-                self.target = core.current.next_target_of(&live, upstream);
+                self.upstream = upstream;
+                self.target = core.current.next_target(&live, upstream, core.now_ns);
             }
         }
         Ok(())
@@ -64,7 +65,10 @@ impl Exchange {
 
     /// What a SOAP client is told where the gateway, or a policy that knows nothing of SOAP, refuses.
     pub(crate) fn fault_for(&self, choice: Choice, status: u16) -> Option<Fault> {
-        if !matches!(choice, Choice::Error(_) | Choice::Unauthorized(_)) {
+        if !matches!(
+            choice,
+            Choice::Error(_) | Choice::UpstreamTls | Choice::Unauthorized(_)
+        ) {
             return None;
         }
         let soap = self.live.site.routes[self.route?].chain.soap.as_ref()?;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use gatebench_net::http1::{Event as Part, Head, write_last_chunk};
-use gatebench_net::{ConnId, ConnMap, Io};
+use gatebench_net::{ConnId, Io};
 
 use crate::client::{Client, Exchange, Fate};
 use crate::exchange::{CONTINUE, Core, PENDING_BYTES_MAX, relay};
@@ -15,12 +15,26 @@ use crate::soap::Refused;
 use crate::worker::Worker;
 
 impl<I: Io> Worker<I> {
+    /// A connection to a target is established; where it speaks TLS, the handshake begins.
     pub(crate) fn origin_connected(&mut self, id: ConnId) {
+        let Some(origin) = self.origins.get_mut(id) else {
+            return;
+        };
+        let begun = match &self.core.current.targets[origin.target].tls {
+            None => return self.origin_ready(id),
+            Some(tls) => origin.shake_hands(&tls.context, &mut self.core.io),
+        };
+        if begun.is_err() {
+            self.origin_broke(id, Choice::UpstreamTls);
+        }
+    }
+
+    /// A connection to a target can carry requests.
+    fn origin_ready(&mut self, id: ConnId) {
         if let Some(origin) = self.origins.get_mut(id) {
             origin.is_connected = true;
             origin.flush(&mut self.core.io);
-            let due_ns = self.core.now_ns + self.core.limits.upstream_ns;
-            origin.deadline.set(due_ns, id, &mut self.core.timers);
+            origin.expect_life(self.core.now_ns, &mut self.core.timers);
         }
     }
 
@@ -28,12 +42,10 @@ impl<I: Io> Worker<I> {
         let Some(origin) = self.origins.get_mut(id) else {
             return;
         };
-        origin.outbox.sent(bytes);
-        origin.flush(&mut self.core.io);
+        origin.sent(bytes, &mut self.core.io);
         let Some(client) = origin.client else { return };
-        if !origin.is_paused {
-            let due_ns = self.core.now_ns + self.core.limits.upstream_ns;
-            origin.deadline.set(due_ns, id, &mut self.core.timers);
+        if origin.is_connected && !origin.is_paused {
+            origin.expect_life(self.core.now_ns, &mut self.core.timers);
         }
         if self.clients.get(client).is_some_and(Client::is_waiting) {
             self.with_client(client, Client::advance);
@@ -41,6 +53,31 @@ impl<I: Io> Worker<I> {
     }
 
     pub(crate) fn origin_received(&mut self, id: ConnId, bytes: &[u8]) {
+        let Some(origin) = self.origins.get_mut(id) else {
+            return;
+        };
+        if !origin.is_sealed() {
+            return self.origin_said(id, bytes);
+        }
+        let Ok(unsealed) = origin.unseal(bytes, &mut self.core.io) else {
+            return self.origin_broke(id, Choice::UpstreamTls);
+        };
+        if unsealed.is_ready {
+            self.origin_ready(id);
+        }
+        if !unsealed.plain.is_empty() {
+            self.origin_said(id, &unsealed.plain);
+        }
+        if unsealed.is_end {
+            self.origin_ended(id);
+        }
+        if let Some(origin) = self.origins.get_mut(id) {
+            origin.keep(unsealed.plain);
+        }
+    }
+
+    /// A target has said something.
+    fn origin_said(&mut self, id: ConnId, bytes: &[u8]) {
         let Some(origin) = self.origins.get_mut(id) else {
             return;
         };
@@ -52,7 +89,7 @@ impl<I: Io> Worker<I> {
         origin.has_answered = true;
         let mut input = bytes;
         match pass_answer(origin, &mut client.exchange, &mut self.core, &mut input) {
-            Progress::Broken => self.origin_broke(id, 502),
+            Progress::Broken => self.origin_broke(id, Choice::Error(502)),
             Progress::Whole => self.answer_is_whole(id, input.is_empty()),
             Progress::Partial => {
                 let now_ns = self.core.now_ns;
@@ -63,8 +100,7 @@ impl<I: Io> Worker<I> {
                 if origin.is_paused {
                     origin.deadline.clear();
                 } else {
-                    let due_ns = now_ns + self.core.limits.upstream_ns;
-                    origin.deadline.set(due_ns, id, &mut self.core.timers);
+                    origin.expect_life(now_ns, &mut self.core.timers);
                 }
                 let client_id = client.exchange.id;
                 self.with_client(client_id, Client::advance);
@@ -86,7 +122,7 @@ impl<I: Io> Worker<I> {
         };
         if client.exchange.end_answer().is_err() {
             origin.client = Some(client_id);
-            return self.origin_broke(id, 502);
+            return self.origin_broke(id, Choice::Error(502));
         }
         let is_fit = nothing_follows
             && client.exchange.is_request_done
@@ -109,44 +145,41 @@ impl<I: Io> Worker<I> {
             return;
         };
         match origin.decoder.end_of_stream() {
-            Ok(true) if origin.client.is_some() => self.answer_is_whole(id, false),
-            _ => self.origin_broke(id, 502),
+            Ok(true) if origin.client.is_some() && origin.may_end() => {
+                self.answer_is_whole(id, false);
+            }
+            _ => self.origin_broke(id, Choice::Error(502)),
         }
     }
 
     /// A connection to a target is lost, or it took too long: tries again where that is harmless,
     /// else tells the client.
-    pub(crate) fn origin_broke(&mut self, id: ConnId, status: u16) {
+    pub(crate) fn origin_broke(&mut self, id: ConnId, why: Choice) {
         let Some(origin) = self.discard_with(id) else {
             return;
         };
+        let now_ns = self.core.now_ns;
+        if !origin.is_connected {
+            self.core.current.rest(origin.target, now_ns);
+        }
         let Some(client_id) = origin.client else {
             return;
         };
         let Some(client) = self.clients.get_mut(client_id) else {
             return;
         };
-        client.exchange.origin = None;
-        client.exchange.collected_answer.clear();
-        if status == 502 && !origin.has_answered && !origin.replay.is_empty() {
-            self.core.totals.retries += 1;
-            if retry(
-                origin,
-                &mut client.exchange,
-                &mut self.origins,
-                &mut self.core,
-            ) {
-                return;
-            }
+        let exchange = &mut client.exchange;
+        exchange.origin = None;
+        exchange.collected_answer.clear();
+        if exchange.try_again(&origin, why, &mut self.origins, &mut self.core) {
+            return;
         }
         self.core.totals.upstream_failures += 1;
-        if client.exchange.has_answer {
+        if exchange.has_answer {
             return self.obey(client_id, Fate::Abort);
         }
-        client.exchange.toward.keep_alive &= client.exchange.is_request_done;
-        client
-            .exchange
-            .answer(&mut self.core, Choice::Error(status));
+        exchange.toward.keep_alive &= exchange.is_request_done;
+        exchange.answer(&mut self.core, why);
         self.with_client(client_id, Client::advance);
     }
 
@@ -264,24 +297,4 @@ fn pass_answer<I: Io>(
             Err(_) => return Progress::Broken,
         }
     }
-}
-
-/// Sends a request again over a new connection; answers whether that could be begun.
-fn retry<I: Io>(
-    failed: Origin,
-    exchange: &mut Exchange,
-    origins: &mut ConnMap<Origin>,
-    core: &mut Core<I>,
-) -> bool {
-    let Ok(id) = core.open(origins, failed.target) else {
-        return false;
-    };
-    let Some(origin) = origins.get_mut(id) else {
-        return false;
-    };
-    origin.outbox.queue().extend_from_slice(&failed.replay);
-    origin.client = failed.client;
-    origin.decoder.expect(exchange.toward.is_head);
-    exchange.origin = Some(id);
-    true
 }

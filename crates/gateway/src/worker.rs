@@ -12,6 +12,7 @@ use crate::client::{Client, Fate};
 use crate::exchange::{Core, PENDING_BYTES_LOW};
 use crate::hold::Holds;
 use crate::live::Current;
+use crate::local::Choice;
 use crate::log::AccessLog;
 use crate::origin::Origin;
 use crate::site::Site;
@@ -175,7 +176,7 @@ impl<I: Io> Worker<I> {
             }
             Event::Failed { .. } => {
                 self.obey(id, Fate::Close);
-                self.origin_broke(id, 502);
+                self.origin_broke(id, Choice::Error(502));
             }
         }
     }
@@ -214,10 +215,9 @@ impl<I: Io> Worker<I> {
                 .expired(self.core.now_ns, id, &mut self.core.timers)
         {
             if origin.owes_nothing(&self.clients) {
-                let due_ns = self.core.now_ns + self.core.limits.upstream_ns;
-                origin.deadline.set(due_ns, id, &mut self.core.timers);
+                origin.expect_life(self.core.now_ns, &mut self.core.timers);
             } else {
-                self.origin_broke(id, 504);
+                self.origin_broke(id, Choice::Error(504));
             }
         }
     }
@@ -248,10 +248,7 @@ impl<I: Io> Worker<I> {
             && origin.is_paused
         {
             origin.resume(&mut self.core.io);
-            let due_ns = self.core.now_ns + self.core.limits.upstream_ns;
-            origin
-                .deadline
-                .set(due_ns, origin.id, &mut self.core.timers);
+            origin.expect_life(self.core.now_ns, &mut self.core.timers);
         }
         self.with_client(id, Client::advance);
     }

@@ -24,7 +24,7 @@ fn config(listen: &str, targets: &[(SocketAddr, u32)], policies: &Value) -> Gate
         "upstreams": [{"name": "origin", "keepalive": 4, "targets": targets}],
         "routes": [{"name": "all", "path": "/", "upstream": "origin", "policies": policies}],
     });
-    GatewayConfig::from_json(&config.to_string()).unwrap()
+    GatewayConfig::parse(&config.to_string()).unwrap()
 }
 
 /// Serves while `act` goes on.

@@ -72,7 +72,7 @@ fn a_certificate_that_is_not_there_is_named() {
         "listen": ["127.0.0.1:0"], "tls": {"certificate": "/nowhere/c.pem", "key": "/nowhere/k.pem"},
         "routes": [],
     });
-    let config = GatewayConfig::from_json(&config.to_string()).unwrap();
+    let config = GatewayConfig::parse(&config.to_string()).unwrap();
     let mistakes = Gateway::new(&config).err().unwrap().0;
     assert_eq!(mistakes[0].at, "/tls");
     assert!(mistakes[0].message.contains("/nowhere/"), "{}", mistakes[0]);

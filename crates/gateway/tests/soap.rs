@@ -252,7 +252,7 @@ fn gzip_is_undone_and_done_again_in_both_directions() {
 #[test]
 fn bad_definitions_are_told_and_served() {
     let scenario = scenario("soap-1-errors");
-    let config = GatewayConfig::from_json(&config(&scenario, 1).to_string()).unwrap();
+    let config = GatewayConfig::parse(&config(&scenario, 1).to_string()).unwrap();
     let places: Vec<_> = Gateway::new(&config)
         .unwrap()
         .problems()
@@ -273,7 +273,6 @@ fn settings_that_cannot_be_are_told_at_once() {
         {"soap": {}},
         {"response_json": {"remove": ["/a"]}}
     ]);
-    let errors = GatewayConfig::from_json(&config.to_string()).unwrap_err();
-    let places: Vec<_> = errors.0.iter().map(|error| error.at.as_str()).collect();
-    assert_eq!(places.len(), 4, "{places:?}");
+    let errors = GatewayConfig::parse(&config.to_string()).unwrap_err();
+    assert_eq!(errors.all().len(), 4, "{:?}", errors.all());
 }

@@ -56,7 +56,7 @@ fn upstream(words: Vec<String>) -> ExitCode {
 /// `gateway FILE`, until a signal ends it.
 fn gateway(file: &std::path::Path) -> ExitCode {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    let served = GatewayConfig::from_json(&text)
+    let served = GatewayConfig::parse(&text)
         .map_err(|error| error.to_string())
         .and_then(|config| {
             let stop = Arc::new(AtomicBool::new(false));

@@ -168,7 +168,7 @@ fn gateway(upstream: SocketAddr, pairs: &[Pair]) -> (SocketAddr, Serving) {
         "upstreams": [{ "name": "origin", "keepalive": 64, "targets": [target] }],
         "routes": routes,
     });
-    let config = GatewayConfig::from_json(&config.to_string()).unwrap();
+    let config = GatewayConfig::parse(&config.to_string()).unwrap();
     serving(move |stop, listens| {
         gatebench_gateway::serve(&config, &[cores().1], None, stop, |bound| {
             listens.send(bound[0]).unwrap()

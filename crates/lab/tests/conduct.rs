@@ -156,7 +156,7 @@ fn someone_elses_gateway() -> std::net::SocketAddr {
         "upstreams": [{ "name": "o", "keepalive": 8, "targets": [{ "address": target.ip(), "port": target.port(), "weight": 1 }] }],
         "routes": [{ "name": "json", "path": "/json", "upstream": "o" }],
     });
-    let config = GatewayConfig::from_json(&config.to_string()).unwrap();
+    let config = GatewayConfig::parse(&config.to_string()).unwrap();
     std::thread::spawn(move || {
         gatebench_gateway::serve(&config, &[], None, stop(), |bound| {
             listens.send(bound[0]).unwrap()

@@ -15,10 +15,14 @@ use crate::soap::SoapPolicy;
 pub enum Policy {
     /// The request must carry the key of a consumer in this header, else 401.
     ApiKey(ApiKeyPolicy),
+    /// The request must carry the key of a consumer in this parameter of its query, else 401.
+    ApiKeyQuery(ApiKeyQueryPolicy),
     /// The request must carry the name and the password of a consumer (RFC 7617), else 401.
     BasicAuth(BasicAuthPolicy),
     /// The request must carry a signed token (RFC 7519, RFC 6750), else 401.
     Jwt(JwtPolicy),
+    /// Tells the upstream which consumer calls, as a policy before this one has found.
+    ConsumerHeader(ConsumerHeaderPolicy),
     /// So many requests in a window of time; those beyond are answered with 429.
     RateLimit(RateLimitPolicy),
     /// A request with a larger body is answered with 413.
@@ -39,10 +43,12 @@ pub enum Policy {
 
 impl Policy {
     /// The words of all policies.
-    pub const KINDS: [&str; 11] = [
+    pub const KINDS: [&str; 13] = [
         "api_key",
+        "api_key_query",
         "basic_auth",
         "jwt",
+        "consumer_header",
         "rate_limit",
         "request_size_limit",
         "request_headers",
@@ -57,8 +63,10 @@ impl Policy {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::ApiKey(_) => "api_key",
+            Self::ApiKeyQuery(_) => "api_key_query",
             Self::BasicAuth(_) => "basic_auth",
             Self::Jwt(_) => "jwt",
+            Self::ConsumerHeader(_) => "consumer_header",
             Self::RateLimit(_) => "rate_limit",
             Self::RequestSizeLimit(_) => "request_size_limit",
             Self::RequestHeaders(_) => "request_headers",
@@ -76,6 +84,23 @@ impl Policy {
 #[serde(deny_unknown_fields)]
 pub struct ApiKeyPolicy {
     /// The header that carries the key.
+    #[schemars(schema_with = "crate::words::header_name")]
+    pub header: String,
+}
+
+/// Settings of `api_key_query`. The query goes on as it came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApiKeyQueryPolicy {
+    /// The parameter that carries the key.
+    pub name: String,
+}
+
+/// Settings of `consumer_header`. What the client sent under that name does not go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConsumerHeaderPolicy {
+    /// The header that gets the name of the consumer.
     #[schemars(schema_with = "crate::words::header_name")]
     pub header: String,
 }

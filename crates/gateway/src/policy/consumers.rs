@@ -12,7 +12,9 @@ pub(crate) struct Consumers {
     pub(crate) keys: Keys,
     /// By `name:password`.
     pub(crate) credentials: Keys,
-    names: HashMap<String, u32>,
+    numbers: HashMap<String, u32>,
+    /// By number.
+    names: Vec<String>,
 }
 
 impl Consumers {
@@ -27,14 +29,20 @@ impl Consumers {
         Self {
             keys: Keys::new(keys),
             credentials: Keys::new(credentials),
-            names: numbered()
+            numbers: numbered()
                 .map(|(number, one)| (one.name.clone(), number))
                 .collect(),
+            names: consumers.iter().map(|one| one.name.clone()).collect(),
         }
     }
 
     /// The number of a consumer.
     pub(crate) fn named(&self, name: &str) -> Option<u32> {
-        self.names.get(name).copied()
+        self.numbers.get(name).copied()
+    }
+
+    /// The name of the consumer of that number.
+    pub(crate) fn name(&self, number: u32) -> Option<&str> {
+        self.names.get(number as usize).map(String::as_str)
     }
 }

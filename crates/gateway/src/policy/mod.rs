@@ -6,6 +6,7 @@ pub(crate) mod consumers;
 mod headers;
 pub(crate) mod json;
 pub(crate) mod jwt;
+mod query;
 pub(crate) mod rate;
 pub(crate) mod soap;
 
@@ -29,6 +30,8 @@ pub(crate) struct Chain {
     stages: Vec<Stage>,
     pub(crate) request_headers: HeaderProgram,
     pub(crate) response_headers: HeaderProgram,
+    /// The header that tells the upstream who calls.
+    consumer_header: Option<String>,
     pub(crate) request_json: Vec<Plan>,
     pub(crate) response_json: Vec<Plan>,
     pub(crate) soap: Option<Soap>,
@@ -39,6 +42,9 @@ pub(crate) struct Chain {
 enum Stage {
     ApiKey {
         header: String,
+    },
+    ApiKeyQuery {
+        name: String,
     },
     BasicAuth(Challenge),
     Jwt(jwt::Verifier),
@@ -113,6 +119,14 @@ impl Compiler {
             Policy::ApiKey(api_key) => Stage::ApiKey {
                 header: api_key.header.clone(),
             },
+            Policy::ApiKeyQuery(api_key) => Stage::ApiKeyQuery {
+                name: api_key.name.clone(),
+            },
+            Policy::ConsumerHeader(policy) => {
+                chain.request_headers.remove(&policy.header);
+                chain.consumer_header = Some(policy.header.clone());
+                return Ok(());
+            }
             Policy::BasicAuth(basic) => {
                 self.realms.push(basic_challenge(&basic.realm)?);
                 Stage::BasicAuth(Challenge::Basic(self.realms.len() - 1))
@@ -173,6 +187,16 @@ impl Chain {
             .find_map(|stage| stage.judge(head, consumers, caches, now_ns, notes))
     }
 
+    /// What tells the upstream who calls, as a field.
+    pub(crate) fn consumer_field<'a>(
+        &'a self,
+        notes: &Notes,
+        consumers: &'a Consumers,
+    ) -> Option<(&'a str, &'a [u8])> {
+        let name = self.consumer_header.as_deref()?;
+        Some((name, consumers.name(notes.consumer?)?.as_bytes()))
+    }
+
     /// Whether a request must be whole before it goes on.
     pub(crate) fn collects(&self, head: &Head<'_>) -> bool {
         self.soap.as_ref().is_some_and(Soap::has_request)
@@ -213,6 +237,10 @@ impl Stage {
         match self {
             Self::ApiKey { header } => {
                 let found = head.field(header).and_then(|key| consumers.keys.find(key));
+                admit(found, Challenge::ApiKey, notes)
+            }
+            Self::ApiKeyQuery { name } => {
+                let found = query::consumer(head.target(), name, &consumers.keys);
                 admit(found, Challenge::ApiKey, notes)
             }
             Self::BasicAuth(challenge) => {

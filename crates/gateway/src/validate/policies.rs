@@ -22,12 +22,18 @@ impl Mistakes {
         let at = format!("{at}/{}", policy.kind());
         match policy {
             Policy::ApiKey(api_key) => self.header(format!("{at}/header"), &api_key.header),
+            Policy::ConsumerHeader(tells) => self.consumer_header(&at, &tells.header),
+            Policy::ApiKeyQuery(api_key) if api_key.name.is_empty() => self.add(
+                format!("{at}/name"),
+                "a parameter without a name; write for example \"api_key\"",
+            ),
             Policy::RateLimit(limit) => self.rate_limit(&at, limit),
             Policy::RequestHeaders(edits) | Policy::ResponseHeaders(edits) => {
                 self.header_edits(&at, edits);
             }
             Policy::Mock(mock) => self.mock(&at, mock),
-            Policy::BasicAuth(_)
+            Policy::ApiKeyQuery(_)
+            | Policy::BasicAuth(_)
             | Policy::Jwt(_)
             | Policy::RequestSizeLimit(_)
             | Policy::RequestJson(_)
@@ -42,6 +48,16 @@ impl Mistakes {
                 format!("\"{name}\" is not a field name; write for example \"X-Api-Key\"");
             self.add(at, message);
         }
+    }
+
+    fn consumer_header(&mut self, at: &str, name: &str) {
+        if FRAMING.iter().any(|field| name.eq_ignore_ascii_case(field)) {
+            self.add(
+                format!("{at}/header"),
+                format!("\"{name}\" frames the message; write for example \"X-Consumer\""),
+            );
+        }
+        self.header(format!("{at}/header"), name);
     }
 
     fn rate_limit(&mut self, at: &str, limit: &RateLimitPolicy) {

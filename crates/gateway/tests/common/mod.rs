@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use gatebench_gateway::{GatewayConfig, Totals};
+use gatebench_net::tls::{Identity, Pem, ServerSettings};
 use gatebench_net::{Backend, choose};
 use gatebench_upstream::{Kind, UpstreamConfig};
 use serde_json::{Value, json};
@@ -72,13 +73,27 @@ impl<T> Drop for Server<T> {
 }
 
 pub fn upstream(kind: Kind, backend: Backend) -> Server<()> {
+    upstream_over(kind, backend, None)
+}
+
+/// An upstream that shows that certificate.
+pub fn upstream_with_tls(kind: Kind, backend: Backend, certificate: &str, key: &str) -> Server<()> {
+    let read = |path: &str| Pem::read(std::path::Path::new(path)).unwrap();
+    let identity = Identity {
+        chain: read(certificate),
+        key: read(key),
+    };
+    upstream_over(kind, backend, Some(ServerSettings::new(identity)))
+}
+
+fn upstream_over(kind: Kind, backend: Backend, tls: Option<ServerSettings>) -> Server<()> {
     Server::start(move |stop, tell| {
         let config = UpstreamConfig {
             kind,
             listen: "127.0.0.1:0".parse().unwrap(),
             cores: Vec::new(),
             backend: Some(backend),
-            tls: None,
+            tls,
         };
         gatebench_upstream::serve(config, stop, |address| tell.send(address).unwrap()).unwrap();
     })
@@ -111,7 +126,7 @@ pub fn gateway_with(
 
 /// A gateway with that configuration.
 pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
-    let config = GatewayConfig::from_json(&config.to_string()).unwrap();
+    let config = GatewayConfig::parse(&config.to_string()).unwrap();
     Server::start(move |stop, tell| {
         let heard = |bound: &[SocketAddr]| tell.send(bound[0]).unwrap();
         gatebench_gateway::serve(&config, &[], Some(backend), stop, heard).unwrap()

@@ -8,7 +8,7 @@ use crate::node::{Data, Entry, Node};
 use crate::suggest::listed;
 
 /// Policies that find out who calls.
-const AUTHENTICATIONS: [&str; 3] = ["api_key", "basic_auth", "jwt"];
+const AUTHENTICATIONS: [&str; 4] = ["api_key", "api_key_query", "basic_auth", "jwt"];
 
 /// The policies of a route, in their order.
 pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
@@ -22,11 +22,12 @@ pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
         }
         mocked |= entry.key == "mock";
         policy(entry, problems);
-        if entry.key == "rate_limit" {
-            let is_known = entries()
-                .take(at)
-                .any(|before| AUTHENTICATIONS.contains(&before.key.as_str()));
-            rate_limit(entry, is_known, problems);
+        let mut before = entries().take(at);
+        let is_known = before.any(|one| AUTHENTICATIONS.contains(&one.key.as_str()));
+        match entry.key.as_str() {
+            "rate_limit" => rate_limit(entry, is_known, problems),
+            "consumer_header" if !is_known => nobody_known(entry, problems),
+            _ => {}
         }
     }
     soap::beside(&entries().collect::<Vec<_>>(), problems);
@@ -35,9 +36,21 @@ pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
 fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
     match entry.key.as_str() {
-        "api_key" => {
+        "api_key" | "consumer_header" => {
             if let Some(header) = settings.get("header") {
                 http::policy_header(header, problems);
+            }
+        }
+        "api_key_query" => {
+            if let Some(name) = settings.get("name")
+                && name.text() == Some("")
+            {
+                let message = "the parameter has no name";
+                problems.push(Problem::new(
+                    name.span.clone(),
+                    message,
+                    "write for example api_key",
+                ));
             }
         }
         "basic_auth" => {
@@ -123,10 +136,14 @@ fn rate_limit(entry: &Entry, is_known: bool, problems: &mut Vec<Problem>) {
         _ => {}
     }
     if per == "consumer" && !is_known {
-        let message = "no policy before this one finds out which consumer calls";
-        let help = format!("put one before it: {}", listed(AUTHENTICATIONS, "or"));
-        problems.push(Problem::new(entry.key_span.clone(), message, help));
+        nobody_known(entry, problems);
     }
+}
+
+fn nobody_known(entry: &Entry, problems: &mut Vec<Problem>) {
+    let message = "no policy before this one finds out which consumer calls";
+    let help = format!("put one before it: {}", listed(AUTHENTICATIONS, "or"));
+    problems.push(Problem::new(entry.key_span.clone(), message, help));
 }
 
 fn header_edits(settings: &Node, problems: &mut Vec<Problem>) {
