@@ -7,8 +7,8 @@ use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, doctor, export, gateway, install, list, load, new, report, run, schema, supervise,
-    upstream,
+    audit, check, doctor, export, gateway, install, list, load, new, report, run, schema,
+    supervise, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -40,6 +40,7 @@ pub enum Command {
     Check(check::Check),
     New(new::New),
     Export(export::Export),
+    Audit(audit::Audit),
     Doctor(doctor::Doctor),
     Schema(schema::PrintSchema),
     Upstream(upstream::Upstream),
@@ -60,6 +61,7 @@ impl Command {
             Self::Check(command) => command.run(),
             Self::New(command) => command.run(),
             Self::Export(command) => command.run(),
+            Self::Audit(command) => command.run(),
             Self::Doctor(command) => command.run(),
             Self::Schema(command) => command.run(),
             Self::Upstream(command) => command.run(),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Finding, SourceFile};
 
 /// Crate and the crates directly below it.
-const BELOW: [(&str, &[&str]); 15] = [
+const BELOW: [(&str, &[&str]); 16] = [
     ("model", &[]),
     ("stats", &[]),
     ("net", &[]),
@@ -18,6 +18,7 @@ const BELOW: [(&str, &[&str]); 15] = [
     ("probe", &["model"]),
     ("peers", &["model"]),
     ("store", &["model"]),
+    ("audit", &["stats"]),
     ("analysis", &["store", "stats", "model"]),
     ("report", &["analysis"]),
     (
@@ -27,7 +28,7 @@ const BELOW: [(&str, &[&str]); 15] = [
             "model",
         ],
     ),
-    ("cli", &["lab", "report", "peers"]),
+    ("cli", &["lab", "report", "peers", "audit"]),
 ];
 
 /// What is no part of gatebench, and may stand on all of it.

@@ -1,0 +1,237 @@
+//! What a column is, by its heading.
+
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
+/// What the numbers below a heading are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Meaning {
+    /// Words that say what the row is.
+    Label,
+    /// Requests per second.
+    Rate,
+    Mean,
+    /// Of times; `0.95` for p95.
+    Quantile(f64),
+    Min,
+    Max,
+    Deviation,
+    /// Connections or virtual users.
+    Users,
+    Requests,
+    /// How many went wrong, or which share of them.
+    Errors,
+    /// How long the load lasted.
+    Duration,
+    Memory,
+    /// CPU time of a request.
+    CpuPerRequest,
+    Cores,
+    /// How often it was measured, or how far the measurements lie apart.
+    Repetition,
+    Other,
+}
+
+impl Meaning {
+    /// Whether it is a time that a request takes.
+    pub(crate) fn is_time(self) -> bool {
+        matches!(self, Self::Mean | Self::Quantile(_) | Self::Min | Self::Max)
+    }
+
+    /// Where it stands among the times of a request, from the shortest to the longest.
+    pub(crate) fn rank(self) -> Option<f64> {
+        match self {
+            Self::Min => Some(0.0),
+            Self::Quantile(share) => Some(share),
+            Self::Max => Some(1.0),
+            _ => None,
+        }
+    }
+}
+
+/// `p95`, `P(95)`, `p99.9`, `p99_9`, `95th percentile`, `95%`.
+static PERCENTILE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"\bp\s*\(?\s*(\d{1,2}(?:[._]\d+)?|999|9999)(?:\b|_|\))|\b(\d{1,2}(?:\.\d+)?)\s*(?:th\b|%)",
+    )
+    .expect("the pattern is a constant")
+});
+
+/// A meaning and the words that stand for it. The first that fits holds.
+const WORDS: [(Meaning, &[&str]); 14] = [
+    (
+        Meaning::Repetition,
+        &[
+            "runs",
+            "repetitions",
+            "repeats",
+            "range",
+            "interval",
+            "spread",
+            "±",
+            "ci",
+            "blocks",
+        ],
+    ),
+    (
+        Meaning::CpuPerRequest,
+        &[
+            "cpu per request",
+            "cpu/req",
+            "µs/req",
+            "us/req",
+            "cpu_ns_per_request",
+        ],
+    ),
+    (
+        Meaning::Rate,
+        &[
+            "requests per second",
+            "request rate",
+            "transaction rate",
+            "req/s",
+            "reqs/s",
+            "requests/s",
+            "requests/sec",
+            "req/sec",
+            "rps",
+            "qps",
+            "tps",
+            "throughput",
+            "rate_per_second",
+            "rate",
+        ],
+    ),
+    (
+        Meaning::Errors,
+        &[
+            "errors",
+            "error rate",
+            "failed",
+            "failures",
+            "timeouts",
+            "non-2xx",
+        ],
+    ),
+    (
+        Meaning::Deviation,
+        &["stdev", "stddev", "std dev", "sd", "deviation"],
+    ),
+    (Meaning::Mean, &["avg", "average", "mean", "response time"]),
+    (Meaning::Max, &["max", "maximum", "longest", "slowest"]),
+    (Meaning::Min, &["min", "minimum", "shortest", "fastest"]),
+    (
+        Meaning::Users,
+        &["users", "vus", "connections", "concurrency", "clients"],
+    ),
+    (Meaning::Memory, &["memory", "mem", "rss"]),
+    (Meaning::Duration, &["duration", "elapsed"]),
+    (Meaning::Requests, &["requests", "transactions", "samples"]),
+    (Meaning::Cores, &["cores", "vcpu", "vcpus", "cpus"]),
+    (Meaning::Quantile(0.5), &["median"]),
+];
+
+/// What a heading says, and of what: `K6 p95` is the p95 of `k6`. Times are compared only with times of the
+/// same thing.
+pub(crate) fn meaning(heading: &str) -> (Meaning, String) {
+    let text = heading.to_lowercase().replace("<br/>", " ");
+    if let Some(found) = PERCENTILE.captures(&text) {
+        let digits = found.get(1).or(found.get(2)).map_or("", |it| it.as_str());
+        let whole = found.get(0).map_or("", |it| it.as_str());
+        return (Meaning::Quantile(share(digits)), rest(&text, whole));
+    }
+    for (meaning, words) in WORDS {
+        if let Some(word) = words.iter().find(|word| has_word(&text, word)) {
+            return (meaning, rest(&text, word));
+        }
+    }
+    (Meaning::Other, text)
+}
+
+/// `95` is 0.95, and `999` is what p999 means, 0.999.
+fn share(digits: &str) -> f64 {
+    let text = match digits {
+        "999" => "99.9".to_owned(),
+        "9999" => "99.99".to_owned(),
+        other => other.replace('_', "."),
+    };
+    let percent: f64 = text.parse().unwrap_or(0.0);
+    // Without the rounding 99.9 / 100 is not 0.999.
+    (percent * 1e4).round() / 1e6
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        let is_part = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
+        !is_part(before) && !is_part(after)
+    })
+}
+
+/// What a heading names besides the statistic and its unit.
+fn rest(text: &str, found: &str) -> String {
+    let left = text.replacen(found, " ", 1);
+    let words = left.split(|it: char| !it.is_alphanumeric() && it != '-');
+    let telling = words.filter(|word| {
+        ![
+            "",
+            "ms",
+            "us",
+            "µs",
+            "ns",
+            "s",
+            "sec",
+            "percentile",
+            "of",
+            "the",
+            "time",
+            "latency",
+            "duration",
+            "req",
+            "response",
+        ]
+        .contains(word)
+    });
+    telling.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_of_many_tools_are_known() {
+        let of = |heading: &str| meaning(heading);
+        assert_eq!(of("K6 p95"), (Meaning::Quantile(0.95), "k6".into()));
+        assert_eq!(
+            of("P(99) req duration"),
+            (Meaning::Quantile(0.99), String::new())
+        );
+        assert_eq!(of("p99.9 ms"), (Meaning::Quantile(0.999), String::new()));
+        assert_eq!(of("p99_9_ns").0, Meaning::Quantile(0.999));
+        assert_eq!(of("p999").0, Meaning::Quantile(0.999));
+        assert_eq!(
+            of("95th percentile"),
+            (Meaning::Quantile(0.95), String::new())
+        );
+        assert_eq!(of("K6 Avg"), (Meaning::Mean, "k6".into()));
+        assert_eq!(
+            of("Kong Proxy Latency p95"),
+            (Meaning::Quantile(0.95), "kong proxy".into())
+        );
+        assert_eq!(of("Requests per second").0, Meaning::Rate);
+        assert_eq!(of("RPS").0, Meaning::Rate);
+        assert_eq!(of("rate_per_second").0, Meaning::Rate);
+        assert_eq!(of("Requests").0, Meaning::Requests);
+        assert_eq!(of("Kong Linux Memory").0, Meaning::Memory);
+        assert_eq!(of("Scenario").0, Meaning::Other);
+        assert_eq!(of("Data Sent").0, Meaning::Other);
+        assert_eq!(
+            of("Administrator").0,
+            Meaning::Other,
+            "min is a part of a word there"
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! Tests a published table of results for what cannot be true, what does not mean what it seems to, and what
+//! is not told.
+//!
+//! Only the table is judged: nothing is run, and nothing outside of it is believed. A rule speaks where the
+//! figures contradict each other or arithmetic (Little's law, the order of percentiles, the bounds that
+//! percentiles set to a mean), and where they have the signature of an artefact.
+
+mod finding;
+mod heading;
+mod quantity;
+mod read;
+mod rules;
+mod table;
+
+use std::fmt;
+
+pub use finding::{Audit, Finding, Severity};
+pub use read::Form;
+
+/// A document that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditError {
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: String,
+}
+
+impl fmt::Display for AuditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl std::error::Error for AuditError {}
+
+/// Judges every table of a document.
+///
+/// # Errors
+/// Text that is not in this form.
+pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
+    let (judged, other): (Vec<_>, Vec<_>) = read::tables(text, form)?
+        .into_iter()
+        .partition(table::Table::is_about_load);
+    Ok(Audit {
+        tables: judged.len(),
+        rows: judged.iter().map(|it| it.rows.len()).sum(),
+        passed_over: other.len(),
+        findings: judged.iter().flat_map(rules::judge).collect(),
+    })
+}

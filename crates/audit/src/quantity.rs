@@ -1,0 +1,215 @@
+//! What a cell of a table says: a number with its unit, and how finely it was written.
+
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Unit {
+    Seconds,
+    PerSecond,
+    Bytes,
+    /// A part of the whole, `1.0` being all.
+    Share,
+    /// A mere number.
+    None,
+}
+
+/// A number in its base unit: seconds, per second, bytes, share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Quantity {
+    pub(crate) value: f64,
+    pub(crate) unit: Unit,
+    /// The least difference that it could have been written with.
+    pub(crate) step: f64,
+}
+
+impl Quantity {
+    /// Whether two numbers differ by more than their writing explains.
+    pub(crate) fn is_above(&self, other: &Self) -> bool {
+        self.value - other.value > (self.step + other.step) / 2.0
+    }
+}
+
+/// A number, then its unit. Thousands may be divided by commas.
+static WRITTEN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^[~≈]?\s*([+-]?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([^\s\d(±–]*(?:\s+[^\s\d(±–]+)*)",
+    )
+    .expect("the pattern is a constant")
+});
+
+/// Base unit and factor of a unit's name.
+fn unit_of(name: &str) -> Option<(Unit, f64)> {
+    let name = name.trim().trim_end_matches('.');
+    // `2.2 GB GB` says its unit twice.
+    let mut words = name.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let name = if words.clone().all(|word| word == first) {
+        first
+    } else {
+        name
+    };
+    if let Some(found) = sized(name) {
+        return Some(found);
+    }
+    Some(match name.to_lowercase().as_str() {
+        "" | "hits" | "reqs" | "requests" | "vus" => (Unit::None, 1.0),
+        "ns" => (Unit::Seconds, 1e-9),
+        "us" | "µs" | "μs" => (Unit::Seconds, 1e-6),
+        "ms" | "msec" => (Unit::Seconds, 1e-3),
+        "s" | "sec" | "secs" | "seconds" => (Unit::Seconds, 1.0),
+        "min" | "mins" | "minutes" => (Unit::Seconds, 60.0),
+        "h" | "hours" => (Unit::Seconds, 3600.0),
+        "%" => (Unit::Share, 0.01),
+        "k" => (Unit::None, 1e3),
+        "m" => (Unit::None, 1e6),
+        "g" => (Unit::None, 1e9),
+        other => return rate_of(other),
+    })
+}
+
+/// Units of memory. Powers of 1024 are told from powers of 1000 by their `i`; `Gib` is taken for GiB.
+fn sized(name: &str) -> Option<(Unit, f64)> {
+    let factor = match name {
+        "B" | "bytes" => 1.0,
+        "kB" | "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        "TB" => 1e12,
+        "KiB" | "Kib" => 1024.0,
+        "MiB" | "Mib" | "Mi" => 1024.0 * 1024.0,
+        "GiB" | "Gib" | "Gi" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    Some((Unit::Bytes, factor))
+}
+
+fn rate_of(name: &str) -> Option<(Unit, f64)> {
+    let (prefix, name) = match name.split_once(' ') {
+        Some((prefix @ ("k" | "m"), rest)) => (prefix, rest),
+        _ => match name.strip_prefix('k') {
+            Some(rest) => ("k", rest),
+            None => ("", name),
+        },
+    };
+    let factor = match prefix {
+        "k" => 1e3,
+        "m" => 1e6,
+        _ => 1.0,
+    };
+    let names = [
+        "rps",
+        "qps",
+        "tps",
+        "/s",
+        "req/s",
+        "reqs/s",
+        "r/s",
+        "req/sec",
+        "requests/s",
+        "requests/sec",
+        "trans/sec",
+    ];
+    names.contains(&name).then_some((Unit::PerSecond, factor))
+}
+
+/// Reads a cell. `default` is the unit of a bare number, as the column's heading says it.
+pub(crate) fn quantity(text: &str, default: Option<(Unit, f64)>) -> Option<Quantity> {
+    let found = WRITTEN.captures(text.trim())?;
+    let digits = found[1].replace(',', "");
+    let number: f64 = digits.parse().ok()?;
+    let said = found.get(2).map_or("", |it| it.as_str());
+    let (unit, factor) = unit_of(said)?;
+    let (unit, factor) = match (unit, default) {
+        (Unit::None, Some((unit, scale))) => (unit, factor * scale),
+        _ => (unit, factor),
+    };
+    number.is_finite().then_some(Quantity {
+        value: number * factor,
+        unit,
+        step: step_of(&digits) * factor,
+    })
+}
+
+/// One in the last place that was written.
+fn step_of(digits: &str) -> f64 {
+    let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
+    let places = mantissa.split_once('.').map_or(0, |(_, it)| it.len());
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    10_f64.powi(exponent - i32::try_from(places).unwrap_or(0))
+}
+
+/// The unit that a heading names: `avg (ms)`, `p99_ns`, `latency, µs`.
+pub(crate) fn unit_in_heading(heading: &str) -> Option<(Unit, f64)> {
+    let words = heading.split(|it: char| it.is_whitespace() || "()[],_".contains(it));
+    let mut units = words.filter(|word| !word.is_empty()).filter_map(|word| {
+        let is_letter = word.len() == 1 && word != "s" && word != "%";
+        unit_of(word).filter(|(unit, _)| *unit != Unit::None && !is_letter)
+    });
+    units.next_back()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn reads(text: &str, value: f64, unit: Unit, step: f64) {
+        let found = quantity(text, None).expect(text);
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+        assert!(close(found.value, value), "{text}: {found:?}");
+        assert_eq!(found.unit, unit, "{text}");
+        assert!(close(found.step, step), "{text}: {found:?}");
+    }
+
+    #[test]
+    fn numbers_have_units_and_steps() {
+        reads("12908 rps", 12908.0, Unit::PerSecond, 1.0);
+        reads("7.1k RPS", 7100.0, Unit::PerSecond, 100.0);
+        reads("12k", 12000.0, Unit::None, 1000.0);
+        reads("0.96 ms", 0.96e-3, Unit::Seconds, 1e-5);
+        reads("17.51ms", 17.51e-3, Unit::Seconds, 1e-5);
+        reads("1.04s", 1.04, Unit::Seconds, 0.01);
+        reads("2.2 GB GB", 2.2e9, Unit::Bytes, 1e8);
+        reads("87.7  GB", 87.7e9, Unit::Bytes, 1e8);
+        reads(
+            "3.5 Gib",
+            3.5 * 1_073_741_824.0,
+            Unit::Bytes,
+            0.1 * 1_073_741_824.0,
+        );
+        reads("1,234.5", 1234.5, Unit::None, 0.1);
+        reads("99.9 %", 0.999, Unit::Share, 0.001);
+        reads("2461.09 trans/sec", 2461.09, Unit::PerSecond, 0.01);
+        reads("3.1 ms (2.9–3.4)", 3.1e-3, Unit::Seconds, 1e-4);
+        reads("1e3", 1000.0, Unit::None, 1000.0);
+    }
+
+    #[test]
+    fn what_is_no_number_is_none() {
+        for text in [
+            "",
+            "N/A",
+            "–",
+            "libxslt",
+            "all 3 of them",
+            "![graph](a.png)",
+            "5 apples",
+        ] {
+            assert_eq!(quantity(text, None), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_heading_gives_bare_numbers_their_unit() {
+        let unit = unit_in_heading("avg (ms)");
+        assert_eq!(unit, Some((Unit::Seconds, 1e-3)));
+        let found = quantity("3.86", unit).map(|it| (it.value, it.unit));
+        assert_eq!(found, Some((3.86 * 1e-3, Unit::Seconds)));
+        assert_eq!(unit_in_heading("p99_ns"), Some((Unit::Seconds, 1e-9)));
+        assert_eq!(unit_in_heading("Requests per second"), None);
+        assert_eq!(unit_in_heading("K6 p95"), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! Tables of Markdown (GitHub Flavored Markdown 0.29, section 4.10).
+
+use crate::table::Table;
+
+pub(super) fn tables(text: &str) -> Vec<Table> {
+    let lines: Vec<&str> = text.lines().collect();
+    let (mut tables, mut title) = (Vec::new(), "");
+    let mut at = 0;
+    while at < lines.len() {
+        let line = lines[at].trim();
+        if line.starts_with('#') {
+            title = line.trim_start_matches('#').trim();
+        }
+        let begins = line.contains('|') && lines.get(at + 1).is_some_and(|next| is_delimiter(next));
+        if !begins {
+            at += 1;
+            continue;
+        }
+        let headings = cells(line);
+        let first = at + 2;
+        let rows = lines[first..].iter().take_while(|it| it.contains('|'));
+        let rows: Vec<_> = rows
+            .enumerate()
+            .map(|(number, row)| (first + number + 1, cells(row)))
+            .collect();
+        at = first + rows.len();
+        tables.push(Table::of(title, &headings, rows));
+    }
+    tables
+}
+
+/// The line between headings and rows: dashes, and colons for the alignment.
+fn is_delimiter(line: &str) -> bool {
+    let line = line.trim();
+    line.contains('-') && line.contains('|') && line.chars().all(|it| "|:- \t".contains(it))
+}
+
+/// The cells of a row; `\|` is no end of a cell.
+fn cells(row: &str) -> Vec<String> {
+    let row = row.trim();
+    let row = row.strip_prefix('|').unwrap_or(row);
+    let mut cells = vec![String::new()];
+    let mut is_escaped = false;
+    for it in row.chars() {
+        match it {
+            '|' if !is_escaped => cells.push(String::new()),
+            _ => {
+                let last = cells.len() - 1;
+                cells[last].push(it);
+            }
+        }
+        is_escaped = it == '\\' && !is_escaped;
+    }
+    // What follows the last bar is no cell.
+    if cells.last().is_some_and(|it| it.trim().is_empty()) && cells.len() > 1 {
+        cells.pop();
+    }
+    cells
+        .into_iter()
+        .map(|it| it.trim().replace("\\|", "|"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_stands_under_its_heading() {
+        let text = "# Title\n\ntext | text\n\n## Sizing\n|a|RPS|\n|:--|--:|\n|one \\| two|7 rps\n|three|8 rps|\n\nend";
+        let [table] = &tables(text)[..] else {
+            panic!("one table is there");
+        };
+        assert_eq!(table.title, "Sizing");
+        let rows: Vec<_> = table
+            .rows
+            .iter()
+            .map(|it| (it.line, it.name.as_str()))
+            .collect();
+        assert_eq!(rows, [(8, "one | two"), (9, "three")]);
+        assert_eq!(table.rows[1].figure(1).map(|it| it.value), Some(8.0));
+    }
+}

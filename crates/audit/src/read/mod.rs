@@ -1,0 +1,45 @@
+//! Finds the tables of a document.
+
+mod csv;
+mod json;
+mod markdown;
+mod siege;
+mod wrk;
+
+use crate::AuditError;
+use crate::table::Table;
+
+/// What a document is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The first line has the headings.
+    Csv,
+    /// A list of objects, or an object of lists.
+    Json,
+    /// Tables within text, and what wrk and siege print.
+    Markdown,
+}
+
+impl Form {
+    /// By the ending of a file's name; text of any other kind is searched for tables.
+    pub fn of_name(name: &str) -> Self {
+        match name.rsplit('.').next() {
+            Some("csv") => Self::Csv,
+            Some("json") => Self::Json,
+            _ => Self::Markdown,
+        }
+    }
+}
+
+pub(crate) fn tables(text: &str, form: Form) -> Result<Vec<Table>, AuditError> {
+    match form {
+        Form::Csv => csv::table(text).map(|it| vec![it]),
+        Form::Json => json::tables(text),
+        Form::Markdown => {
+            let mut tables = markdown::tables(text);
+            tables.extend(wrk::table(text));
+            tables.extend(siege::table(text));
+            Ok(tables)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Percentiles read off a histogram's lowest bucket. A quantile interpolated within a bucket from 0 to `bound`
+//! is `quantile × bound ÷ share`, `share` being the part of the requests in that bucket: it lies between
+//! `quantile × bound` and `bound`, whatever the requests took.
+
+use super::{Judge, digits, ratio, time};
+use crate::finding::Severity;
+use crate::heading::Meaning;
+use crate::quantity::Unit;
+
+/// Lowest buckets that gateways and client libraries have by default, in seconds.
+const BOUNDS: [f64; 8] = [0.000_5, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5];
+
+/// A lower quantile's place in a bucket is too wide to be a sign.
+const QUANTILE_MIN: f64 = 0.9;
+
+/// How much the load has to differ for equal percentiles to be strange.
+const LOAD_APART_MIN: f64 = 1.5;
+
+const ROWS_MIN: usize = 3;
+
+pub(super) fn judge(judge: &mut Judge<'_>) {
+    let table = judge.table;
+    let rate = |row| table.figure(row, Meaning::Rate).map(|it| it.1.value);
+    let rates: Vec<f64> = table.rows.iter().filter_map(rate).collect();
+    let apart = ratio(rates.iter().copied());
+    if apart < LOAD_APART_MIN {
+        return;
+    }
+    for column in table.columns_of(Meaning::is_time) {
+        let Meaning::Quantile(quantile) = table.columns[column].meaning else {
+            continue;
+        };
+        let cells = table.rows.iter().filter_map(|row| row.figure(column));
+        let values: Vec<f64> = cells
+            .filter(|it| it.unit == Unit::Seconds)
+            .map(|it| it.value)
+            .collect();
+        if quantile < QUANTILE_MIN || values.len() < ROWS_MIN {
+            continue;
+        }
+        let Some(bound) = BOUNDS
+            .into_iter()
+            .find(|it| all_within(&values, quantile, *it))
+        else {
+            continue;
+        };
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(0.0, f64::max);
+        let share = |value: f64| digits(100.0 * (quantile * bound / value).min(1.0));
+        let says = format!(
+            "{} to {} in every row, while the rates differ by a factor of {}: what interpolation in a histogram's lowest \
+             bucket, 0 to {}, gives; it says that {} to {} % of the requests were in that bucket, and nothing of their time",
+            time(least),
+            time(most),
+            digits(apart),
+            time(bound),
+            share(most),
+            share(least)
+        );
+        judge.whole("histogram-bucket", Severity::Misleading, &[column], says);
+    }
+}
+
+fn all_within(values: &[f64], quantile: f64, bound: f64) -> bool {
+    // Half of the last place that is commonly written.
+    let slack = bound * 0.005;
+    values
+        .iter()
+        .all(|it| (quantile * bound - slack..=bound + slack).contains(it))
+}

@@ -1,0 +1,47 @@
+//! Latency taken in a closed loop at saturation: the mean is the number of users divided by the rate, and says
+//! nothing that the rate does not.
+
+use super::in_flight::{InFlight, in_flight};
+use super::{Judge, digits, median, ratio};
+use crate::finding::Severity;
+
+/// Rows whose requests in flight are as near to each other as this had the same users, always busy.
+const SAME: f64 = 0.08;
+
+/// Where rates differ by less than this, equal requests in flight are no sign of anything.
+const RATES_APART_MIN: f64 = 1.3;
+
+const ROWS_MIN: usize = 3;
+
+pub(super) fn judge(judge: &mut Judge<'_>) {
+    let table = judge.table;
+    let rows = table.rows.iter();
+    let all: Vec<InFlight> = rows.filter_map(|row| in_flight(table, row)).collect();
+    let Some(middle) = median(all.iter().map(|it| it.count)) else {
+        return;
+    };
+    let same: Vec<&InFlight> = all
+        .iter()
+        .filter(|it| (it.count / middle - 1.0).abs() <= SAME)
+        .collect();
+    let apart = ratio(same.iter().map(|it| it.rate.value));
+    if same.len() < ROWS_MIN || apart < RATES_APART_MIN {
+        return;
+    }
+    let columns = same[0].columns;
+    let says = format!(
+        "in {} of {} rows the rates differ by a factor of {} and {} requests are always in flight (rate × mean time): \
+         a closed loop at saturation, where the mean time is users ÷ rate and says nothing that the rate does not; \
+         latency is comparable at equal rate only",
+        same.len(),
+        all.len(),
+        digits(apart),
+        digits(middle)
+    );
+    judge.whole(
+        "latency-at-saturation",
+        Severity::Misleading,
+        &columns,
+        says,
+    );
+}

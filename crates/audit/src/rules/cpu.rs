@@ -1,0 +1,44 @@
+//! More CPU time a second than there are cores.
+
+use super::{Judge, digits};
+use crate::finding::Severity;
+use crate::heading::Meaning;
+use crate::quantity::Unit;
+
+/// What both figures may be off.
+const TOLERANCE: f64 = 0.02;
+
+pub(super) fn judge(judge: &mut Judge<'_>) {
+    let table = judge.table;
+    for row in &table.rows {
+        let figure = |meaning| table.figure(row, meaning);
+        let (Some((rate_at, rate)), Some((cpu_at, cpu)), Some((cores_at, cores))) = (
+            figure(Meaning::Rate),
+            figure(Meaning::CpuPerRequest),
+            figure(Meaning::Cores),
+        ) else {
+            continue;
+        };
+        // Without a unit it is microseconds, as the words for it say.
+        let seconds = match cpu.unit {
+            Unit::Seconds => cpu.value,
+            _ => cpu.value * 1e-6,
+        };
+        let used = rate.value * seconds;
+        if used > cores.value * (1.0 + TOLERANCE) {
+            let says = format!(
+                "{} requests/s of this CPU time keep {} cores busy, and there are {}",
+                digits(rate.value),
+                digits(used),
+                digits(cores.value)
+            );
+            judge.row(
+                "cpu-bound",
+                Severity::Impossible,
+                row,
+                &[rate_at, cpu_at, cores_at],
+                says,
+            );
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Little's law: requests per second times the mean time of one are the requests in flight. They cannot be
+//! more than the users there were, and rows with different numbers of them are not alike.
+
+use gatebench_stats::concurrency;
+
+use super::{Judge, digits, median, time};
+use crate::finding::Severity;
+use crate::heading::Meaning;
+use crate::quantity::Quantity;
+use crate::table::{Row, Table};
+
+/// What a rate over one window and a mean over another may differ.
+const TOLERANCE: f64 = 0.02;
+
+/// With fewer users in flight than this part of them, most of them did something else.
+const BUSY_SHARE_MIN: f64 = 0.5;
+
+/// Rows of which the requests in flight differ by more than this ran at different concurrency.
+const ALIKE_MAX: f64 = 1.25;
+
+/// Requests in flight on average over a row, as its rate and its mean time say.
+pub(super) struct InFlight {
+    pub(super) count: f64,
+    /// How much the writing of both figures leaves open, as a part of it.
+    rounding: f64,
+    pub(super) rate: Quantity,
+    mean: Quantity,
+    pub(super) columns: [usize; 2],
+}
+
+pub(super) fn in_flight(table: &Table, row: &Row) -> Option<InFlight> {
+    let (rate_at, rate) = table.figure(row, Meaning::Rate)?;
+    let (mean_at, mean) = table.mean(row)?;
+    let is_known = rate.value > 0.0 && mean.value > 0.0;
+    is_known.then(|| InFlight {
+        count: concurrency(rate.value, mean.value * 1e9),
+        rounding: (rate.step / rate.value + mean.step / mean.value) / 2.0,
+        rate,
+        mean,
+        columns: [rate_at, mean_at],
+    })
+}
+
+pub(super) fn judge(judge: &mut Judge<'_>) {
+    let table = judge.table;
+    for row in &table.rows {
+        if let (Some(found), Some(users)) = (in_flight(table, row), table.users(row)) {
+            against_users(judge, row, &found, users);
+        }
+    }
+    if table.rows.iter().all(|row| table.users(row).is_none()) {
+        among_rows(judge);
+    }
+}
+
+fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: f64) {
+    let InFlight {
+        count, rate, mean, ..
+    } = found;
+    let (count_text, users_text) = (digits(*count), digits(users));
+    let product = format!(
+        "{} requests/s of {} each",
+        digits(rate.value),
+        time(mean.value)
+    );
+    if *count > users * (1.0 + TOLERANCE + found.rounding) {
+        let says = format!(
+            "{product} are {count_text} in flight (Little's law), on {users_text} connections"
+        );
+        judge.row("in-flight", Severity::Impossible, row, &found.columns, says);
+    } else if *count < users * BUSY_SHARE_MIN {
+        let says = format!(
+            "{product} are {count_text} in flight of {users_text} users: most of them were not waiting for an answer, \
+             so the latency is not that of so many users at once"
+        );
+        judge.row("in-flight", Severity::Misleading, row, &found.columns, says);
+    }
+}
+
+fn among_rows(judge: &mut Judge<'_>) {
+    let table = judge.table;
+    let counts: Vec<(&Row, InFlight)> = table
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, in_flight(table, row)?)))
+        .collect();
+    let Some(middle) = median(counts.iter().map(|it| it.1.count)) else {
+        return;
+    };
+    let is_unlike = |found: &InFlight| {
+        let apart = (found.count / middle).max(middle / found.count);
+        apart > ALIKE_MAX * (1.0 + found.rounding)
+    };
+    for (row, found) in counts.iter().filter(|it| is_unlike(&it.1)) {
+        let says = format!(
+            "{} requests were in flight here (rate × mean time, Little's law), {} in the middle row: \
+             the rows ran at different concurrency, and their times and rates are not comparable",
+            digits(found.count),
+            digits(middle)
+        );
+        judge.row(
+            "different-concurrency",
+            Severity::Misleading,
+            row,
+            &found.columns,
+            says,
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! Whether it was measured more than once, and what the repetitions say.
+
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
+use super::{Judge, digits, ratio};
+use crate::finding::Severity;
+use crate::heading::Meaning;
+use crate::quantity::Quantity;
+use crate::table::Row;
+
+/// Repetitions that rise or fall without exception by more than this had not come to rest.
+const DRIFT_MAX: f64 = 0.05;
+
+/// Figures written more finely than this part of their spread pretend to know more.
+const STEP_OF_SPREAD_MIN: f64 = 0.001;
+
+const RUNS_MIN: usize = 3;
+
+/// `(run 2)`, `run 2`, `#2` at the end of a row's name.
+static RUN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)[\s(]*(?:run|repetition|trial|block|#)\s*\d+\)?:?\s*$")
+        .expect("the pattern is a constant")
+});
+
+pub(super) fn judge(judge: &mut Judge<'_>) {
+    let table = judge.table;
+    let is_told = table
+        .columns_of(|it| it == Meaning::Repetition)
+        .next()
+        .is_some()
+        || table.rows.iter().any(|row| row.has_spread);
+    let mut names: Vec<String> = Vec::new();
+    for row in table.rows.iter().filter(|row| RUN.is_match(&row.name)) {
+        let name = RUN.replace(&row.name, "").into_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if !is_told && names.is_empty() {
+        let says = "each row was measured once, or how far repetitions lie apart is not told: \
+                    whether two rows differ cannot be judged"
+            .to_owned();
+        judge.whole("no-repetition", Severity::Missing, &[], says);
+    }
+    for name in names {
+        let runs = table
+            .rows
+            .iter()
+            .filter(|row| RUN.is_match(&row.name) && RUN.replace(&row.name, "") == name);
+        repeated(judge, &runs.collect::<Vec<_>>());
+    }
+}
+
+/// Judges the rates of the repetitions of one thing.
+fn repeated(judge: &mut Judge<'_>, runs: &[&Row]) {
+    let table = judge.table;
+    let rates: Vec<(usize, Quantity)> = runs
+        .iter()
+        .filter_map(|row| table.figure(row, Meaning::Rate))
+        .collect();
+    let values = || rates.iter().map(|it| it.1.value);
+    let (Some((column, first)), Some((_, last))) = (rates.first(), rates.last()) else {
+        return;
+    };
+    if rates.len() < RUNS_MIN {
+        return;
+    }
+    let pairs = rates
+        .windows(2)
+        .map(|pair| pair[1].1.value - pair[0].1.value);
+    let is_one_way = pairs.clone().all(|it| it > 0.0) || pairs.clone().all(|it| it < 0.0);
+    let change = last.value / first.value - 1.0;
+    if is_one_way && change.abs() > DRIFT_MAX {
+        let says = format!(
+            "over {} repetitions the rate goes one way, by {} %: it had not come to rest, as without a warm-up; \
+             their mean depends on how many there were",
+            rates.len(),
+            digits(100.0 * change)
+        );
+        judge.row(
+            "drift",
+            Severity::Misleading,
+            runs[runs.len() - 1],
+            &[*column],
+            says,
+        );
+    }
+    let spread = values().fold(0.0, f64::max) * (1.0 - 1.0 / ratio(values()));
+    if first.step < spread * STEP_OF_SPREAD_MIN {
+        let says = format!(
+            "told in steps of {}/s, while repetitions lie {}/s apart",
+            digits(first.step),
+            digits(spread)
+        );
+        judge.row(
+            "false-precision",
+            Severity::Misleading,
+            runs[0],
+            &[*column],
+            says,
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! A table of results, whatever it was written in.
+
+use crate::heading::{Meaning, meaning};
+use crate::quantity::{Quantity, Unit, quantity, unit_in_heading};
+
+/// A table of results.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// The heading that it stands under, or what made it.
+    pub(crate) title: String,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Column {
+    /// As it stands in the document.
+    pub(crate) heading: String,
+    pub(crate) meaning: Meaning,
+    /// What the statistic is of, where the heading says it.
+    pub(crate) family: String,
+    unit: Option<(Unit, f64)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Line of the document, from 1.
+    pub(crate) line: usize,
+    /// What the row is about.
+    pub(crate) name: String,
+    /// By column; none where there is no number.
+    cells: Vec<Option<Quantity>>,
+    /// Whether a cell says how far its value may be off.
+    pub(crate) has_spread: bool,
+    /// Users that the row's name tells, as in `150 VUs`.
+    named_users: Option<f64>,
+}
+
+impl Column {
+    fn of(heading: &str) -> Self {
+        let heading = heading.replace("<br/>", " ").trim().to_owned();
+        let (meaning, family) = meaning(&heading);
+        Self {
+            unit: unit_in_heading(&heading),
+            heading,
+            meaning,
+            family,
+        }
+    }
+}
+
+impl Table {
+    /// A table of cells as they were written, each row with its line.
+    pub(crate) fn of(title: &str, headings: &[String], rows: Vec<(usize, Vec<String>)>) -> Self {
+        let mut columns: Vec<Column> = headings.iter().map(|it| Column::of(it)).collect();
+        let measured = columns.iter().position(|it| it.meaning != Meaning::Other);
+        for column in &mut columns[..measured.unwrap_or(0)] {
+            column.meaning = Meaning::Label;
+        }
+        let rows = rows
+            .into_iter()
+            .map(|(line, cells)| Row::of(line, &cells, &columns))
+            .collect();
+        Self {
+            title: title.to_owned(),
+            columns,
+            rows,
+        }
+    }
+
+    /// Whether it has figures that can be judged.
+    pub(crate) fn is_about_load(&self) -> bool {
+        let has = |wanted: fn(Meaning) -> bool| self.columns.iter().any(|it| wanted(it.meaning));
+        (has(Meaning::is_time) || has(|it| it == Meaning::Rate))
+            && self
+                .rows
+                .iter()
+                .any(|row| row.cells.iter().any(Option::is_some))
+    }
+
+    /// The columns of a meaning.
+    pub(crate) fn columns_of(
+        &self,
+        wanted: impl Fn(Meaning) -> bool,
+    ) -> impl Iterator<Item = usize> {
+        let columns = self.columns.iter().enumerate();
+        columns
+            .filter(move |(_, it)| wanted(it.meaning))
+            .map(|(at, _)| at)
+    }
+
+    /// What times are of, each once, in the order of their columns.
+    pub(crate) fn families(&self) -> Vec<&str> {
+        let mut families: Vec<&str> = Vec::new();
+        for column in self.columns.iter().filter(|it| it.meaning.is_time()) {
+            if !families.contains(&column.family.as_str()) {
+                families.push(&column.family);
+            }
+        }
+        families
+    }
+
+    /// The figure of a row with this meaning, and its column. Of several the first that has a number.
+    pub(crate) fn figure(&self, row: &Row, wanted: Meaning) -> Option<(usize, Quantity)> {
+        self.columns_of(|it| it == wanted)
+            .find_map(|at| Some((at, row.figure(at)?)))
+    }
+
+    /// The mean time of a row in seconds, and its column.
+    pub(crate) fn mean(&self, row: &Row) -> Option<(usize, Quantity)> {
+        let found = self.figure(row, Meaning::Mean)?;
+        (found.1.unit == Unit::Seconds).then_some(found)
+    }
+
+    /// Connections or users of a row.
+    pub(crate) fn users(&self, row: &Row) -> Option<f64> {
+        let told = self.figure(row, Meaning::Users).map(|it| it.1.value);
+        told.or(row.named_users)
+    }
+}
+
+impl Row {
+    fn of(line: usize, cells: &[String], columns: &[Column]) -> Self {
+        let label = |(cell, column): (&String, &Column)| {
+            let cell = cell.replace("<br/>", ", ");
+            let is_telling =
+                column.meaning == Meaning::Label && !["", "N/A", "-", "–"].contains(&cell.trim());
+            is_telling.then(|| cell.trim().to_owned())
+        };
+        let name = cells.iter().zip(columns).filter_map(label);
+        let name = name.collect::<Vec<_>>().join(" ");
+        let cell = |at: usize| {
+            let column = &columns[at];
+            let text = cells.get(at)?;
+            (column.meaning != Meaning::Label)
+                .then(|| quantity(text, column.unit))
+                .flatten()
+        };
+        let figures: Vec<Option<Quantity>> = (0..columns.len()).map(cell).collect();
+        let has_spread = |(text, figure): (&String, &Option<Quantity>)| {
+            let is_range = text.contains('(') && (text.contains('–') || text.contains(" - "));
+            figure.is_some() && (text.contains('±') || is_range)
+        };
+        Self {
+            line,
+            named_users: users_in(&name),
+            name,
+            has_spread: cells.iter().zip(&figures).any(has_spread),
+            cells: figures,
+        }
+    }
+
+    /// The number in a column.
+    pub(crate) fn figure(&self, column: usize) -> Option<Quantity> {
+        self.cells.get(column).copied().flatten()
+    }
+}
+
+/// The number before `VUs`, `users`, `connections` or `clients`.
+fn users_in(name: &str) -> Option<f64> {
+    let words: Vec<&str> = name
+        .split(|it: char| it.is_whitespace() || it == ',')
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.windows(2).find_map(|pair| {
+        let unit = pair[1].to_lowercase();
+        ["vu", "vus", "users", "connections", "clients"]
+            .contains(&unit.as_str())
+            .then(|| pair[0].parse().ok())
+            .flatten()
+    })
+}

@@ -1,0 +1,179 @@
+//! `gatebench audit FILE`.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use console::Style;
+use gatebench_audit::{Audit as Audited, Finding, Form, Severity, audit};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// Columns before what a finding says.
+const INDENT: usize = 4;
+
+/// Tests a published table of results for what cannot be true
+#[derive(Debug, Args)]
+#[command(
+    long_about = "Tests a published table of results for what cannot be true, what does not mean what it seems to, and \
+                  what is not told: percentiles out of order, more requests in flight than connections, means that the \
+                  percentiles do not allow, percentiles of a histogram's lowest bucket, rows at different concurrency, \
+                  timers too coarse, peaks told as means, more CPU time than cores, and others. Reads CSV, JSON, the tables \
+                  of a Markdown document, and what wrk and siege print. Nothing is run.",
+    after_help = "Examples:\n  gatebench audit results.csv\n  gatebench audit README.md --json\n  \
+                  wrk -c 64 -d 10s http://127.0.0.1:8080/ | gatebench audit -\n\n\
+                  Exits with 1 where something is impossible or misleading."
+)]
+pub struct Audit {
+    /// The document; `-` reads from standard input
+    file: PathBuf,
+    /// What it is written in, where its name does not say it
+    #[arg(long, value_name = "FORM")]
+    form: Option<FormName>,
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A form of document.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormName {
+    /// With a line of headings
+    Csv,
+    /// Lists of objects
+    Json,
+    /// Text with tables in it, or a tool's output
+    Markdown,
+}
+
+impl From<FormName> for Form {
+    fn from(name: FormName) -> Self {
+        match name {
+            FormName::Csv => Self::Csv,
+            FormName::Json => Self::Json,
+            FormName::Markdown => Self::Markdown,
+        }
+    }
+}
+
+impl Audit {
+    /// Judges, and says what was found.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let name = self.file.to_string_lossy();
+        let form = self.form.map_or_else(|| Form::of_name(&name), Form::from);
+        let audited = audit(&read(&self.file)?, form).map_err(|error| Failure::Said {
+            culprit: format!("your file {name}"),
+            what: error.to_string(),
+            remedy: "mend it, or say what it is written in: --form csv, json or markdown".into(),
+            exit: Exit::WrongWords,
+        })?;
+        if audited.tables == 0 {
+            return Err(nothing_to_judge(&name, &audited));
+        }
+        if self.json {
+            let text = serde_json::to_string_pretty(&audited);
+            terminal::say(
+                &text.map_err(|error| Failure::sentence(&error.to_string(), Exit::Environment))?,
+            )?;
+        } else {
+            terminal::say(&told(&audited))?;
+        }
+        let is_bad = |it: &Finding| it.severity != Severity::Missing;
+        Ok(if audited.findings.iter().any(is_bad) {
+            Exit::CheckFailed
+        } else {
+            Exit::Fine
+        })
+    }
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    let text = if file.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(file)
+    };
+    text.map_err(|error| Failure::Said {
+        culprit: format!("your file {}", file.display()),
+        what: format!("it cannot be read: {error}"),
+        remedy: "name a CSV, JSON or Markdown file in UTF-8, or - for standard input".into(),
+        exit: Exit::WrongWords,
+    })
+}
+
+fn nothing_to_judge(name: &str, audited: &Audited) -> Failure {
+    let what = match audited.passed_over {
+        0 => "there is no table in it".to_owned(),
+        1 => "its only table has neither times nor rates of requests".to_owned(),
+        tables => format!("none of its {tables} tables has times or rates of requests"),
+    };
+    Failure::Said {
+        culprit: format!("your file {name}"),
+        what,
+        remedy: "head the columns with what they are: rps, mean ms, p99 ms, connections, requests, errors".into(),
+        exit: Exit::WrongWords,
+    }
+}
+
+/// Everything that was found, table by table.
+fn told(audited: &Audited) -> String {
+    let tables = plural(audited.tables, "table");
+    let rows = plural(audited.rows, "row");
+    if audited.findings.is_empty() {
+        return format!("nothing found in {tables} with {rows}");
+    }
+    let mut text = String::new();
+    let mut table = None;
+    for finding in &audited.findings {
+        if table != Some(&finding.table) {
+            table = Some(&finding.table);
+            let title = if finding.table.is_empty() {
+                "the table"
+            } else {
+                &finding.table
+            };
+            text += &format!("{title}\n\n");
+        }
+        text += &paragraph(finding);
+    }
+    let count = |severity| {
+        audited
+            .findings
+            .iter()
+            .filter(|it| it.severity == severity)
+            .count()
+    };
+    text + &format!(
+        "{tables} with {rows}: {} impossible, {} misleading, {} not told",
+        count(Severity::Impossible),
+        count(Severity::Misleading),
+        count(Severity::Missing)
+    )
+}
+
+fn paragraph(finding: &Finding) -> String {
+    let style = Style::new().force_styling(terminal::stdout_colors());
+    let mark = match finding.severity {
+        Severity::Impossible => style.red().bold().apply_to("✗ impossible"),
+        Severity::Misleading => style.yellow().apply_to("! misleading"),
+        Severity::Missing => style.dim().apply_to("? not told"),
+    };
+    let row = finding.row.as_deref().filter(|row| !row.is_empty());
+    let place = [
+        Some(format!("line {}", finding.line)),
+        row.map(str::to_owned),
+        (!finding.columns.is_empty()).then(|| finding.columns.join(", ")),
+    ];
+    let place: Vec<String> = place.into_iter().flatten().collect();
+    let says = terminal::wrapped(&finding.says, terminal::WIDTH - INDENT, 0)
+        .replace('\n', &format!("\n{:INDENT$}", ""));
+    format!("{mark}  {}\n{:INDENT$}{says}\n\n", place.join(" · "), "")
+}
+
+fn plural(count: usize, word: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {word}{s}")
+}
