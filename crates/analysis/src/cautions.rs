@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::findings::{Gate, ScenarioFindings, Tone, Validity};
+use crate::wire;
 use crate::words::listed;
 
 /// One sentence per phase and validity; the worst first, then whole trials before the phases in the
@@ -30,6 +31,7 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<(Tone, String)> {
             seen.iter_mut().for_each(|sighting| sighting.gates.sort());
             sentence(validity, phase, &seen)
         })
+        .chain(wire::differences(&scenario.wire))
         .collect()
 }
 
@@ -97,6 +99,10 @@ fn in_short(gate: Gate) -> &'static str {
         Gate::GatewayNotSaturated => "gateway not saturated",
         Gate::Inconsistent => "numbers disagree",
         Gate::Retries => "retries",
+        Gate::UpstreamConnections => "connections to the upstream not kept",
+        Gate::ClientConnections => "clients' connections not kept",
+        Gate::UpstreamVersion => "HTTP/1.0 to the upstream",
+        Gate::AccessLog => "an access log",
         Gate::NeverReachedUpstream => "answers not from the upstream",
         Gate::HeaderStripped => "times stripped",
         Gate::Clamped => "values beyond the histogram",

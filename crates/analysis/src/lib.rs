@@ -25,6 +25,7 @@ mod timeline;
 mod told;
 mod trials;
 mod verdicts;
+mod wire;
 pub mod words;
 
 use gatebench_store::{Run, StoreError};

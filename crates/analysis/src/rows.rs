@@ -13,6 +13,7 @@ use crate::findings::{
 use crate::gates::worst;
 use crate::metrics::unit;
 use crate::told;
+use crate::wire;
 use crate::words::{counted, quantity};
 
 /// The scenarios in the plan's order.
@@ -46,6 +47,7 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
             .iter()
             .map(|variant| row(context, collected, scenario, variant))
             .collect(),
+        wire: wire::of_scenario(context, scenario),
         curves: collected
             .curves
             .of_scenario(&scenario.scenario, &phase_names, &labels),

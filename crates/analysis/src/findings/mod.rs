@@ -11,6 +11,7 @@ mod proof;
 mod table;
 mod trial;
 mod validity;
+mod wire;
 
 use serde::Serialize;
 
@@ -35,6 +36,7 @@ pub use table::{
 };
 pub use trial::{Failure, MissingTrial, TimelinePhase, TimelineSecond, TrialFindings};
 pub use validity::{Aspect, Gate, Reason, Validity};
+pub use wire::{WireFact, WireFindings, WireName};
 
 /// The findings of one run.
 #[derive(Clone, Debug, Serialize)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     ComparisonFindings, GroupFindings, PercentileCurve, Reason, Sentence, SlowestRoutes,
-    ToldFindings, Validity,
+    ToldFindings, Validity, WireFindings,
 };
 
 /// What was found in one scenario.
@@ -26,6 +26,8 @@ pub struct ScenarioFindings {
     pub routes: Vec<SlowestRoutes>,
     /// What another engine told besides the figures in the rows, by phase and variant.
     pub told: Vec<ToldFindings>,
+    /// How requests went over the wire, a row for each variant that was measured.
+    pub wire: Vec<WireFindings>,
     /// Percentile curves, merged over the blocks by adding histograms.
     pub curves: Vec<PercentileCurve>,
     /// Every pair of gateways on every metric that can be compared, the primary one first; empty

@@ -83,6 +83,14 @@ pub enum Gate {
     Inconsistent,
     /// The upstream saw requests more than once.
     Retries,
+    /// The gateway does not keep its connections to the upstream.
+    UpstreamConnections,
+    /// Clients' connections are closed from the other side.
+    ClientConnections,
+    /// The upstream is asked over HTTP/1.0.
+    UpstreamVersion,
+    /// The gateway writes a log that it was not asked for.
+    AccessLog,
     /// Answers did not come from the upstream.
     NeverReachedUpstream,
     /// Times of the upstream were stripped.

@@ -9,6 +9,7 @@ mod schedule;
 mod steady;
 pub mod thresholds;
 mod trial;
+mod wire;
 
 use gatebench_store::{PhaseRecord, SeriesRow, TrialRecord};
 
@@ -74,7 +75,7 @@ const EVERYTHING: [Aspect; 4] = [
 
 type PhaseGate = fn(&View) -> Option<Reason>;
 
-const PHASE_GATES: [PhaseGate; 21] = [
+const PHASE_GATES: [PhaseGate; 25] = [
     answers::checks_failed,
     answers::errors,
     answers::never_reached_upstream,
@@ -88,6 +89,10 @@ const PHASE_GATES: [PhaseGate; 21] = [
     instrument::engine_saturated,
     instrument::engine_waited,
     instrument::upstream_near_floor,
+    wire::upstream_connections,
+    wire::client_connections,
+    wire::old_version,
+    wire::writes_log,
     machine::throttled,
     machine::steal,
     machine::foreign_process,

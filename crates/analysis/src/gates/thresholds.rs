@@ -24,6 +24,14 @@ pub const ACHIEVED_MIN: f64 = 0.99;
 /// 99.9th percentile is already one of them.
 pub const ERROR_SHARE_MAX: f64 = 0.001;
 
+/// Connections that may be opened anew, as a share of the requests: a gateway that replaces a connection
+/// after a hundred requests spends a hundredth of them on it.
+pub const RECONNECT_SHARE_MAX: f64 = 0.01;
+
+/// Bytes that a gateway may write to files for each answer: the shortest line of an access log, with an
+/// address or a time, is longer.
+pub const WRITTEN_BYTES_MAX: f64 = 10.0;
+
 /// Share of time that the hypervisor may take: a per cent is half of the smallest effect that
 /// matters.
 pub const STEAL_SHARE_MAX: f64 = 0.01;

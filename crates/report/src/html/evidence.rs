@@ -3,11 +3,12 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
-    Configuration, Fact, GatewayLine, MissingTrial, ParityFindings, TrialFindings,
+    Configuration, Fact, GatewayLine, MissingTrial, ParityFindings, ScenarioFindings, TrialFindings,
 };
 use serde::Serialize;
 
 use super::view::{Pair, pair};
+use super::wire::{self, WireRow};
 use crate::number;
 use crate::palette::Palette;
 use crate::problems::word;
@@ -54,6 +55,8 @@ struct ParityTable {
     variants: Vec<Pair>,
     cases: Vec<ParityRow>,
     routes: Vec<String>,
+    /// What went over the wire, variants across as above.
+    wire: Vec<WireRow>,
     failures: Vec<MismatchView>,
 }
 
@@ -166,22 +169,22 @@ fn missing(trial: &MissingTrial) -> String {
 }
 
 fn parity(findings: &Findings, palette: &Palette) -> Vec<ParityTable> {
-    let table = |scenario: &str| {
+    let table = |scenario: &ScenarioFindings| {
         let of: Vec<&ParityFindings> = findings
             .parity
             .iter()
-            .filter(|parity| parity.scenario == scenario)
+            .filter(|parity| parity.scenario == scenario.name)
             .collect();
         (!of.is_empty()).then(|| parity_table(scenario, &of, palette))
     };
-    findings
-        .scenarios
-        .iter()
-        .filter_map(|scenario| table(&scenario.name))
-        .collect()
+    findings.scenarios.iter().filter_map(table).collect()
 }
 
-fn parity_table(scenario: &str, of: &[&ParityFindings], palette: &Palette) -> ParityTable {
+fn parity_table(
+    scenario: &ScenarioFindings,
+    of: &[&ParityFindings],
+    palette: &Palette,
+) -> ParityTable {
     let mut names: Vec<&str> = Vec::new();
     for case in of.iter().flat_map(|parity| &parity.cases) {
         if !names.contains(&case.name.as_str()) {
@@ -189,7 +192,11 @@ fn parity_table(scenario: &str, of: &[&ParityFindings], palette: &Palette) -> Pa
         }
     }
     ParityTable {
-        scenario: scenario.into(),
+        scenario: scenario.name.clone(),
+        wire: wire::rows(
+            &scenario.wire,
+            of.iter().map(|parity| parity.variant.as_str()),
+        ),
         variants: of
             .iter()
             .map(|parity| pair(parity.variant.as_str(), palette.class(&parity.variant)))

@@ -9,6 +9,7 @@ mod forest;
 mod results;
 mod told;
 mod view;
+mod wire;
 
 use gatebench_analysis::Findings;
 use minijinja::syntax::SyntaxConfig;

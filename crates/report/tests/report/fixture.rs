@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::*;
 
+use crate::wire;
+
 const BLOCKS: u32 = 3;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -214,6 +216,7 @@ fn scenario((name, title, cost): (&str, &str, f64), noise: &mut Noise) -> Scenar
         phases: phases(),
         rows,
         curves: CHARACTERS.iter().flat_map(|of| curves(of, cost)).collect(),
+        wire: CHARACTERS.iter().map(|of| wire::found(of.name)).collect(),
         groups: Vec::new(),
         routes: Vec::new(),
         told: Vec::new(),

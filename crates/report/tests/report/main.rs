@@ -8,3 +8,4 @@ mod page;
 mod parts;
 mod plain;
 mod verdicts;
+mod wire;

@@ -1,0 +1,86 @@
+//! Gates over what went on the wire beside the requests: connections, versions, logs.
+
+use gatebench_model::Shape;
+
+use super::thresholds::{RECONNECT_SHARE_MAX, WRITTEN_BYTES_MAX};
+use super::{View, says};
+use crate::findings::{Aspect, Gate, Reason, Unit, Validity};
+use crate::words::{counted, grouped, quantity};
+
+/// What another way of doing the work spoils.
+const WORK: [Aspect; 3] = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
+
+/// A gateway may open a connection for each of the client's, and replace some; it must not open one for
+/// each request.
+pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
+    let wire = view.phase.wire.as_ref()?;
+    let upstream = wire.upstream.filter(|_| !view.is_floor())?;
+    let needed = 2 * wire.client_connections;
+    is_reconnecting(upstream.connections, needed, upstream.requests).then_some(())?;
+    let message = format!(
+        "The gateway opened {} to the upstream for {}: it does not keep them.",
+        counted(upstream.connections, "connection"),
+        counted(upstream.requests, "request")
+    );
+    let remedy = "Turn on keep-alive towards the upstream in the gateway's templates.";
+    let gate = Gate::UpstreamConnections;
+    Some(view.reason(gate, Validity::Limited, &WORK, says(message, remedy)))
+}
+
+/// The engine opens a connection anew only where it was closed, or where the load asks for it.
+pub(super) fn client_connections(view: &View) -> Option<Reason> {
+    let wire = view.phase.wire.as_ref()?;
+    let needed = match &view.phase.shape {
+        Shape::Closed(closed) if closed.requests_per_connection.is_some() => return None,
+        Shape::Closed(closed) => {
+            let stages = closed.stages.iter().map(|stage| stage.connections);
+            stages.fold(closed.connections, u32::max)
+        }
+        Shape::Open(open) => open.connections_max,
+    };
+    let opened = wire.client_connections;
+    is_reconnecting(opened, u64::from(needed), wire.answers).then_some(())?;
+    let message = format!(
+        "{} were opened for {}, where {} were asked for: they are closed from the other side.",
+        counted(opened, "connection"),
+        counted(wire.answers, "answer"),
+        grouped(f64::from(needed))
+    );
+    let remedy = "Let the gateway keep clients' connections: raise its limit of requests for each.";
+    let gate = Gate::ClientConnections;
+    Some(view.reason(gate, Validity::Limited, &WORK, says(message, remedy)))
+}
+
+fn is_reconnecting(opened: u64, needed: u64, requests: u64) -> bool {
+    opened as f64 > needed as f64 + RECONNECT_SHARE_MAX * requests as f64
+}
+
+/// HTTP/1.0 has other rules for keeping connections and framing answers.
+pub(super) fn old_version(view: &View) -> Option<Reason> {
+    let upstream = view.phase.wire.as_ref()?.upstream?;
+    (upstream.http10 > 0).then_some(())?;
+    let message = format!(
+        "The gateway asked the upstream over HTTP/1.0 in {} of {}.",
+        grouped(upstream.http10 as f64),
+        counted(upstream.requests, "request")
+    );
+    let remedy = "Set HTTP/1.1 towards the upstream in the gateway's templates.";
+    let gate = Gate::UpstreamVersion;
+    Some(view.reason(gate, Validity::Limited, &WORK, says(message, remedy)))
+}
+
+/// A line for each request is work that other gateways are not asked for.
+pub(super) fn writes_log(view: &View) -> Option<Reason> {
+    let wire = view.phase.wire.as_ref()?;
+    let written = wire.gateway?.written_bytes;
+    let each = written as f64 / wire.answers.max(1) as f64;
+    (each >= WRITTEN_BYTES_MAX).then_some(())?;
+    let message = format!(
+        "The gateway wrote {} to files, {} for each answer: an access log, which the scenario does not ask for.",
+        quantity(written as f64, Unit::Bytes),
+        quantity(each, Unit::Bytes)
+    );
+    let remedy = "Turn the access log off in the gateway's templates.";
+    let gate = Gate::AccessLog;
+    Some(view.reason(gate, Validity::Limited, &WORK, says(message, remedy)))
+}
