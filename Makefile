@@ -15,7 +15,7 @@ TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-full lint format gateways peers k6 fuzz
+.PHONY: help run build test test-full lint format gateways peers k6 saxon fuzz
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ peers: ## installs the load tools that `cargo xtask bench engine` compares with
 
 k6: ## builds k6, for `gatebench run --engine k6`
 	@scripts/install-k6
+
+saxon: ## installs SaxonC-HE, with which the reference gateway runs XSLT 2.0 and 3.0
+	@scripts/install-saxon
 
 fuzz: ## fuzzes every parser, FUZZ_SECONDS (60) each; needs rustup, installs a nightly compiler
 	@scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)

@@ -1,5 +1,9 @@
 -- The policies of each route, in their order; the first that answers ends the request.
 local policies = {}
+{% set soap_routes = routes | settings_of("soap") %}
+{% if soap_routes %}
+local soap = require "soap"
+{% endif %}
 
 -- The header as it is for one that came once; nil for one that is missing or came twice.
 local function header(name)
@@ -24,6 +28,37 @@ local known_keys = {
 }
 {% for route in routes if route.policies %}
 
+{% for policy in route.policies if policy.soap %}
+local chains_{{ route.name | word }} = {
+{% for direction in ["request", "response"] %}
+{% set chain = policy.soap[direction] %}
+{% if chain %}
+    {{ direction }} = soap.compile {
+        xslt_before = {{ chain.xslt_transform_before | lua_string if chain.xslt_transform_before else "nil" }},
+        xslt_after = {{ chain.xslt_transform_after | lua_string if chain.xslt_transform_after else "nil" }},
+        envelope = {{ chain.xsd_soap_schema | lua_string if chain.xsd_soap_schema else "require \"envelope\"" }},
+        api = {{ chain.xsd_api_schema | lua_string if chain.xsd_api_schema else "nil" }},
+        soap_action = {{ (chain.soap_action or "no") | lua_string }},
+        verbose = {{ "true" if chain.verbose else "false" }},
+        targets = {
+{% for target in chain.route_xpath_targets or [] %}
+            { xpath = {{ target.xpath | lua_string }}, condition = {{ target.condition | lua_string }}, path = {{ target.path | lua_string }} },
+{% endfor %}
+        },
+        namespaces = {
+{% for prefix, uri in (chain.route_xpath_register_ns or {}) | items %}
+            [{{ prefix | lua_string }}] = {{ uri | lua_string }},
+{% endfor %}
+        },
+    },
+{% if chain.xsd_soap12_schema or chain.includes or chain.xslt_params or chain.ignore_process_if_service_http_error or chain.xslt_remove_empty_name_space is false %}
+    refused = error "this script knows SOAP 1.1, definitions without imports and stylesheets without parameters",
+{% endif %}
+{% endif %}
+{% endfor %}
+}
+{% endfor %}
+
 policies[{{ route.name | lua_string }}] = function()
 {% for policy in route.policies %}
 {% if policy.api_key %}
@@ -31,6 +66,8 @@ policies[{{ route.name | lua_string }}] = function()
     if not (key and known_keys[key]) then
         return ngx.exit(401)
     end
+{% elif policy.soap %}
+    soap.process(chains_{{ route.name | word }}, {{ ("/-soap-/" ~ route.name) | lua_string }})
 {% elif policy.mock %}
     if true then
         return answer({{ policy.mock.status }}, {{ policy.mock.content_type | lua_string }}, {{ policy.mock.body | lua_string }})

@@ -88,16 +88,14 @@ impl Folder {
     /// # Errors
     /// The policies it lacks.
     pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
-        let wanted: BTreeSet<&str> = scenario
-            .routes
-            .iter()
-            .flat_map(|route| &route.policies)
-            .map(Policy::kind)
-            .collect();
-        let lacking = wanted
+        let wanted = || scenario.routes.iter().flat_map(|route| &route.policies);
+        let kinds: BTreeSet<&str> = wanted().map(Policy::kind).collect();
+        let extras: BTreeSet<&str> = wanted().filter_map(Policy::extra).collect();
+        let lacking = kinds
             .into_iter()
             .filter(|kind| !self.spec.policies.contains_key(*kind));
-        let policies: Vec<String> = lacking.map(str::to_owned).collect();
+        let mut policies: Vec<String> = lacking.map(str::to_owned).collect();
+        policies.extend(extras.into_iter().filter_map(|extra| self.lacks(extra)));
         if policies.is_empty() {
             Ok(())
         } else {
@@ -106,6 +104,16 @@ impl Folder {
                 policies,
             })
         }
+    }
+
+    /// What is said of an extra that is not there.
+    fn lacks(&self, name: &str) -> Option<String> {
+        let Some(extra) = self.spec.extras.get(name) else {
+            return Some(name.to_owned());
+        };
+        let folder = installed::data_folder().map(|data| data.join(&extra.folder));
+        let is_there = folder.is_some_and(|folder| folder.is_dir());
+        (!is_there).then(|| format!("{name} (install it: {})", extra.install))
     }
 
     /// Finds the gateway's program and asks its version.

@@ -62,6 +62,10 @@ pub struct GatewayFolder {
     /// The policies it has, and by what means. A policy not named here is *not supported*.
     #[serde(default)]
     pub policies: BTreeMap<String, Support>,
+    /// What settings of a policy need beyond it, by their words: `saxon`, for stylesheets that it runs. What
+    /// is not named here is *not supported*.
+    #[serde(default)]
+    pub extras: BTreeMap<String, Extra>,
     /// Commands that change a running gateway: `reload`, and what later scenarios name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
@@ -211,6 +215,16 @@ pub enum Support {
     Native,
     /// A script in a language that the vendor ships.
     Script,
+}
+
+/// A part of a gateway that is installed apart from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Extra {
+    /// The folder, in the data folder of gatebench, that is there when it is installed.
+    pub folder: String,
+    /// The command that installs it.
+    pub install: String,
 }
 
 /// Something done to a running gateway.

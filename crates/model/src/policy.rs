@@ -77,6 +77,14 @@ impl Policy {
             Self::Mock(_) => "mock",
         }
     }
+
+    /// What its settings need beyond the policy itself, by the words of a gateway's list of extras.
+    pub fn extra(&self) -> Option<&'static str> {
+        match self {
+            Self::Soap(soap) if soap.uses_saxon() => Some("saxon"),
+            _ => None,
+        }
+    }
 }
 
 /// Settings of `api_key`.

@@ -27,6 +27,12 @@ impl SoapPolicy {
         let response = self.response.as_ref().map(|chain| ("response", chain));
         request.into_iter().chain(response)
     }
+
+    /// Whether a chain runs stylesheets by saxon.
+    pub fn uses_saxon(&self) -> bool {
+        self.chains()
+            .any(|(_, chain)| chain.xslt_library == XsltLibrary::Saxon)
+    }
 }
 
 /// The steps of one direction, which act in this order: stylesheet before, schema of the envelope, schema

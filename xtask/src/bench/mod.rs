@@ -7,6 +7,7 @@ mod accuracy;
 mod client;
 mod engine;
 mod files;
+mod gateway;
 mod memory;
 mod programs;
 mod scaling;
@@ -36,6 +37,9 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
                           construction, beside what k6, oha and wrk say; all cells take about 15 minutes
   cargo xtask bench scaling [--rounds 5] [--seconds 2] [--connections 64]
                           what a second worker of the engine costs, beside two processes that share nothing
+  cargo xtask bench gateway [--cell soap]... [--rounds 5] [--seconds 2] [--markdown] [--list]
+                          CPU per request of the reference gateway: plain and with policies beside nginx, HAProxy
+                          and Envoy, and with SOAP/XML beside the bare work of the libraries; about 12 minutes
   cargo xtask bench upstream [--rounds 5] [--seconds 2] [--connections 64]
                           server CPU per request of `upstream ping`, beside nginx `return 200`
   cargo xtask bench memory [--minutes 10] [--connections 64] [--routes 1]
@@ -60,6 +64,8 @@ fn named(name: &str, rest: &[&str], root: &Path) -> Result<(), String> {
         "engine" if settings.list => engine::list(),
         "engine" => engine::run(&settings, &Programs::build(root)?),
         "scaling" => scaling::run(&settings, &Programs::build(root)?),
+        "gateway" if settings.list => gateway::list(),
+        "gateway" => gateway::run(&settings, &Programs::build(root)?),
         "upstream" => upstream::run(&settings, &Programs::build(root)?),
         "memory" => memory::run(&settings, &Programs::build(root)?),
         other => Err(format!("there is no benchmark '{other}'\n{HELP}")),

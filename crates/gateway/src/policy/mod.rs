@@ -8,6 +8,7 @@ pub(crate) mod json;
 pub(crate) mod jwt;
 mod query;
 pub(crate) mod rate;
+mod saxon;
 pub(crate) mod soap;
 
 use gatebench_model::policy::{MockPolicy, Policy};

@@ -9,7 +9,7 @@ use gatebench_xml::soap::{
     Client, Fault, Options, Passed, Request, Response, SoapAction, SoapPolicy, Source, Target,
 };
 
-use super::Mistake;
+use super::{Mistake, saxon};
 use crate::collect::Collected;
 
 /// Both chains of a route.
@@ -63,13 +63,18 @@ impl Soap {
         }
         let mut compile = |direction: &str, chain: &Option<SoapChain>| {
             let chain = chain.as_ref().filter(|_| !is_check)?;
-            match SoapPolicy::compile(options(chain), Arc::new(OnDisk)) {
-                Ok(policy) => Some(Arc::new(policy)),
-                Err(why) => {
-                    mistakes.push((format!("/{direction}"), why));
-                    None
-                }
-            }
+            let options = options(chain);
+            let compiled = match chain.xslt_library {
+                XsltLibrary::Libxslt => SoapPolicy::compile(options, Arc::new(OnDisk)),
+                XsltLibrary::Saxon => saxon::helpers().and_then(|saxon| {
+                    let saxon = Some(saxon);
+                    SoapPolicy::compile(Options { saxon, ..options }, Arc::new(OnDisk))
+                }),
+            };
+            compiled
+                .map_err(|why| mistakes.push((format!("/{direction}"), why)))
+                .ok()
+                .map(Arc::new)
         };
         let made = Self {
             at,
@@ -202,12 +207,6 @@ fn wrong_settings(chain: &SoapChain) -> Vec<Mistake> {
             "definitions would be compiled all the time; write for example \"1h\"",
         );
     }
-    if chain.xslt_library == XsltLibrary::Saxon {
-        add(
-            "/xslt_library",
-            "saxon is not supported here; write \"libxslt\", with stylesheets in XSLT 1.0",
-        );
-    }
     wrong
 }
 
@@ -268,7 +267,7 @@ fn options(chain: &SoapChain) -> Options {
         targets: targets.collect(),
         namespaces: chain.route_xpath_register_ns.iter().map(pair).collect(),
         ignore_if_upstream_error: chain.ignore_process_if_service_http_error,
-        xslt_library: defaults.xslt_library,
+        saxon: None,
         limits: defaults.limits,
     }
 }

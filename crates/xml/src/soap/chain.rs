@@ -3,14 +3,14 @@
 use super::action::{self, Headers};
 use super::client::Client;
 use super::content::Content;
-use super::definitions::{Definitions, Slot};
+use super::definitions::{Definitions, Slot, Transformer};
 use super::envelope::{self, Version};
 use super::fault::Culprit;
 use super::options::{Options, SoapAction};
 use crate::document::Document;
 use crate::errors::Complaints;
 use crate::schema::Schema;
-use crate::stylesheet::{Parameters, Stylesheet};
+use crate::stylesheet::Parameters;
 
 pub(crate) const XSLT_BEFORE: &str = "XSLT transformation failed (before XSD validation)";
 pub(crate) const XSLT_AFTER: &str = "XSLT transformation failed (after XSD validation)";
@@ -58,7 +58,7 @@ impl<'a> Chain<'a> {
 
     fn transform(
         &mut self,
-        stylesheet: &'a Slot<Stylesheet>,
+        stylesheet: &'a Slot<Transformer>,
         step: &'static str,
     ) -> Result<(), Failure> {
         let Some(stylesheet) = stylesheet else {
@@ -68,10 +68,14 @@ impl<'a> Chain<'a> {
             let details = format!("Invalid XSLT definition. {why}");
             Failure::new(step, Culprit::Server, details)
         })?;
-        self.parsed(step)?;
-        self.content
-            .transform(stylesheet, self.parameters)
-            .map_err(|why| Failure::new(step, Culprit::Client, why.to_string()))
+        let transformed = match stylesheet {
+            Transformer::Libxslt(stylesheet) => {
+                self.parsed(step)?;
+                self.content.transform(stylesheet, self.parameters)
+            }
+            Transformer::Saxon(stylesheet) => self.content.transform_text(stylesheet),
+        };
+        transformed.map_err(|why| Failure::new(step, Culprit::Client, why.to_string()))
     }
 
     fn parsed(&mut self, step: &'static str) -> Result<&mut Document, Failure> {

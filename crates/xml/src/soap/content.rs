@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::document::Document;
 use crate::errors::Complaints;
 use crate::limits::Limits;
+use crate::saxon::SaxonStylesheet;
 use crate::stylesheet::{Output, Parameters, Stylesheet};
 
 const EMPTY_NAMESPACE: &[u8] = b" xmlns=\"\"";
@@ -123,6 +124,23 @@ impl<'a> Content<'a> {
                 is_edited: false,
             };
         }
+        Ok(())
+    }
+
+    /// Replaces the content by the result of a transformation outside of this process, from text to text.
+    ///
+    /// # Errors
+    /// The transformation failed.
+    pub fn transform_text(&mut self, stylesheet: &SaxonStylesheet) -> Result<(), Complaints> {
+        let mut result = match &self.form {
+            Form::Text { bytes, .. } => stylesheet.apply(bytes, self.limits)?,
+            Form::Result { .. } => stylesheet.apply(&self.render()?, self.limits)?,
+        };
+        if self.removes_empty_namespaces && result.first() == Some(&b'<') {
+            remove_empty_namespaces(&mut result);
+        }
+        let bytes = Cow::Owned(result);
+        self.form = Form::Text { bytes, tree: None };
         Ok(())
     }
 

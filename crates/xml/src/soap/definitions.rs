@@ -7,6 +7,7 @@ use super::options::{Options, Source};
 use crate::errors::Complaints;
 use crate::imports::Files;
 use crate::process::Budget;
+use crate::saxon::SaxonStylesheet;
 use crate::schema::Schema;
 use crate::stylesheet::Stylesheet;
 use crate::xpath::XPath;
@@ -16,13 +17,20 @@ pub(crate) type Slot<T> = Option<Result<T, Complaints>>;
 
 #[derive(Debug)]
 pub(crate) struct Definitions {
-    pub before: Slot<Stylesheet>,
-    pub after: Slot<Stylesheet>,
+    pub before: Slot<Transformer>,
+    pub after: Slot<Transformer>,
     pub soap11: Slot<Schema>,
     pub soap12: Slot<Schema>,
     pub api: Slot<Api>,
     /// In the order of the options' targets.
     pub routes: Vec<Result<XPath, Complaints>>,
+}
+
+/// A stylesheet of either library.
+#[derive(Debug)]
+pub(crate) enum Transformer {
+    Libxslt(Stylesheet),
+    Saxon(SaxonStylesheet),
 }
 
 /// Compilation is recursive along a definition's own nesting, which may be deep; memory is taken only where
@@ -51,8 +59,11 @@ impl Definitions {
     fn compile_here(options: &Options, files: &Included<'_>) -> Self {
         let limits = &options.limits;
         let style = |source: &Option<Source>| {
-            files.slot(source, |text, at| {
-                Stylesheet::parse(text, at, files, limits)
+            files.slot(source, |text, at| match &options.saxon {
+                Some(saxon) => saxon
+                    .compile(text, &options.xslt_params)
+                    .map(Transformer::Saxon),
+                None => Stylesheet::parse(text, at, files, limits).map(Transformer::Libxslt),
             })
         };
         let schema = |source: &Option<Source>| {

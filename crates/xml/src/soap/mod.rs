@@ -21,6 +21,6 @@ mod wsdl;
 pub use client::Client;
 pub use envelope::{SOAP_1_1_SCHEMA, SOAP_1_2_SCHEMA, Version};
 pub use fault::{Culprit, Fault};
-pub use options::{Options, SoapAction, Source, Target, XsltLibrary};
+pub use options::{Options, SoapAction, Source, Target};
 pub use policy::{Passed, Request, Response, SoapPolicy};
 pub use refresh::Refresher;

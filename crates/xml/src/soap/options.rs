@@ -1,10 +1,11 @@
 //! What a user says about one chain, one direction of one route.
 
-use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::envelope::SOAP_1_1_SCHEMA;
 use crate::limits::Limits;
+use crate::saxon::Saxon;
 
 /// A definition: its text, or where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,30 +24,6 @@ impl Source {
             Self::Text(text_or_location.to_owned())
         } else {
             Self::At(text_or_location.trim().to_owned())
-        }
-    }
-}
-
-/// What runs stylesheets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum XsltLibrary {
-    /// libxslt: XSLT 1.0.
-    #[default]
-    Libxslt,
-}
-
-impl FromStr for XsltLibrary {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        match word {
-            "libxslt" => Ok(Self::Libxslt),
-            "saxon" => Err(
-                "xslt_library: saxon is not supported here: XSLT 2.0 and 3.0 need SaxonC-HE, which this build has no place for\n  → use libxslt, with a stylesheet in XSLT 1.0".into(),
-            ),
-            _ => Err(format!(
-                "xslt_library: {word} is not known\n  → write libxslt"
-            )),
         }
     }
 }
@@ -79,8 +56,8 @@ pub struct Options {
     pub xslt_before: Option<Source>,
     /// Applied after validation.
     pub xslt_after: Option<Source>,
-    /// What applies both.
-    pub xslt_library: XsltLibrary,
+    /// What applies both; without, libxslt does, in XSLT 1.0.
+    pub saxon: Option<Arc<Saxon>>,
     /// Plain strings for the stylesheets' parameters of these names.
     pub xslt_params: Vec<(String, String)>,
     /// Takes every ` xmlns=""` out of the result of a transformation.
@@ -114,7 +91,7 @@ impl Default for Options {
         Self {
             xslt_before: None,
             xslt_after: None,
-            xslt_library: XsltLibrary::default(),
+            saxon: None,
             xslt_params: Vec::new(),
             xslt_remove_empty_namespace: true,
             soap_schema: Some(Source::Text(SOAP_1_1_SCHEMA.to_owned())),
@@ -141,13 +118,5 @@ mod tests {
     fn text_is_told_from_a_location() {
         assert_eq!(Source::detect("\n <a/>"), Source::Text("\n <a/>".into()));
         assert_eq!(Source::detect(" a.wsdl "), Source::At("a.wsdl".into()));
-    }
-
-    #[test]
-    fn saxon_is_refused_with_what_it_needs() {
-        let refused = "saxon".parse::<XsltLibrary>().unwrap_err();
-        assert!(refused.contains("not supported here") && refused.contains("SaxonC-HE"));
-        assert_eq!("libxslt".parse(), Ok(XsltLibrary::Libxslt));
-        assert!("xalan".parse::<XsltLibrary>().is_err());
     }
 }

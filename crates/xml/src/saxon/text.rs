@@ -1,0 +1,145 @@
+//! Texts for helpers.
+
+use std::borrow::Cow;
+
+use crate::document::Document;
+use crate::errors::Complaints;
+use crate::limits::Limits;
+use crate::precheck;
+
+/// What helper.py compiles.
+pub(super) fn compile_order(text: &str, parameters: &[(String, String)]) -> String {
+    let parameters: Vec<String> = parameters
+        .iter()
+        .map(|(name, value)| format!("[{},{}]", json_string(name), json_string(value)))
+        .collect();
+    format!(
+        "{{\"text\":{},\"parameters\":[{}]}}",
+        json_string(text),
+        parameters.join(",")
+    )
+}
+
+fn json_string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// What Saxon parses: XML in UTF-8 without a document type, JSON as the text of an element.
+///
+/// What declares a type or another encoding goes through our own parser first, whose limits hold then.
+pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>, Complaints> {
+    // Saxon would take a mark for a text before the first element.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let is_json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
+    if is_json && std::str::from_utf8(text).is_ok() {
+        return Ok(Cow::Owned(element_of(text)));
+    }
+    if is_plain(text) {
+        precheck::check(text, limits)?;
+        return Ok(Cow::Borrowed(text));
+    }
+    let tree = Document::parse(text, limits)?;
+    let mut out = Vec::with_capacity(text.len());
+    tree.write_canonical(&mut out)?;
+    Ok(Cow::Owned(out))
+}
+
+/// Well-formed XML whatever the text is, but for control characters, which JSON has only escaped.
+fn element_of(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 64);
+    out.extend_from_slice(b"<json>");
+    for &byte in text {
+        match byte {
+            b'<' => out.extend_from_slice(b"&lt;"),
+            b'>' => out.extend_from_slice(b"&gt;"),
+            b'&' => out.extend_from_slice(b"&amp;"),
+            b'\r' => out.extend_from_slice(b"&#13;"),
+            byte => out.push(byte),
+        }
+    }
+    out.extend_from_slice(b"</json>");
+    out
+}
+
+/// Whether a document is in UTF-8, says so or nothing, and has no document type. What it looks like is
+/// decided before the first element.
+fn is_plain(text: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(text) else {
+        return false;
+    };
+    let mut rest = text.trim_ascii_start();
+    while let Some(inside) = rest
+        .strip_prefix("<?")
+        .or_else(|| rest.strip_prefix("<!--"))
+    {
+        let end = if rest.starts_with("<?") { "?>" } else { "-->" };
+        let Some((inside, after)) = inside.split_once(end) else {
+            return true;
+        };
+        let names_encoding = inside.starts_with("xml ") && inside.contains("encoding");
+        if names_encoding && !inside.to_ascii_lowercase().contains("utf-8") {
+            return false;
+        }
+        rest = after.trim_ascii_start();
+    }
+    !rest.starts_with("<!")
+}
+
+/// Saxon's words without their line breaks.
+pub(super) fn one_line(words: &str) -> String {
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn made(text: &str) -> String {
+        let input = input(text.as_bytes(), &Limits::default()).unwrap();
+        String::from_utf8(input.into_owned()).unwrap()
+    }
+
+    #[test]
+    fn xml_goes_as_it_is_and_json_as_text() {
+        assert_eq!(
+            made("<?xml version='1.0'?><!-- < --><a/>"),
+            "<?xml version='1.0'?><!-- < --><a/>"
+        );
+        assert_eq!(
+            made("{\"a\": \"<&\"}"),
+            "<json>{\"a\": \"&lt;&amp;\"}</json>"
+        );
+    }
+
+    #[test]
+    fn types_and_other_encodings_go_through_our_parser() {
+        assert_eq!(made("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"), "<a>c</a>");
+        let latin = b"<?xml version='1.0' encoding='ISO-8859-1'?><a>\xe4</a>";
+        assert_eq!(
+            &*input(latin, &Limits::default()).unwrap(),
+            "<a>ä</a>".as_bytes()
+        );
+        let bomb = b"<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/hostname'>]><a>&b;</a>";
+        assert!(input(bomb, &Limits::default()).is_err());
+    }
+
+    #[test]
+    fn orders_are_json() {
+        let parameters = [("p".to_owned(), "q\"\n".to_owned())];
+        assert_eq!(
+            compile_order("<a b=\"\\\"/>", &parameters),
+            r#"{"text":"<a b=\"\\\"/>","parameters":[["p","q\"\u000a"]]}"#
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! The bare work of chains: the steps of a scenario's policies for a C program that calls the libraries
+//! directly.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::trials::Ran;
+use super::word;
+use crate::bench::SERVER_CORE;
+use crate::bench::client::pinned;
+
+const PROGRAM: &str = include_str!("bare.c");
+const ENVELOPE: &str = include_str!("../../../../crates/xml/src/soap/soap-1.1.xsd");
+
+/// CPU time of one measurement.
+const SECONDS: &str = "0.5";
+
+/// The compiled program.
+pub struct Bare {
+    program: PathBuf,
+}
+
+impl Bare {
+    /// Compiles it as the gateway's shim is: with the system's compiler, against the libraries' headers.
+    pub fn compile(folder: &Path) -> Result<Self, String> {
+        let (source, program) = (folder.join("bare.c"), folder.join("bare"));
+        let wrote = std::fs::write(&source, PROGRAM);
+        wrote.map_err(|error| format!("{} cannot be written: {error}", source.display()))?;
+        let flags = printed(Command::new("pkg-config").args([
+            "--cflags",
+            "--libs",
+            "libxml-2.0",
+            "libxslt",
+        ]))?;
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O2", "-o", &word(&program), &word(&source)]);
+        printed(compiler.args(flags.split_whitespace()))?;
+        Ok(Self { program })
+    }
+
+    /// CPU µs of one message in each scenario that has a chain.
+    pub fn measure(&self, ran: &Ran, folder: &Path) -> Result<Vec<(String, f64)>, String> {
+        let mut measured = Vec::new();
+        for scenario in &ran.scenarios {
+            let name = scenario["scenario"].as_str().unwrap_or("?");
+            let Some(steps) = steps(scenario, &folder.join(name))? else {
+                continue;
+            };
+            let words = [vec![word(&self.program), SECONDS.into()], steps].concat();
+            let output = pinned(SERVER_CORE, &[], &words, 5)?;
+            let cost = output.trim().parse();
+            measured.push((
+                name.to_owned(),
+                cost.map_err(|_| format!("the bare work printed '{output}'"))?,
+            ));
+        }
+        Ok(measured)
+    }
+}
+
+/// Message and steps of a scenario; none where its first route has no chain.
+fn steps(scenario: &Value, folder: &Path) -> Result<Option<Vec<String>>, String> {
+    let policies = scenario["routes"][0]["policies"].as_array();
+    let soap = policies.and_then(|all| all.iter().find_map(|policy| policy.get("soap")));
+    let Some(soap) = soap else {
+        return Ok(None);
+    };
+    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    let request = &scenario["groups"][0]["requests"][0];
+    let mut steps = vec![file(
+        folder,
+        "message",
+        request["body"].as_str().unwrap_or(""),
+    )?];
+    for direction in ["request", "response"] {
+        let chain = &soap[direction];
+        if chain.is_object() {
+            steps.extend(of_chain(chain, &folder.join(direction))?);
+        }
+    }
+    Ok(Some(steps))
+}
+
+/// The steps of one direction, in their order.
+fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<String>, String> {
+    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    let mut steps = vec!["parse".to_owned()];
+    let mut add = |step: &str, key: &str| -> Result<(), String> {
+        if let Some(text) = chain[key].as_str() {
+            steps.extend([step.to_owned(), file(folder, key, text)?]);
+        }
+        Ok(())
+    };
+    add("xslt", "xslt_transform_before")?;
+    add("body", "xsd_api_schema")?;
+    add("xslt", "xslt_transform_after")?;
+    // The envelope's schema is always on, and comes before the body's.
+    let before = if chain["xslt_transform_before"].is_string() {
+        3
+    } else {
+        1
+    };
+    let envelope = file(folder, "envelope", ENVELOPE)?;
+    steps.splice(before..before, ["envelope".to_owned(), envelope]);
+    let target = &chain["route_xpath_targets"][0];
+    if let Some(xpath) = target["xpath"].as_str() {
+        let names = chain["route_xpath_register_ns"].as_object();
+        let (prefix, uri) = names
+            .and_then(|names| names.iter().next())
+            .ok_or("the expression of a route has no namespace")?;
+        let uri = uri.as_str().unwrap_or_default();
+        steps.extend(["xpath", xpath, prefix, uri].map(String::from));
+    }
+    if steps.iter().any(|step| step == "xslt") {
+        steps.push("serialise".into());
+    }
+    Ok(steps)
+}
+
+/// Writes a text, and answers its path.
+fn file(folder: &Path, name: &str, text: &str) -> Result<String, String> {
+    let path = folder.join(name);
+    std::fs::write(&path, text)
+        .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+    Ok(word(&path))
+}
+
+/// What a command prints.
+fn printed(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .output()
+        .map_err(|error| format!("{:?} cannot be started: {error}", command.get_program()))?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(format!(
+            "{:?} failed: {}",
+            command.get_program(),
+            errors.trim()
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

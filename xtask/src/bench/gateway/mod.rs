@@ -1,0 +1,108 @@
+//! CPU time of the gateway's processes per request: the plain proxy and the common policies beside other
+//! gateways, and SOAP/XML chains beside the bare work of their libraries.
+//!
+//! Every round is a run of `gatebench run` with one block: each scenario with each gateway in random order,
+//! with fresh processes that prove their policies before and after the load. The gateway has core 1, engine
+//! and upstream have core 0.
+
+mod bare;
+mod cells;
+mod table;
+mod trials;
+
+use std::path::{Path, PathBuf};
+
+use self::bare::Bare;
+use self::cells::Cell;
+use self::trials::Costs;
+use super::programs::Programs;
+use super::settings::Settings;
+
+/// What one cell came to, by rounds.
+pub struct Measured {
+    pub costs: Vec<Costs>,
+    /// CPU µs of the bare work of each scenario that has any, by rounds.
+    pub bare: Vec<Vec<(String, f64)>>,
+}
+
+/// Prints the names of the cells.
+pub fn list() -> Result<(), String> {
+    for cell in cells::CELLS {
+        println!("{:<10} {}", cell.name, cell.title);
+    }
+    Ok(())
+}
+
+/// Measures the chosen cells, interleaved round by round, and prints their tables.
+pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
+    let chosen = choose(&settings.cells)?;
+    let folder = Folder::make()?;
+    let bare = Bare::compile(&folder.0)?;
+    let load = folder.0.join("bench.yaml");
+    let text = format!(
+        "profile: bench\ntitle: Closed, for a benchmark\nphases:\n  - name: closed\n    closed: {{connections: {}}}\n    warm_up: 500ms\n    measure: {}s\n",
+        settings.connections, settings.seconds
+    );
+    std::fs::write(&load, text).map_err(|error| error.to_string())?;
+    println!(
+        "{} connections, {} s a trial, {} rounds; CPU µs per request of the gateway's processes: median (range)",
+        settings.connections, settings.seconds, settings.rounds
+    );
+    let mut all: Vec<Measured> = chosen.iter().map(|_| Measured::none()).collect();
+    for round in 0..settings.rounds {
+        eprintln!("round {} of {}", round + 1, settings.rounds);
+        for (cell, measured) in chosen.iter().zip(&mut all) {
+            let out = folder.0.join(format!("{}-{round}", cell.name));
+            let ran = trials::run(cell, programs, &load, round, &out)?;
+            measured.bare.push(bare.measure(&ran, &folder.0)?);
+            measured.costs.push(ran.costs);
+        }
+    }
+    for (cell, measured) in chosen.iter().zip(&all) {
+        println!("\n{}", table::text(cell, measured, settings.markdown));
+    }
+    Ok(())
+}
+
+impl Measured {
+    fn none() -> Self {
+        Self {
+            costs: Vec::new(),
+            bare: Vec::new(),
+        }
+    }
+}
+
+fn choose(names: &[String]) -> Result<Vec<&'static Cell>, String> {
+    let is_cell = |name: &String| cells::CELLS.iter().any(|cell| cell.name == *name);
+    if let Some(wrong) = names.iter().find(|name| !is_cell(name)) {
+        return Err(format!(
+            "there is no cell '{wrong}': cargo xtask bench gateway --list"
+        ));
+    }
+    let is_chosen = |cell: &&Cell| names.is_empty() || names.iter().any(|name| name == cell.name);
+    Ok(cells::CELLS.iter().filter(is_chosen).collect())
+}
+
+/// A folder for run directories and compiled helpers, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make() -> Result<Self, String> {
+        let path = std::env::temp_dir().join(format!("gatebench-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&path)
+            .map_err(|error| format!("{} cannot be made: {error}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A path as a word of a command line.
+fn word(path: &Path) -> String {
+    path.display().to_string()
+}
