@@ -30,31 +30,26 @@ local known_keys = {
 
 {% for policy in route.policies if policy.soap %}
 local chains_{{ route.name | word }} = {
-{% for direction in ["request", "response"] %}
-{% set chain = policy.soap[direction] %}
-{% if chain %}
+{% for direction, chain in policy.soap | items %}
     {{ direction }} = soap.compile {
-        xslt_before = {{ chain.xslt_transform_before | lua_string if chain.xslt_transform_before else "nil" }},
-        xslt_after = {{ chain.xslt_transform_after | lua_string if chain.xslt_transform_after else "nil" }},
-        envelope = {{ chain.xsd_soap_schema | lua_string if chain.xsd_soap_schema else "require \"envelope\"" }},
-        api = {{ chain.xsd_api_schema | lua_string if chain.xsd_api_schema else "nil" }},
-        soap_action = {{ (chain.soap_action or "no") | lua_string }},
+{% for key in ["xslt_transform_before", "xslt_transform_after", "xsd_soap_schema", "xsd_api_schema", "soap_action"] if key in chain %}
+        {{ key }} = {{ chain[key] | lua_string }},
+{% endfor %}
         verbose = {{ "true" if chain.verbose else "false" }},
         targets = {
-{% for target in chain.route_xpath_targets or [] %}
+{% for target in (chain.route_xpath_targets if "route_xpath_targets" in chain else []) %}
             { xpath = {{ target.xpath | lua_string }}, condition = {{ target.condition | lua_string }}, path = {{ target.path | lua_string }} },
 {% endfor %}
         },
         namespaces = {
-{% for prefix, uri in (chain.route_xpath_register_ns or {}) | items %}
+{% for prefix, uri in (chain.route_xpath_register_ns if "route_xpath_register_ns" in chain else {}) | items %}
             [{{ prefix | lua_string }}] = {{ uri | lua_string }},
 {% endfor %}
         },
+{% for key in ["xsd_soap12_schema", "includes", "xslt_params"] if key in chain %}
+        refused = error "this script knows no {{ key }}",
+{% endfor %}
     },
-{% if chain.xsd_soap12_schema or chain.includes or chain.xslt_params or chain.ignore_process_if_service_http_error or chain.xslt_remove_empty_name_space is false %}
-    refused = error "this script knows SOAP 1.1, definitions without imports and stylesheets without parameters",
-{% endif %}
-{% endif %}
 {% endfor %}
 }
 {% endfor %}

@@ -197,11 +197,13 @@ end
 
 -- One direction of a route. Definitions are texts.
 function soap.compile(settings)
-    local chain = { is_verbose = settings.verbose, soap_action = settings.soap_action, targets = {} }
-    chain.before = settings.xslt_before and stylesheet(settings.xslt_before)
-    chain.after = settings.xslt_after and stylesheet(settings.xslt_after)
-    chain.envelope = assert(validator(assert(parse(settings.envelope))), "the envelope's schema does not compile")
-    chain.api = settings.api and api(settings.api)
+    local chain = { is_verbose = settings.verbose, soap_action = settings.soap_action or "no", targets = {} }
+    local before, after = settings.xslt_transform_before, settings.xslt_transform_after
+    chain.before = before and stylesheet(before)
+    chain.after = after and stylesheet(after)
+    local envelope = assert(parse(settings.xsd_soap_schema or require "envelope"))
+    chain.envelope = assert(validator(envelope), "the envelope's schema does not compile")
+    chain.api = settings.xsd_api_schema and api(settings.xsd_api_schema)
     for _, one in ipairs(settings.targets) do
         chain.targets[#chain.targets + 1] = target(one, settings.namespaces)
     end
