@@ -13,6 +13,7 @@ mod environment;
 pub mod findings;
 mod gates;
 mod groups;
+mod limits;
 mod metrics;
 mod notes;
 mod parity;

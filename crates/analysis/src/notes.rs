@@ -7,6 +7,7 @@ use gatebench_store::Status;
 use crate::comparisons::SMALLEST_EFFECT;
 use crate::context::Context;
 use crate::findings::{CostFindings, MissingTrial, ScenarioFindings};
+use crate::limits;
 use crate::trials::blocks_complete;
 use crate::words::{counted, percent};
 
@@ -22,6 +23,7 @@ pub(crate) fn of(
     notes.extend(no_verdict(blocks_complete(context)));
     notes.extend(how_judged(scenarios, costs));
     notes.extend(steadiness_untested(context));
+    notes.extend(limits::of(context));
     let manifest = context.run.manifest();
     notes.extend(Some(context.plan.placement.note.clone()).filter(|note| !note.is_empty()));
     notes.extend(manifest.notes.iter().cloned());

@@ -1,8 +1,7 @@
 //! The program of a gateway: where it is, which version, which bytes.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use gatebench_model::gateway::Binary;
 use regex_lite::Regex;
 use sha2::{Digest as _, Sha256};
 
+use crate::candidates;
 use crate::command;
 use crate::error::DriverError;
 use crate::folder::Folder;
@@ -20,12 +20,6 @@ use crate::version;
 
 /// A runtime that has to warm up may take seconds to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// Where programs lie that a user's PATH often lacks: Debian puts daemons there.
-const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
-
-/// The name that stands for gatebench itself.
-const OWN_NAME: &str = "gatebench";
 
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,32 +32,39 @@ pub struct FoundBinary {
     pub sha256: String,
 }
 
-/// Finds the program of a gateway and asks its version.
-pub(crate) fn find(folder: &Folder, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
-    let (gateway, binary) = (&folder.spec.gateway, &folder.spec.binary);
-    let missing = |names: Vec<String>| DriverError::BinaryMissing {
-        gateway: gateway.clone(),
-        names,
-        install: installed::hint(folder),
-    };
-    let path = locate(&binary.names, launcher).ok_or_else(|| missing(binary.names.clone()))?;
+/// Finds the program of a gateway and asks its version. `wanted` is a version, or how it begins, or the
+/// place of a program; without it the first program found is taken.
+pub(crate) fn find(
+    folder: &Folder,
+    wanted: Option<&str>,
+    launcher: &Launcher,
+) -> Result<FoundBinary, DriverError> {
+    let binary = &folder.spec.binary;
     let absent: Vec<String> = binary
         .needs
         .iter()
         .filter(|file| !Path::new(file).exists())
         .cloned()
         .collect();
+    let found = match wanted {
+        None => first(
+            folder,
+            candidates::on_path(folder, launcher),
+            binary.names.clone(),
+        ),
+        Some(place) if place.contains('/') => {
+            let programs = candidates::below(folder, Path::new(place));
+            first(folder, programs, vec![place.to_owned()])
+        }
+        Some(version) => of_version(folder, version, launcher),
+    };
+    let (path, version) = found?;
     if !absent.is_empty() {
-        return Err(missing(absent));
+        return Err(missing(folder, absent));
     }
-    let version = ask_version(&path, binary).map_err(|message| DriverError::NoVersion {
-        gateway: gateway.clone(),
-        binary: path.clone(),
-        message,
-    })?;
     if !version::is_between(&version, &binary.version_min, &binary.version_below) {
         return Err(DriverError::WrongVersion {
-            gateway: gateway.clone(),
+            gateway: folder.spec.gateway.clone(),
             binary: path,
             version,
             wanted: version::range(&binary.version_min, &binary.version_below),
@@ -76,6 +77,55 @@ pub(crate) fn find(folder: &Folder, launcher: &Launcher) -> Result<FoundBinary, 
         path,
         version,
         sha256,
+    })
+}
+
+fn missing(folder: &Folder, names: Vec<String>) -> DriverError {
+    DriverError::BinaryMissing {
+        gateway: folder.spec.gateway.clone(),
+        names,
+        install: installed::hint(folder),
+    }
+}
+
+/// The first program there is, with its version.
+fn first(
+    folder: &Folder,
+    programs: Vec<PathBuf>,
+    names: Vec<String>,
+) -> Result<(PathBuf, String), DriverError> {
+    let path = programs.into_iter().next();
+    let path = path.ok_or_else(|| missing(folder, names))?;
+    match ask_version(&path, &folder.spec.binary) {
+        Ok(version) => Ok((path, version)),
+        Err(message) => Err(DriverError::NoVersion {
+            gateway: folder.spec.gateway.clone(),
+            binary: path,
+            message,
+        }),
+    }
+}
+
+/// The first program of a version, among all that there are.
+fn of_version(
+    folder: &Folder,
+    wanted: &str,
+    launcher: &Launcher,
+) -> Result<(PathBuf, String), DriverError> {
+    let mut others = Vec::new();
+    let mut programs = candidates::on_path(folder, launcher);
+    programs.extend(candidates::installed_beside(folder));
+    for path in programs {
+        match ask_version(&path, &folder.spec.binary) {
+            Ok(version) if version::begins_with(&version, wanted) => return Ok((path, version)),
+            Ok(version) => others.push(format!("{} is {version}", path.display())),
+            Err(_) => others.push(format!("{} does not say its version", path.display())),
+        }
+    }
+    Err(DriverError::NoSuchVersion {
+        gateway: folder.spec.gateway.clone(),
+        wanted: wanted.to_owned(),
+        others,
     })
 }
 
@@ -105,27 +155,6 @@ impl io::Write for HashWriter<'_> {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn locate(names: &[String], launcher: &Launcher) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path)
-        .chain(EXTRA_FOLDERS.iter().map(PathBuf::from))
-        .chain(installed::bin_folder())
-        .collect();
-    let candidates = names.iter().flat_map(|name| match name.as_str() {
-        OWN_NAME => vec![launcher.program.clone()],
-        name if name.contains('/') => vec![PathBuf::from(name)],
-        name => folders.iter().map(|folder| folder.join(name)).collect(),
-    });
-    candidates
-        .filter(|candidate| is_executable(candidate))
-        .find_map(|candidate| candidate.canonicalize().ok())
-}
-
-fn is_executable(path: &Path) -> bool {
-    fs::metadata(path)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 fn ask_version(path: &Path, binary: &Binary) -> Result<String, String> {

@@ -79,6 +79,26 @@ pub enum DriverError {
         /// How a version that fits is installed.
         install: String,
     },
+    /// No program has the version asked for.
+    #[error("there is no {gateway} {wanted} here{}", listed(others))]
+    NoSuchVersion {
+        /// The gateway.
+        gateway: String,
+        /// The version asked for.
+        wanted: String,
+        /// The programs there are, with their versions.
+        others: Vec<String>,
+    },
+    /// A configuration of the user's cannot be measured.
+    #[error("{message}")]
+    BadConfig {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
     /// The gateway refused its configuration.
     #[error("gateway {gateway} refused its configuration\n{output}")]
     Refused {
@@ -145,6 +165,14 @@ pub enum DriverError {
         /// What to do.
         remedy: String,
     },
+    /// The machine did not let the supervisor start it as was asked.
+    #[error("gateway {gateway} could not be started: {message}")]
+    Supervisor {
+        /// The gateway.
+        gateway: String,
+        /// What the supervisor said.
+        message: String,
+    },
     /// The upstream did not come up.
     #[error("the upstream did not start: {message}\n{stderr}")]
     Upstream {
@@ -186,7 +214,7 @@ impl DriverError {
                 path: path.clone(),
                 line: *line,
             },
-            Self::NoFolder { path } => Culprit::File {
+            Self::NoFolder { path } | Self::BadConfig { path, .. } => Culprit::File {
                 path: path.clone(),
                 line: None,
             },
@@ -201,8 +229,10 @@ impl DriverError {
             Self::UnknownGateway { .. }
             | Self::BinaryMissing { .. }
             | Self::WrongVersion { .. }
+            | Self::NoSuchVersion { .. }
             | Self::Install { .. }
             | Self::PortTaken { .. }
+            | Self::Supervisor { .. }
             | Self::Io { .. } => Culprit::Environment,
         }
     }
@@ -223,7 +253,10 @@ impl DriverError {
             Self::WrongVersion { install, .. } => format!(
                 "{install}; a program of another version must come after it on PATH, or not at all"
             ),
-            Self::Install { remedy, .. } => remedy.clone(),
+            Self::NoSuchVersion { gateway, wanted, .. } => format!(
+                "install {wanted} and put it on PATH, or name its place: {gateway}@/opt/{gateway}-{wanted}"
+            ),
+            Self::BadConfig { remedy, .. } | Self::Install { remedy, .. } => remedy.clone(),
             Self::NoVersion { binary, .. } => format!(
                 "run {} by hand; if it works, correct binary.version_args and binary.version_pattern in gateway.yaml",
                 binary.display()
@@ -238,6 +271,7 @@ impl DriverError {
             Self::PortTaken { .. } => "end the process that listens there, or let a free port be chosen".into(),
             Self::Action { .. } => "correct actions in gateway.yaml".into(),
             Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT".into(),
+            Self::Supervisor { .. } => "see that the program, the cores and the control groups that it names can be had".into(),
             Self::Upstream { .. } => "read its logs in the trial's folder".into(),
             Self::Io { .. } => "give gatebench a folder it may write to, with space left, and try again".into(),
         }
@@ -253,6 +287,14 @@ fn first_mistake(mistakes: &Diagnostics) -> String {
     match mistakes.all().len() {
         0 | 1 => first.to_owned(),
         count => format!("{first} (and {} more in this file)", count - 1),
+    }
+}
+
+fn listed(others: &[String]) -> String {
+    if others.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", others.join(", "))
     }
 }
 

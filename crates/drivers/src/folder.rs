@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatebench_model::{GatewayFolder, Policy, Scenario};
@@ -42,6 +43,16 @@ pub struct Folder {
     root: PathBuf,
     spec_text: String,
     templates: BTreeMap<String, String>,
+    config: Option<OwnConfig>,
+}
+
+/// A configuration of the user's in a folder.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnConfig {
+    /// The template that it stands for.
+    pub template: String,
+    /// Where it is.
+    pub path: PathBuf,
 }
 
 /// Policies that a gateway cannot do natively. This is a finding about the gateway, not a failure.
@@ -71,6 +82,7 @@ impl Folder {
             root,
             spec_text,
             templates: BTreeMap::new(),
+            config: None,
         };
         let spec = &folder.spec;
         let project = spec.install.maven.iter().flat_map(|maven| &maven.files);
@@ -83,7 +95,8 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Whether the gateway has all policies of a scenario.
+    /// Whether the gateway has all policies of a scenario. What a configuration of the user's does is not
+    /// known beforehand: parity proves it.
     ///
     /// # Errors
     /// The policies it lacks.
@@ -96,7 +109,7 @@ impl Folder {
             .filter(|kind| !self.spec.policies.contains_key(*kind));
         let mut policies: Vec<String> = lacking.map(str::to_owned).collect();
         policies.extend(extras.into_iter().filter_map(|extra| self.lacks(extra)));
-        if policies.is_empty() {
+        if policies.is_empty() || self.config.is_some() {
             Ok(())
         } else {
             Err(Unsupported {
@@ -121,7 +134,62 @@ impl Folder {
     /// # Errors
     /// [`DriverError::BinaryMissing`] with how to install it, [`DriverError::NoVersion`].
     pub fn find_binary(&self, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
-        binary::find(self, launcher)
+        binary::find(self, None, launcher)
+    }
+
+    /// As [`Folder::find_binary`]; `wanted` is a version or how it begins (`1.22`), or the place of a
+    /// program or of the prefix it is installed in (anything with a `/`).
+    ///
+    /// # Errors
+    /// As [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the versions there are.
+    pub fn find_binary_of(
+        &self,
+        wanted: Option<&str>,
+        launcher: &Launcher,
+    ) -> Result<FoundBinary, DriverError> {
+        binary::find(self, wanted, launcher)
+    }
+
+    /// The folder with a configuration of the user's in place of the file of that name, or else of the
+    /// first one that it renders. It is a template like those of the folder.
+    ///
+    /// # Errors
+    /// [`DriverError::BadConfig`] where the file cannot be read or the folder renders none.
+    pub fn with_config(mut self, path: &Path) -> Result<Self, DriverError> {
+        let bad = |message: String, remedy: &str| DriverError::BadConfig {
+            path: path.into(),
+            message,
+            remedy: remedy.into(),
+        };
+        let text = fs::read_to_string(path).map_err(|error| {
+            let remedy = "name a file of text in UTF-8 that can be read";
+            bad(format!("the configuration cannot be read: {error}"), remedy)
+        })?;
+        let files = &self.spec.files;
+        let named = files
+            .iter()
+            .find(|file| Path::new(&file.to).file_name() == path.file_name());
+        let Some(file) = named.or(files.first()) else {
+            let message = format!("{} is started without a configuration", self.spec.gateway);
+            return Err(bad(message, "leave --config out"));
+        };
+        let template = file.template.clone();
+        self.templates.insert(template.clone(), text);
+        self.config = Some(OwnConfig {
+            template,
+            path: path.into(),
+        });
+        Ok(self)
+    }
+
+    /// Where the user's own configuration is, if it has one.
+    pub fn own_config(&self) -> Option<&Path> {
+        self.config.as_ref().map(|config| config.path.as_path())
+    }
+
+    /// The user's own configuration.
+    pub(crate) fn config(&self) -> Option<&OwnConfig> {
+        self.config.as_ref()
     }
 
     /// How it is installed, as a sentence without its end.
@@ -164,6 +232,9 @@ impl Folder {
 
     /// A file of the folder as a user would name it.
     pub(crate) fn file_path(&self, file: &Path) -> PathBuf {
-        self.root.join(file)
+        match &self.config {
+            Some(config) if file == Path::new(&config.template) => config.path.clone(),
+            _ => self.root.join(file),
+        }
     }
 }

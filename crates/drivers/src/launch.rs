@@ -13,10 +13,18 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::command::wait_until;
-use crate::supervise::{OUT_OF_PATIENCE, Orders};
+use crate::error::DriverError;
+use crate::limit;
+use crate::supervise::{COMPLAINT, FAILED, OUT_OF_PATIENCE, Orders};
 
 /// Beyond the gateway's own stop timeout, how long the supervisor may take before it is killed too.
 const SUPERVISOR_GRACE: Duration = Duration::from_secs(5);
+
+/// How long the kernel may take to empty the control groups of what was killed.
+const GROUPS_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How a program is stopped that holds nothing worth saving.
+const PLAIN_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How much of a log an error shows.
 const TAIL_LINES: usize = 20;
@@ -102,6 +110,8 @@ pub(crate) struct Supervised {
     out_of_patience: bool,
     stop_signal: Signal,
     stop_timeout: Duration,
+    /// Its control groups, which its supervisor removes unless it is killed.
+    groups: Vec<PathBuf>,
     pub stdout: PathBuf,
     pub stderr: PathBuf,
 }
@@ -130,6 +140,7 @@ impl Supervised {
             .process_group(0)
             .spawn()?;
         Ok(Self {
+            groups: limit::folders(&orders.limits, child.id()),
             child,
             exit: None,
             out_of_patience: false,
@@ -206,6 +217,56 @@ impl Supervised {
     /// The supervisor and what it starts share a process group: the way to reach them without it.
     fn kill_group(&self) {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        let removed = || limit::remove(&self.groups).then_some(());
+        wait_until(Instant::now() + GROUPS_TIMEOUT, removed);
+    }
+
+    /// Why the supervisor could not start it, where that is why it ended.
+    pub(crate) fn supervisors_complaint(&mut self) -> Option<String> {
+        if self.exit() != Some(Exit::Code(FAILED.into())) {
+            return None;
+        }
+        let stderr = text_of(&self.stderr);
+        let complaint = stderr.lines().find_map(|line| line.strip_prefix(COMPLAINT));
+        complaint.map(str::to_owned)
+    }
+}
+
+/// A program that holds nothing worth saving, and how it is started.
+pub(crate) struct Plain<'a> {
+    /// Its name, for its logs and in errors.
+    pub name: &'a str,
+    pub command: Vec<OsString>,
+    pub environment: &'a BTreeMap<String, String>,
+    /// Its working folder; made where it does not exist.
+    pub work: &'a Path,
+    pub cores: &'a [usize],
+    /// Open descriptors it may have, as far as the machine's hard limit allows.
+    pub nofile: u64,
+    pub launcher: &'a Launcher,
+}
+
+impl Plain<'_> {
+    /// Starts it under a supervisor.
+    pub(crate) fn start(self) -> Result<Supervised, DriverError> {
+        fs::create_dir_all(self.work)
+            .map_err(DriverError::io(format!("making {}", self.work.display())))?;
+        let orders = Orders {
+            cores: self.cores.to_vec(),
+            nofile: Some(self.nofile),
+            limits: Vec::new(),
+            stop_signal: Signal::TERM,
+            stop_timeout: PLAIN_STOP_TIMEOUT,
+            command: self.command,
+        };
+        Supervised::spawn(
+            self.launcher,
+            &orders,
+            self.environment,
+            self.work,
+            self.name,
+        )
+        .map_err(DriverError::io(format!("starting {}", self.name)))
     }
 }
 

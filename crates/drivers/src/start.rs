@@ -14,10 +14,12 @@ use rustix::process::Signal;
 use crate::action;
 use crate::binary::FoundBinary;
 use crate::command::{self, wait_until};
+use crate::config;
 use crate::error::DriverError;
 use crate::folder::Folder;
 use crate::input::{Wiring, input_for};
 use crate::launch::{Ended, Exit, Launcher, Supervised};
+use crate::limit::Limit;
 use crate::ready::{self, Outcome};
 use crate::render::{RenderedFile, Renderer, render};
 use crate::supervise::{Orders, signal_from_name};
@@ -33,6 +35,10 @@ const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Open descriptors a gateway may have, as far as the machine's hard limit allows.
 const NOFILE: u64 = 65_536;
+
+/// The port of a rehearsal, where nothing listens; an unusual one, so that a configuration that names it
+/// means it.
+const REHEARSED_PORT: u16 = 48_611;
 
 /// On which port a gateway listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +63,8 @@ pub struct GatewayStart<'a> {
     pub work: &'a Path,
     /// Cores it runs on, with one worker for each.
     pub cores: &'a [usize],
+    /// What it may use at most.
+    pub limits: &'a [Limit],
     /// Where the upstream listens.
     pub targets: &'a [SocketAddr],
     /// Idle upstream connections it keeps.
@@ -105,9 +113,11 @@ impl GatewayStart<'_> {
     /// Unsupported policies, a template that does not render.
     pub fn rehearse(&self) -> Result<(), DriverError> {
         self.folder.supports(self.scenario)?;
-        // Any port will do: nothing listens.
-        self.prepare(self.work, SocketAddr::from((Ipv4Addr::LOCALHOST, 1)))
-            .map(drop)
+        self.prepare(
+            self.work,
+            SocketAddr::from((Ipv4Addr::LOCALHOST, REHEARSED_PORT)),
+        )
+        .map(drop)
     }
 
     fn next_port(&self, tried: &[u16]) -> Result<Option<u16>, DriverError> {
@@ -136,6 +146,9 @@ impl GatewayStart<'_> {
             Outcome::Clash => Ok(Attempt::Clash),
             Outcome::Ended(exit) => {
                 let gateway = spec.gateway.clone();
+                if let Some(message) = process.supervisors_complaint() {
+                    return Err(DriverError::Supervisor { gateway, message });
+                }
                 Err(DriverError::EndedAtStart {
                     gateway,
                     exit,
@@ -177,10 +190,12 @@ impl GatewayStart<'_> {
                 action,
             })
         };
+        let files = render(self.folder, &input)?;
+        config::must_be_wired(self.folder, &files, &input)?;
         Ok(Prepared {
             gateway: spec.gateway.clone(),
             addr,
-            files: render(self.folder, &input)?,
+            files,
             check: renderer.words("check", &spec.check)?,
             start: renderer.words("start", &spec.start)?,
             environment: renderer.variables()?,
@@ -200,6 +215,7 @@ impl GatewayStart<'_> {
         let orders = Orders {
             cores: Vec::new(),
             nofile: Some(NOFILE),
+            limits: Vec::new(),
             stop_signal: Signal::TERM,
             stop_timeout: CHECK_STOP_TIMEOUT,
             command: prepared.check.iter().map(Into::into).collect(),
@@ -226,6 +242,7 @@ impl GatewayStart<'_> {
         let orders = Orders {
             cores: self.cores.to_vec(),
             nofile: Some(NOFILE),
+            limits: self.limits.to_vec(),
             stop_signal: signal_from_name(&stop.signal).ok_or_else(|| DriverError::BadFolder {
                 path: self.folder.file_path(Path::new("gateway.yaml")),
                 line: None,

@@ -20,6 +20,8 @@ use rustix::process::{
 };
 use rustix::thread::CpuSet;
 
+use crate::limit::LimitedGroups;
+
 mod orders;
 
 pub(crate) use orders::{Orders, signal_from_name};
@@ -30,6 +32,12 @@ pub(crate) const FORWARDED: [Signal; 4] = [Signal::HUP, Signal::USR1, Signal::US
 /// Signals that ask the supervisor to end the gateway; a second one ends its patience.
 const STOPPING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::QUIT];
 
+/// The exit code that says: it is the supervisor that could not do its part.
+pub(crate) const FAILED: u8 = 125;
+
+/// How the reason begins that is then on standard error.
+pub(crate) const COMPLAINT: &str = "gatebench supervise: ";
+
 /// The exit code that says: killed here, not by somebody else. No signal's code reaches it.
 pub(crate) const OUT_OF_PATIENCE: u8 = 254;
 
@@ -38,7 +46,7 @@ const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
 /// Runs a command and ends it, with everything that descends from it, when asked to or when the
 /// program at the other end of stdin is gone. The arguments are
-/// `[--cores 0,1] [--nofile N] [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND [ARGUMENT...]`.
+/// `[--cores 0,1] [--nofile N] [--limit JSON]... [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND [ARGUMENT...]`.
 ///
 /// Exits with the command's code, with 128 + N where signal N ended it, with 254 where the supervisor
 /// killed it because its time to stop was over, or with 125 where the supervisor itself failed.
@@ -49,8 +57,8 @@ pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("gatebench supervise: {error}");
-            ExitCode::from(125)
+            eprintln!("{COMPLAINT}{error}");
+            ExitCode::from(FAILED)
         }
     }
 }
@@ -58,8 +66,9 @@ pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(orders: &Orders) -> io::Result<u8> {
     // Registered before the start, so that no signal falls between.
     let inbox = Inbox::open()?;
+    let groups = LimitedGroups::make(&orders.limits)?;
     prepare(orders)?;
-    let main = spawn(orders)?;
+    let main = groups.inside(|| spawn(orders))?;
     let code = Watch {
         orders,
         inbox,
@@ -69,6 +78,7 @@ fn run(orders: &Orders) -> io::Result<u8> {
     }
     .until_ended();
     sweep();
+    drop(groups);
     code
 }
 
@@ -268,5 +278,6 @@ fn exit_code(status: WaitStatus) -> u8 {
     let code = status
         .exit_status()
         .or_else(|| status.terminating_signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(125)
+    code.and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(FAILED)
 }

@@ -2,20 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::Signal;
-
 use crate::command;
 use crate::error::DriverError;
-use crate::launch::{Ended, Exit, Launcher, Supervised};
-use crate::supervise::Orders;
-
-/// It holds nothing that needs time to save.
-const STOP_TIMEOUT: Duration = Duration::from_secs(2);
+use crate::launch::{Ended, Exit, Launcher, Plain, Supervised};
 
 /// Open descriptors it may have, as far as the machine's hard limit allows.
 const NOFILE: u64 = 1_048_576;
@@ -49,23 +42,16 @@ impl ToolStart<'_> {
     /// # Errors
     /// Its folder cannot be made, or the supervisor cannot be started.
     pub fn start(self) -> Result<ToolProcess, DriverError> {
-        fs::create_dir_all(self.work)
-            .map_err(DriverError::io(format!("making {}", self.work.display())))?;
-        let orders = Orders {
-            cores: self.cores.to_vec(),
-            nofile: Some(NOFILE),
-            stop_signal: Signal::TERM,
-            stop_timeout: STOP_TIMEOUT,
+        let process = Plain {
+            name: self.name,
             command: self.command,
-        };
-        let process = Supervised::spawn(
-            self.launcher,
-            &orders,
-            self.environment,
-            self.work,
-            self.name,
-        )
-        .map_err(DriverError::io(format!("starting {}", self.name)))?;
+            environment: self.environment,
+            work: self.work,
+            cores: self.cores,
+            nofile: NOFILE,
+            launcher: self.launcher,
+        }
+        .start()?;
         Ok(ToolProcess { process })
     }
 }

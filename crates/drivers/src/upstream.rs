@@ -7,19 +7,14 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
 use serde::Deserialize;
 
 use crate::command::wait_until;
 use crate::error::DriverError;
-use crate::launch::{Ended, Exit, Launcher, Supervised};
-use crate::supervise::Orders;
+use crate::launch::{Ended, Exit, Launcher, Plain, Supervised};
 
 /// A native program that only binds a port.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// It holds nothing that needs time to save.
-const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Open descriptors it may have, as far as the machine's hard limit allows.
 const NOFILE: u64 = 65_536;
@@ -56,23 +51,16 @@ impl UpstreamStart<'_> {
     /// # Errors
     /// [`DriverError::Upstream`] where it ends, says something else, or nothing in time.
     pub fn start(self) -> Result<UpstreamProcess, DriverError> {
-        fs::create_dir_all(self.work)
-            .map_err(DriverError::io(format!("making {}", self.work.display())))?;
-        let orders = Orders {
-            cores: self.cores.to_vec(),
-            nofile: Some(NOFILE),
-            stop_signal: Signal::TERM,
-            stop_timeout: STOP_TIMEOUT,
+        let mut process = Plain {
+            name: "upstream",
             command: self.command,
-        };
-        let mut process = Supervised::spawn(
-            self.launcher,
-            &orders,
-            &BTreeMap::new(),
-            self.work,
-            "upstream",
-        )
-        .map_err(DriverError::io("starting the upstream"))?;
+            environment: &BTreeMap::new(),
+            work: self.work,
+            cores: self.cores,
+            nofile: NOFILE,
+            launcher: self.launcher,
+        }
+        .start()?;
         let heard = wait_until(Instant::now() + LISTEN_TIMEOUT, || {
             // Asked before reading, so that what it said at its end is still heard.
             let exit = process.exit();

@@ -9,6 +9,14 @@ pub(crate) fn is_between(version: &str, min: &Option<String>, below: &Option<Str
     min.as_ref().is_none_or(at_least) && !below.as_ref().is_some_and(at_least)
 }
 
+/// Whether a version is the one meant by its beginning: `1.22` means `1.22.1`, and not `1.221`.
+pub(crate) fn begins_with(version: &str, beginning: &str) -> bool {
+    let plain = |text: &str| text.trim_start_matches('v').to_owned();
+    let (version, beginning) = (plain(version), plain(beginning));
+    let rest = version.strip_prefix(&beginning);
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// The range in words, as in `at least 3.0 and below 4`.
 pub(crate) fn range(min: &Option<String>, below: &Option<String>) -> String {
     let min = min.as_ref().map(|min| format!("at least {min}"));
@@ -48,6 +56,13 @@ mod tests {
         assert_eq!(compare("3", "3.0.0"), Ordering::Equal);
         assert_eq!(compare("v3.7.15", "3.8"), Ordering::Less);
         assert_eq!(compare("2.6.12-1+deb12u4", "2.6.12"), Ordering::Equal);
+    }
+
+    #[test]
+    fn a_version_is_meant_by_its_beginning() {
+        assert!(begins_with("1.22.1", "1.22") && begins_with("v3.7", "3.7"));
+        assert!(begins_with("2.6.12-1+deb12u4", "2.6.12"));
+        assert!(!begins_with("1.221", "1.22") && !begins_with("1.2", "1.22"));
     }
 
     #[test]

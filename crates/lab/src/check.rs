@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use gatebench_drivers::{Catalogue, Launcher};
-use gatebench_model::{Culprit, Placement, Request, Scenario, parse};
+use gatebench_model::{Culprit, Limits, Placement, Request, Scenario, Setup, parse};
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 
+use crate::equip::{self, PreparedGateway};
 use crate::error::LabError;
 use crate::exchange::{exchange, render};
 use crate::halt::{Failure, Halt};
@@ -15,7 +16,6 @@ use crate::interrupt::Interrupt;
 use crate::ledger;
 use crate::library::Library;
 use crate::parity::{self, Place};
-use crate::prepare::PreparedGateway;
 use crate::stage::{Bringing, Stage};
 
 /// What every gateway must do, whatever its policies.
@@ -114,7 +114,7 @@ pub fn find_gateway(
 ) -> Result<PreparedGateway, LabError> {
     let folder = catalogue.resolve(word)?;
     let binary = folder.find_binary(launcher)?;
-    Ok(PreparedGateway { folder, binary })
+    Ok(equip::gateway(word, folder, binary, &Setup::default())?.0)
 }
 
 /// Asks a gateway one scenario after the other; each is told when it is done. Nothing is left running.
@@ -216,6 +216,7 @@ fn ask(
         scenario,
         work: &work.join("gateway"),
         cores: &placement.gateway,
+        limits: Limits::default(),
         connections: 0,
         launcher: request.launcher,
     };

@@ -179,10 +179,7 @@ groups:
     #[test]
     fn each_group_has_its_part_and_the_floor_has_stripped_paths() {
         let target = Target::new(std::net::SocketAddr::from(([127, 0, 0, 1], 9)), "h");
-        let gateway = Variant::Gateway {
-            name: "g".into(),
-            folder: "g".into(),
-        };
+        let gateway = Variant::gateway("g", "g");
         for (variant, prefix) in [(gateway, "/r"), (Variant::Floor, "")] {
             let demand = Demand::of(&scenario(), &variant).unwrap();
             let groups = demand.in_phase(&phases(8)[0], &target).unwrap();

@@ -1,20 +1,60 @@
 //! The gateways of a run: found, missing, or already running.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::Path;
 
-use gatebench_drivers::{Catalogue, DriverError, Folder, Launcher};
-use gatebench_model::Variant;
+use gatebench_drivers::{Catalogue, DriverError, Folder, FoundBinary, Launcher};
+use gatebench_model::{Limits, Setup, Variant};
 
+use crate::equip::{self, PreparedGateway};
 use crate::error::LabError;
 use crate::library::is_path;
-use crate::prepare::{Attach, PreparedGateway};
+use crate::prepare::Attach;
 use crate::warning::Warning;
 
 /// The word for every gateway that is found.
 const ALL: &str = "all";
 /// The label of a gateway that someone else started.
 const ATTACHED: &str = "attached";
+
+/// What every gateway of a run is wanted in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    /// Configurations of the user's, one variant for each; none is what the folder renders.
+    pub(crate) configs: Vec<String>,
+    /// Sizes, one variant for each; none is without limits.
+    pub(crate) sizes: Vec<Limits>,
+    /// Whether each size runs on as many cores as it has CPUs, rounded up.
+    pub(crate) cores_follow_size: bool,
+}
+
+impl Wanted {
+    /// Each combination.
+    fn setups(&self, version: Option<&str>) -> Vec<Setup> {
+        let configs = self.configs.iter().cloned().map(Some);
+        let configs: Vec<_> = configs
+            .chain(self.configs.is_empty().then_some(None))
+            .collect();
+        let unlimited = self.sizes.is_empty().then(Limits::default);
+        let sizes: Vec<Limits> = self.sizes.iter().copied().chain(unlimited).collect();
+        let of_config = |config: Option<String>| {
+            sizes.iter().map(move |&limits| Setup {
+                version: version.map(str::to_owned),
+                config: config.clone(),
+                limits,
+                cores: limits.whole_cpus().filter(|_| self.cores_follow_size),
+            })
+        };
+        configs.into_iter().flat_map(of_config).collect()
+    }
+}
+
+/// Where gateways are looked for.
+pub(crate) struct Places<'a> {
+    pub(crate) catalogue: &'a Catalogue,
+    pub(crate) launcher: &'a Launcher,
+}
 
 /// The variants found so far.
 #[derive(Default)]
@@ -30,32 +70,31 @@ impl Found {
         &mut self,
         word: &str,
         named: bool,
-        catalogue: &Catalogue,
-        launcher: &Launcher,
+        wanted: &Wanted,
+        places: &Places<'_>,
     ) -> Result<(), LabError> {
         if word == ALL {
-            for folder in catalogue.list()? {
+            for folder in places.catalogue.list()? {
                 let word = folder.spec.gateway.clone();
-                self.add_folder(&word, folder, false, launcher)?;
+                self.add_folder(&word, &wanted.setups(None), false, places)?;
             }
             return Ok(());
         }
-        if !is_path(word)
-            && let Some((name, _)) = word.split_once('@')
-        {
-            return Err(LabError::words(
-                format!("'{word}' asks for a version, and versions cannot be chosen yet"),
-                format!("install the version wanted and write {name}"),
-            ));
-        }
-        let folder = catalogue.resolve(word)?;
+        let (word, version) = split_version(word);
         // The plan is read again from another directory when a run is resumed.
         let word = if is_path(word) {
             absolute(word)
         } else {
             word.to_owned()
         };
-        self.add_folder(&word, folder, named, launcher)
+        let version = version.map(|version| {
+            if is_path(version) {
+                absolute(version)
+            } else {
+                version.to_owned()
+            }
+        });
+        self.add_folder(&word, &wanted.setups(version.as_deref()), named, places)
     }
 
     /// Adds a gateway that someone else started.
@@ -71,35 +110,48 @@ impl Found {
     fn add_folder(
         &mut self,
         word: &str,
-        folder: Folder,
+        setups: &[Setup],
         named: bool,
-        launcher: &Launcher,
+        places: &Places<'_>,
     ) -> Result<(), LabError> {
-        let gateway = folder.spec.gateway.clone();
-        match folder.find_binary(launcher) {
-            Ok(binary) => {
-                let name = self.unique_label(&gateway);
-                self.variants.push(Variant::Gateway {
-                    name: name.clone(),
-                    folder: word.to_owned(),
-                });
-                self.gateways
-                    .insert(name, PreparedGateway { folder, binary });
-                Ok(())
+        for setup in setups {
+            let folder = equip::folder(word, setup.config.as_deref(), places.catalogue)?;
+            match equip::binary(&folder, setup, places.launcher) {
+                Ok(binary) => self.add(word, folder, binary, setup)?,
+                Err(
+                    error @ (DriverError::BinaryMissing { .. } | DriverError::NoVersion { .. }),
+                ) if !named => {
+                    let (reason, remedy) = (error.to_string(), error.remedy());
+                    self.warnings.push(Warning::GatewayMissing {
+                        gateway: folder.spec.gateway.clone(),
+                        reason,
+                        remedy,
+                    });
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
             }
-            Err(error @ (DriverError::BinaryMissing { .. } | DriverError::NoVersion { .. }))
-                if !named =>
-            {
-                let (reason, remedy) = (error.to_string(), error.remedy());
-                self.warnings.push(Warning::GatewayMissing {
-                    gateway,
-                    reason,
-                    remedy,
-                });
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
         }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        word: &str,
+        folder: Folder,
+        binary: FoundBinary,
+        setup: &Setup,
+    ) -> Result<(), LabError> {
+        let name = self.unique_label(&label(&folder.spec.gateway, setup));
+        let (gateway, warning) = equip::gateway(&name, folder, binary, setup)?;
+        self.variants.push(Variant::Gateway {
+            name: name.clone(),
+            folder: word.to_owned(),
+            setup: setup.clone(),
+        });
+        self.gateways.insert(name, gateway);
+        self.warnings.extend(warning);
+        Ok(())
     }
 
     /// The name itself, or with a number: the same gateway twice is how a run measures its own noise.
@@ -128,8 +180,70 @@ impl Found {
     }
 }
 
+/// `nginx@1.22`, or `nginx@/opt/nginx-1.26`: a gateway and which of its programs. A folder may have an
+/// `@` in its path.
+fn split_version(word: &str) -> (&str, Option<&str>) {
+    match word.split_once('@') {
+        Some((name, version)) if !is_path(name) && !version.is_empty() => (name, Some(version)),
+        _ => (word, None),
+    }
+}
+
+/// What tells a variant from others of the same gateway: `nginx@1.22-mine-0.5cpu-256mib`.
+fn label(gateway: &str, setup: &Setup) -> String {
+    let last = |path: &str, name: fn(&Path) -> Option<&OsStr>| {
+        let name = name(Path::new(path)).unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let mut label = gateway.to_owned();
+    if let Some(version) = &setup.version {
+        label += &format!("@{}", last(version, Path::file_name));
+    }
+    if let Some(config) = &setup.config {
+        label += &format!("-{}", last(config, Path::file_stem));
+    }
+    if !setup.limits.is_none() {
+        let size = setup.limits.to_string().to_lowercase();
+        label += &format!("-{}", size.replace(" and ", "-").replace(' ', ""));
+    }
+    label
+}
+
 fn absolute(path: &str) -> String {
     Path::new(path)
         .canonicalize()
         .map_or_else(|_| path.to_owned(), |path| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_at_sign_asks_for_a_version_or_a_program() {
+        assert_eq!(split_version("nginx@1.22"), ("nginx", Some("1.22")));
+        assert_eq!(split_version("nginx@/opt/n"), ("nginx", Some("/opt/n")));
+        assert_eq!(split_version("./a@b"), ("./a@b", None));
+        assert_eq!(split_version("nginx@"), ("nginx@", None));
+    }
+
+    #[test]
+    fn labels_tell_variants_apart() {
+        let wanted = Wanted {
+            configs: vec!["/x/mine.conf".into()],
+            sizes: vec![Limits {
+                cpu_millis: Some(500),
+                memory_bytes: Some(256 << 20),
+            }],
+            cores_follow_size: true,
+        };
+        let labels: Vec<String> = wanted
+            .setups(Some("1.22"))
+            .iter()
+            .map(|setup| label("nginx", setup))
+            .collect();
+        assert_eq!(labels, ["nginx@1.22-mine-0.5cpu-256mib"]);
+        assert_eq!(label("nginx", &Setup::default()), "nginx");
+        assert_eq!(Wanted::default().setups(None), [Setup::default()]);
+    }
 }

@@ -1,8 +1,10 @@
 //! Which gateway it was, exactly.
 
+use std::path::Path;
+
 use gatebench_store::{FileDigest, GatewayIdentity};
 
-use crate::prepare::PreparedGateway;
+use crate::equip::PreparedGateway;
 
 /// The identity of a gateway that was found.
 pub(crate) fn of(gateway: &PreparedGateway) -> GatewayIdentity {
@@ -17,8 +19,20 @@ pub(crate) fn of(gateway: &PreparedGateway) -> GatewayIdentity {
             .texts()
             .map(|(file, text)| FileDigest::of(file, text.as_bytes()))
             .collect(),
-        notes: spec.notes.clone(),
+        notes: spec
+            .notes
+            .iter()
+            .cloned()
+            .chain(gateway.folder.own_config().map(own_config))
+            .collect(),
     }
+}
+
+fn own_config(path: &Path) -> String {
+    format!(
+        "It was configured by {}, not by its folder; that it does what the scenario asks was proven by parity.",
+        path.display()
+    )
 }
 
 /// The identity of one that someone else started.

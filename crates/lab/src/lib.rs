@@ -17,6 +17,7 @@ mod check;
 mod chosen;
 mod cores;
 mod demand;
+mod equip;
 mod error;
 mod exchange;
 mod foreign;
@@ -51,11 +52,12 @@ pub use check::{
     CheckOutcome, CheckRequest, Checked, check_gateway, check_scenarios, find_gateway,
 };
 pub use chosen::scenario_and_load;
+pub use equip::PreparedGateway;
 pub use error::LabError;
 pub use foreign::{EngineChoice, PreparedEngine};
 pub use interrupt::{Interrupt, Urgency};
 pub use library::{Library, Listed, Source};
-pub use prepare::{Attach, Pace, Prepared, PreparedGateway, Selection, prepare, prepare_resume};
+pub use prepare::{Attach, Pace, Prepared, Selection, prepare, prepare_resume};
 pub use progress::{Observer, PhaseSummary, Progress, Step};
 pub use run::{RunRequest, RunSummary, run};
 pub use warning::Warning;

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gatebench_drivers::{Catalogue, Folder, FoundBinary, Launcher};
-use gatebench_model::{LoadProfile, Placement, Plan, Suite, Variant};
+use gatebench_drivers::{Catalogue, Launcher};
+use gatebench_model::{Limits, LoadProfile, Placement, Plan, Suite, Variant};
 use gatebench_store::{Manifest, Run};
 
 use crate::demand;
+use crate::equip::{self, PreparedGateway};
 use crate::error::LabError;
 use crate::foreign::{self, EngineChoice, PreparedEngine};
-use crate::found::Found;
+use crate::found::{Found, Places, Wanted};
 use crate::identity;
 use crate::library::Library;
 use crate::rehearse::rehearse;
@@ -25,7 +26,7 @@ const DEFAULT_SEED: u64 = 1;
 pub struct Selection {
     /// Names or files of one suite or of scenarios; none is the tour.
     pub words: Vec<String>,
-    /// Gateways by name or folder, or `all`; none is what the suite says.
+    /// Gateways by name, name and version (`nginx@1.22`) or folder, or `all`; none is what the suite says.
     pub gateways: Vec<String>,
     /// Scenarios by name or file, in place of the suite's.
     pub scenarios: Vec<String>,
@@ -41,6 +42,10 @@ pub struct Selection {
     pub seed: Option<u64>,
     /// Cores of the gateway; one without.
     pub gateway_cores: Option<usize>,
+    /// What each gateway may use at most, one variant for each.
+    pub sizes: Vec<Limits>,
+    /// Configurations of the user's for the one gateway named, one variant for each.
+    pub configs: Vec<String>,
     /// How thorough the run is.
     pub pace: Pace,
     /// Another engine in place of gatebench's own.
@@ -81,15 +86,6 @@ pub struct Prepared {
     pub warnings: Vec<Warning>,
 }
 
-/// A gateway that was found.
-#[derive(Clone, Debug)]
-pub struct PreparedGateway {
-    /// What it is.
-    pub folder: Folder,
-    /// Its program.
-    pub binary: FoundBinary,
-}
-
 /// Resolves what a user asked for, before anything starts.
 ///
 /// A gateway that the user named and that is not there is an error; one that only the suite or `all`
@@ -118,7 +114,7 @@ pub fn prepare(
     let load = paced(load.document, selection.pace);
     let found = found(selection, &suite, &base, catalogue, launcher)?;
     let blocks = blocks(selection, &suite)?;
-    let placement = placement(selection.gateway_cores)?;
+    let placement = placement(selection)?;
     let (scenarios, sources): (Vec<_>, Vec<_>) = scenarios
         .into_iter()
         .map(|listed| (listed.document, listed.source))
@@ -169,10 +165,16 @@ pub fn prepare_resume(
     let mut gateways = BTreeMap::new();
     let mut warnings = Vec::new();
     for variant in &manifest.plan.variants {
-        if let Variant::Gateway { name, folder } = variant {
-            let folder = catalogue.resolve(folder)?;
-            let binary = folder.find_binary(launcher)?;
-            let gateway = PreparedGateway { folder, binary };
+        if let Variant::Gateway {
+            name,
+            folder,
+            setup,
+        } = variant
+        {
+            let folder = equip::folder(folder, setup.config.as_deref(), catalogue)?;
+            let binary = equip::binary(&folder, setup, launcher)?;
+            let (gateway, warning) = equip::gateway(name, folder, binary, setup)?;
+            warnings.extend(warning);
             let before = manifest.gateways.get(name);
             if let Some(what) =
                 before.and_then(|before| identity::change(before, &identity::of(&gateway)))
@@ -217,9 +219,14 @@ fn found(
             .map(|word| beside(word, base))
             .collect(),
     };
+    let wanted = wanted(selection)?;
+    let places = Places {
+        catalogue,
+        launcher,
+    };
     let mut found = Found::default();
     for word in &words {
-        found.add_word(word, named, catalogue, launcher)?;
+        found.add_word(word, named, &wanted, &places)?;
     }
     if let Some(attach) = &selection.attach {
         found.add_attached(attach);
@@ -228,10 +235,29 @@ fn found(
     Ok(found)
 }
 
-/// The cores that this process may use, shared out.
-fn placement(gateway_cores: Option<usize>) -> Result<Placement, LabError> {
+fn wanted(selection: &Selection) -> Result<Wanted, LabError> {
+    let one = matches!(&selection.gateways[..], [word] if word != "all");
+    if !selection.configs.is_empty() && !one {
+        return Err(LabError::words(
+            "a configuration is one gateway's, and not exactly one is named",
+            "name it: --gateway NAME --config FILE",
+        ));
+    }
+    let absolute = |path: &String| {
+        std::path::absolute(path).map_or_else(|_| path.clone(), |path| path.display().to_string())
+    };
+    Ok(Wanted {
+        configs: selection.configs.iter().map(absolute).collect(),
+        sizes: selection.sizes.clone(),
+        cores_follow_size: selection.gateway_cores.is_none(),
+    })
+}
+
+/// The cores that this process may use, shared out; the gateway has as many as the largest size can fill.
+fn placement(selection: &Selection) -> Result<Placement, LabError> {
+    let largest = selection.sizes.iter().filter_map(Limits::whole_cpus).max();
     let allowed = crate::cores::allowed();
-    match gateway_cores {
+    match selection.gateway_cores.or(largest) {
         None => Ok(Placement::automatic(&allowed)),
         Some(count) => Placement::with_gateway_cores(&allowed, count).map_err(|error| {
             LabError::environment(

@@ -4,9 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use gatebench_drivers::{GatewayStart, Launcher, Ports, UPSTREAM_KEEPALIVE};
+use gatebench_model::Variant;
 
 use crate::error::LabError;
 use crate::prepare::Prepared;
+
+/// Stands for the upstream's port; an unusual one, so that a configuration that names it means it.
+const UPSTREAM_PORT: u16 = 48_612;
 
 /// Renders what the plan needs, with ports and folders that stand for those of the trials.
 ///
@@ -14,7 +18,10 @@ use crate::prepare::Prepared;
 /// Every mistake in the templates, each once.
 pub(crate) fn rehearse(prepared: &Prepared, launcher: &Launcher) -> Result<(), LabError> {
     let mut mistakes: Vec<LabError> = Vec::new();
-    for gateway in prepared.gateways.values() {
+    for (label, gateway) in &prepared.gateways {
+        let setup = prepared.plan.variant(label).and_then(Variant::setup);
+        let placement = &prepared.plan.placement;
+        let cores = setup.map_or(&placement.gateway[..], |it| it.gateway_cores(placement));
         for scenario in &prepared.plan.scenarios {
             if gateway.folder.supports(scenario).is_err() {
                 continue;
@@ -24,8 +31,9 @@ pub(crate) fn rehearse(prepared: &Prepared, launcher: &Launcher) -> Result<(), L
                 binary: &gateway.binary,
                 scenario,
                 work: Path::new("/trial/gateway"),
-                cores: &prepared.plan.placement.gateway,
-                targets: &[SocketAddr::from((Ipv4Addr::LOCALHOST, 2))],
+                cores,
+                limits: &gateway.limits,
+                targets: &[SocketAddr::from((Ipv4Addr::LOCALHOST, UPSTREAM_PORT))],
                 keepalive: UPSTREAM_KEEPALIVE,
                 access_log: false,
                 ports: Ports::default(),

@@ -6,7 +6,7 @@
 //! between its own samples, so what remains is only that this window is shifted by as much.
 
 use gatebench_probe::{MachineSample, Sample, Sampler, Scope, foreign_cpu_ns};
-use gatebench_store::{MachineFacts, SeriesUsage, Usage};
+use gatebench_store::{MachineFacts, SeriesUsage, Throttling, Usage};
 
 use crate::stage::Stage;
 use crate::traffic::Outside;
@@ -106,6 +106,20 @@ pub(crate) fn usage(
         run_queue_wait_ns: last.run_queue_wait_ns - first.run_queue_wait_ns,
         processes: first.processes,
         processes_ended: last.processes_ended - first.processes_ended,
+        throttling: throttling(first, last),
+    })
+}
+
+/// What a CPU limit did between two samples; none where no period of one went by.
+fn throttling(first: &Sample, last: &Sample) -> Option<Throttling> {
+    let (first, last) = (first.throttling?, last.throttling?);
+    let periods = last.periods.saturating_sub(first.periods);
+    (periods > 0).then(|| Throttling {
+        periods,
+        throttled_periods: last
+            .throttled_periods
+            .saturating_sub(first.throttled_periods),
+        throttled_ns: last.throttled_ns.saturating_sub(first.throttled_ns),
     })
 }
 

@@ -9,12 +9,12 @@ use gatebench_drivers::{
     Attached, Ended, Exit, GatewayStart, Launcher, Ports, Running, UPSTREAM_KEEPALIVE,
     UpstreamProcess, UpstreamStart,
 };
-use gatebench_model::{Culprit, Scenario, UpstreamKind, Variant};
+use gatebench_model::{Culprit, Limits, Scenario, UpstreamKind, Variant};
 use gatebench_probe::Scope;
 use gatebench_store::{FileDigest, GatewayFacts};
 
+use crate::equip::PreparedGateway;
 use crate::halt::{Failure, Halt};
-use crate::prepare::PreparedGateway;
 
 /// What is up. Dropping it ends the gateway first and then the upstream: fields drop in this order.
 #[derive(Debug, Default)]
@@ -30,6 +30,8 @@ pub(crate) struct Bringing<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) work: &'a Path,
     pub(crate) cores: &'a [usize],
+    /// What was asked that it use at most.
+    pub(crate) limits: Limits,
     /// The most connections that any phase opens.
     pub(crate) connections: u32,
     pub(crate) launcher: &'a Launcher,
@@ -73,7 +75,11 @@ impl Stage {
         &mut self,
         bringing: &Bringing<'_>,
     ) -> Result<GatewayFacts, Halt> {
-        let PreparedGateway { folder, binary } = bringing.gateway;
+        let PreparedGateway {
+            folder,
+            binary,
+            limits,
+        } = bringing.gateway;
         let targets: Vec<SocketAddr> = self.upstream_address().into_iter().collect();
         let running = GatewayStart {
             folder,
@@ -81,6 +87,7 @@ impl Stage {
             scenario: bringing.scenario,
             work: bringing.work,
             cores: bringing.cores,
+            limits,
             targets: &targets,
             keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
             access_log: false,
@@ -107,6 +114,11 @@ impl Stage {
             processes: 0,
             processes_ended: 0,
             started_in_ms: u64::try_from(running.ready_after.as_millis()).unwrap_or(u64::MAX),
+            limits: bringing.limits,
+            limited_by: bringing
+                .gateway
+                .limited_by(bringing.limits)
+                .map(str::to_owned),
             stopped: String::new(),
         };
         self.gateway = Some(running);

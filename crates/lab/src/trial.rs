@@ -11,6 +11,7 @@ use gatebench_store::{
 use gatebench_upstream::Snapshot;
 
 use crate::demand::{self, Demand};
+use crate::equip::PreparedGateway;
 use crate::foreign::{self, PreparedEngine};
 use crate::halt::{Failure, Halt};
 use crate::hurry::Hurry;
@@ -18,7 +19,6 @@ use crate::interrupt::Interrupt;
 use crate::ledger;
 use crate::parity::{self, Place};
 use crate::phase::{self, Loading};
-use crate::prepare::PreparedGateway;
 use crate::progress::{Observer, PhaseSummary, Progress, Step};
 use crate::stage::{self, Bringing, Stage};
 use crate::trace;
@@ -72,7 +72,7 @@ pub(crate) fn run(scene: &Scene<'_>, writer: &TrialWriter) -> Ended {
     course.ended
 }
 
-impl Scene<'_> {
+impl<'a> Scene<'a> {
     /// Whose fault it is when the load's target does not answer.
     pub(crate) fn target_culprit(&self) -> Culprit {
         match self.variant {
@@ -92,15 +92,17 @@ impl Scene<'_> {
     /// The cores that this trial runs on, each once.
     pub(crate) fn cores(&self) -> Vec<usize> {
         let placement = &self.plan.placement;
-        let gateway = if self.gateway.is_some() {
-            &placement.gateway[..]
-        } else {
-            &[]
-        };
-        let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
+        let mut cores = [self.gateway_cores(), &placement.engine, &placement.upstream].concat();
         cores.sort_unstable();
         cores.dedup();
         cores
+    }
+
+    /// The cores of the gateway, where it is ours.
+    pub(crate) fn gateway_cores(&self) -> &'a [usize] {
+        self.variant
+            .setup()
+            .map_or(&[], |setup| setup.gateway_cores(&self.plan.placement))
     }
 
     /// The tag of the nonces of a part of the trial.
@@ -355,7 +357,12 @@ fn start(
         gateway,
         scenario: scene.scenario,
         work: &writer.gateway_folder(),
-        cores: &placement.gateway,
+        cores: scene.gateway_cores(),
+        limits: scene
+            .variant
+            .setup()
+            .map(|setup| setup.limits)
+            .unwrap_or_default(),
         connections: demand::connections(scene.scenario, &scene.plan.load.phases),
         launcher: scene.launcher,
     };

@@ -22,6 +22,17 @@ pub enum Warning {
         /// Its busy share before the run, 0 to 1.
         busy: f64,
     },
+    /// A gateway has as many cores as CPUs were asked for, because no control group could be made.
+    LimitsByCores {
+        /// Its label.
+        gateway: String,
+        /// What was asked for.
+        limits: String,
+        /// Why no group could be made.
+        why: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// A resumed run's gateway is not what it was.
     GatewayChanged {
         /// Its label.
@@ -71,6 +82,15 @@ impl fmt::Display for Warning {
             } => {
                 write!(f, "gateway {gateway} is left out: {reason}; {remedy}")
             }
+            Self::LimitsByCores {
+                gateway,
+                limits,
+                why,
+                remedy,
+            } => write!(
+                f,
+                "{gateway} is held to {limits} by its cores alone, and is never throttled: {why}; {remedy}"
+            ),
             Self::CoreBusy { core, busy } => {
                 let percent = busy * 100.0;
                 write!(

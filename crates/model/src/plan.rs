@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{LoadProfile, Placement, Scenario, Suite};
+use crate::{LoadProfile, Placement, Scenario, Setup, Suite};
 
 /// What a trial takes besides its phases, for the time left: start and readiness of upstream and
 /// gateway, parity twice, drains and stop. An estimate; the run corrects it as trials end.
@@ -48,6 +48,9 @@ pub enum Variant {
         name: String,
         /// The folder it comes from: a name of the embedded ones or a path.
         folder: String,
+        /// What was asked for beyond that.
+        #[serde(default, skip_serializing_if = "Setup::is_plain")]
+        setup: Setup,
     },
     /// A gateway that someone else started.
     Attached {
@@ -61,6 +64,23 @@ pub enum Variant {
 }
 
 impl Variant {
+    /// A gateway as its folder says.
+    pub fn gateway(name: impl Into<String>, folder: impl Into<String>) -> Self {
+        Self::Gateway {
+            name: name.into(),
+            folder: folder.into(),
+            setup: Setup::default(),
+        }
+    }
+
+    /// What was asked for beyond the folder; none where gatebench does not start it.
+    pub fn setup(&self) -> Option<&Setup> {
+        match self {
+            Self::Gateway { setup, .. } => Some(setup),
+            Self::Floor | Self::Attached { .. } => None,
+        }
+    }
+
     /// The label in tables and file names.
     pub fn label(&self) -> &str {
         match self {
@@ -225,10 +245,7 @@ mod tests {
         let load = "{profile: l, title: t, phases: [\
                     {name: a, closed: {connections: 1}, warm_up: 1s, measure: 3s}, \
                     {name: b, open: {rate_per_second: 10}, warm_up: 500ms, measure: 3s}]}";
-        let gateway = |name: &str| Variant::Gateway {
-            name: name.into(),
-            folder: name.into(),
-        };
+        let gateway = |name: &str| Variant::gateway(name, name);
         let placement = Placement::automatic(&[0, 1]);
         let scenarios = vec![scenario("plain", ""), mock];
         let load = parse("l.yaml", load).unwrap();

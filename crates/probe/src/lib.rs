@@ -14,6 +14,7 @@ mod sampler;
 mod thread;
 mod written;
 
+pub use cgroup::{ControlGroup, GroupVersion, Throttling, control_groups};
 pub use clock::monotonic_ns;
 pub use environment::{CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts};
 pub use machine::{CoreTimes, MachineSample, foreign_cpu_ns};

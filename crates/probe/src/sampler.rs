@@ -1,9 +1,11 @@
 //! What a process tree has used so far.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cgroup::{self, Throttling, control_groups};
 use crate::clock::monotonic_ns;
 use crate::ledger::Ledger;
 use crate::proc::{self, ProcessKey, ThreadAccount};
@@ -45,6 +47,9 @@ pub struct Sample {
     pub threads: u32,
     /// Processes that ended since the first sample: crashes, or workers that were replaced.
     pub processes_ended: u32,
+    /// What the CPU limit of its control group did; none where the component has no group of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttling: Option<Throttling>,
 }
 
 /// Samples one component again and again.
@@ -54,6 +59,8 @@ pub struct Sampler {
     scope: Scope,
     cpu: Ledger<ProcessKey, u64>,
     threads: Ledger<(ProcessKey, u32), ThreadAccount>,
+    /// The folder of its own CPU group, once there is a process to ask.
+    group: Option<Option<PathBuf>>,
 }
 
 impl Sampler {
@@ -64,6 +71,7 @@ impl Sampler {
             scope,
             cpu: Ledger::default(),
             threads: Ledger::default(),
+            group: None,
         }
     }
 
@@ -75,7 +83,9 @@ impl Sampler {
         };
         let mut cpu = BTreeMap::new();
         let mut accounts = BTreeMap::new();
-        for key in self.processes() {
+        let processes = self.processes();
+        sample.throttling = self.throttling(processes.first());
+        for key in processes {
             let Some(cpu_ns) = proc::cpu_ns(key.pid) else {
                 continue;
             };
@@ -125,6 +135,14 @@ impl Sampler {
         self.processes().into_iter().flat_map(of_process).collect()
     }
 
+    /// Groups are looked up once: a process that is measured does not move.
+    fn throttling(&mut self, first: Option<&ProcessKey>) -> Option<Throttling> {
+        if self.group.is_none() {
+            self.group = first.map(|key| own_group(key.pid));
+        }
+        cgroup::throttling_of(self.group.as_ref()?.as_ref()?)
+    }
+
     fn processes(&self) -> Vec<ProcessKey> {
         let mut pids = match self.scope {
             Scope::Process | Scope::Tree => vec![self.root],
@@ -139,6 +157,15 @@ impl Sampler {
         }
         pids.into_iter().filter_map(proc::key).collect()
     }
+}
+
+/// The CPU group of a process, where it is not also this program's.
+fn own_group(pid: u32) -> Option<PathBuf> {
+    let innermost = |pid| control_groups(pid, "cpu").into_iter().next();
+    let group = innermost(pid)?.folder;
+    let ours = innermost(std::process::id());
+    ours.is_none_or(|ours| ours.folder != group)
+        .then_some(group)
 }
 
 fn count(length: usize) -> u32 {

@@ -36,7 +36,8 @@ pub use histograms::TaggedInterval;
 pub use jiff::Timestamp;
 pub use manifest::{GatewayIdentity, Manifest, Status};
 pub use phase::{
-    Counts, EngineFacts, ExactSum, LedgerDelta, MachineFacts, PhaseRecord, TraceCounts, Usage,
+    Counts, EngineFacts, ExactSum, LedgerDelta, MachineFacts, PhaseRecord, Throttling, TraceCounts,
+    Usage,
 };
 pub use record::{FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord, TrialRecord};
 pub use run::{Run, StoredTrial};

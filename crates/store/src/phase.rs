@@ -173,6 +173,20 @@ pub struct Usage {
     /// Processes of the tree that ended in the measurement: crashes, restarts of workers.
     #[serde(default)]
     pub processes_ended: u32,
+    /// What a CPU limit of its control group did; none where it has no such limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttling: Option<Throttling>,
+}
+
+/// What a CPU limit did to a component during the measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Throttling {
+    /// Periods of the limit (mostly 100 ms) in which the component had something to run.
+    pub periods: u64,
+    /// Of these, those that ended with the component waiting for the next.
+    pub throttled_periods: u64,
+    /// How long it waited, summed over cores.
+    pub throttled_ns: u64,
 }
 
 /// What the machine did meanwhile.

@@ -1,6 +1,6 @@
 //! `trial.json`: what happened to one gateway process.
 
-use gatebench_model::{Culprit, Trial};
+use gatebench_model::{Culprit, Limits, Trial};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +104,12 @@ pub struct GatewayFacts {
     /// that phase's usage too.
     #[serde(default)]
     pub processes_ended: u32,
+    /// What it could use at most.
+    #[serde(default, skip_serializing_if = "Limits::is_none")]
+    pub limits: Limits,
+    /// What held it to that: `cgroup v1`, `cgroup v2`, or `cores` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_by: Option<String>,
     /// From the start to readiness.
     pub started_in_ms: u64,
     /// How it ended, in words: `on SIGTERM after 12 ms`.

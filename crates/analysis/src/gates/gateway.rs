@@ -38,7 +38,9 @@ fn busy_of_available(view: &View) -> Option<(f64, f64)> {
     } else {
         cores
     };
-    Some((busy, available.max(1) as f64))
+    let limit = view.record.gateway.as_ref().and_then(|it| it.limits.cpus());
+    let available = available.max(1) as f64;
+    Some((busy, limit.map_or(available, |limit| limit.min(available))))
 }
 
 /// Share of its cores that the gateway kept busy in a closed load; none in other loads and for the

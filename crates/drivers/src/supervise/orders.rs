@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::limit::Limit;
+
 /// The supervisor's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Orders {
@@ -12,6 +14,8 @@ pub(crate) struct Orders {
     pub cores: Vec<usize>,
     /// Limit of open descriptors, as far as the hard limit allows.
     pub nofile: Option<u64>,
+    /// What the command may use at most.
+    pub limits: Vec<Limit>,
     /// What asks the command to stop.
     pub stop_signal: Signal,
     /// After this long it is killed.
@@ -58,6 +62,10 @@ impl Orders {
         if let Some(nofile) = self.nofile {
             args.extend(["--nofile".into(), nofile.to_string().into()]);
         }
+        for limit in &self.limits {
+            let limit = serde_json::to_string(limit).unwrap_or_default();
+            args.extend(["--limit".into(), limit.into()]);
+        }
         args.extend(["--stop-signal".into(), signal_name(self.stop_signal).into()]);
         args.extend([
             "--stop-timeout-ms".into(),
@@ -73,6 +81,7 @@ impl Orders {
         let mut orders = Self {
             cores: Vec::new(),
             nofile: None,
+            limits: Vec::new(),
             stop_signal: Signal::TERM,
             stop_timeout: Duration::from_secs(3),
             command: Vec::new(),
@@ -102,6 +111,9 @@ impl Orders {
                 self.cores = cores.map_err(|_| wrong())?;
             }
             "--nofile" => self.nofile = Some(value.parse().map_err(|_| wrong())?),
+            "--limit" => self
+                .limits
+                .push(serde_json::from_str(value).map_err(|_| wrong())?),
             "--stop-signal" => self.stop_signal = signal_from_name(value).ok_or_else(wrong)?,
             "--stop-timeout-ms" => {
                 self.stop_timeout = Duration::from_millis(value.parse().map_err(|_| wrong())?);
@@ -114,13 +126,20 @@ impl Orders {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::limit::Amount;
 
     #[test]
     fn orders_survive_the_command_line() {
+        let limit =
+            r#"{"amount": {"cpu_millis": 500}, "unified": true, "home": "/a b", "own": "/c"}"#;
+        let limit: Limit = serde_json::from_str(limit).unwrap();
+        assert_eq!(limit.amount, Amount::CpuMillis(500));
         let orders = Orders {
             cores: vec![1, 3],
             nofile: Some(4096),
+            limits: vec![limit.clone(), limit],
             stop_signal: Signal::QUIT,
             stop_timeout: Duration::from_millis(250),
             command: vec!["nginx".into(), "--".into(), "-c x".into()],

@@ -147,6 +147,7 @@ pub fn start_before(
         scenario,
         work,
         cores: &[0],
+        limits: &[],
         targets: &[origin],
         keepalive: UPSTREAM_KEEPALIVE,
         access_log,

@@ -235,10 +235,7 @@ fn row(of: &Character, cost: f64, noise: &mut Noise) -> VariantRow {
     let kind = if of.name == "floor" {
         Variant::Floor
     } else {
-        Variant::Gateway {
-            name: of.name.into(),
-            folder: of.name.into(),
-        }
+        Variant::gateway(of.name, of.name)
     };
     VariantRow {
         variant: of.name.into(),

@@ -131,7 +131,7 @@ fn table(plan: &Plan) -> Vec<String> {
     let placement = &plan.placement;
     for trial in &plan.trials {
         let gateway = match plan.variant(&trial.variant) {
-            Some(Variant::Gateway { .. }) => cores(&placement.gateway),
+            Some(Variant::Gateway { setup, .. }) => cores(setup.gateway_cores(placement)),
             _ => "-".into(),
         };
         lines.push(row([

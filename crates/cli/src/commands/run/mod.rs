@@ -3,6 +3,7 @@
 mod display;
 mod dry_run;
 mod out;
+mod sizes;
 mod verdict;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,9 @@ Examples:
   gatebench run                                   the tour, a few minutes
   gatebench run api-key --gateway nginx --blocks 10
   gatebench run --gateway ./mine --smoke          does my gateway folder work?
+  gatebench run proxy-json --gateway nginx --gateway-cpus 0.5,1,2
+  gatebench run proxy-json --gateway nginx@1.22 --gateway nginx@/opt/nginx-1.26
+  gatebench run proxy-json --gateway nginx --config my-nginx.conf
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
   gatebench run my-suite.yaml --dry-run
   gatebench run api-key --engine k6               the same load, sent by k6
@@ -43,7 +47,8 @@ pub struct Run {
     /// A suite, or scenarios: by name (see `gatebench list`) or file; without, the tour
     #[arg(value_name = "SUITE or FILE")]
     words: Vec<String>,
-    /// Take this gateway instead of the suite's: a name, a folder, or `all` that are found (repeatable)
+    /// Take this gateway instead of the suite's: a name, a version of it as NAME@1.22, a program of it
+    /// as NAME@/opt/prefix, a folder, or `all` that are found (repeatable)
     #[arg(long = "gateway", value_name = "NAME or DIR")]
     gateways: Vec<String>,
     /// Measure a gateway that already runs, at http://HOST:PORT, in front of a `gatebench upstream`
@@ -76,6 +81,17 @@ pub struct Run {
     /// Cores (and workers) of each gateway; without, one
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
+    /// What each gateway may use at most, in CPUs: a variant of it for each, held by a control group, on
+    /// as many cores as that fills
+    #[arg(long, value_name = "CPUS,...", value_delimiter = ',', value_parser = sizes::cpu_millis)]
+    gateway_cpus: Vec<u32>,
+    /// What memory each gateway may use at most, as 256M or 1G: a variant of it for each
+    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = sizes::bytes)]
+    gateway_memory: Vec<u64>,
+    /// A configuration of yours for the gateway named, in place of the rendered one, with its
+    /// placeholders, as in {{ listeners[0].port }} (repeatable: a variant for each)
+    #[arg(long = "config", value_name = "FILE", requires = "gateways")]
+    configs: Vec<String>,
     /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
     #[arg(long)]
     backend: Option<BackendWord>,
@@ -95,7 +111,7 @@ pub struct Run {
     /// Finish the run in this directory: the trials that are missing, as they were planned
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "words", "gateways", "attach", "scenarios", "load", "blocks", "seed", "quick", "smoke", "no_floor",
-        "gateway_cores", "engine", "script", "out",
+        "gateway_cores", "gateway_cpus", "gateway_memory", "configs", "engine", "script", "out",
     ])]
     resume: Option<PathBuf>,
     /// Print the findings (with --dry-run the plan) as JSON
@@ -150,6 +166,8 @@ impl Run {
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,
+            sizes: sizes::all(&self.gateway_cpus, &self.gateway_memory),
+            configs: self.configs.clone(),
             pace: match (self.quick, self.smoke) {
                 (_, true) => Pace::Smoke,
                 (true, false) => Pace::Quick,

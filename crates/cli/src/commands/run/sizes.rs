@@ -1,0 +1,87 @@
+//! Sizes of gateways, as words.
+
+use gatebench_model::Limits;
+use gatebench_model::setup::MILLIS_PER_CPU;
+
+/// The kernel takes no less than a millisecond of each period of 100.
+const CPU_MILLIS_MIN: u32 = 10;
+/// More than the largest machines have.
+const CPUS_MAX: f64 = 4_096.0;
+
+/// Reads a number of CPUs, `0.5`.
+pub(super) fn cpu_millis(word: &str) -> Result<u32, String> {
+    let cpus: f64 = word
+        .parse()
+        .map_err(|_| "write a number of CPUs, as in 0.5 or 2".to_owned())?;
+    let millis = (cpus * f64::from(MILLIS_PER_CPU)).round();
+    if (0.0..=CPUS_MAX).contains(&cpus) && millis >= f64::from(CPU_MILLIS_MIN) {
+        Ok(millis as u32)
+    } else {
+        Err("a control group gives at least 0.01 CPU".into())
+    }
+}
+
+/// Reads an amount of memory, `256M`, in binary units.
+pub(super) fn bytes(word: &str) -> Result<u64, String> {
+    let wrong = || "write bytes with a unit, as in 256M or 1G".to_owned();
+    let digits = word
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(word.len());
+    let shift = match word[digits..].to_ascii_lowercase().as_str() {
+        "k" | "kib" => 10,
+        "m" | "mib" => 20,
+        "g" | "gib" => 30,
+        _ => return Err(wrong()),
+    };
+    let count: u64 = word[..digits].parse().map_err(|_| wrong())?;
+    count
+        .checked_mul(1 << shift)
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(wrong)
+}
+
+/// Each number of CPUs with each amount of memory.
+pub(super) fn all(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
+    let or_none = |empty: bool| empty.then_some(None);
+    let cpus = cpu_millis.iter().copied().map(Some);
+    let sizes = cpus
+        .chain(or_none(cpu_millis.is_empty()))
+        .flat_map(|cpu_millis| {
+            let memories = memory_bytes.iter().copied().map(Some);
+            memories
+                .chain(or_none(memory_bytes.is_empty()))
+                .map(move |memory_bytes| Limits {
+                    cpu_millis,
+                    memory_bytes,
+                })
+        });
+    sizes.filter(|limits| !limits.is_none()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(cpu_millis("0.5"), Ok(500));
+        assert_eq!(cpu_millis("16"), Ok(16_000));
+        for wrong in ["0", "-1", "x", "inf", "nan", "1e9"] {
+            assert!(cpu_millis(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(bytes("256M"), Ok(256 << 20));
+        assert_eq!(bytes("1gib"), Ok(1 << 30));
+        for wrong in ["256", "0M", "M", "1T", "99999999999999999999G", "1é"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_number_of_cpus_has_every_amount_of_memory() {
+        assert!(all(&[], &[]).is_empty());
+        let told = |sizes: Vec<Limits>| sizes.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(told(all(&[500, 1_000], &[])), ["0.5 CPU", "1 CPU"]);
+        assert_eq!(told(all(&[500], &[1 << 20])), ["0.5 CPU and 1 MiB"]);
+        assert_eq!(told(all(&[], &[1 << 20])), ["1 MiB"]);
+    }
+}

@@ -1,0 +1,149 @@
+//! A gateway as one variant needs it: its folder with the user's configuration, its program in the
+//! version asked for, and its limits as far as this machine sets them.
+
+use std::path::Path;
+
+use gatebench_drivers::{Amount, Catalogue, Folder, FoundBinary, Group, Launcher, Limit};
+use gatebench_model::setup::MILLIS_PER_CPU;
+use gatebench_model::{Limits, Setup};
+use gatebench_probe::{GroupVersion, control_groups};
+
+use crate::error::LabError;
+use crate::warning::Warning;
+
+/// What to do where no control group can be made.
+const NO_GROUPS: &str = "run gatebench as root, or where systemd lets you as \
+                         `systemd-run --user --scope gatebench ...`; in a container mount /sys/fs/cgroup writable";
+
+/// A gateway that was found.
+#[derive(Clone, Debug)]
+pub struct PreparedGateway {
+    /// What it is.
+    pub folder: Folder,
+    /// Its program.
+    pub binary: FoundBinary,
+    /// What it may use at most, where control groups hold it to that.
+    pub limits: Vec<Limit>,
+}
+
+impl PreparedGateway {
+    /// How its limits are held, in words; none where it has none.
+    pub(crate) fn limited_by(&self, limits: Limits) -> Option<&'static str> {
+        if limits.is_none() {
+            return None;
+        }
+        Some(match self.limits.first().map(|limit| limit.unified) {
+            Some(true) => "cgroup v2",
+            Some(false) => "cgroup v1",
+            None => "cores",
+        })
+    }
+}
+
+/// The folder of a name or path, with the user's configuration in place of the one it renders.
+pub(crate) fn folder(
+    word: &str,
+    config: Option<&str>,
+    catalogue: &Catalogue,
+) -> Result<Folder, LabError> {
+    let folder = catalogue.resolve(word)?;
+    Ok(match config {
+        Some(path) => folder.with_config(Path::new(path))?,
+        None => folder,
+    })
+}
+
+/// A gateway of a folder as a variant needs it; `label` is the variant's.
+pub(crate) fn gateway(
+    label: &str,
+    folder: Folder,
+    binary: FoundBinary,
+    setup: &Setup,
+) -> Result<(PreparedGateway, Option<Warning>), LabError> {
+    let (limits, warning) = limits(label, setup)?;
+    let gateway = PreparedGateway {
+        folder,
+        binary,
+        limits,
+    };
+    Ok((gateway, warning))
+}
+
+/// The program of a folder that a setup asks for.
+pub(crate) fn binary(
+    folder: &Folder,
+    setup: &Setup,
+    launcher: &Launcher,
+) -> Result<FoundBinary, gatebench_drivers::DriverError> {
+    folder.find_binary_of(setup.version.as_deref(), launcher)
+}
+
+/// Whole CPUs can be had as cores where control groups cannot; the reader is told.
+fn limits(label: &str, setup: &Setup) -> Result<(Vec<Limit>, Option<Warning>), LabError> {
+    let asked = setup.limits;
+    let cpu = asked.cpu_millis.map(Amount::CpuMillis);
+    let memory = asked.memory_bytes.map(Amount::MemoryBytes);
+    let amounts: Vec<Amount> = cpu.into_iter().chain(memory).collect();
+    match Limit::find_all(&amounts, groups) {
+        Ok(limits) => Ok((limits, None)),
+        Err(why) if cores_do(setup) => {
+            let warning = Warning::LimitsByCores {
+                gateway: label.into(),
+                limits: asked.to_string(),
+                why,
+                remedy: NO_GROUPS,
+            };
+            Ok((Vec::new(), Some(warning)))
+        }
+        Err(why) => Err(LabError::environment(
+            format!("{label} cannot be held to {asked}: {why}"),
+            format!("{NO_GROUPS}; whole CPUs without a memory limit do without"),
+        )),
+    }
+}
+
+/// Whether as many cores are as good as the limit.
+fn cores_do(setup: &Setup) -> bool {
+    let whole = setup
+        .limits
+        .cpu_millis
+        .is_some_and(|millis| millis.is_multiple_of(MILLIS_PER_CPU));
+    whole && setup.limits.memory_bytes.is_none() && setup.cores == setup.limits.whole_cpus()
+}
+
+/// The control groups that this process is in.
+fn groups(controller: &str) -> Vec<Group> {
+    let groups = control_groups(std::process::id(), controller);
+    groups
+        .into_iter()
+        .map(|group| Group {
+            unified: group.version == GroupVersion::V2,
+            folder: group.folder,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_stand_in_for_whole_cpus_only() {
+        let does = |cpu_millis, memory_bytes, cores| {
+            cores_do(&Setup {
+                limits: Limits {
+                    cpu_millis,
+                    memory_bytes,
+                },
+                cores,
+                ..Setup::default()
+            })
+        };
+        assert!(does(Some(2_000), None, Some(2)));
+        assert!(!does(Some(500), None, Some(1)));
+        assert!(!does(Some(1_000), None, Some(2)), "more cores than CPUs");
+        assert!(!does(Some(1_000), None, None));
+        assert!(!does(Some(1_000), Some(1 << 20), Some(1)));
+        assert!(!does(None, Some(1 << 20), None));
+    }
+}

@@ -1,0 +1,128 @@
+//! How one variant of a gateway is set up, beyond what its folder and the scenario say.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Placement;
+
+/// Thousandths of a CPU in one CPU.
+pub const MILLIS_PER_CPU: u32 = 1_000;
+
+/// What a user asked for besides the gateway's name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Setup {
+    /// The version asked for, or how it begins, as in `1.22`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// A configuration of the user's in place of the one that the folder renders; an absolute path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
+    /// What it may use at most.
+    #[serde(default, skip_serializing_if = "Limits::is_none")]
+    pub limits: Limits,
+    /// Of the gateway's cores, how many it runs on, with one worker each; all of them without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<usize>,
+}
+
+/// What a process tree may use at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Limits {
+    /// CPU time per time, in thousandths of a CPU: 500 is half a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_millis: Option<u32>,
+    /// Memory, the page cache it fills included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+}
+
+impl Setup {
+    /// Whether nothing was asked for.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The cores it runs on.
+    pub fn gateway_cores<'a>(&self, placement: &'a Placement) -> &'a [usize] {
+        let all = &placement.gateway;
+        let count = self.cores.unwrap_or(all.len()).min(all.len());
+        &all[all.len() - count..]
+    }
+}
+
+impl Limits {
+    /// Whether there is no limit.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The cores that the CPU limit could fill, rounded up.
+    pub fn whole_cpus(&self) -> Option<usize> {
+        self.cpu_millis
+            .map(|millis| millis.div_ceil(MILLIS_PER_CPU) as usize)
+    }
+
+    /// The CPU limit in CPUs.
+    pub fn cpus(&self) -> Option<f64> {
+        self.cpu_millis
+            .map(|millis| f64::from(millis) / f64::from(MILLIS_PER_CPU))
+    }
+}
+
+/// `0.5 CPU and 256 MiB`.
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cpu = self.cpus().map(|cpus| format!("{cpus} CPU"));
+        let memory = self.memory_bytes.map(binary_bytes);
+        let words: Vec<String> = cpu.into_iter().chain(memory).collect();
+        f.write_str(&words.join(" and "))
+    }
+}
+
+/// In the largest binary unit that leaves a whole number.
+fn binary_bytes(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let whole = |(unit, _): &&(u64, &str)| bytes >= *unit && bytes.is_multiple_of(*unit);
+    match UNITS.iter().find(whole) {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_told_in_words() {
+        let limits = |cpu_millis, memory_bytes| Limits {
+            cpu_millis,
+            memory_bytes,
+        };
+        assert_eq!(limits(Some(500), None).to_string(), "0.5 CPU");
+        let both = limits(Some(16_000), Some(256 << 20));
+        assert_eq!(both.to_string(), "16 CPU and 256 MiB");
+        assert_eq!(limits(None, Some(1_000)).to_string(), "1000 B");
+        assert_eq!(both.whole_cpus(), Some(16));
+        assert_eq!(limits(Some(1_001), None).whole_cpus(), Some(2));
+    }
+
+    #[test]
+    fn a_smaller_size_has_the_last_of_the_gateways_cores() {
+        let placement = Placement::with_gateway_cores(&[0, 1, 2, 3], 2)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let cores = |cores| {
+            Setup {
+                cores,
+                ..Setup::default()
+            }
+            .gateway_cores(&placement)
+            .to_vec()
+        };
+        assert_eq!(cores(None), [2, 3]);
+        assert_eq!(cores(Some(1)), [3]);
+        assert_eq!(cores(Some(9)), [2, 3]);
+    }
+}
