@@ -270,6 +270,8 @@ fn gateway_facts() -> GatewayFacts {
         workers: 1,
         processes: 2,
         processes_ended: 0,
+        limits: gatebench_model::Limits::default(),
+        limited_by: None,
         started_in_ms: 12,
         stopped: "on SIGTERM after 3 ms".into(),
     }

@@ -127,16 +127,18 @@ fn words_that_do_not_go_together_are_refused() {
             "{error}"
         );
     }
-    let versioned = Selection {
-        gateways: words(&["nginx@1.24"]),
+    let absent = Selection {
+        gateways: words(&["nginx@0.1"]),
         ..Selection::default()
     };
-    assert!(
-        prepare_with(&versioned)
-            .unwrap_err()
-            .remedy()
-            .contains("write nginx")
-    );
+    let told = prepare_with(&absent).unwrap_err().to_string();
+    assert!(told.contains("there is no nginx 0.1 here"), "{told}");
+    let whose = Selection {
+        configs: words(&["mine.conf"]),
+        ..Selection::default()
+    };
+    let told = prepare_with(&whose).unwrap_err().to_string();
+    assert!(told.contains("not exactly one is named"), "{told}");
 }
 
 #[test]

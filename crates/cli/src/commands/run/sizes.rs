@@ -42,20 +42,25 @@ pub(super) fn bytes(word: &str) -> Result<u64, String> {
 
 /// Each number of CPUs with each amount of memory.
 pub(super) fn all(cpu_millis: &[u32], memory_bytes: &[u64]) -> Vec<Limits> {
-    let or_none = |empty: bool| empty.then_some(None);
-    let cpus = cpu_millis.iter().copied().map(Some);
-    let sizes = cpus
-        .chain(or_none(cpu_millis.is_empty()))
-        .flat_map(|cpu_millis| {
-            let memories = memory_bytes.iter().copied().map(Some);
-            memories
-                .chain(or_none(memory_bytes.is_empty()))
-                .map(move |memory_bytes| Limits {
-                    cpu_millis,
-                    memory_bytes,
-                })
-        });
+    let cpus = some_or_none(cpu_millis);
+    let memories = some_or_none(memory_bytes);
+    let with_each_memory = |cpu_millis: Option<u32>| {
+        memories.iter().map(move |&memory_bytes| Limits {
+            cpu_millis,
+            memory_bytes,
+        })
+    };
+    let sizes = cpus.into_iter().flat_map(with_each_memory);
     sizes.filter(|limits| !limits.is_none()).collect()
+}
+
+/// Each of several; no limit where there is none.
+fn some_or_none<T: Copy>(amounts: &[T]) -> Vec<Option<T>> {
+    if amounts.is_empty() {
+        vec![None]
+    } else {
+        amounts.iter().copied().map(Some).collect()
+    }
 }
 
 #[cfg(test)]
