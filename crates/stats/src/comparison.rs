@@ -44,6 +44,8 @@ pub enum Method {
     Student,
     /// The bootstrap over blocks, from [`BOOTSTRAP_BLOCKS`] on.
     Bootstrap,
+    /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
+    Repeated,
 }
 
 /// A candidate against a baseline.
@@ -56,7 +58,8 @@ pub struct Comparison {
     pub interval: Option<Interval>,
     /// Where the interval comes from; none without one.
     pub method: Option<Method>,
-    /// p of the sign-flip test, a check on the interval; none above 20 blocks.
+    /// p of the sign-flip test, a check on the interval; none above 20 blocks, nor where the interval
+    /// is a repeated one.
     pub sign_flip_p: Option<f64>,
     /// What it says.
     pub verdict: Verdict,
@@ -128,7 +131,7 @@ fn settle(found: &mut Comparison, logs: &[f64], direction: Direction, confidence
     });
 }
 
-fn log_ratios(pair: &Pair) -> Option<Vec<f64>> {
+pub(crate) fn log_ratios(pair: &Pair) -> Option<Vec<f64>> {
     let Pair {
         baseline,
         candidate,
@@ -140,7 +143,17 @@ fn log_ratios(pair: &Pair) -> Option<Vec<f64>> {
         return None;
     }
     let pairs = baseline.iter().zip(candidate);
-    Some(pairs.map(|(base, new)| (new / base).ln()).collect())
+    Some(pairs.map(|(base, new)| log_ratio(*base, *new)).collect())
+}
+
+fn log_ratio(base: f64, new: f64) -> f64 {
+    let ratio = new / base;
+    // The logarithms of two numbers are in range even where their ratio is not.
+    if ratio.is_normal() {
+        ratio.ln()
+    } else {
+        new.ln() - base.ln()
+    }
 }
 
 /// Two-sided p of Student's test that the mean is zero; none below [`MIN_BLOCKS`] blocks.
@@ -173,7 +186,13 @@ impl Spread {
     /// The t interval if there were `blocks` blocks of this spread.
     pub(crate) fn interval(&self, blocks: usize, confidence: f64) -> (f64, f64) {
         let t = student::quantile(0.5 + confidence / 2.0, (blocks - 1) as f64);
-        let half = t * self.deviation / (blocks as f64).sqrt();
+        self.within(blocks, t)
+    }
+
+    /// The interval that reaches `critical` standard errors of the mean of `blocks` blocks to
+    /// either side.
+    pub(crate) fn within(&self, blocks: usize, critical: f64) -> (f64, f64) {
+        let half = critical * self.deviation / (blocks as f64).sqrt();
         (self.mean - half, self.mean + half)
     }
 

@@ -2,15 +2,20 @@
 //! clock, no input or output, randomness only from a seed; every formula cites its source.
 
 pub mod bootstrap;
+pub mod capacity;
 pub mod comparison;
 pub mod difference;
 pub mod estimate;
 pub mod holm;
 pub mod little;
+pub mod normal;
 pub mod percentile;
 mod random;
 pub mod rank;
+pub mod sequential;
 pub mod sign_flip;
+#[cfg(test)]
+mod simulate;
 pub mod student;
 pub mod trend;
 pub mod verdict;
@@ -21,6 +26,7 @@ pub use estimate::{Estimate, Interval, median};
 pub use little::concurrency;
 pub use percentile::{highest_trustworthy_percentile, is_trustworthy};
 pub use rank::ranks;
+pub use sequential::{Look, Sequential, Stop};
 pub use sign_flip::sign_flip_p;
 pub use trend::{Trend, trend};
 pub use verdict::{Direction, MIN_BLOCKS, Verdict};

@@ -27,6 +27,11 @@ impl Random {
     pub(crate) fn index(&mut self, count: usize) -> usize {
         ((u128::from(self.next()) * count as u128) >> 64) as usize
     }
+
+    /// A number between 0 and 1, never either of them.
+    pub(crate) fn uniform(&mut self) -> f64 {
+        ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
 }
 
 #[cfg(test)]
@@ -43,6 +48,17 @@ mod tests {
             9_817_491_932_198_370_423,
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn uniform_numbers_fill_their_range() {
+        let mut random = Random::seeded(2);
+        let mut tenths = [0; 10];
+        (0..10_000).for_each(|_| tenths[(random.uniform() * 10.0) as usize] += 1);
+        assert!(
+            tenths.iter().all(|count| (880..1_120).contains(count)),
+            "{tenths:?}"
+        );
     }
 
     #[test]

@@ -1,0 +1,178 @@
+//! How far from zero a mean must lie, look by look, so that all looks together are wrong no more often
+//! than one.
+//!
+//! Sources: K. K. G. Lan, D. L. DeMets, *Discrete Sequential Boundaries for Clinical Trials*,
+//! Biometrika 70(3), 1983 (spending); K. Kim, D. L. DeMets, *Design and Analysis of Group Sequential
+//! Tests Based on the Type I Error Spending Rate Function*, Biometrika 74(1), 1987 (the power family);
+//! P. Armitage, C. K. McPherson, B. C. Rowe, *Repeated Significance Tests on Accumulating Data*, Journal
+//! of the Royal Statistical Society A 132(2), 1969 (the integral over what has not crossed yet).
+
+use crate::normal;
+
+/// How the error rate is spent over the blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Spending {
+    /// α tᵖ, t being the share of the planned blocks: with p = 1 evenly, with p = 3 late.
+    Power(f64),
+    /// 4 − 4 Φ(z ÷ √t), z being what leaves α ÷ 4 beyond: next to nothing early, as O'Brien and Fleming.
+    OBrienFleming,
+}
+
+impl Spending {
+    /// What is spent when the share `t` of the planned blocks is done; `t` lies in 0 to 1.
+    pub fn spent(self, alpha: f64, t: f64) -> f64 {
+        match self {
+            Self::Power(power) => alpha * t.powf(power),
+            Self::OBrienFleming => {
+                4.0 * normal::beyond(normal::beyond_inverse(alpha / 4.0) / t.sqrt())
+            }
+        }
+    }
+}
+
+/// Distance of the points at which densities are kept, in deviations of one block.
+const STEP: f64 = 0.25;
+
+/// Beyond this many deviations nothing is left of a block's density.
+const REACH: f64 = 9.0;
+
+/// The farthest that a boundary lies, in standard errors: what is beyond is below 1e-14.
+const FARTHEST: f64 = 7.7;
+
+/// The boundaries at the looks after `looks` blocks (rising, the last being all that are planned), in
+/// standard errors of the mean of normal values whose variance is known.
+pub(super) fn boundaries(looks: &[usize], alpha: f64, spending: Spending) -> Vec<f64> {
+    let Some(planned) = looks.last().map(|last| *last as f64) else {
+        return Vec::new();
+    };
+    let mut sums = Density::at_zero();
+    let (mut spent_before, mut blocks_before) = (0.0, 0);
+    let mut found = Vec::with_capacity(looks.len());
+    for blocks in looks {
+        let spent = spending.spent(alpha, *blocks as f64 / planned);
+        let error = (*blocks as f64).sqrt();
+        let deviation = ((blocks - blocks_before) as f64).sqrt();
+        let farthest = FARTHEST * error;
+        let boundary = sums.boundary(spent - spent_before, deviation, farthest);
+        sums = sums.moved_on(boundary, deviation);
+        (spent_before, blocks_before) = (spent, *blocks);
+        found.push(boundary / error);
+    }
+    found
+}
+
+/// The density of the sum of the blocks so far, where no look has crossed its boundary. It is
+/// symmetric.
+struct Density {
+    /// Where it is known, with the weight of the point (Simpson's rule) times the density there.
+    points: Vec<(f64, f64)>,
+}
+
+impl Density {
+    /// Before the first block.
+    fn at_zero() -> Self {
+        Self {
+            points: vec![(0.0, 1.0)],
+        }
+    }
+
+    /// The boundary that a share `crossing` crosses with further blocks whose sum has this deviation.
+    fn boundary(&self, crossing: f64, deviation: f64, farthest: f64) -> f64 {
+        let (mut low, mut high) = (0.0, farthest);
+        for _ in 0..50 {
+            let middle = low + (high - low) / 2.0;
+            if self.crosses(middle, deviation) > crossing {
+                low = middle
+            } else {
+                high = middle
+            }
+        }
+        high
+    }
+
+    /// The share that lies beyond `boundary`, at either side, after the further blocks.
+    fn crosses(&self, boundary: f64, deviation: f64) -> f64 {
+        let near = self.near(boundary, deviation);
+        let upper = near.map(|(u, mass)| mass * normal::beyond((boundary - u) / deviation));
+        2.0 * upper.sum::<f64>()
+    }
+
+    /// The density after the further blocks, within the boundary.
+    fn moved_on(&self, boundary: f64, deviation: f64) -> Self {
+        let halves = (boundary / STEP / 2.0).ceil().max(1.0) as usize * 2;
+        let step = boundary / halves as f64;
+        let point = |i: usize| {
+            let x = (i as f64 - halves as f64) * step;
+            let arrived = self.near(x, deviation);
+            let density: f64 = arrived
+                .map(|(u, mass)| mass * normal::density((x - u) / deviation) / deviation)
+                .sum();
+            let weight = match i {
+                0 => 1.0,
+                _ if i == 2 * halves => 1.0,
+                _ if i % 2 == 1 => 4.0,
+                _ => 2.0,
+            };
+            (x, weight * step / 3.0 * density)
+        };
+        Self {
+            points: (0..=2 * halves).map(point).collect(),
+        }
+    }
+
+    /// The points from which blocks of this deviation get to `x`.
+    fn near(&self, x: f64, deviation: f64) -> impl Iterator<Item = (f64, f64)> {
+        let reach = REACH * deviation;
+        let from = self.points.partition_point(|(u, _)| *u < x - reach);
+        let points = self.points[from..].iter().copied();
+        points.take_while(move |(u, _)| *u <= x + reach)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_looks_have_the_published_boundaries() {
+        // D. M. Reboussin, D. L. DeMets, K. Kim, K. K. G. Lan, Computations for Group Sequential
+        // Boundaries Using the Lan-DeMets Spending Function Method, Controlled Clinical Trials 21(3), 2000.
+        let found = boundaries(&[20, 40, 60, 80, 100], 0.05, Spending::OBrienFleming);
+        let published = [4.877, 3.357, 2.680, 2.290, 2.031];
+        for (found, expected) in found.iter().zip(published) {
+            assert!((found - expected).abs() < 6e-4, "{found} for {expected}");
+        }
+    }
+
+    #[test]
+    fn a_look_after_every_block_has_the_boundaries_of_a_finer_integral() {
+        // numpy 2, scipy 1.17.1; f(b) is what crosses b, p the density on x, d = √(blocks since):
+        //   f = lambda b: 2 * np.sum(w * p * norm.sf((b - x) / d))
+        //   b = brentq(lambda b: f(b) - (.05 * (n / 20)**2 - spent), 0, 8 * np.sqrt(n), xtol=1e-12)
+        //   x = np.linspace(-b, b, 2 * int(b / .005) + 1)   # w: trapezoidal weights
+        //   p = np.array([np.sum(w * p * norm.pdf((v - x) / d)) / d for v in x])
+        let found = boundaries(&(10..=20).collect::<Vec<_>>(), 0.05, Spending::Power(2.0));
+        let expected = [
+            2.497_705, 2.580_094, 2.556_032, 2.516_375, 2.472_439, 2.427_533, 2.382_890, 2.339_010,
+            2.296_092, 2.254_198, 2.213_327,
+        ];
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-4, "{found} for {expected}");
+        }
+    }
+
+    #[test]
+    fn one_look_is_an_ordinary_test() {
+        let found = boundaries(&[10], 0.05, Spending::Power(2.0));
+        assert!((found[0] - 1.959_964).abs() < 1e-5, "{found:?}");
+        assert!(boundaries(&[], 0.05, Spending::OBrienFleming).is_empty());
+    }
+
+    #[test]
+    fn what_is_planned_to_be_spent_is_spent() {
+        for spending in [Spending::Power(2.0), Spending::OBrienFleming] {
+            assert!((spending.spent(0.05, 1.0) - 0.05).abs() < 1e-12);
+            assert!(spending.spent(0.05, 0.5) < 0.025);
+        }
+    }
+}
