@@ -3,17 +3,20 @@
 use std::rc::Rc;
 
 use gatebench_net::http1::{Decoder, Event, Limits};
+use gatebench_net::http2;
 use gatebench_net::timers::Deadline;
 use gatebench_net::{ConnId, ConnMap, Io, Outbox};
 
 use crate::collect::Collected;
-use crate::exchange::{Core, PENDING_BYTES_MAX};
+use crate::exchange::{Core, PENDING_BYTES_LOW, PENDING_BYTES_MAX};
 use crate::forward::Relay;
 use crate::hold::{Delays, Hold};
 use crate::live::Live;
 use crate::local::{Choice, Local, Toward};
 use crate::log::LogEntry;
+use crate::openapi::AnswerCheck;
 use crate::origin::Origin;
+use crate::party::Party;
 use crate::policy::Notes;
 use crate::policy::soap::Passage;
 
@@ -35,13 +38,15 @@ pub(crate) struct Client {
     pub(crate) decoder: Decoder,
     /// Received and not read yet.
     backlog: Vec<u8>,
+    /// Nothing of the connection was read yet, so it may speak another protocol.
+    is_unheard: bool,
     pub(crate) exchange: Exchange,
 }
 
 /// A connection but for its decoder, whose events are borrowed while this changes.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    pub(crate) id: ConnId,
+    pub(crate) id: Party,
     pub(crate) outbox: Outbox,
     pub(crate) phase: Phase,
     pub(crate) toward: Toward,
@@ -61,6 +66,8 @@ pub(crate) struct Exchange {
     pub(crate) status: u16,
     /// What policies learnt of the request.
     pub(crate) notes: Notes,
+    /// What the answer's body is held against.
+    pub(crate) answer_check: Option<AnswerCheck>,
     /// The upstream chosen, by the site's number.
     pub(crate) upstream: usize,
     /// The target chosen, by the worker's number.
@@ -103,14 +110,28 @@ pub(crate) enum Phase {
 }
 
 impl Client {
-    pub(crate) fn new<I: Io>(id: ConnId, core: &mut Core<I>) -> Self {
+    pub(crate) fn new<I: Io>(id: Party, core: &mut Core<I>) -> Self {
         let mut client = Self {
             decoder: Decoder::requests(Limits::default()),
             backlog: Vec::new(),
+            is_unheard: id.slot.is_none(),
             exchange: Exchange::new(id, Rc::clone(&core.current.live)),
         };
         client.rearm(core);
         client
+    }
+
+    /// Whether it is not known yet which protocol is spoken.
+    pub(crate) fn is_unheard(&self) -> bool {
+        self.is_unheard
+    }
+
+    /// The first bytes of a connection: all of them once they tell which protocol it speaks.
+    pub(crate) fn hear(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.backlog.extend_from_slice(bytes);
+        http2::Server::recognises(&self.backlog)?;
+        self.is_unheard = false;
+        Some(std::mem::take(&mut self.backlog))
     }
 
     /// Bytes have come.
@@ -135,6 +156,11 @@ impl Client {
     /// Whether bytes of the client are left unread, here or in the kernel.
     pub(crate) fn is_waiting(&self) -> bool {
         self.exchange.is_paused || self.is_owed_reading()
+    }
+
+    /// Whether an answer, or a part of it, waits to be sent.
+    pub(crate) fn has_answer_queued(&mut self) -> bool {
+        !self.exchange.outbox.queued().is_empty()
     }
 
     /// Whether something can be read without another byte from the client.
@@ -223,7 +249,7 @@ impl Client {
         exchange.flush(&mut core.io);
         if exchange.is_paused && self.backlog.is_empty() && exchange.may_read(origins) {
             exchange.is_paused = false;
-            core.io.resume(exchange.id);
+            core.resume(exchange.id);
         }
         if exchange.outbox.pending_bytes() == 0 {
             match exchange.phase {
@@ -243,11 +269,11 @@ impl Client {
     fn linger<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         exchange.phase = Phase::Lingering;
-        core.io.shutdown(exchange.id);
+        core.shutdown(exchange.id);
         self.backlog = Vec::new();
         if exchange.is_paused {
             exchange.is_paused = false;
-            core.io.resume(exchange.id);
+            core.resume(exchange.id);
         }
         exchange
             .deadline
@@ -277,7 +303,7 @@ impl Client {
 }
 
 impl Exchange {
-    fn new(id: ConnId, live: Rc<Live>) -> Self {
+    fn new(id: Party, live: Rc<Live>) -> Self {
         Self {
             id,
             outbox: Outbox::default(),
@@ -298,6 +324,7 @@ impl Exchange {
             begun_ns: 0,
             status: 0,
             notes: Notes::default(),
+            answer_check: None,
             upstream: 0,
             target: 0,
             failures: 0,
@@ -331,15 +358,38 @@ impl Exchange {
     fn pause<I: Io>(&mut self, core: &mut Core<I>) {
         if !self.is_paused {
             self.is_paused = true;
-            core.io.pause(self.id);
+            core.pause(self.id);
         }
     }
 
-    /// Sends what is queued, unless it is held.
+    /// Sends what is queued, unless it is held. What a stream has queued its connection fetches.
     pub(crate) fn flush<I: Io>(&mut self, io: &mut I) {
-        if !self.hold.is_held() {
-            self.outbox.flush(io, self.id, false);
+        if !self.hold.is_held() && self.id.slot.is_none() {
+            self.outbox.flush(io, self.id.conn, false);
         }
+    }
+
+    /// The client has taken enough for the upstream to be read on.
+    pub(crate) fn relieve<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        if self.outbox.pending_bytes() < PENDING_BYTES_LOW
+            && let Some(origin) = self.origin.and_then(|id| origins.get_mut(id))
+            && origin.is_paused
+        {
+            origin.resume(&mut core.io);
+            origin.expect_life(core.now_ns, &mut core.timers);
+        }
+    }
+
+    /// No request is awaited here now.
+    pub(crate) fn rest(&mut self) {
+        self.deadline.clear();
+    }
+
+    /// A deadline came out of the queue that nobody waits for.
+    pub(crate) fn forget_deadline<I: Io>(&mut self, core: &mut Core<I>) {
+        self.deadline.clear();
+        self.deadline
+            .expired(core.now_ns, self.id, &mut core.timers);
     }
 
     /// Queues an answer of the gateway's own.
@@ -350,6 +400,10 @@ impl Exchange {
             _ => String::new(),
         };
         let mut local = Local::new(choice, self.notes.standing, &live.site, &metrics);
+        let refusal = self.notes.refusal.take();
+        if let Some(refusal) = &refusal {
+            local = local.with_refusal(refusal);
+        }
         let fault = self.fault_for(choice, local.status);
         if let Some(fault) = &fault {
             local = local.with_fault(fault);

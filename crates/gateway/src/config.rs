@@ -15,6 +15,9 @@ pub struct GatewayConfig {
     /// Where given, clients must speak TLS.
     #[serde(default)]
     pub tls: Option<Tls>,
+    /// Whether clients may speak HTTP/2: over TLS by ALPN, in the clear where they know (RFC 9113 3.3).
+    #[serde(default = "yes")]
+    pub http2: bool,
     /// Worker threads, each with its own connections to the upstreams.
     #[serde(default = "one_worker")]
     pub workers: u32,
@@ -208,6 +211,10 @@ impl Default for Timeouts {
             request_head_ms: 10_000,
         }
     }
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn one_worker() -> u32 {

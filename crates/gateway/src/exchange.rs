@@ -14,6 +14,7 @@ use crate::live::Current;
 use crate::local::{Choice, Local, Toward, write_local};
 use crate::log::AccessLog;
 use crate::origin::Origin;
+use crate::party::Party;
 use crate::policy::Notes;
 use crate::routes::strip;
 use crate::site::{Limits, Waits};
@@ -33,7 +34,7 @@ pub(crate) struct Core<I> {
     pub(crate) worker: usize,
     pub(crate) current: Current,
     pub(crate) limits: Limits,
-    pub(crate) timers: Timers<ConnId>,
+    pub(crate) timers: Timers<Party>,
     pub(crate) holds: Holds,
     pub(crate) log: AccessLog,
     pub(crate) totals: Totals,
@@ -73,7 +74,7 @@ impl<I: Io> Core<I> {
             .connect(self.current.targets[target].address, None)?;
         let mut origin = Origin::connecting(id, target, waits);
         let due_ns = self.now_ns + waits.connect_ns;
-        origin.deadline.set(due_ns, id, &mut self.timers);
+        origin.deadline.set(due_ns, id.into(), &mut self.timers);
         origins.insert(id, origin);
         Ok(id)
     }
@@ -172,7 +173,7 @@ impl Exchange {
         self.delays = core.current.delays[route]
             .as_mut()
             .map_or(Delays::default(), DelayTurns::next);
-        let collects = route_of.chain.collects(head);
+        let collects = route_of.chain.collects(head, &self.notes);
         let origin = if collects {
             None
         } else {
@@ -238,7 +239,7 @@ impl Exchange {
         let delay_ns = self.delays.request_ns;
         origin
             .hold
-            .begin(delay_ns, core.now_ns, origin.id, &mut core.holds);
+            .begin(delay_ns, core.now_ns, origin.id.into(), &mut core.holds);
     }
 
     /// Puts an answer of the gateway's own into the queue.
@@ -323,7 +324,11 @@ impl Exchange {
         if let Err(why) = self.edit_request(core) {
             self.collected.clear();
             return match why {
-                Refused::NotJson(_) => self.answer(core, Choice::Error(400)),
+                Refused::NotJson => self.answer(core, Choice::Error(400)),
+                Refused::Contract(refusal) => {
+                    self.notes.refusal = Some(refusal);
+                    self.answer(core, Choice::Refused);
+                }
                 Refused::Fault(fault) => {
                     self.write_fault(&fault);
                     self.complete(core);

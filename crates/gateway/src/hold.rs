@@ -1,9 +1,9 @@
 //! Known delays: until when a connection's output is held back.
 
-use gatebench_net::ConnId;
 use gatebench_net::timers::Timers;
 
 use crate::config::TestDelay;
+use crate::party::Party;
 
 /// The last part of a hold is spent polling without waiting: a thread that sleeps wakes late by more
 /// than the proof allows.
@@ -17,7 +17,7 @@ pub(crate) struct Hold {
 
 impl Hold {
     /// Holds for `delay_ns` from now; 0 does nothing.
-    pub(crate) fn begin(&mut self, delay_ns: u64, now_ns: u64, id: ConnId, holds: &mut Holds) {
+    pub(crate) fn begin(&mut self, delay_ns: u64, now_ns: u64, id: Party, holds: &mut Holds) {
         if delay_ns > 0 {
             self.until_ns = Some(now_ns + delay_ns);
             holds.0.schedule(now_ns + delay_ns, id);
@@ -40,11 +40,11 @@ impl Hold {
 
 /// The holds of one worker, in the order they end.
 #[derive(Debug, Default)]
-pub(crate) struct Holds(Timers<ConnId>);
+pub(crate) struct Holds(Timers<Party>);
 
 impl Holds {
     /// The connection whose hold ends by now.
-    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<ConnId> {
+    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<Party> {
         self.0.pop_due(now_ns)
     }
 

@@ -3,7 +3,7 @@
 //! and adds as little as it can.
 //!
 //! # What it does to messages
-//! Requests go on as HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110
+//! Clients speak HTTP/1.1 or HTTP/2, in the clear or over TLS. Requests go on as HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110
 //! 7.6.1), and the framing they came with; answers come back likewise. A client of HTTP/1.0 gets
 //! bodies of unknown length until close. `100 Continue` is passed on, other 1xx are not.
 //! The path is taken as it came: nothing is decoded or resolved.
@@ -16,6 +16,10 @@
 //! streamed. Where answers are edited, Accept-Encoding does not go to the upstream. Entity tags
 //! and digests pass as they are. A rate limit is a token bucket, shared by all workers. A
 //! verified token is known again by its bytes, for a minute or until it expires.
+//!
+//! Requests, and answers where asked, are held against an OpenAPI document: the head in the order of the
+//! list, the body as it came, before any edit. Of an answer that is held against it nothing is passed on
+//! before it is whole.
 //!
 //! SOAP and XML are processed in bodies that are whole, after all that may refuse a request by its head; no
 //! JSON is edited beside. Definitions are compiled when the configuration is, and again in the background when
@@ -42,12 +46,15 @@ mod document;
 mod exchange;
 mod forward;
 mod hold;
+mod http2;
 mod keys;
 mod live;
 mod local;
 mod log;
 mod metrics;
+mod openapi;
 mod origin;
+mod party;
 mod policy;
 mod pool;
 mod retry;
@@ -122,7 +129,7 @@ impl Gateway {
         let tls = config
             .tls
             .as_ref()
-            .map(|tls| Ok((tls.clone(), context(tls)?)));
+            .map(|tls| Ok((tls.clone(), context(tls, config.http2)?)));
         let site = site::Site::new(config, None)?;
         Ok(Self {
             refresher: Mutex::new(site.refresher()?),
@@ -178,6 +185,7 @@ impl Gateway {
                 "/tls",
                 config.tls.as_ref() == self.tls.as_ref().map(|(tls, _)| tls),
             ),
+            ("/http2", site.http2 == before.http2),
             ("/access_log", site.access_log == before.access_log),
         ];
         let changed = fixed.iter().filter(|(_, is_same)| !is_same);
@@ -209,7 +217,7 @@ impl Gateway {
 }
 
 /// What TLS needs, from its files.
-fn context(tls: &Tls) -> Result<ServerContext, ConfigErrors> {
+fn context(tls: &Tls, has_http2: bool) -> Result<ServerContext, ConfigErrors> {
     let read = |path: &str| Pem::read(Path::new(path));
     let made = || {
         let identity = Identity {
@@ -218,6 +226,9 @@ fn context(tls: &Tls) -> Result<ServerContext, ConfigErrors> {
         };
         let mut settings = ServerSettings::new(identity);
         settings.alpn = vec![b"http/1.1".to_vec()];
+        if has_http2 {
+            settings.alpn.insert(0, b"h2".to_vec());
+        }
         ServerContext::new(&settings)
     };
     made().map_err(|error| ConfigErrors(vec![ConfigError::new("/tls", error.to_string())]))

@@ -3,6 +3,7 @@
 use gatebench_net::http1::{BodyLength, write_response_head};
 use gatebench_xml::soap::Fault;
 
+use crate::openapi::Refusal;
 use crate::policy::rate::Standing;
 use crate::site::Site;
 
@@ -10,6 +11,8 @@ use crate::site::Site;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Error(u16),
+    /// For a reason that has words of its own.
+    Refused,
     /// The upstream's TLS is not what was asked for: 502.
     UpstreamTls,
     Unauthorized(Challenge),
@@ -49,6 +52,8 @@ pub(crate) struct Local<'a> {
     pub(crate) body: &'a [u8],
     /// RFC 9110 15.5.2: 401 must say how to authenticate.
     challenge: Option<&'a str>,
+    /// RFC 9110 15.5.6: 405 must say which methods there are.
+    allow: Option<&'a str>,
     /// What a rate limit said of the request.
     standing: Option<Standing>,
 }
@@ -63,6 +68,8 @@ impl<'a> Local<'a> {
     ) -> Self {
         let local = match choice {
             Choice::Error(status) => Self::error(status),
+            // Whoever has the reason says it.
+            Choice::Refused => Self::error(400),
             Choice::UpstreamTls => Self {
                 body: b"gateway: the upstream's certificate is not accepted, or its TLS failed\n",
                 ..Self::error(502)
@@ -89,6 +96,16 @@ impl<'a> Local<'a> {
         Self { standing, ..local }
     }
 
+    /// The same in the words of a refusal.
+    pub(crate) fn with_refusal(self, refusal: &'a Refusal) -> Self {
+        Self {
+            status: refusal.status,
+            body: refusal.words.as_bytes(),
+            allow: refusal.allow.as_deref(),
+            ..self
+        }
+    }
+
     /// An answer of that status in the words of a fault.
     pub(crate) fn with_fault(self, fault: &'a Fault) -> Self {
         Self {
@@ -113,6 +130,7 @@ impl<'a> Local<'a> {
             content_type: "text/plain",
             body: words(status).as_bytes(),
             challenge: None,
+            allow: None,
             standing: None,
         }
     }
@@ -145,6 +163,7 @@ pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
         local
             .challenge
             .map(|value| ("WWW-Authenticate", value.as_bytes())),
+        local.allow.map(|value| ("Allow", value.as_bytes())),
         toward.connection(),
     ];
     let rate = local.standing.map(RateFields::new);

@@ -3,10 +3,10 @@
 use gatebench_net::http1::{Decoder, Limits};
 use gatebench_net::timers::{Deadline, Timers};
 use gatebench_net::tls::{ClientContext, Session, SessionError, SettingsError};
-use gatebench_net::{ConnId, ConnMap, Io, Outbox};
+use gatebench_net::{ConnId, Io, Outbox};
 
-use crate::client::Client;
 use crate::hold::Hold;
+use crate::party::{Clients, Party};
 use crate::site::Waits;
 
 /// A connection to a target, idle in the pool or at work for a client.
@@ -20,7 +20,7 @@ pub(crate) struct Origin {
     pub(crate) outbox: Outbox,
     tls: Option<Box<Tls>>,
     /// Whose request it serves; none while idle.
-    pub(crate) client: Option<ConnId>,
+    pub(crate) client: Option<Party>,
     /// How long the target has for the request at hand.
     pub(crate) waits: Waits,
     /// It can carry a request: connected, and with its handshake done.
@@ -178,15 +178,15 @@ impl Origin {
     }
 
     /// From now on the target has its full time for a sign of life.
-    pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<ConnId>) {
+    pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<Party>) {
         let due_ns = now_ns + self.waits.upstream_ns;
-        self.deadline.set(due_ns, self.id, timers);
+        self.deadline.set(due_ns, self.id.into(), timers);
     }
 
     /// Whether it has taken all it was given of a request that is still coming: then it is the client
     /// whose time runs.
-    pub(crate) fn owes_nothing(&self, clients: &ConnMap<Client>) -> bool {
-        let client = self.client.and_then(|id| clients.get(id));
+    pub(crate) fn owes_nothing(&self, clients: &Clients) -> bool {
+        let client = self.client.and_then(|id| clients.client(id));
         self.is_connected
             && self.pending_bytes() == 0
             && client.is_some_and(|client| !client.exchange.is_request_done)

@@ -29,6 +29,7 @@ pub(crate) struct Site {
     pub(crate) mocks: Vec<MockPolicy>,
     /// Caches of verified tokens that each worker needs.
     pub(crate) caches: usize,
+    pub(crate) http2: bool,
     pub(crate) access_log: bool,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) limits: Limits,
@@ -109,6 +110,7 @@ impl Site {
         let limits = Limits::new(config.timeouts, config.collected_bytes_max);
         let mut routes = Vec::new();
         for (at, route) in config.routes.iter().enumerate() {
+            compiler.stripped = route.strip_path.then(|| route.path.clone());
             match compiler.chain(&route.policies) {
                 Ok(chain) => routes.push(ready_route(route, chain, config, &limits)),
                 Err(wrong) => mistakes.extend(policy_errors(at, wrong)),
@@ -131,6 +133,7 @@ impl Site {
             realms: compiler.realms,
             mocks: compiler.mocks,
             caches: compiler.caches,
+            http2: config.http2,
             access_log: config.access_log,
             metrics: config.metrics.as_ref().map(|metrics| {
                 let names = config.routes.iter().map(|route| route.name.as_str());

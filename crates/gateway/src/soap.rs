@@ -7,25 +7,34 @@ use gatebench_xml::soap::Fault;
 use crate::client::Exchange;
 use crate::exchange::Core;
 use crate::local::{Choice, Local};
+use crate::openapi::Refusal;
 use crate::policy::json::NotJson;
 
 /// Why a message that was collected does not go on.
 pub(crate) enum Refused {
     /// It is not the JSON it says it is.
-    NotJson(NotJson),
+    NotJson,
+    /// It is not what its OpenAPI document allows.
+    Contract(Box<Refusal>),
     /// A chain has said so.
     Fault(Fault),
 }
 
 impl From<NotJson> for Refused {
-    fn from(why: NotJson) -> Self {
-        Self::NotJson(why)
+    fn from(_: NotJson) -> Self {
+        Self::NotJson
     }
 }
 
 impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
+    }
+}
+
+impl From<Box<Refusal>> for Refused {
+    fn from(refusal: Box<Refusal>) -> Self {
+        Self::Contract(refusal)
     }
 }
 
@@ -36,6 +45,9 @@ impl Exchange {
         let Some(route) = self.route.map(|route| &live.site.routes[route]) else {
             return Ok(());
         };
+        if let Some((contract, check)) = route.chain.openapi.as_ref().zip(self.notes.operation) {
+            contract.judge_body(check, self.collected.body())?;
+        }
         self.collected.edit(&route.chain.request_json)?;
         let Some(soap) = &route.chain.soap else {
             return Ok(());
@@ -56,6 +68,11 @@ impl Exchange {
         let Some(route) = self.route.map(|route| &live.site.routes[route]) else {
             return Ok(());
         };
+        if let Some((contract, check)) = route.chain.openapi.as_ref().zip(self.notes.operation)
+            && let Some(answer) = self.answer_check
+        {
+            contract.judge_answer_body(check, answer, self.collected_answer.body())?;
+        }
         self.collected_answer.edit(&route.chain.response_json)?;
         if let Some(soap) = &route.chain.soap {
             soap.process_response(&mut self.collected_answer, self.status, &self.passage)?;
@@ -67,7 +84,7 @@ impl Exchange {
     pub(crate) fn fault_for(&self, choice: Choice, status: u16) -> Option<Fault> {
         if !matches!(
             choice,
-            Choice::Error(_) | Choice::UpstreamTls | Choice::Unauthorized(_)
+            Choice::Error(_) | Choice::Refused | Choice::UpstreamTls | Choice::Unauthorized(_)
         ) {
             return None;
         }

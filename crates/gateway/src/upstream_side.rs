@@ -9,8 +9,9 @@ use crate::client::{Client, Exchange, Fate};
 use crate::exchange::{CONTINUE, Core, PENDING_BYTES_MAX, relay};
 use crate::forward::{AnswerEdits, Relay, write_response};
 use crate::local::{Choice, RateFields};
+use crate::openapi::AnswerCheck;
 use crate::origin::Origin;
-use crate::policy::json::NotJson;
+use crate::policy::Chain;
 use crate::soap::Refused;
 use crate::worker::Worker;
 
@@ -47,7 +48,7 @@ impl<I: Io> Worker<I> {
         if origin.is_connected && !origin.is_paused {
             origin.expect_life(self.core.now_ns, &mut self.core.timers);
         }
-        if self.clients.get(client).is_some_and(Client::is_waiting) {
+        if self.clients.client(client).is_some_and(Client::is_waiting) {
             self.with_client(client, Client::advance);
         }
     }
@@ -82,18 +83,19 @@ impl<I: Io> Worker<I> {
             return;
         };
         let client_id = origin.client;
-        let Some(client) = client_id.and_then(|client| self.clients.get_mut(client)) else {
+        let Some(exchange) = client_id.and_then(|client| self.clients.exchange_mut(client)) else {
             // An answer nobody asked for (RFC 9112 9.2): the connection is of no further use.
             return self.discard(id);
         };
         origin.has_answered = true;
         let mut input = bytes;
-        match pass_answer(origin, &mut client.exchange, &mut self.core, &mut input) {
+        match pass_answer(origin, exchange, &mut self.core, &mut input) {
             Progress::Broken => self.origin_broke(id, Choice::Error(502)),
+            Progress::Refused(why) => self.origin_broke(id, why),
             Progress::Whole => self.answer_is_whole(id, input.is_empty()),
             Progress::Partial => {
                 let now_ns = self.core.now_ns;
-                if client.exchange.outbox.pending_bytes() > PENDING_BYTES_MAX && !origin.is_paused {
+                if exchange.outbox.pending_bytes() > PENDING_BYTES_MAX && !origin.is_paused {
                     origin.is_paused = true;
                     self.core.io.pause(id);
                 }
@@ -102,7 +104,7 @@ impl<I: Io> Worker<I> {
                 } else {
                     origin.expect_life(now_ns, &mut self.core.timers);
                 }
-                let client_id = client.exchange.id;
+                let client_id = exchange.id;
                 self.with_client(client_id, Client::advance);
             }
         }
@@ -117,18 +119,18 @@ impl<I: Io> Worker<I> {
         let Some(client_id) = origin.client.take() else {
             return;
         };
-        let Some(client) = self.clients.get_mut(client_id) else {
+        let Some(exchange) = self.clients.exchange_mut(client_id) else {
             return self.discard(id);
         };
-        if client.exchange.end_answer().is_err() {
+        if let Err(why) = exchange.end_answer() {
             origin.client = Some(client_id);
-            return self.origin_broke(id, Choice::Error(502));
+            return self.origin_broke(id, why);
         }
         let is_fit = nothing_follows
-            && client.exchange.is_request_done
+            && exchange.is_request_done
             && origin.decoder.keep_alive()
             && origin.outbox.queue().is_empty();
-        client.exchange.complete(&mut self.core);
+        exchange.complete(&mut self.core);
         let keepalive = self.core.current.targets[origin.target].keepalive;
         if is_fit && self.core.current.pools.put(origin.target, id, keepalive) {
             origin.deadline.clear();
@@ -165,10 +167,9 @@ impl<I: Io> Worker<I> {
         let Some(client_id) = origin.client else {
             return;
         };
-        let Some(client) = self.clients.get_mut(client_id) else {
+        let Some(exchange) = self.clients.exchange_mut(client_id) else {
             return;
         };
-        let exchange = &mut client.exchange;
         exchange.origin = None;
         exchange.collected_answer.clear();
         if exchange.try_again(&origin, why, &mut self.origins, &mut self.core) {
@@ -200,13 +201,15 @@ impl<I: Io> Worker<I> {
 
 impl Exchange {
     /// Writes the head of an answer; or, where a policy wants the answer whole, keeps it until then.
-    fn begin_answer(&mut self, head: &Head<'_>) {
+    fn begin_answer(&mut self, head: &Head<'_>) -> Result<(), Choice> {
         let live = Rc::clone(&self.live);
         let Some(route) = self.route.map(|route| &live.site.routes[route]) else {
-            return;
+            return Ok(());
         };
         let chain = &route.chain;
-        let is_collected = chain.collects_answer(head);
+        self.answer_check = self.judge_answer(chain, head)?;
+        let is_collected =
+            self.answer_check.is_some_and(AnswerCheck::wants_body) || chain.collects_answer(head);
         let rate = self.notes.standing.filter(|standing| standing.has_headers);
         let edits = AnswerEdits {
             fields: &chain.response_headers,
@@ -223,23 +226,49 @@ impl Exchange {
             self.collected_answer.begin(|out| {
                 write_response(out, head, toward, &edits);
             });
-            return;
+            return Ok(());
         }
         let (relay, until_close) = write_response(self.outbox.queue(), head, toward, &edits);
         self.answer_relay = relay;
         self.toward.keep_alive &= !until_close;
         self.has_answer = true;
+        Ok(())
     }
 
-    /// The last byte of an answer was read. An answer that is not the JSON it says it is is an error.
-    fn end_answer(&mut self) -> Result<(), NotJson> {
+    /// Holds an answer's head against the route's OpenAPI document, where answers are.
+    fn judge_answer(
+        &mut self,
+        chain: &Chain,
+        head: &Head<'_>,
+    ) -> Result<Option<AnswerCheck>, Choice> {
+        let contract = chain.openapi.as_ref().zip(self.notes.operation);
+        let Some((contract, check)) = contract.filter(|(contract, _)| contract.are_responses)
+        else {
+            return Ok(None);
+        };
+        match contract.judge_answer(check, head) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(refusal) => {
+                self.notes.refusal = Some(refusal);
+                Err(Choice::Refused)
+            }
+        }
+    }
+
+    /// The last byte of an answer was read. An answer that is not the JSON it says it is is an error, and
+    /// so is one that its OpenAPI document does not allow.
+    fn end_answer(&mut self) -> Result<(), Choice> {
         if self.collected_answer.is_begun() {
             match self.edit_answer() {
                 Ok(()) => {
                     self.collected_answer.write(self.outbox.queue());
                     self.has_answer = true;
                 }
-                Err(Refused::NotJson(why)) => return Err(why),
+                Err(Refused::NotJson) => return Err(Choice::Error(502)),
+                Err(Refused::Contract(refusal)) => {
+                    self.notes.refusal = Some(refusal);
+                    return Err(Choice::Refused);
+                }
                 Err(Refused::Fault(fault)) => {
                     self.collected_answer.clear();
                     self.write_fault(&fault);
@@ -257,6 +286,7 @@ enum Progress {
     Partial,
     Whole,
     Broken,
+    Refused(Choice),
 }
 
 /// Passes on what a target sent.
@@ -270,7 +300,9 @@ fn pass_answer<I: Io>(
         match origin.decoder.next(input) {
             Ok(None) => return Progress::Partial,
             Ok(Some(Part::Head(head))) => {
-                exchange.begin_answer(&head);
+                if let Err(why) = exchange.begin_answer(&head) {
+                    return Progress::Refused(why);
+                }
                 let delay_ns = exchange.delays.response_ns;
                 exchange
                     .hold

@@ -6,15 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gatebench_net::timers::Timers;
 use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service};
-use gatebench_net::{ConnId, ConnMap, Event, Io};
+use gatebench_net::{ConnId, ConnMap, Event, Io, http2};
 
 use crate::client::{Client, Fate};
-use crate::exchange::{Core, PENDING_BYTES_LOW};
+use crate::exchange::Core;
 use crate::hold::Holds;
+use crate::http2::Multiplexed;
 use crate::live::Current;
 use crate::local::Choice;
 use crate::log::AccessLog;
 use crate::origin::Origin;
+use crate::party::{Clients, Front, Party};
 use crate::site::Site;
 
 /// What a gateway did from start to stop, over all workers.
@@ -90,7 +92,7 @@ impl Service for Gateway {
 
 pub(crate) struct Worker<I> {
     pub(crate) core: Core<I>,
-    pub(crate) clients: ConnMap<Client>,
+    pub(crate) clients: Clients,
     pub(crate) origins: ConnMap<Origin>,
 }
 
@@ -109,7 +111,7 @@ impl<I: Io> Worker<I> {
         };
         Self {
             core,
-            clients: ConnMap::default(),
+            clients: Clients::default(),
             origins: ConnMap::default(),
         }
     }
@@ -148,71 +150,102 @@ impl<I: Io> Worker<I> {
 
     fn handle(&mut self, event: Event) {
         let id = event.conn();
+        let is_client = self.clients.front(id).is_some();
         match event {
             Event::Accepted { .. } => {
-                let client = Client::new(id, &mut self.core);
-                self.clients.insert(id, client);
+                let client = Client::new(id.into(), &mut self.core);
+                self.clients.insert(id, Front::Http1(client));
             }
-            Event::Received { bytes, .. } => {
-                if self.clients.get(id).is_some() {
-                    self.with_client(id, |client, origins, core| {
-                        client.received(origins, core, &bytes)
-                    });
-                } else {
-                    self.origin_received(id, &bytes);
-                }
-            }
-            Event::Sent { bytes, .. } if self.clients.get(id).is_some() => {
-                self.client_sent(id, bytes);
-            }
+            Event::Received { bytes, .. } if is_client => self.client_received(id, &bytes),
+            Event::Received { bytes, .. } => self.origin_received(id, &bytes),
+            Event::Sent { bytes, .. } if is_client => self.client_sent(id, bytes),
             Event::Sent { bytes, .. } => self.origin_sent(id, bytes),
             Event::Connected { .. } => self.origin_connected(id),
-            Event::EndOfStream { .. } => {
-                if self.clients.get(id).is_some() {
-                    self.with_client(id, Client::end_of_stream);
-                } else {
-                    self.origin_ended(id);
-                }
+            Event::EndOfStream { .. } if is_client => {
+                self.with_front(id, |front, origins, core| match front {
+                    Front::Http1(client) => client.end_of_stream(origins, core),
+                    Front::Http2(connection) => connection.end_of_stream(origins, core),
+                })
             }
+            Event::EndOfStream { .. } => self.origin_ended(id),
             Event::Failed { .. } => {
-                self.obey(id, Fate::Close);
+                self.obey(id.into(), Fate::Close);
                 self.origin_broke(id, Choice::Error(502));
             }
+        }
+    }
+
+    /// Lets a client's connection do something and draws the consequence.
+    fn with_front(
+        &mut self,
+        id: ConnId,
+        act: impl FnOnce(&mut Front, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
+    ) {
+        if let Some(front) = self.clients.front(id) {
+            let fate = act(front, &mut self.origins, &mut self.core);
+            self.obey(id.into(), fate);
         }
     }
 
     /// Lets a client do something and draws the consequence.
     pub(crate) fn with_client(
         &mut self,
-        id: ConnId,
+        party: Party,
         act: impl FnOnce(&mut Client, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
     ) {
-        if let Some(client) = self.clients.get_mut(id) {
-            let fate = act(client, &mut self.origins, &mut self.core);
-            self.obey(id, fate);
-        }
+        self.with_front(party.conn, |front, origins, core| {
+            match (front, party.slot) {
+                (Front::Http1(client), None) => act(client, origins, core),
+                (Front::Http2(connection), Some(slot)) => {
+                    connection.with_stream(slot, origins, core, act)
+                }
+                _ => Fate::Keep,
+            }
+        });
     }
 
-    pub(crate) fn obey(&mut self, id: ConnId, fate: Fate) {
+    /// A stream ends alone; else the whole connection does.
+    pub(crate) fn obey(&mut self, party: Party, fate: Fate) {
         if fate == Fate::Keep {
             return;
         }
-        let Some(client) = self.clients.remove(id) else {
-            return;
-        };
-        self.core.cancel(&mut self.origins, client.exchange.origin);
+        if party.slot.is_some() {
+            return self.with_client(party, |_, _, _| fate);
+        }
+        let id = party.conn;
+        match self.clients.remove(id) {
+            None => return,
+            Some(Front::Http1(client)) => {
+                self.core.cancel(&mut self.origins, client.exchange.origin);
+            }
+            Some(Front::Http2(connection)) => {
+                for origin in connection.origins() {
+                    self.core.cancel(&mut self.origins, Some(origin));
+                }
+            }
+        }
         match fate {
             Fate::Abort => self.core.io.abort(id),
             Fate::Close | Fate::Keep => self.core.io.close(id),
         }
     }
 
-    fn due(&mut self, id: ConnId) {
-        self.with_client(id, Client::due);
+    fn due(&mut self, party: Party) {
+        self.with_front(party.conn, |front, origins, core| {
+            match (front, party.slot) {
+                (Front::Http1(client), None) => client.due(origins, core),
+                (Front::Http2(connection), None) => connection.due(origins, core),
+                (Front::Http2(connection), Some(slot)) => {
+                    connection.stream_due(slot, origins, core)
+                }
+                (Front::Http1(_), Some(_)) => Fate::Keep,
+            }
+        });
+        let id = party.conn;
         if let Some(origin) = self.origins.get_mut(id)
             && origin
                 .deadline
-                .expired(self.core.now_ns, id, &mut self.core.timers)
+                .expired(self.core.now_ns, party, &mut self.core.timers)
         {
             if origin.owes_nothing(&self.clients) {
                 origin.expect_life(self.core.now_ns, &mut self.core.timers);
@@ -223,33 +256,59 @@ impl<I: Io> Worker<I> {
     }
 
     /// A hold has ended: what it kept leaves.
-    fn release(&mut self, id: ConnId) {
+    fn release(&mut self, party: Party) {
         let Core { io, now_ns, .. } = &mut self.core;
-        if let Some(origin) = self.origins.get_mut(id)
+        if let Some(origin) = self.origins.get_mut(party.conn)
             && origin.hold.release(*now_ns)
         {
             origin.flush(io);
         }
-        if let Some(client) = self.clients.get_mut(id)
-            && client.exchange.hold.release(*now_ns)
-        {
-            self.with_client(id, Client::advance);
+        let client = self.clients.client_mut(party);
+        if client.is_some_and(|client| client.exchange.hold.release(*now_ns)) {
+            self.with_client(party, Client::advance);
         }
     }
 
-    fn client_sent(&mut self, id: ConnId, bytes: Vec<u8>) {
-        let Some(client) = self.clients.get_mut(id) else {
+    fn client_received(&mut self, id: ConnId, bytes: &[u8]) {
+        if let Some(Front::Http1(client)) = self.clients.front(id)
+            && client.is_unheard()
+        {
+            return self.first_received(id, bytes);
+        }
+        self.with_front(id, |front, origins, core| match front {
+            Front::Http1(client) => client.received(origins, core, bytes),
+            Front::Http2(connection) => connection.received(origins, core, bytes),
+        });
+    }
+
+    /// The first bytes of a connection say which protocol it speaks, unless TLS has agreed on one.
+    fn first_received(&mut self, id: ConnId, bytes: &[u8]) {
+        let Some(Front::Http1(client)) = self.clients.front(id) else {
             return;
         };
-        let exchange = &mut client.exchange;
-        exchange.outbox.sent(bytes);
-        if exchange.outbox.pending_bytes() < PENDING_BYTES_LOW
-            && let Some(origin) = exchange.origin.and_then(|id| self.origins.get_mut(id))
-            && origin.is_paused
-        {
-            origin.resume(&mut self.core.io);
-            origin.expect_life(self.core.now_ns, &mut self.core.timers);
+        let Some(greeting) = client.hear(bytes) else {
+            return;
+        };
+        let agreed = self.core.io.session(id).and_then(|session| session.alpn());
+        let is_http2 = match agreed {
+            Some(protocol) => protocol == b"h2",
+            None => http2::Server::recognises(&greeting) == Some(true),
+        };
+        if is_http2 && self.core.current.live.site.http2 {
+            let connection = Multiplexed::new(id, &mut self.core);
+            self.clients.insert(id, Front::Http2(Box::new(connection)));
         }
-        self.with_client(id, Client::advance);
+        self.client_received(id, &greeting);
+    }
+
+    fn client_sent(&mut self, id: ConnId, bytes: Vec<u8>) {
+        self.with_front(id, |front, origins, core| match front {
+            Front::Http1(client) => {
+                client.exchange.outbox.sent(bytes);
+                client.exchange.relieve(origins, core);
+                client.advance(origins, core)
+            }
+            Front::Http2(connection) => connection.sent(origins, core, bytes),
+        });
     }
 }

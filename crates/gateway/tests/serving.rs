@@ -57,6 +57,14 @@ fn clients_may_have_to_speak_tls() {
             .unwrap();
         assert!(answer.status.success(), "{answer:?}");
         assert_eq!(answer.stdout.len(), 600_000);
+        for (asked, version) in [("--http2", "2"), ("--http1.1", "1.1")] {
+            let told = Command::new("curl")
+                .args(["-sS", asked, "-o", "/dev/null", "-w", "%{http_version}"])
+                .args(["--cacert", &certificate, &url])
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8_lossy(&told.stdout), version, "{told:?}");
+        }
         let plain = Command::new("curl")
             .args(["-sS", &url.replace("https", "http")])
             .output()

@@ -49,6 +49,12 @@ pub(crate) fn resolve(
             if let Some(soap) = policy.get_mut("soap") {
                 files.definitions(soap);
             }
+            if let Some(document) = policy
+                .get_mut("openapi")
+                .and_then(|settings| settings.get_mut("document"))
+            {
+                files.document(document);
+            }
         }
     }
     let mut attachments = Vec::new();
@@ -134,6 +140,26 @@ impl Files<'_> {
                 let help = "name a schema, a WSDL or a stylesheet, in UTF-8";
                 self.problems
                     .push(Problem::new(node.span.clone(), message, help));
+            }
+        }
+    }
+
+    /// What has several lines, or begins like JSON, is the text itself.
+    fn document(&mut self, node: &mut Node) {
+        let is_text = |text: &str| text.trim_start().starts_with('{') || text.trim().contains('\n');
+        if node.text().is_none_or(is_text) {
+            return;
+        }
+        let Some(bytes) = self.bytes(node) else {
+            return;
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) if is_text(&text) => node.data = Data::Text(text),
+            _ => {
+                let message = "this file is not an OpenAPI document in UTF-8";
+                let help = "name one in JSON or YAML";
+                let problem = Problem::new(node.span.clone(), message, help);
+                self.problems.push(problem);
             }
         }
     }

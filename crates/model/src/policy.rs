@@ -27,6 +27,8 @@ pub enum Policy {
     RateLimit(RateLimitPolicy),
     /// A request with a larger body is answered with 413.
     RequestSizeLimit(RequestSizeLimitPolicy),
+    /// Holds requests, and answers where asked, against an OpenAPI document.
+    Openapi(OpenapiPolicy),
     /// Changes the headers that the upstream sees.
     RequestHeaders(HeaderEdits),
     /// Changes the headers that the client sees of the upstream's answers.
@@ -43,7 +45,7 @@ pub enum Policy {
 
 impl Policy {
     /// The words of all policies.
-    pub const KINDS: [&str; 13] = [
+    pub const KINDS: [&str; 14] = [
         "api_key",
         "api_key_query",
         "basic_auth",
@@ -51,6 +53,7 @@ impl Policy {
         "consumer_header",
         "rate_limit",
         "request_size_limit",
+        "openapi",
         "request_headers",
         "response_headers",
         "request_json",
@@ -69,6 +72,7 @@ impl Policy {
             Self::ConsumerHeader(_) => "consumer_header",
             Self::RateLimit(_) => "rate_limit",
             Self::RequestSizeLimit(_) => "request_size_limit",
+            Self::Openapi(_) => "openapi",
             Self::RequestHeaders(_) => "request_headers",
             Self::ResponseHeaders(_) => "response_headers",
             Self::RequestJson(_) => "request_json",
@@ -221,6 +225,25 @@ pub struct RequestSizeLimitPolicy {
     /// Bytes of the largest body that is let through.
     #[schemars(range(min = 1, max = 1_000_000_000_000_i64))]
     pub max_bytes: u64,
+}
+
+/// Settings of `openapi`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenapiPolicy {
+    /// An OpenAPI 3.0 or 3.1 document, JSON or YAML: the text itself, or its file.
+    pub document: String,
+    /// Whether requests are held against it: 404 for a path that it does not name, 405 for a method, 415 for a
+    /// Content-Type, 400 for the rest.
+    #[serde(default = "yes")]
+    pub requests: bool,
+    /// Whether answers are: what it does not allow becomes 502.
+    #[serde(default)]
+    pub responses: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// Settings of `request_headers` and `response_headers`. They act in this order: `remove`, `rename`,

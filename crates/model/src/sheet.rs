@@ -98,6 +98,28 @@ impl Sheet {
     }
 }
 
+/// A YAML document as JSON, where nobody asks for places.
+///
+/// # Errors
+/// The first mistake, in words that end with what to do.
+pub fn yaml_value(text: &str) -> Result<Value, String> {
+    let (root, problems) = yaml::load(text);
+    let wrong = problems.first().map(|problem| {
+        let line = text
+            .get(..problem.span.start)
+            .unwrap_or("")
+            .matches('\n')
+            .count()
+            + 1;
+        format!("line {line}: {}; {}", problem.message, problem.help)
+    });
+    match (root, wrong) {
+        (_, Some(wrong)) => Err(wrong),
+        (Some(root), None) => Ok(root.to_json()),
+        (None, None) => Err("it is empty; write a document".into()),
+    }
+}
+
 /// The characters at a pointer, or of the nearest value on the way there.
 fn found(root: &Node, pointer: &str) -> std::ops::Range<usize> {
     let mut node = root;

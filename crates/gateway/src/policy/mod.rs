@@ -6,15 +6,18 @@ pub(crate) mod consumers;
 mod headers;
 pub(crate) mod json;
 pub(crate) mod jwt;
-mod query;
+pub(crate) mod query;
 pub(crate) mod rate;
 mod saxon;
 pub(crate) mod soap;
 
-use gatebench_model::policy::{MockPolicy, Policy};
+use std::sync::Arc;
+
+use gatebench_model::policy::{MockPolicy, OpenapiPolicy, Policy};
 use gatebench_net::http1::{Framing, Head};
 
 use crate::local::{Challenge, Choice};
+use crate::openapi::{Check, Contract, Refusal};
 use consumers::Consumers;
 pub(crate) use headers::HeaderProgram;
 use json::Plan;
@@ -36,6 +39,7 @@ pub(crate) struct Chain {
     pub(crate) request_json: Vec<Plan>,
     pub(crate) response_json: Vec<Plan>,
     pub(crate) soap: Option<Soap>,
+    pub(crate) openapi: Option<Arc<Contract>>,
 }
 
 /// One policy that may refuse or answer a request.
@@ -51,18 +55,23 @@ enum Stage {
     Jwt(jwt::Verifier),
     RateLimit(RateLimiter),
     SizeLimit(u64),
+    Openapi(Arc<Contract>),
     /// By its number.
     Mock(usize),
 }
 
 /// What a chain learns of a request on the way.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Notes {
     consumer: Option<u32>,
     /// What the last rate limit said, for the answer's head.
     pub(crate) standing: Option<Standing>,
     /// Bytes that the body may have, where there is a limit.
     pub(crate) body_max: Option<u64>,
+    /// What the rest of the request, and its answer, are held against.
+    pub(crate) operation: Option<Check>,
+    /// Why it is refused, where that needs words of its own.
+    pub(crate) refusal: Option<Box<Refusal>>,
 }
 
 /// Compiles chains; numbers the caches that each worker needs.
@@ -74,6 +83,8 @@ pub(crate) struct Compiler {
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Vec<String>,
+    /// What the route at hand takes off the path.
+    pub(crate) stripped: Option<String>,
     /// How many consumers there are.
     pub(crate) consumers: usize,
     /// Challenges of `basic_auth`, by the number that its stages have.
@@ -143,6 +154,19 @@ impl Compiler {
                 self.mocks.push(mock.clone());
                 Stage::Mock(self.mocks.len() - 1)
             }
+            Policy::Openapi(policy) => {
+                if chain.openapi.is_some() {
+                    let words = "a second one on the same route; keep one";
+                    return Err(vec![(String::new(), words.into())]);
+                }
+                let contract = Arc::new(self.contract(policy)?);
+                if contract.are_responses {
+                    // A compressed answer could not be looked into.
+                    chain.request_headers.remove("Accept-Encoding");
+                }
+                chain.openapi = Some(Arc::clone(&contract));
+                Stage::Openapi(contract)
+            }
             Policy::RequestHeaders(edits) => {
                 chain.request_headers.then(edits);
                 return Ok(());
@@ -173,6 +197,23 @@ impl Compiler {
     }
 }
 
+impl Compiler {
+    fn contract(&self, policy: &OpenapiPolicy) -> Result<Contract, Vec<Mistake>> {
+        let contract = Contract::of(&policy.document).map_err(|wrong| {
+            let told = wrong.into_iter().map(|(at, words)| {
+                let words = if at.is_empty() {
+                    words
+                } else {
+                    format!("at {at}: {words}")
+                };
+                ("/document".to_owned(), words)
+            });
+            told.collect::<Vec<_>>()
+        })?;
+        Ok(contract.on(self.stripped.clone(), policy.requests, policy.responses))
+    }
+}
+
 impl Chain {
     /// Judges a request by its head, as the client sent it: an answer, or nothing against it.
     pub(crate) fn judge(
@@ -199,8 +240,10 @@ impl Chain {
     }
 
     /// Whether a request must be whole before it goes on.
-    pub(crate) fn collects(&self, head: &Head<'_>) -> bool {
-        self.soap.as_ref().is_some_and(Soap::has_request)
+    pub(crate) fn collects(&self, head: &Head<'_>, notes: &Notes) -> bool {
+        let contract = self.openapi.as_ref().zip(notes.operation);
+        contract.is_some_and(|(contract, check)| contract.wants_body(check))
+            || self.soap.as_ref().is_some_and(Soap::has_request)
             || !self.request_json.is_empty()
                 && !matches!(head.framing(), Framing::None | Framing::Length(0))
                 && is_json(head)
@@ -277,6 +320,16 @@ impl Stage {
                     _ => None,
                 }
             }
+            Self::Openapi(contract) => match contract.judge(head) {
+                Ok(check) => {
+                    notes.operation = check;
+                    None
+                }
+                Err(refusal) => {
+                    notes.refusal = Some(refusal);
+                    Some(Choice::Refused)
+                }
+            },
             Self::Mock(number) => Some(Choice::Mock(*number)),
         }
     }

@@ -34,6 +34,7 @@ impl Mistakes {
             Policy::Mock(mock) => self.mock(&at, mock),
             Policy::ApiKeyQuery(_)
             | Policy::BasicAuth(_)
+            | Policy::Openapi(_)
             | Policy::Jwt(_)
             | Policy::RequestSizeLimit(_)
             | Policy::RequestJson(_)

@@ -1,0 +1,115 @@
+//! Heads of HTTP/2 as HTTP/1.1, and back.
+
+use gatebench_net::http2::Head;
+
+/// How a request's body is told where it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Body {
+    /// By its length, which may be nothing.
+    Counted,
+    Chunked,
+}
+
+/// Writes a request's head without its empty line. Whether a body follows is not known where nothing is
+/// answered; where the client waits to be told to send one, it will.
+pub(super) fn write_request(out: &mut Vec<u8>, head: &Head<'_>) -> Option<Body> {
+    let target = if head.method() == b"CONNECT" {
+        head.authority()
+    } else {
+        head.path()
+    };
+    out.extend_from_slice(head.method());
+    out.push(b' ');
+    write_target(out, target);
+    out.extend_from_slice(b" HTTP/1.1\r\n");
+    let authority = head.authority();
+    if !authority.is_empty() {
+        write_field(out, b"Host", authority);
+    }
+    let mut cookies = 0;
+    for field in head.fields() {
+        match field.name {
+            "host" if !authority.is_empty() => {}
+            "cookie" => cookies += 1,
+            name => write_field(out, name.as_bytes(), field.value),
+        }
+    }
+    if cookies > 0 {
+        write_cookies(out, head);
+    }
+    if head.content_length().is_some() {
+        return Some(Body::Counted);
+    }
+    head.field("expect").map(|_| Body::Chunked)
+}
+
+/// What cannot stand in a request line becomes something that the reader of HTTP/1.1 refuses: a target
+/// could otherwise end the line, and with it the request.
+fn write_target(out: &mut Vec<u8>, target: &[u8]) {
+    let is_fine = |byte: &u8| byte.is_ascii_graphic();
+    if target.iter().all(is_fine) {
+        out.extend_from_slice(target);
+    } else {
+        out.extend_from_slice(b"\"");
+        out.extend(
+            target
+                .iter()
+                .map(|byte| if is_fine(byte) { *byte } else { b'"' }),
+        );
+        // Two targets are none.
+        out.extend_from_slice(b" \"");
+    }
+}
+
+/// Crumbs of a cookie are one field in HTTP/1.1 (RFC 9113 8.2.3).
+fn write_cookies(out: &mut Vec<u8>, head: &Head<'_>) {
+    let crumbs = head.fields().filter(|field| field.name == "cookie");
+    out.extend_from_slice(b"Cookie: ");
+    for (at, crumb) in crumbs.enumerate() {
+        if at > 0 {
+            out.extend_from_slice(b"; ");
+        }
+        out.extend_from_slice(crumb.value);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn write_field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    out.extend_from_slice(name);
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Whether a field of an answer means something in HTTP/2 (RFC 9113 8.2.2).
+pub(super) fn is_passed_on(name: &str) -> bool {
+    const OF_CONNECTIONS: [&str; 5] = [
+        "connection",
+        "transfer-encoding",
+        "keep-alive",
+        "proxy-connection",
+        "upgrade",
+    ];
+    !OF_CONNECTIONS
+        .iter()
+        .any(|field| name.eq_ignore_ascii_case(field))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_would_break_the_line_is_none() {
+        let written = |target: &[u8]| {
+            let mut out = Vec::new();
+            write_target(&mut out, target);
+            String::from_utf8_lossy(&out).into_owned()
+        };
+        assert_eq!(written(b"/a?b=%20"), "/a?b=%20");
+        for bad in [&b"/a b"[..], b"/a HTTP/1.1\r\nX: y", b"/\x00", b"/\xff"] {
+            let line = written(bad);
+            assert!(line.contains(' ') && !line.contains('\n'), "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Bodies: which Content-Types there may be, and what a body of each is held against.
+
+use serde_json::Value;
+
+use super::Mistake;
+use super::document::Document;
+use super::parameter::decoded_parameters;
+use super::schema::Schema;
+use super::shape::Shape;
+
+/// The Content-Types of one body, those without `*` first.
+#[derive(Debug, Default)]
+pub(super) struct Media(Vec<Kind>);
+
+#[derive(Debug)]
+struct Kind {
+    /// In lower case, as `application/json`, `text/*` or `*/*`.
+    name: String,
+    reader: Option<Reader>,
+}
+
+/// What a body is read as.
+#[derive(Debug)]
+enum Reader {
+    Json(Schema),
+    Form(Schema, Shape),
+    Text(Schema),
+}
+
+impl Media {
+    /// The Content-Types of the map at a pointer.
+    pub(super) fn compile(document: &Document, pointer: &str) -> Result<Self, Vec<Mistake>> {
+        let mut kinds = Vec::new();
+        let mut mistakes = Vec::new();
+        for (name, place) in document.entries(pointer) {
+            let name = essence(name.as_bytes()).to_ascii_lowercase();
+            let place = format!("{place}/schema");
+            let schema = document
+                .at(&place)
+                .map(|_| document.schemas.compile(&place));
+            match schema.transpose() {
+                Ok(schema) => {
+                    let shape = || Shape::of(document, &place);
+                    let reader = schema.and_then(|schema| reader(&name, schema, shape));
+                    kinds.push(Kind { name, reader });
+                }
+                Err(words) => mistakes.push((place, words)),
+            }
+        }
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
+        kinds.sort_by_key(|kind| kind.name.matches('*').count());
+        Ok(Self(kinds))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The number of the one that a Content-Type belongs to.
+    pub(super) fn find(&self, content_type: &[u8]) -> Option<u32> {
+        let essence = essence(content_type);
+        let (class, _) = essence.split_once('/')?;
+        let at = self
+            .0
+            .iter()
+            .position(|kind| match kind.name.split_once('/') {
+                Some(("*", "*")) => true,
+                Some((kind_class, "*")) => kind_class.eq_ignore_ascii_case(class),
+                _ => kind.name.eq_ignore_ascii_case(essence),
+            })?;
+        Some(at as u32)
+    }
+
+    /// Whether a body of that number is looked into.
+    pub(super) fn is_read(&self, number: u32) -> bool {
+        self.0
+            .get(number as usize)
+            .is_some_and(|kind| kind.reader.is_some())
+    }
+
+    /// Holds a body against the one of that number.
+    pub(super) fn judge(&self, number: u32, body: &[u8]) -> Result<(), String> {
+        let reader = self
+            .0
+            .get(number as usize)
+            .and_then(|kind| kind.reader.as_ref());
+        match reader {
+            None => Ok(()),
+            Some(Reader::Json(schema)) => {
+                let value: Value = serde_json::from_slice(body)
+                    .map_err(|error| format!("the body is not JSON: {error}"))?;
+                judge(schema, &value)
+            }
+            Some(Reader::Form(schema, shape)) => {
+                let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8")?;
+                judge(schema, &form(text, shape)?)
+            }
+            Some(Reader::Text(schema)) => {
+                let text = std::str::from_utf8(body).map_err(|_| "the body is not UTF-8")?;
+                judge(schema, &Value::String(text.to_owned()))
+            }
+        }
+    }
+}
+
+fn judge(schema: &Schema, value: &Value) -> Result<(), String> {
+    schema
+        .judge(value)
+        .map_err(|words| format!("the body: {words}"))
+}
+
+fn reader(name: &str, schema: Schema, shape: impl FnOnce() -> Shape) -> Option<Reader> {
+    match name {
+        "application/x-www-form-urlencoded" => Some(Reader::Form(schema, shape())),
+        "application/json" | "text/json" => Some(Reader::Json(schema)),
+        _ if name.ends_with("+json") => Some(Reader::Json(schema)),
+        "text/plain" => Some(Reader::Text(schema)),
+        _ => None,
+    }
+}
+
+/// A form as an object; members that are arrays may come several times.
+fn form(text: &str, shape: &Shape) -> Result<Value, String> {
+    let pairs = decoded_parameters(text)?;
+    let plain = pairs
+        .iter()
+        .map(|(name, text)| (name.as_ref(), text.as_ref()));
+    let mut object = shape.object(plain);
+    for name in shape.members().filter(|name| shape.member(name).is_array()) {
+        let texts = pairs.iter().filter(|(other, _)| other == name);
+        let mut texts = texts.map(|(_, text)| text.as_ref()).peekable();
+        if texts.peek().is_some() {
+            object[name] = shape.member(name).array(texts);
+        }
+    }
+    Ok(object)
+}
+
+/// A Content-Type without its parameters.
+fn essence(content_type: &[u8]) -> &str {
+    let text = std::str::from_utf8(content_type).unwrap_or_default();
+    text.split(';').next().unwrap_or_default().trim()
+}

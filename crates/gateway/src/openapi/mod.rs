@@ -1,0 +1,200 @@
+//! OpenAPI 3.0 and 3.1: requests and answers held against a document, compiled once.
+//!
+//! Held against it are the path and its parameters, those of the query, of headers and of cookies, the
+//! Content-Type, and bodies in JSON, in forms and in text; of answers the status, the headers, the
+//! Content-Type and the body. Other bodies are held against their Content-Type only. Paths are those that
+//! the upstream sees, without what `servers` puts before them. Security requirements are for other policies;
+//! a discriminator picks nothing, as `oneOf` and `anyOf` say the same. Nothing outside the document is
+//! referred to, so nothing is ever fetched.
+
+mod document;
+mod media;
+mod operation;
+mod parameter;
+mod paths;
+mod schema;
+mod shape;
+
+use gatebench_net::http1::{Framing, Head};
+
+use crate::forward::Target;
+use crate::routes::strip;
+use document::Document;
+use operation::Operation;
+use paths::Paths;
+
+pub(crate) use operation::{AnswerCheck, Check};
+
+/// What is wrong with a message, in words for who sent it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: u16,
+    pub(crate) words: String,
+    /// The methods that the path has, where it was asked for by another one (RFC 9110 15.5.6).
+    pub(crate) allow: Option<String>,
+}
+
+impl Refusal {
+    fn new(status: u16, words: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
+            status,
+            words: format!("gateway: {}\n", words.into()),
+            allow: None,
+        })
+    }
+
+    /// The same as what is said of an answer.
+    fn of_answer(words: impl AsRef<str>) -> Box<Self> {
+        let words = words.as_ref();
+        Self::new(
+            502,
+            format!("the upstream's answer is not what its OpenAPI document allows: {words}"),
+        )
+    }
+}
+
+/// A compiled document.
+#[derive(Debug)]
+pub(crate) struct Contract {
+    paths: Paths,
+    operations: Vec<Operation>,
+    /// What the route takes off the path.
+    prefix: Option<String>,
+    pub(crate) are_requests: bool,
+    pub(crate) are_responses: bool,
+}
+
+/// A mistake in a document: where, as a JSON Pointer, and words.
+pub(crate) type Mistake = (String, String);
+
+impl Contract {
+    /// Compiles a document: its text, which has several lines or begins like JSON, or its file.
+    pub(crate) fn of(text_or_path: &str) -> Result<Self, Vec<Mistake>> {
+        let trimmed = text_or_path.trim();
+        if trimmed.starts_with('{') || trimmed.contains('\n') {
+            return Self::compile(text_or_path);
+        }
+        let text = std::fs::read_to_string(trimmed).map_err(|error| {
+            let words = format!("{trimmed} cannot be read: {error}; check the path");
+            vec![(String::new(), words)]
+        })?;
+        Self::compile(&text)
+    }
+
+    /// Compiles the text of a document, in JSON or YAML.
+    pub(crate) fn compile(text: &str) -> Result<Self, Vec<Mistake>> {
+        let document = Document::read(text).map_err(|words| vec![(String::new(), words)])?;
+        let mut paths = Paths::default();
+        let mut operations = Vec::new();
+        let mut mistakes = Vec::new();
+        for (template, pointer) in document.path_items() {
+            let methods = document.methods(&pointer);
+            let mut named = Vec::new();
+            for method in methods {
+                match Operation::compile(&document, &template, &pointer, method) {
+                    Ok(operation) => {
+                        named.push((method.to_ascii_uppercase(), operations.len()));
+                        operations.push(operation);
+                    }
+                    Err(wrong) => mistakes.extend(wrong),
+                }
+            }
+            if let Err(words) = paths.add(&template, named) {
+                mistakes.push((pointer, words));
+            }
+        }
+        if operations.is_empty() && mistakes.is_empty() {
+            mistakes.push(("/paths".into(), "there is no operation; write one".into()));
+        }
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
+        Ok(Self {
+            paths,
+            operations,
+            prefix: None,
+            are_requests: true,
+            are_responses: false,
+        })
+    }
+
+    /// Holds it against the requests, the answers or both of a route that takes this off the path.
+    pub(crate) fn on(mut self, prefix: Option<String>, requests: bool, responses: bool) -> Self {
+        self.prefix = prefix;
+        self.are_requests = requests;
+        self.are_responses = responses;
+        self
+    }
+
+    /// Judges a request by its head: which operation it asks for, and what its body is to be held
+    /// against; nothing for an operation that is not named, where only answers are judged.
+    pub(crate) fn judge(&self, head: &Head<'_>) -> Result<Option<Check>, Box<Refusal>> {
+        let target = Target::new(head.target());
+        let path = match &self.prefix {
+            Some(prefix) => strip(target.path, prefix),
+            None => target.path,
+        };
+        let path = if path.is_empty() { "/" } else { path };
+        let Some(found) = self.paths.find(path) else {
+            if !self.are_requests {
+                return Ok(None);
+            }
+            return Err(Refusal::new(
+                404,
+                "the OpenAPI document does not name the path",
+            ));
+        };
+        let Some(number) = found.operation(head.method()) else {
+            if !self.are_requests {
+                return Ok(None);
+            }
+            let mut refusal = Refusal::new(405, "the OpenAPI document does not name the method");
+            refusal.allow = Some(found.allow());
+            return Err(refusal);
+        };
+        let operation = &self.operations[number];
+        let mut check = Check {
+            operation: number,
+            media: None,
+        };
+        if self.are_requests {
+            operation.judge_parameters(head, &found.values)?;
+            check.media = operation.judge_body_type(head)?;
+        }
+        Ok(Some(check))
+    }
+
+    /// Whether a request's body must be whole to be held against something.
+    pub(crate) fn wants_body(&self, check: Check) -> bool {
+        self.operations[check.operation].reads_body(check.media)
+    }
+
+    /// Holds a request's body against its operation.
+    pub(crate) fn judge_body(&self, check: Check, body: &[u8]) -> Result<(), Box<Refusal>> {
+        self.operations[check.operation].judge_body(check.media, body)
+    }
+
+    /// Judges an answer by its head; what its body is to be held against.
+    pub(crate) fn judge_answer(
+        &self,
+        check: Check,
+        head: &Head<'_>,
+    ) -> Result<AnswerCheck, Box<Refusal>> {
+        self.operations[check.operation].judge_answer(head)
+    }
+
+    /// Holds an answer's body against its operation.
+    pub(crate) fn judge_answer_body(
+        &self,
+        check: Check,
+        answer: AnswerCheck,
+        body: &[u8],
+    ) -> Result<(), Box<Refusal>> {
+        self.operations[check.operation].judge_answer_body(answer, body)
+    }
+}
+
+/// Whether a message has no body, as far as its head tells.
+fn is_empty(head: &Head<'_>) -> bool {
+    matches!(head.framing(), Framing::None | Framing::Length(0))
+}

@@ -1,0 +1,348 @@
+//! Parameters: found where they stand, taken apart as their style says, held against their schema.
+
+use std::borrow::Cow;
+
+use gatebench_net::http1::Head;
+use serde_json::Value;
+
+use super::document::Document;
+use super::schema::Schema;
+use super::shape::Shape;
+use super::{Mistake, Refusal};
+use crate::policy::query;
+
+/// Where a parameter stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Path,
+    Query,
+    Header,
+    Cookie,
+}
+
+/// How values of several parts are written (OpenAPI 3.1 4.8.12.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// Commas, in paths and headers.
+    Simple,
+    /// In the query and cookies: a parameter each, or commas.
+    Form,
+    Blanks,
+    Bars,
+    /// `name[member]=value`.
+    Deep,
+    /// JSON, as `content` says.
+    Json,
+}
+
+/// A parameter of an operation.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    name: String,
+    place: Place,
+    is_required: bool,
+    may_be_empty: bool,
+    style: Style,
+    explodes: bool,
+    shape: Shape,
+    schema: Option<Schema>,
+}
+
+impl Parameter {
+    /// The parameter at a pointer; nothing for those that say nothing (OpenAPI 3.1 4.8.12.1).
+    pub(super) fn compile(document: &Document, pointer: &str) -> Result<Option<Self>, Mistake> {
+        let wrong = |words: &str| (pointer.to_owned(), words.to_owned());
+        let name = document.text(pointer, "name");
+        let name = name.ok_or_else(|| wrong("the parameter has no name; write one"))?;
+        let place = match document.text(pointer, "in") {
+            Some("path") => Place::Path,
+            Some("query") => Place::Query,
+            Some("header") => Place::Header,
+            Some("cookie") => Place::Cookie,
+            _ => {
+                return Err(wrong(
+                    "`in` is not path, query, header or cookie; write one of them",
+                ));
+            }
+        };
+        const NOT_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
+        let is_other = NOT_PARAMETERS
+            .iter()
+            .any(|other| name.eq_ignore_ascii_case(other));
+        if place == Place::Header && is_other {
+            return Ok(None);
+        }
+        let flag = |key| document.flag(pointer, key);
+        let parameter = Self::of_schema(document, pointer, name, place)?;
+        Ok(Some(Self {
+            is_required: flag("required").unwrap_or(false) || place == Place::Path,
+            may_be_empty: flag("allowEmptyValue").unwrap_or(false),
+            ..parameter
+        }))
+    }
+
+    /// A header of an answer.
+    pub(super) fn of_answer(
+        document: &Document,
+        pointer: &str,
+        name: &str,
+    ) -> Result<Self, Mistake> {
+        let header = Self::of_schema(document, pointer, name, Place::Header)?;
+        Ok(Self {
+            is_required: document.flag(pointer, "required").unwrap_or(false),
+            ..header
+        })
+    }
+
+    fn of_schema(
+        document: &Document,
+        pointer: &str,
+        name: &str,
+        place: Place,
+    ) -> Result<Self, Mistake> {
+        let wrong = |words: String| (pointer.to_owned(), words);
+        let content = document.entries(&format!("{pointer}/content"));
+        let (place_of_schema, style) = match content.first() {
+            Some((_, media)) => (format!("{media}/schema"), Style::Json),
+            None => {
+                let style = style(document.text(pointer, "style"), place).map_err(wrong)?;
+                (format!("{pointer}/schema"), style)
+            }
+        };
+        let has_schema = document.at(&place_of_schema).is_some();
+        let schema = has_schema.then(|| document.schemas.compile(&place_of_schema));
+        Ok(Self {
+            name: name.to_owned(),
+            place,
+            is_required: false,
+            may_be_empty: false,
+            style,
+            explodes: document
+                .flag(pointer, "explode")
+                .unwrap_or(style == Style::Form),
+            shape: Shape::of(document, &place_of_schema),
+            schema: schema
+                .transpose()
+                .map_err(|words| (place_of_schema, words))?,
+        })
+    }
+
+    /// Whether both are the same parameter, of which that of the operation counts.
+    pub(super) fn overrides(&self, other: &Self) -> bool {
+        self.place == other.place && self.name == other.name
+    }
+
+    /// Holds a request against it.
+    pub(super) fn judge(
+        &self,
+        head: &Head<'_>,
+        in_path: &[(&str, &str)],
+    ) -> Result<(), Box<Refusal>> {
+        let place = match self.place {
+            Place::Path => "path",
+            Place::Query => "query",
+            Place::Header => "header",
+            Place::Cookie => "cookie",
+        };
+        self.judge_words(head, in_path).map_err(|words| {
+            let words = format!("the {place} parameter `{}`: {words}", self.name);
+            Refusal::new(400, words)
+        })
+    }
+
+    /// Holds a message against it.
+    pub(super) fn judge_words(
+        &self,
+        head: &Head<'_>,
+        in_path: &[(&str, &str)],
+    ) -> Result<(), String> {
+        let value = match self.value(head, in_path)? {
+            Some(value) => value,
+            None if self.is_required => return Err("it is missing".into()),
+            None => return Ok(()),
+        };
+        match &self.schema {
+            Some(schema) => schema.judge(&value),
+            None => Ok(()),
+        }
+    }
+
+    /// What the message says; nothing where it says nothing.
+    fn value(&self, head: &Head<'_>, in_path: &[(&str, &str)]) -> Result<Option<Value>, String> {
+        match self.place {
+            Place::Path => {
+                let mut values = in_path.iter();
+                let found = values.find(|(name, _)| *name == self.name);
+                let text = found.map(|(_, text)| *text);
+                text.map(|text| self.parts(text, ',', true)).transpose()
+            }
+            Place::Header => {
+                let mut lines = head.fields();
+                let mut lines = lines
+                    .by_ref()
+                    .filter(|field| field.name.eq_ignore_ascii_case(&self.name));
+                let Some(first) = lines.next() else {
+                    return Ok(None);
+                };
+                let text = std::str::from_utf8(first.value).map_err(|_| "it is not UTF-8")?;
+                // Several lines are one list (RFC 9110 5.3).
+                let joined = lines.try_fold(Cow::Borrowed(text), |all, next| {
+                    let next = std::str::from_utf8(next.value).map_err(|_| "it is not UTF-8")?;
+                    Ok::<_, &str>(Cow::Owned(format!("{all},{next}")))
+                })?;
+                self.parts(&joined, ',', false).map(Some)
+            }
+            Place::Cookie => {
+                let cookies = head.field("Cookie").map(std::str::from_utf8);
+                let Some(Ok(cookies)) = cookies else {
+                    return Ok(None);
+                };
+                let mut pairs = cookies
+                    .split(';')
+                    .filter_map(|pair| pair.trim().split_once('='));
+                let found = pairs.find(|(name, _)| *name == self.name);
+                found
+                    .map(|(_, text)| self.parts(text, ',', false))
+                    .transpose()
+            }
+            Place::Query => self.of_query(query::query_of(head.target())),
+        }
+    }
+
+    fn of_query(&self, query: &str) -> Result<Option<Value>, String> {
+        if self.style == Style::Deep {
+            let members = self.deep_members(query)?;
+            let pairs = members
+                .iter()
+                .map(|(name, text)| (name.as_str(), text.as_str()));
+            return Ok((!members.is_empty()).then(|| self.shape.object(pairs)));
+        }
+        if self.style == Style::Form && self.explodes && self.shape.is_object() {
+            let all = decoded_parameters(query)?;
+            let known = |name: &str| self.shape.members().any(|member| member == name);
+            let pairs = all
+                .iter()
+                .map(|(name, text)| (name.as_ref(), text.as_ref()));
+            let pairs: Vec<(&str, &str)> = pairs.filter(|(name, _)| known(name)).collect();
+            return Ok((!pairs.is_empty()).then(|| self.shape.object(pairs.into_iter())));
+        }
+        let named = query::parameters(query).filter_map(|(name, text)| {
+            let is_this = decoded(name, true).is_ok_and(|name| name == self.name);
+            is_this.then_some(text)
+        });
+        let texts: Vec<&str> = named.collect();
+        let Some(last) = texts.last() else {
+            return Ok(None);
+        };
+        if self.shape.is_array() && self.style == Style::Form && self.explodes {
+            let texts: Result<Vec<_>, _> = texts.iter().map(|text| decoded(text, true)).collect();
+            return Ok(Some(self.shape.array(texts?.iter().map(AsRef::as_ref))));
+        }
+        if last.is_empty() && self.may_be_empty {
+            return Ok(None);
+        }
+        let separator = match self.style {
+            Style::Blanks => ' ',
+            Style::Bars => '|',
+            _ => ',',
+        };
+        if separator != ',' {
+            // These are written as %20 and %7C, so the value is decoded before it is taken apart.
+            let text = decoded(last, true)?;
+            return self.parts(&text, separator, false).map(Some);
+        }
+        let value = self.parts(&last.replace('+', "%20"), separator, true)?;
+        Ok(Some(value))
+    }
+
+    /// A text taken apart; its parts are decoded where the text is not.
+    fn parts(&self, text: &str, separator: char, is_encoded: bool) -> Result<Value, String> {
+        let plain = |part| {
+            if is_encoded {
+                decoded(part, false)
+            } else {
+                Ok(Cow::Borrowed(part))
+            }
+        };
+        if self.style == Style::Json {
+            let text = plain(text)?;
+            return serde_json::from_str(&text).map_err(|error| format!("it is not JSON: {error}"));
+        }
+        if !self.shape.is_array() && !self.shape.is_object() {
+            return Ok(self.shape.value(&plain(text)?));
+        }
+        let parts: Result<Vec<_>, _> = text.split(separator).map(plain).collect();
+        let parts = parts?;
+        let mut parts = parts.iter().map(AsRef::as_ref);
+        if self.shape.is_array() {
+            return Ok(self.shape.array(parts));
+        }
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        while let Some(part) = parts.next() {
+            let pair = if self.explodes {
+                part.split_once('=')
+            } else {
+                parts.next().map(|value| (part, value))
+            };
+            pairs.push(pair.ok_or("a member has no value")?);
+        }
+        Ok(self.shape.object(pairs.into_iter()))
+    }
+
+    /// The members of `name[member]=value`.
+    fn deep_members(&self, query: &str) -> Result<Vec<(String, String)>, String> {
+        let mut members = Vec::new();
+        for (name, text) in decoded_parameters(query)? {
+            let member = name
+                .strip_prefix(self.name.as_str())
+                .and_then(|rest| rest.strip_prefix('[')?.strip_suffix(']'));
+            if let Some(member) = member {
+                members.push((member.to_owned(), text.into_owned()));
+            }
+        }
+        Ok(members)
+    }
+}
+
+fn style(word: Option<&str>, place: Place) -> Result<Style, String> {
+    match (word, place) {
+        (None | Some("simple"), Place::Path | Place::Header) => Ok(Style::Simple),
+        (None | Some("form"), Place::Query | Place::Cookie) => Ok(Style::Form),
+        (Some("spaceDelimited"), Place::Query) => Ok(Style::Blanks),
+        (Some("pipeDelimited"), Place::Query) => Ok(Style::Bars),
+        (Some("deepObject"), Place::Query) => Ok(Style::Deep),
+        (word, _) => Err(format!(
+            "the style {} is not supported there; leave it out, which means simple or form",
+            word.unwrap_or_default()
+        )),
+    }
+}
+
+/// A name and a text.
+pub(super) type Pair<'q> = (Cow<'q, str>, Cow<'q, str>);
+
+/// The parameters of a query, or of a form, in plain text.
+pub(super) fn decoded_parameters(query: &str) -> Result<Vec<Pair<'_>>, String> {
+    let pairs = query::parameters(query);
+    pairs
+        .map(|(name, text)| Ok((decoded(name, true)?, decoded(text, true)?)))
+        .collect()
+}
+
+/// `%XX` and, in forms, `+` in plain text.
+fn decoded(text: &str, is_form: bool) -> Result<Cow<'_, str>, String> {
+    let is_plain = |byte: u8| byte != b'%' && !(is_form && byte == b'+');
+    if text.bytes().all(is_plain) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let written = if is_form {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.replace('+', "%2B"))
+    };
+    let mut bytes = vec![0; written.len()];
+    let length = query::decode(&written, &mut bytes).unwrap_or_default();
+    bytes.truncate(length);
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8")?;
+    Ok(Cow::Owned(text))
+}

@@ -1,0 +1,272 @@
+//! Which path item a path belongs to. A segment that is written out is preferred to one with a parameter
+//! (OpenAPI 3.1 4.8.8.2).
+
+use std::collections::HashMap;
+
+/// Path templates, as a tree of segments.
+#[derive(Debug, Default)]
+pub(super) struct Paths {
+    root: Node,
+    items: Vec<Item>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    written: HashMap<Box<str>, Node>,
+    /// Segments with parameters, those with the most text first.
+    open: Vec<(Segment, Node)>,
+    /// The number of the item that ends here.
+    item: Option<usize>,
+}
+
+/// A segment with parameters: text, parameter, text, and so on; `report.{format}` is `["report.", ""]`.
+#[derive(Debug, PartialEq, Eq)]
+struct Segment(Vec<String>);
+
+#[derive(Debug)]
+struct Item {
+    /// The names of the parameters, in their order.
+    names: Vec<String>,
+    /// With the numbers of the operations.
+    methods: Vec<(String, usize)>,
+}
+
+/// A path item and the values of its parameters, as they are written.
+pub(super) struct Found<'a> {
+    item: &'a Item,
+    /// In the order of the template.
+    pub(super) values: Vec<(&'a str, &'a str)>,
+}
+
+impl Found<'_> {
+    /// The number of the operation.
+    pub(super) fn operation(&self, method: &str) -> Option<usize> {
+        let mut methods = self.item.methods.iter();
+        methods
+            .find(|(name, _)| name == method)
+            .map(|(_, number)| *number)
+    }
+
+    /// The methods, as the field `Allow` lists them.
+    pub(super) fn allow(&self) -> String {
+        let names = self.item.methods.iter().map(|(name, _)| name.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Paths {
+    /// Adds a template; refuses one that finds the same paths as an earlier one.
+    pub(super) fn add(
+        &mut self,
+        template: &str,
+        methods: Vec<(String, usize)>,
+    ) -> Result<(), String> {
+        let mut names = Vec::new();
+        let mut node = &mut self.root;
+        for segment in template.split('/').skip(1) {
+            let parts = parts(segment, &mut names)?;
+            node = match parts {
+                None => node.written.entry(segment.into()).or_default(),
+                Some(segment) => node.open(segment),
+            };
+        }
+        let number = self.items.len();
+        if node.item.replace(number).is_some() {
+            return Err("another path finds the same; remove one".into());
+        }
+        self.items.push(Item { names, methods });
+        Ok(())
+    }
+
+    /// The item of a path, as it is written.
+    pub(super) fn find<'a>(&'a self, path: &'a str) -> Option<Found<'a>> {
+        let mut values = Vec::new();
+        let number = self.root.find(path.strip_prefix('/')?, &mut values)?;
+        let item = &self.items[number];
+        let names = item.names.iter().map(String::as_str);
+        Some(Found {
+            item,
+            values: names.zip(values).collect(),
+        })
+    }
+}
+
+impl Node {
+    fn open(&mut self, segment: Segment) -> &mut Node {
+        let known = self.open.iter().position(|(other, _)| *other == segment);
+        let at = known.unwrap_or_else(|| {
+            let text = |segment: &Segment| segment.0.iter().map(String::len).sum::<usize>();
+            let length = text(&segment);
+            let at = self
+                .open
+                .partition_point(|(other, _)| text(other) >= length);
+            self.open.insert(at, (segment, Node::default()));
+            at
+        });
+        &mut self.open[at].1
+    }
+
+    fn find<'a>(&self, rest: &'a str, values: &mut Vec<&'a str>) -> Option<usize> {
+        let (segment, after) = match rest.split_once('/') {
+            Some((segment, after)) => (segment, Some(after)),
+            None => (rest, None),
+        };
+        let onward = |node: &Self, values: &mut Vec<&'a str>| match after {
+            None => node.item,
+            Some(after) => node.find(after, values),
+        };
+        let written = self.written.get(segment);
+        if let Some(number) = written.and_then(|node| onward(node, values)) {
+            return Some(number);
+        }
+        self.open.iter().find_map(|(open, node)| {
+            let before = values.len();
+            let found = open
+                .take(segment, values)
+                .then(|| onward(node, values))
+                .flatten();
+            if found.is_none() {
+                values.truncate(before);
+            }
+            found
+        })
+    }
+}
+
+impl Segment {
+    /// Takes a segment apart; no parameter is empty. Answers false where it does not fit.
+    fn take<'a>(&self, segment: &'a str, values: &mut Vec<&'a str>) -> bool {
+        let (first, others) = self
+            .0
+            .split_first()
+            .map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
+        let Some(mut rest) = segment.strip_prefix(first) else {
+            return false;
+        };
+        for (at, text) in others.iter().enumerate() {
+            let is_last = at + 1 == others.len();
+            // The last parameter reaches as far as it can, the others as little as they must.
+            let end = match is_last {
+                true => rest.strip_suffix(text.as_str()).map(str::len),
+                false => rest
+                    .match_indices(text.as_str())
+                    .map(|(at, _)| at)
+                    .find(|at| *at > 0),
+            };
+            match end {
+                Some(end) if end > 0 => {
+                    values.push(&rest[..end]);
+                    rest = &rest[end + text.len()..];
+                }
+                _ => return false,
+            }
+        }
+        rest.is_empty()
+    }
+}
+
+/// The text around the parameters of a segment; nothing where it has none.
+fn parts(segment: &str, names: &mut Vec<String>) -> Result<Option<Segment>, String> {
+    let wrong = || format!("`{segment}` is no segment of a path; write parameters as {{name}}");
+    let mut texts = Vec::new();
+    let mut rest = segment;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, after) = after.split_once('}').ok_or_else(wrong)?;
+        if name.is_empty() || name.contains('{') || before.contains('}') {
+            return Err(wrong());
+        }
+        names.push(name.to_owned());
+        texts.push(before.to_owned());
+        rest = after;
+    }
+    if rest.contains('}') {
+        return Err(wrong());
+    }
+    if texts.is_empty() {
+        return Ok(None);
+    }
+    texts.push(rest.to_owned());
+    if texts[1..texts.len() - 1].iter().any(String::is_empty) {
+        return Err(format!(
+            "two parameters of `{segment}` touch; put text between them"
+        ));
+    }
+    Ok(Some(Segment(texts)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn found(templates: &[&str], path: &str) -> Option<(usize, Vec<String>)> {
+        let mut paths = Paths::default();
+        for (number, template) in templates.iter().enumerate() {
+            paths.add(template, vec![("GET".into(), number)]).unwrap();
+        }
+        let found = paths.find(path)?;
+        let values = found
+            .values
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        Some((found.operation("GET")?, values.collect()))
+    }
+
+    #[test]
+    fn what_is_written_out_comes_first() {
+        let templates = [
+            "/a/{id}",
+            "/a/mine",
+            "/{x}/b/c",
+            "/a/{id}/c",
+            "/r.{f}",
+            "/{all}",
+            "/a/",
+        ];
+        for (path, expected) in [
+            ("/a/7", Some((0, "id=7"))),
+            ("/a/mine", Some((1, ""))),
+            ("/a/b/c", Some((3, "id=b"))),
+            ("/z/b/c", Some((2, "x=z"))),
+            ("/a/d/c", Some((3, "id=d"))),
+            ("/r.json", Some((4, "f=json"))),
+            ("/r.", Some((5, "all=r."))),
+            ("/z", Some((5, "all=z"))),
+            ("/a/", Some((6, ""))),
+            ("/", None),
+            ("/a/7/", None),
+            ("/a/7/c/d", None),
+            ("a", None),
+            ("*", None),
+        ] {
+            let expected = expected.map(|(number, values)| {
+                let values: Vec<_> = values.split_terminator(' ').map(String::from).collect();
+                (number, values)
+            });
+            assert_eq!(found(&templates, path), expected, "{path}");
+        }
+        let two = ["/{a}-{b}.{c}"];
+        let values = |a: &str, b: &str, c: &str| {
+            let values = [("a", a), ("b", b), ("c", c)];
+            Some((
+                0,
+                values
+                    .map(|(name, value)| format!("{name}={value}"))
+                    .to_vec(),
+            ))
+        };
+        assert_eq!(found(&two, "/1-2.3"), values("1", "2", "3"));
+        assert_eq!(found(&two, "/1--2.3.4"), values("1", "-2", "3.4"));
+        assert_eq!(found(&two, "/-2.3"), None);
+    }
+
+    #[test]
+    fn templates_that_cannot_be_are_refused() {
+        let mut paths = Paths::default();
+        for wrong in ["/{", "/}", "/{}", "/a{b", "/{a}{b}", "/{a{b}}"] {
+            assert!(paths.add(wrong, Vec::new()).is_err(), "{wrong}");
+        }
+        paths.add("/{a}/x", Vec::new()).unwrap();
+        assert!(paths.add("/{b}/x", Vec::new()).is_err());
+    }
+}

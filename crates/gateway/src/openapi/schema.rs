@@ -1,0 +1,98 @@
+//! Schemas of a document, compiled.
+
+use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
+use serde_json::{Value, json};
+
+/// What the document is called by its own references.
+const BASE: &str = "urn:gatebench:document";
+
+/// Steps that a pattern with look-around may take on one text, so that no request can make it run for long.
+const BACKTRACKS_MAX: usize = 10_000;
+
+/// Characters of a mistake that are told.
+const WORDS_MAX: usize = 300;
+
+/// Compiles schemas by their places in a document.
+pub(super) struct Schemas {
+    registry: Registry<'static>,
+    draft: Draft,
+}
+
+impl Schemas {
+    pub(super) fn new(root: &Value, is_30: bool) -> Result<Self, String> {
+        let draft = if is_30 {
+            Draft::Draft4
+        } else {
+            Draft::Draft202012
+        };
+        let registry = Registry::new()
+            .draft(draft)
+            .add(BASE, root.clone())
+            .and_then(|builder| builder.prepare())
+            .map_err(|error| format!("its references cannot be followed: {error}; correct them"))?;
+        Ok(Self { registry, draft })
+    }
+
+    /// The schema at a pointer. Patterns are matched in linear time where they can be.
+    pub(super) fn compile(&self, pointer: &str) -> Result<Schema, String> {
+        let reference = json!({ "$ref": format!("{BASE}#{}", fragment(pointer)) });
+        let options = || {
+            jsonschema::options()
+                .with_draft(self.draft)
+                .with_registry(&self.registry)
+                .should_validate_formats(true)
+                .should_ignore_unknown_formats(true)
+                .offline()
+        };
+        let linear = options().with_pattern_options(PatternOptions::regex());
+        let looking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS_MAX);
+        let made = linear.build(&reference);
+        made.or_else(|_| options().with_pattern_options(looking).build(&reference))
+            .map(|validator| Schema { validator })
+            .map_err(|error| format!("the schema cannot be used: {error}; correct it"))
+    }
+}
+
+/// A pointer as a fragment of a URI.
+fn fragment(pointer: &str) -> String {
+    let mut out = String::new();
+    for byte in pointer.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/~-._".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// One schema.
+#[derive(Debug)]
+pub(super) struct Schema {
+    validator: Validator,
+}
+
+impl Schema {
+    /// Holds a value against it; what is wrong first, with its place.
+    pub(super) fn judge(&self, value: &Value) -> Result<(), String> {
+        if self.validator.is_valid(value) {
+            return Ok(());
+        }
+        let first = self.validator.iter_errors(value).next();
+        Err(first.map_or_else(|| "it does not fit".into(), |error| told(&error)))
+    }
+}
+
+fn told(error: &ValidationError<'_>) -> String {
+    let at = error.instance_path().to_string();
+    let words = error.to_string();
+    let words = match words.char_indices().nth(WORDS_MAX) {
+        Some((end, _)) => format!("{}...", &words[..end]),
+        None => words,
+    };
+    if at.is_empty() {
+        words
+    } else {
+        format!("at {at}: {words}")
+    }
+}

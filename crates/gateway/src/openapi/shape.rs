@@ -1,0 +1,132 @@
+//! Text as values: what a schema says that a text may be, found once.
+
+use serde_json::{Map, Value};
+
+use super::document::{Document, escape};
+
+/// Schemas that are looked through for one shape.
+const DEPTH_MAX: usize = 16;
+
+/// What a text may stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shape {
+    is_number: bool,
+    is_boolean: bool,
+    is_text: bool,
+    is_array: bool,
+    is_object: bool,
+    /// Of an array's items.
+    items: Option<Box<Shape>>,
+    /// Of an object's members.
+    members: Vec<(String, Shape)>,
+}
+
+impl Shape {
+    /// What the schema at a pointer allows.
+    pub(super) fn of(document: &Document, pointer: &str) -> Self {
+        let mut shape = Self::default();
+        shape.read(document, pointer, DEPTH_MAX);
+        shape
+    }
+
+    fn read(&mut self, document: &Document, pointer: &str, depth: usize) {
+        let pointer = document.resolve(pointer);
+        let Some(schema) = document.at(&pointer).filter(|_| depth > 0) else {
+            return;
+        };
+        let kinds: Vec<&str> = match schema.get("type") {
+            Some(Value::String(kind)) => vec![kind.as_str()],
+            Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        };
+        self.is_number |= kinds.contains(&"integer") || kinds.contains(&"number");
+        self.is_boolean |= kinds.contains(&"boolean");
+        self.is_text |= kinds.contains(&"string");
+        self.is_array |= kinds.contains(&"array") || schema.get("items").is_some();
+        self.is_object |= kinds.contains(&"object") || schema.get("properties").is_some();
+        if schema.get("items").is_some() {
+            let items = self.items.get_or_insert_default();
+            items.read(document, &format!("{pointer}/items"), depth - 1);
+        }
+        for (name, place) in document.entries(&format!("{pointer}/properties")) {
+            let at = self.members.iter().position(|(known, _)| *known == name);
+            let at = at.unwrap_or_else(|| {
+                self.members.push((name, Self::default()));
+                self.members.len() - 1
+            });
+            self.members[at].1.read(document, &place, depth - 1);
+        }
+        for several in ["allOf", "anyOf", "oneOf"] {
+            let count = schema
+                .get(several)
+                .and_then(Value::as_array)
+                .map_or(0, Vec::len);
+            for at in 0..count {
+                let place = format!("{pointer}/{}/{at}", escape(several));
+                self.read(document, &place, depth - 1);
+            }
+        }
+    }
+
+    pub(super) fn is_array(&self) -> bool {
+        self.is_array
+    }
+
+    pub(super) fn is_object(&self) -> bool {
+        self.is_object && !self.is_array
+    }
+
+    /// The names of an object's members that are known.
+    pub(super) fn members(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// A text as what it may stand for; as text where it is nothing else.
+    pub(super) fn value(&self, text: &str) -> Value {
+        if self.is_number
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
+            && let Ok(number @ Value::Number(_)) = serde_json::from_str(text)
+        {
+            return number;
+        }
+        match text {
+            "true" if self.is_boolean => Value::Bool(true),
+            "false" if self.is_boolean => Value::Bool(false),
+            _ => Value::String(text.to_owned()),
+        }
+    }
+
+    /// Texts as the items of an array.
+    pub(super) fn array<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Value {
+        let nothing = Self::default();
+        let items = self.items.as_deref().unwrap_or(&nothing);
+        Value::Array(texts.map(|text| items.value(text)).collect())
+    }
+
+    /// Names and texts as an object; the last of several with a name counts.
+    pub(super) fn object<'t>(&self, pairs: impl Iterator<Item = (&'t str, &'t str)>) -> Value {
+        let mut object = Map::new();
+        for (name, text) in pairs {
+            object.insert(name.to_owned(), self.member(name).value(text));
+        }
+        Value::Object(object)
+    }
+
+    /// What a member may be.
+    pub(super) fn member(&self, name: &str) -> &Self {
+        static NOTHING: Shape = Shape {
+            is_number: false,
+            is_boolean: false,
+            is_text: false,
+            is_array: false,
+            is_object: false,
+            items: None,
+            members: Vec::new(),
+        };
+        let mut members = self.members.iter();
+        let found = members.find(|(known, _)| known == name);
+        found.map_or(&NOTHING, |(_, shape)| shape)
+    }
+}

@@ -1,0 +1,376 @@
+//! Clients that speak HTTP/2: curl's, and one of our own for what curl cannot be made to do.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::time::Duration;
+
+use common::{Server, backends, scripted, serve, upstream};
+use gatebench_gateway::Totals;
+use gatebench_net::Backend;
+use gatebench_net::http2::{Block, Client, Event, Limits, Settings, StreamId};
+use gatebench_upstream::Kind;
+use serde_json::{Value, json};
+
+fn before(backend: Backend, origin: SocketAddr, policies: &Value) -> Server<Totals> {
+    serve(
+        backend,
+        &json!({
+            "listen": ["127.0.0.1:0"],
+            "upstreams": [{"name": "origin", "keepalive": 4,
+                           "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
+            "consumers": [{"name": "alice", "keys": ["alice-key"]}],
+            "routes": [
+                {"name": "all", "path": "/", "upstream": "origin"},
+                {"name": "strict", "path": "/strict", "strip_path": true, "upstream": "origin", "policies": policies},
+            ],
+            "timeouts": {"client_idle_ms": 2000, "upstream_ms": 3000},
+        }),
+    )
+}
+
+fn curl(arguments: &[&str]) -> Vec<u8> {
+    let output = Command::new("curl")
+        .args(["-sS", "--max-time", "20"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    output.stdout
+}
+
+/// An answer, or that the stream was reset.
+#[derive(Clone, Debug, Default)]
+struct Answer {
+    status: u16,
+    fields: HashMap<String, String>,
+    body: Vec<u8>,
+    is_whole: bool,
+    is_reset: bool,
+}
+
+/// A connection of HTTP/2 that sends what a test says.
+struct Connection {
+    socket: TcpStream,
+    client: Client,
+    out: Vec<u8>,
+    answers: HashMap<u32, Answer>,
+}
+
+impl Connection {
+    fn open(address: SocketAddr, settings: Settings) -> Self {
+        let socket = TcpStream::connect(address).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        let client = Client::new(settings, Limits::default());
+        let mut out = Vec::new();
+        client.preface(&mut out);
+        Self {
+            socket,
+            client,
+            out,
+            answers: HashMap::new(),
+        }
+    }
+
+    fn ask(&mut self, method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> StreamId {
+        let mut block = Block::request(method, "http", "example", path);
+        for (name, value) in fields {
+            block.field(name, value.as_bytes());
+        }
+        self.client.request(&block, body, &mut self.out).unwrap()
+    }
+
+    /// Sends what is queued, then reads until `enough` says so, or the peer closes.
+    fn until(&mut self, enough: impl Fn(&HashMap<u32, Answer>) -> bool) {
+        loop {
+            self.socket.write_all(&self.out).unwrap();
+            self.out.clear();
+            if enough(&self.answers) {
+                return;
+            }
+            let mut bytes = [0; 65536];
+            let length = self.socket.read(&mut bytes).unwrap();
+            if length == 0 {
+                return;
+            }
+            self.read(&bytes[..length]);
+        }
+    }
+
+    fn read(&mut self, mut input: &[u8]) {
+        while let Ok(Some(event)) = self.client.next(&mut input, &mut self.out) {
+            match event {
+                Event::Head { stream, head } => {
+                    let answer = self.answers.entry(stream.number()).or_default();
+                    answer.status = head.status();
+                    for field in head.fields() {
+                        let value = String::from_utf8(field.value.to_vec()).unwrap();
+                        answer.fields.insert(field.name.to_owned(), value);
+                    }
+                }
+                Event::Body { stream, bytes } => {
+                    let answer = self.answers.entry(stream.number()).or_default();
+                    answer.body.extend_from_slice(bytes);
+                }
+                Event::End { stream } => {
+                    self.answers.entry(stream.number()).or_default().is_whole = true;
+                }
+                Event::Reset { stream, .. } => {
+                    self.answers.entry(stream.number()).or_default().is_reset = true;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn answer(&mut self, stream: StreamId) -> Answer {
+        let number = stream.number();
+        let is_over = |answer: &Answer| answer.is_whole || answer.is_reset;
+        self.until(|answers| answers.get(&number).is_some_and(is_over));
+        self.answers.remove(&number).unwrap_or_default()
+    }
+}
+
+#[test]
+fn curl_gets_and_posts_over_http2() {
+    for backend in backends() {
+        let origin = upstream(Kind::GoBench, backend);
+        let gateway = before(backend, origin.address, &json!([]));
+        let url = |path: &str| format!("http://{}{path}", gateway.address);
+        for (path, expected) in [
+            ("/size/1M", "2 200 1048576"),
+            ("/size/350B", "2 200 350"),
+            ("/nowhere", "2 404 "),
+        ] {
+            let told = "%{http_version} %{http_code} %{size_download}";
+            let asked = ["--http2-prior-knowledge", "-o", "/dev/null", "-w", told];
+            let told = curl(&[&asked[..], &[&url(path)]].concat());
+            assert!(told.starts_with(expected.as_bytes()), "{told:?}");
+        }
+
+        let body = "x".repeat(300_000);
+        let file = std::env::temp_dir().join(format!("gatebench-h2-{}", std::process::id()));
+        std::fs::write(&file, &body).unwrap();
+        let data = format!("@{}", file.display());
+        for framing in [&[][..], &["-H", "Transfer-Encoding: chunked"]] {
+            let mut arguments = vec!["--http2-prior-knowledge", "--data-binary", &data];
+            arguments.extend_from_slice(framing);
+            let echo = url("/echo");
+            arguments.push(&echo);
+            assert_eq!(curl(&arguments).len(), body.len());
+        }
+        std::fs::remove_file(&file).unwrap();
+        // HTTP/1.1 is spoken on the same port.
+        assert_eq!(gateway.client().get("/size/350B").body.len(), 350);
+    }
+}
+
+#[test]
+fn a_hundred_streams_get_their_own_answers() {
+    for backend in backends() {
+        let origin = upstream(Kind::Httpbin, backend);
+        let gateway = before(backend, origin.address, &json!([]));
+        let mut connection = Connection::open(gateway.address, Settings::default());
+        for round in 0..3 {
+            let streams: Vec<_> = (0..100)
+                .map(|number| {
+                    let path = format!("/anything/{round}/{number}");
+                    let body = format!("body {number}");
+                    let fields = [
+                        ("content-type", "text/plain"),
+                        ("cookie", "a=1"),
+                        ("cookie", "b=2"),
+                    ];
+                    let body = if number % 2 == 0 {
+                        body.as_bytes()
+                    } else {
+                        b""
+                    };
+                    connection.ask(
+                        if number % 2 == 0 { "POST" } else { "GET" },
+                        &path,
+                        &fields,
+                        body,
+                    )
+                })
+                .collect();
+            for (number, stream) in streams.into_iter().enumerate() {
+                let answer = connection.answer(stream);
+                assert_eq!(answer.status, 200);
+                let told: Value = serde_json::from_slice(&answer.body).unwrap();
+                let url = told["url"].as_str().unwrap();
+                assert!(
+                    url.ends_with(&format!("example/anything/{round}/{number}")),
+                    "{url}"
+                );
+                assert_eq!(told["headers"]["Cookie"], "a=1; b=2");
+                if number % 2 == 0 {
+                    assert_eq!(told["data"], format!("body {number}"));
+                } else {
+                    assert!(told["headers"].get("Transfer-Encoding").is_none());
+                }
+                assert!(!answer.fields.contains_key("connection"));
+            }
+        }
+    }
+}
+
+#[test]
+fn policies_act_as_over_http1() {
+    let policies = json!([
+        {"api_key": {"header": "X-Api-Key"}},
+        {"request_size_limit": {"max_bytes": 1000}},
+        {"response_json": {"add": {"/hello": "world"}}},
+    ]);
+    for backend in backends() {
+        let origin = upstream(Kind::Httpbin, backend);
+        let gateway = before(backend, origin.address, &policies);
+        let mut connection = Connection::open(gateway.address, Settings::default());
+        let key = [("x-api-key", "alice-key")];
+        let refused = connection.ask("GET", "/strict/json", &[], b"");
+        let good = connection.ask("GET", "/strict/json", &key, b"");
+        let to_head = connection.ask("HEAD", "/strict/json", &key, b"");
+        let large = connection.ask("POST", "/strict/anything", &key, &[b'x'; 5000]);
+        let empty = connection.ask("GET", "/strict/status/204", &key, b"");
+        let refused = connection.answer(refused);
+        assert_eq!((refused.status, refused.is_whole), (401, true));
+        assert_eq!(refused.fields["www-authenticate"], "ApiKey");
+        let told: Value = serde_json::from_slice(&connection.answer(good).body).unwrap();
+        assert_eq!(told["hello"], "world");
+        let to_head = connection.answer(to_head);
+        assert_eq!((to_head.status, to_head.body.len()), (200, 0));
+        assert_eq!(connection.answer(large).status, 413);
+        assert_eq!(connection.answer(empty).status, 204);
+        // The connection lives on.
+        let again = connection.ask("GET", "/strict/json", &key, b"");
+        assert_eq!(connection.answer(again).status, 200);
+    }
+}
+
+#[test]
+fn a_stream_that_does_not_get_on_holds_up_no_other() {
+    for backend in backends() {
+        // Requests of more than a head are never read; others are answered.
+        let origin = scripted(|_, mut peer| {
+            let head = peer.head();
+            if head.starts_with("POST") {
+                std::thread::sleep(Duration::from_secs(20));
+            } else if !head.is_empty() {
+                peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+            }
+        });
+        let gateway = before(backend, origin, &json!([]));
+        let mut connection = Connection::open(gateway.address, Settings::default());
+        let stuck = connection.ask("POST", "/x", &[], &vec![b'x'; 64 << 20]);
+        let quick = connection.ask("GET", "/y", &[], b"");
+        let answer = connection.answer(quick);
+        assert_eq!((answer.status, answer.body.as_slice()), (200, &b"ok"[..]));
+        // What is stuck ends by the timeouts.
+        let answer = connection.answer(stuck);
+        assert!(
+            answer.is_reset || matches!(answer.status, 408 | 504),
+            "{answer:?}"
+        );
+        let after = connection.ask("GET", "/y", &[], b"");
+        assert_eq!(connection.answer(after).status, 200);
+    }
+}
+
+#[test]
+fn answers_wait_for_windows_and_upstreams_that_fail_reset_their_stream_alone() {
+    for backend in backends() {
+        let origin = scripted(|_, mut peer| {
+            let head = peer.head();
+            if head.contains("/broken") {
+                peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
+            } else if !head.is_empty() {
+                peer.send(
+                    b"HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\nConnection: close\r\n\r\n",
+                );
+                peer.send(&vec![b'y'; 3_000_000]);
+            }
+        });
+        let gateway = before(backend, origin, &json!([]));
+        let narrow = Settings {
+            stream_window_bytes: 20_000,
+            ..Settings::default()
+        };
+        let mut connection = Connection::open(gateway.address, narrow);
+        let large = connection.ask("GET", "/large", &[], b"");
+        let broken = connection.ask("GET", "/broken", &[], b"");
+        let nowhere = connection.ask("GET", "/large", &[], b"");
+        assert!(connection.answer(broken).is_reset);
+        for stream in [large, nowhere] {
+            let answer = connection.answer(stream);
+            assert_eq!((answer.status, answer.body.len()), (200, 3_000_000));
+        }
+    }
+}
+
+#[test]
+fn what_is_malformed_is_refused_and_harms_no_neighbour() {
+    for backend in backends() {
+        let origin = upstream(Kind::Ping, backend);
+        let gateway = before(backend, origin.address, &json!([]));
+        let mut neighbour = Connection::open(gateway.address, Settings::default());
+        for path in [
+            "/a b",
+            "/a\r\nX-Injected: y",
+            "/a HTTP/1.1\r\n\r\nGET /ping",
+        ] {
+            let mut connection = Connection::open(gateway.address, Settings::default());
+            let stream = connection.ask("GET", path, &[], b"");
+            let answer = connection.answer(stream);
+            assert!(
+                answer.is_reset || answer.status == 400,
+                "{path:?}: {answer:?}"
+            );
+        }
+        for (name, value) in [
+            ("transfer-encoding", "chunked"),
+            ("connection", "close"),
+            ("content-length", "5"),
+        ] {
+            let mut connection = Connection::open(gateway.address, Settings::default());
+            let stream = connection.ask("POST", "/ping", &[(name, value)], b"ab");
+            let answer = connection.answer(stream);
+            assert!(
+                answer.is_reset || answer.status == 400,
+                "{name}: {answer:?}"
+            );
+        }
+        let mut noise = TcpStream::connect(gateway.address).unwrap();
+        noise
+            .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nthis is no frame at all, whatever it says")
+            .unwrap();
+        let mut said = Vec::new();
+        noise.read_to_end(&mut said).unwrap();
+        assert!(said.len() > 9, "settings and GOAWAY, then the end");
+        let stream = neighbour.ask("GET", "/ping", &[], b"");
+        assert_eq!(neighbour.answer(stream).status, 200);
+    }
+}
+
+#[test]
+fn http2_can_be_switched_off() {
+    for backend in backends() {
+        let gateway = serve(
+            backend,
+            &json!({"listen": ["127.0.0.1:0"], "http2": false, "routes": []}),
+        );
+        let mut peer = TcpStream::connect(gateway.address).unwrap();
+        peer.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
+        let mut said = String::new();
+        peer.read_to_string(&mut said).unwrap();
+        assert!(
+            said.starts_with("HTTP/1.1 4") || said.starts_with("HTTP/1.1 505"),
+            "{said}"
+        );
+    }
+}
