@@ -3,6 +3,7 @@
 
 pub mod bootstrap;
 pub mod capacity;
+pub mod change_points;
 pub mod comparison;
 pub mod difference;
 pub mod estimate;
@@ -12,6 +13,7 @@ pub mod normal;
 pub mod percentile;
 mod random;
 pub mod rank;
+pub mod scaling;
 pub mod sequential;
 pub mod sign_flip;
 #[cfg(test)]
@@ -20,12 +22,14 @@ pub mod student;
 pub mod trend;
 pub mod verdict;
 
+pub use change_points::{ChangePoint, change_points};
 pub use comparison::{Comparison, Method, Pair, Rule, compare, compare_all};
 pub use difference::{Difference, difference};
 pub use estimate::{Estimate, Interval, median};
 pub use little::concurrency;
 pub use percentile::{highest_trustworthy_percentile, is_trustworthy};
 pub use rank::ranks;
+pub use scaling::Scaling;
 pub use sequential::{Look, Sequential, Stop};
 pub use sign_flip::sign_flip_p;
 pub use trend::{Trend, trend};

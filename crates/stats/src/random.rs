@@ -32,6 +32,16 @@ impl Random {
     pub(crate) fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
+
+    /// Puts the values into an order in which every one is equally likely.
+    ///
+    /// Source: R. A. Fisher, F. Yates, *Statistical Tables*, 1938; R. Durstenfeld, Communications of
+    /// the ACM 7(7), 1964.
+    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
+        for last in (1..values.len()).rev() {
+            values.swap(last, self.index(last + 1));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -58,6 +68,22 @@ mod tests {
         assert!(
             tenths.iter().all(|count| (880..1_120).contains(count)),
             "{tenths:?}"
+        );
+    }
+
+    #[test]
+    fn every_order_of_three_comes_up_alike() {
+        let mut random = Random::seeded(3);
+        let mut seen = std::collections::BTreeMap::new();
+        for _ in 0..6_000 {
+            let mut order = [0, 1, 2];
+            random.shuffle(&mut order);
+            *seen.entry(order).or_insert(0) += 1;
+        }
+        assert_eq!(seen.len(), 6);
+        assert!(
+            seen.values().all(|count| (850..1_150).contains(count)),
+            "{seen:?}"
         );
     }
 

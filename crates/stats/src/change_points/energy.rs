@@ -1,0 +1,107 @@
+//! The energy statistic between two stretches of a series, and the split where it is largest.
+
+/// A split of a segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Split {
+    /// Index of the first value after it, within the segment.
+    pub(super) at: usize,
+    /// mn ÷ (m + n) times the energy distance of the two sides (equation 5 of the source).
+    pub(super) statistic: f64,
+}
+
+impl Split {
+    /// The split whose left side, and the beginning of whose right side up to any length, differ most
+    /// (equation 7); none where the segment has no room for two sides, or its values are all alike.
+    pub(super) fn best(values: &[f64], min_segment: usize) -> Option<Self> {
+        if values.len() < 2 * min_segment || values.iter().all(|value| *value == values[0]) {
+            return None;
+        }
+        let distances = Distances::between(values);
+        let mut best: Option<Self> = None;
+        for at in min_segment..=values.len() - min_segment {
+            for end in at + min_segment..=values.len() {
+                let statistic = distances.statistic(at, end);
+                if best.is_none_or(|best| statistic > best.statistic) {
+                    best = Some(Self { at, statistic });
+                }
+            }
+        }
+        best
+    }
+}
+
+/// Sums of the distances between all values, so that those of any two stretches are four look-ups.
+struct Distances {
+    /// Row i, column j: the sum over all pairs of the first i and the first j values.
+    sums: Vec<f64>,
+    columns: usize,
+}
+
+impl Distances {
+    fn between(values: &[f64]) -> Self {
+        let columns = values.len() + 1;
+        let mut sums = vec![0.0; columns * columns];
+        for (i, first) in values.iter().enumerate() {
+            let mut row = 0.0;
+            for (j, second) in values.iter().enumerate() {
+                row += (first - second).abs();
+                sums[(i + 1) * columns + j + 1] = sums[i * columns + j + 1] + row;
+            }
+        }
+        Self { sums, columns }
+    }
+
+    fn sum(&self, rows: usize, columns: usize) -> f64 {
+        self.sums[rows * self.columns + columns]
+    }
+
+    /// Of the values before `at` against those from there to `end`.
+    fn statistic(&self, at: usize, end: usize) -> f64 {
+        let (m, n) = (at as f64, (end - at) as f64);
+        // Each pair within a side is in the sums twice.
+        let left = self.sum(at, at);
+        let across = self.sum(at, end) - left;
+        let right = self.sum(end, end) - left - 2.0 * across;
+        let energy = 2.0 * across / (m * n) - left / (m * (m - 1.0)) - right / (n * (n - 1.0));
+        energy * m * n / (m + n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn splits_are_those_of_the_authors_package() {
+        // R 4.2.2, ecp 3.1.6; positions there count from 1:
+        //   D <- as.matrix(dist(x)); splitPoint(1, 30, D, 5)  # 11  17.2222222222222
+        //   splitPoint(11, 30, D, 5)                          # 22  6.845
+        //   splitPoint(1, 10, D, 5)                           #  6  -0.3
+        let x = super::super::tests::THREE_REGIMES;
+        for (range, at, statistic) in [
+            (0..30, 10, 155.0 / 9.0),
+            (10..30, 11, 6.845),
+            (0..10, 5, -0.3),
+        ] {
+            let found = Split::best(&x[range.clone()], 5).unwrap();
+            assert_eq!(found.at, at, "{range:?}");
+            assert!((found.statistic - statistic).abs() < 1e-9, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn equation_5_by_hand() {
+        // {0, 1} and {4, 6}: 2 × (4 + 6 + 3 + 5) ÷ 4 − 1 − 2 = 6, times 2 × 2 ÷ 4.
+        let found = Split::best(&[0.0, 1.0, 4.0, 6.0], 2).unwrap();
+        assert_eq!(
+            found,
+            Split {
+                at: 2,
+                statistic: 6.0
+            }
+        );
+        assert_eq!(Split::best(&[0.0, 1.0, 4.0], 2), None);
+        assert_eq!(Split::best(&[3.0; 9], 2), None);
+    }
+}

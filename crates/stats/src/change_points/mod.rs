@@ -1,0 +1,140 @@
+//! Where a series changes its distribution, how often unknown: e-divisive.
+//!
+//! Source: D. S. Matteson, N. A. James, *A Nonparametric Approach for Multiple Change Point Analysis of
+//! Multivariate Data*, Journal of the American Statistical Association 109, 2014. The exponent is 1. A
+//! level that shifts is found, and so is a spread that grows; no distribution is assumed.
+
+mod energy;
+#[cfg(test)]
+mod tests;
+
+use crate::random::Random;
+use energy::Split;
+
+/// Values beyond which a series is refused: time and memory grow with the square.
+pub const VALUES_MAX: usize = 1_000;
+
+/// How to look for changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// The fewest values between two changes, two or more. Fewer find shorter regimes, and need a larger
+    /// change to be sure.
+    pub min_segment: usize,
+    /// Changes whose p is above this are chance.
+    pub significance: f64,
+    /// Random orders that a change is held against.
+    pub permutations: usize,
+    /// Seed of the orders.
+    pub seed: u64,
+}
+
+impl Default for Rule {
+    fn default() -> Self {
+        Self {
+            min_segment: 5,
+            significance: 0.05,
+            permutations: 499,
+            seed: 1,
+        }
+    }
+}
+
+/// A change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChangePoint {
+    /// Index of the first value after it.
+    pub at: usize,
+    /// The share of random orders, within the segments known when it was found, that show a change as
+    /// large.
+    pub p: f64,
+}
+
+/// The changes of a series in its order. The most likely one is found first; it is held against what
+/// random orders of the segments show; if it is no chance, its sides are searched like the whole.
+///
+/// None where a value is not finite or there are more than [`VALUES_MAX`].
+pub fn change_points(values: &[f64], rule: Rule) -> Option<Vec<ChangePoint>> {
+    if values.len() > VALUES_MAX || !values.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    let values = unit(values);
+    let min_segment = rule.min_segment.max(2);
+    let mut random = Random::seeded(rule.seed);
+    let mut found: Vec<ChangePoint> = Vec::new();
+    let whole = 0..values.len();
+    let mut segments = Vec::from([whole]);
+    let mut splits = vec![Split::best(&values, min_segment)];
+    loop {
+        let candidates = splits.iter().enumerate();
+        let candidates = candidates.filter_map(|(i, split)| split.map(|split| (i, split)));
+        let best = candidates.max_by(|(_, a), (_, b)| a.statistic.total_cmp(&b.statistic));
+        let Some((index, split)) = best else { break };
+        let p = p_value(
+            &values,
+            &segments,
+            split.statistic,
+            min_segment,
+            &rule,
+            &mut random,
+        );
+        if p > rule.significance {
+            break;
+        }
+        let segment = segments[index].clone();
+        let at = segment.start + split.at;
+        found.push(ChangePoint { at, p });
+        let sides = [segment.start..at, at..segment.end];
+        splits.splice(
+            index..=index,
+            sides
+                .clone()
+                .map(|side| Split::best(&values[side], min_segment)),
+        );
+        segments.splice(index..=index, sides);
+    }
+    found.sort_by_key(|change| change.at);
+    Some(found)
+}
+
+/// The share of random orders within the segments whose best split is as good; the order seen is one.
+fn p_value(
+    values: &[f64],
+    segments: &[std::ops::Range<usize>],
+    seen: f64,
+    min_segment: usize,
+    rule: &Rule,
+    random: &mut Random,
+) -> f64 {
+    // Sums in another order differ in the last digits; a tie must count.
+    let seen = seen - 1e-9 * seen.abs();
+    let mut shuffled = values.to_vec();
+    let mut as_good = 1;
+    for _ in 0..rule.permutations {
+        let mut best = f64::NEG_INFINITY;
+        for segment in segments {
+            let part = &mut shuffled[segment.clone()];
+            random.shuffle(part);
+            let split = Split::best(part, min_segment);
+            best = best.max(split.map_or(f64::NEG_INFINITY, |split| split.statistic));
+        }
+        as_good += usize::from(best >= seen);
+    }
+    as_good as f64 / (rule.permutations + 1) as f64
+}
+
+/// The values brought to the range 0 to 1, so that neither tiny nor huge ones leave the range of f64.
+/// The statistic grows in proportion to the unit, which the test does not see.
+fn unit(values: &[f64]) -> Vec<f64> {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // Half of each, since the difference of two huge values may be out of range.
+    let range = high / 2.0 - low / 2.0;
+    let to_unit = |value: &f64| {
+        if range > 0.0 {
+            (value / 2.0 - low / 2.0) / range
+        } else {
+            0.0
+        }
+    };
+    values.iter().map(to_unit).collect()
+}
