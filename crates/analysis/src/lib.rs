@@ -21,6 +21,7 @@ mod ranking;
 mod relation;
 mod rows;
 mod run_facts;
+mod scale;
 mod sentences;
 mod timeline;
 mod told;
@@ -52,12 +53,14 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     for scenario in &mut scenarios {
         scenario.sentences = sentences::of_scenario(scenario);
     }
-    let headlines = sentences::headlines(&context, &scenarios, costs.as_ref(), &parity);
+    let scale = scale::of_run(&context, &scenarios);
+    let headlines = sentences::headlines(&context, &scenarios, (costs.as_ref(), &scale), &parity);
     Ok(Findings {
         run: run_facts::of(&context),
         headlines,
         notes: notes::of(&context, &missing, &scenarios, costs.as_ref()),
         costs,
+        scale,
         scenarios,
         trials: collected.trials,
         missing,

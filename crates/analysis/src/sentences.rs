@@ -10,9 +10,10 @@ use crate::context::Context;
 use crate::costs;
 use crate::findings::{
     Aspect, CostFindings, Gate, Metric, MetricFindings, ParityFindings, PhaseKind, Reason,
-    RowStatus, ScenarioFindings, Sentence, Tone, Unit, Validity, VariantRow,
+    RowStatus, ScaleFindings, ScenarioFindings, Sentence, Tone, Unit, Validity, VariantRow,
 };
 use crate::ranking::{Entry, sentence as ranked};
+use crate::scale;
 use crate::words::{capitalised, counted, listed, quantity, range, split_quantity};
 
 /// Gates that make a throughput a lower bound rather than a doubtful one.
@@ -31,12 +32,14 @@ const SCENARIOS_AT_HEAD_MAX: usize = 4;
 pub(crate) fn headlines(
     context: &Context,
     scenarios: &[ScenarioFindings],
-    costs: Option<&CostFindings>,
+    (costs, scale): (Option<&CostFindings>, &[ScaleFindings]),
     parity: &[ParityFindings],
 ) -> Vec<Sentence> {
-    let brief = costs.is_some() && scenarios.len() > SCENARIOS_AT_HEAD_MAX;
+    let told_together = costs.is_some() || !scale.is_empty();
+    let brief = told_together && scenarios.len() > SCENARIOS_AT_HEAD_MAX;
     let at_head = |sentence: &&Sentence| !brief || sentence.tone == Tone::Alarm;
     let mut found: Vec<_> = costs.map(costs::sentences).unwrap_or_default();
+    found.extend(scale.iter().flat_map(scale::sentences));
     found.extend(scenarios.iter().flat_map(|scenario| {
         let said = scenario.sentences.iter().filter(at_head);
         said.map(|sentence| Sentence {

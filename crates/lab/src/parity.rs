@@ -130,6 +130,8 @@ struct Prover<'a> {
     host: String,
     sequence: u64,
     ledger: Option<Snapshot>,
+    /// Requests since that ledger whose answers say that they reached the upstream.
+    known: u64,
 }
 
 impl<'a> Prover<'a> {
@@ -143,6 +145,7 @@ impl<'a> Prover<'a> {
             host: place.target.to_string(),
             sequence: 0,
             ledger,
+            known: 0,
         })
     }
 
@@ -211,16 +214,26 @@ impl<'a> Prover<'a> {
         let came_back = answer
             .as_ref()
             .is_ok_and(|answer| answer.times.is_some_and(|times| times.nonce == nonce));
-        let reached = match (self.place.upstream, &mut self.ledger) {
-            (Some(upstream), Some(before)) => {
-                let after = ledger::read(upstream, self.place.interrupt)?;
-                let seen = ledger::nonces_seen(before, &after) > 0;
-                *before = after;
-                seen
-            }
-            _ => came_back,
+        let reached = if came_back {
+            // The ledger need not be asked, which counts where there are thousands of routes.
+            self.known += 1;
+            true
+        } else {
+            self.reached_unseen()?
         };
         Ok((sent, answer, reached))
+    }
+
+    /// Whether the upstream saw more requests than those whose answers say so.
+    fn reached_unseen(&mut self) -> Result<bool, Halt> {
+        let (Some(upstream), Some(before)) = (self.place.upstream, &mut self.ledger) else {
+            return Ok(false);
+        };
+        let after = ledger::read(upstream, self.place.interrupt)?;
+        let seen = ledger::nonces_seen(before, &after) > self.known;
+        *before = after;
+        self.known = 0;
+        Ok(seen)
     }
 }
 

@@ -15,6 +15,7 @@ mod palette;
 mod parts;
 mod plots;
 mod problems;
+mod scale;
 mod svg;
 mod table;
 pub mod terminal;

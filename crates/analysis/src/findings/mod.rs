@@ -8,6 +8,7 @@ mod cost;
 mod curve;
 mod group;
 mod proof;
+mod scale;
 mod table;
 mod trial;
 mod validity;
@@ -30,6 +31,7 @@ pub use group::{
 pub use proof::{
     Configuration, ConfigurationFile, Fact, ParityCaseFindings, ParityFindings, ParityMismatch,
 };
+pub use scale::{GatewayScale, ScaleFindings, ScaleMeasure, ScalePoint, Scaled};
 pub use table::{
     BlockValue, Metric, MetricFindings, PhaseKind, PhaseLine, RowStatus, ScenarioFindings, Unit,
     VariantRow,
@@ -50,6 +52,8 @@ pub struct Findings {
     pub notes: Vec<String>,
     /// What policies cost over the plain proxy; none where no scenario with policies has one beside it.
     pub costs: Option<CostFindings>,
+    /// What grows with routes and consumers, for each family of scenarios that differ in their number.
+    pub scale: Vec<ScaleFindings>,
     /// The scenarios in the plan's order.
     pub scenarios: Vec<ScenarioFindings>,
     /// Every trial that is on disk, in the order of the run.

@@ -19,13 +19,15 @@ use minijinja::{Environment, UndefinedBehavior, context};
 use crate::svg::is_forbidden;
 use crate::text::is_direction;
 
-const TEMPLATES: [(&str, &str); 5] = [
+const TEMPLATES: [(&str, &str); 7] = [
     ("page.html", include_str!("../../templates/page.html")),
     (
         "verdicts.html",
         include_str!("../../templates/verdicts.html"),
     ),
     ("costs.html", include_str!("../../templates/costs.html")),
+    ("scale.html", include_str!("../../templates/scale.html")),
+    ("table.html", include_str!("../../templates/table.html")),
     ("results.html", include_str!("../../templates/results.html")),
     (
         "evidence.html",

@@ -49,8 +49,9 @@ struct PartView {
     tables: Vec<TableView>,
 }
 
+/// A table.
 #[derive(Serialize)]
-struct TableView {
+pub struct TableView {
     groups: Vec<GroupView>,
     rows: Vec<RowView>,
     columns: usize,
@@ -149,7 +150,8 @@ fn part_view(part: PartTable, palette: &Palette) -> PartView {
     }
 }
 
-fn table_view(table: &Table, palette: &Palette) -> TableView {
+/// A table as the page has it.
+pub fn table_view(table: &Table, palette: &Palette) -> TableView {
     let groups: Vec<GroupView> = table
         .groups
         .iter()

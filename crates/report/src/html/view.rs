@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::costs::{CostView, costs};
 use super::evidence::Evidence;
 use super::forest::{ForestView, forests};
-use super::results::ScenarioView;
+use super::results::{ScenarioView, TableView, table_view};
 use crate::palette::Palette;
 use crate::problems::{problems, word};
-use crate::{facts, number};
+use crate::{facts, number, scale};
 
 /// The whole page.
 #[derive(Serialize)]
@@ -29,8 +29,18 @@ pub struct Page {
     problems: Vec<ProblemView>,
     /// What policies cost; empty where no policy has a plain proxy beside it.
     costs: Vec<CostView>,
+    /// What grows with routes and consumers.
+    scale: Vec<ScaleView>,
+    scale_explanation: &'static str,
     scenarios: Vec<ScenarioView>,
     evidence: Evidence,
+}
+
+/// A family of scenarios that differ in the number of routes or consumers.
+#[derive(Serialize)]
+struct ScaleView {
+    title: String,
+    table: TableView,
 }
 
 /// A name and a value.
@@ -92,6 +102,15 @@ impl Page {
             failures: failures(findings),
             problems: problem_views(findings, &palette),
             costs: costs(findings, &palette),
+            scale: findings
+                .scale
+                .iter()
+                .map(|it| ScaleView {
+                    title: scale::title(it),
+                    table: table_view(&scale::table(it), &palette),
+                })
+                .collect(),
+            scale_explanation: scale::EXPLANATION,
             scenarios: findings
                 .scenarios
                 .iter()

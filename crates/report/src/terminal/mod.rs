@@ -10,7 +10,7 @@ use gatebench_analysis::findings::{Failure, PhaseKind, ScenarioFindings, Status,
 use self::style::{Paint, Style};
 use crate::problems::{Problem, problems, word};
 use crate::table::Table;
-use crate::{costs, facts, parts, text};
+use crate::{costs, facts, parts, scale, text};
 
 /// No line is wider, however wide the terminal is.
 pub const COLUMNS_MAX: usize = 100;
@@ -63,6 +63,7 @@ pub fn render(findings: &Findings, options: TerminalOptions) -> String {
         page.parts(scenario);
     }
     page.costs(findings);
+    page.scale(findings);
     page.sentences(findings);
     page.failures(&findings.failures);
     page.problems(&problems(findings));
@@ -132,6 +133,20 @@ impl Page {
         }
         for line in text::wrap(costs::EXPLANATION, "", self.columns) {
             self.lines.push(self.paint.with(Style::Soft, &line));
+        }
+    }
+
+    /// What grows with routes and consumers.
+    fn scale(&mut self, findings: &Findings) {
+        for found in &findings.scale {
+            self.blank();
+            self.heading(&scale::title(found));
+            let table = scale::table(found);
+            self.lines
+                .extend(grid::lines(&table, self.columns, self.paint));
+            for line in text::wrap(scale::EXPLANATION, "", self.columns) {
+                self.lines.push(self.paint.with(Style::Soft, &line));
+            }
         }
     }
 

@@ -103,6 +103,7 @@ pub fn findings() -> Findings {
             "gatebench shares core 0 between engine and upstream.".into(),
         ],
         costs: None,
+        scale: Vec::new(),
         scenarios,
         trials: trials(&mut noise),
         missing: Vec::new(),

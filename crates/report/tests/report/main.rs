@@ -7,5 +7,6 @@ mod hostile;
 mod page;
 mod parts;
 mod plain;
+mod scale;
 mod verdicts;
 mod wire;

@@ -1,0 +1,77 @@
+//! What grows with the number of routes or consumers.
+
+use gatebench_stats::{Difference, Estimate};
+use serde::Serialize;
+
+use super::{Metric, RowStatus, Unit};
+
+/// Scenarios that are the same but for how many routes or consumers they have.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScaleFindings {
+    /// What their names have in common.
+    pub name: String,
+    /// What there are different numbers of.
+    pub what: Scaled,
+    /// What is told of each number.
+    pub measures: Vec<ScaleMeasure>,
+    /// The gateways in the plan's order.
+    pub gateways: Vec<GatewayScale>,
+}
+
+/// What there are different numbers of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scaled {
+    /// Routes.
+    Routes,
+    /// Consumers.
+    Consumers,
+}
+
+impl Scaled {
+    /// The word for one of them.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Routes => "route",
+            Self::Consumers => "consumer",
+        }
+    }
+}
+
+/// Something that may grow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScaleMeasure {
+    /// Which metric.
+    pub metric: Metric,
+    /// Its unit.
+    pub unit: Unit,
+    /// The phase that it is measured in.
+    pub phase: String,
+    /// Its load in words; the time to readiness is that before the first load.
+    pub load: String,
+}
+
+/// A gateway with different numbers of routes or consumers.
+#[derive(Clone, Debug, Serialize)]
+pub struct GatewayScale {
+    /// Label of the variant.
+    pub variant: String,
+    /// The numbers, the smallest first.
+    pub points: Vec<ScalePoint>,
+    /// What each further one takes, for each measure: from the smallest to the largest number that
+    /// was measured, paired by block; none where there are not two, or no block in common.
+    pub each: Vec<Option<Difference>>,
+}
+
+/// A number of routes or consumers.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScalePoint {
+    /// How many there are.
+    pub count: u32,
+    /// The scenario.
+    pub scenario: String,
+    /// Whether there is anything to show.
+    pub status: RowStatus,
+    /// For each measure; none where it was not measured or no block may be used.
+    pub values: Vec<Option<Estimate>>,
+}
