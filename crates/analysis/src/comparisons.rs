@@ -1,9 +1,10 @@
 //! Every pair of gateways, metric by metric, over the blocks in which both were measured.
 
-use gatebench_model::Variant;
+use gatebench_model::{Duel, Variant};
 use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Verdict};
 
 use crate::context::Context;
+use crate::duel;
 use crate::findings::{
     BlockValue, ComparisonFindings, Metric, MetricFindings, PhaseKind, ScenarioFindings, Validity,
     VariantRow,
@@ -23,10 +24,12 @@ pub(crate) fn cells_of_run(
     if (blocks_complete(context) as usize) < MIN_BLOCKS {
         return Vec::new();
     }
-    let indexed = scenarios.iter().enumerate();
-    indexed
-        .flat_map(|(index, scenario)| cells(scenario).into_iter().map(move |cell| (index, cell)))
-        .collect()
+    let duel = context.plan.duel.as_ref();
+    let of_scenario = |(index, scenario)| {
+        let cells = cells(scenario, duel).into_iter();
+        cells.map(move |cell| (index, cell)).collect::<Vec<_>>()
+    };
+    scenarios.iter().enumerate().flat_map(of_scenario).collect()
 }
 
 /// Two gateways and a metric, before they are judged.
@@ -50,18 +53,19 @@ struct Subject {
 }
 
 /// The primary metric first. CPU per request depends on the load, so it is compared at a fixed rate
-/// where there is one.
-fn subjects(scenario: &ScenarioFindings) -> Vec<Subject> {
+/// where there is one. A run that is made for a comparison has more metrics, and says itself what decides.
+fn subjects(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Subject> {
     use Direction::{HigherIsBetter, LowerIsBetter};
     use PhaseKind::{Closed, Open};
     let rated = scenario.phase(Open).is_some();
+    let decisive = duel.map_or(Metric::GatewayCpuPerRequest, duel::metric);
     let subject = |kind, metric, direction| Subject {
         kind,
         metric,
         direction,
-        primary: metric == Metric::GatewayCpuPerRequest,
+        primary: metric == decisive,
     };
-    vec![
+    let mut subjects = vec![
         subject(
             if rated { Open } else { Closed },
             Metric::GatewayCpuPerRequest,
@@ -70,24 +74,30 @@ fn subjects(scenario: &ScenarioFindings) -> Vec<Subject> {
         subject(Closed, Metric::Throughput, HigherIsBetter),
         subject(Open, Metric::AddedP50, LowerIsBetter),
         subject(Open, Metric::AddedP99, LowerIsBetter),
-    ]
+    ];
+    if duel.is_some() {
+        let last = if rated { Open } else { Closed };
+        subjects.push(subject(Open, Metric::AddedP90, LowerIsBetter));
+        subjects.push(subject(last, Metric::GatewayRssAnonMax, LowerIsBetter));
+    }
+    subjects.sort_by_key(|subject| !subject.primary);
+    subjects
 }
 
-fn cells(scenario: &ScenarioFindings) -> Vec<Cell> {
+fn cells(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Cell> {
     let gateways: Vec<&VariantRow> = scenario
         .rows
         .iter()
         .filter(|row| row.kind != Variant::Floor)
         .collect();
     let mut cells = Vec::new();
-    for subject in subjects(scenario) {
+    for subject in subjects(scenario, duel) {
         for (index, candidate) in gateways.iter().enumerate() {
-            let others = &gateways[index + 1..];
-            cells.extend(
-                others
-                    .iter()
-                    .filter_map(|other| cell(subject, candidate, other)),
-            );
+            let asked = |other: &&&VariantRow| {
+                duel.is_none_or(|duel| duel.has(&candidate.variant, &other.variant))
+            };
+            let others = gateways[index + 1..].iter().filter(asked);
+            cells.extend(others.filter_map(|other| cell(subject, candidate, other)));
         }
     }
     cells
@@ -138,6 +148,15 @@ pub(crate) fn paired<'a>(
 }
 
 impl Cell {
+    /// Whether it is about the metric that decides.
+    pub(crate) fn decides(&self) -> bool {
+        self.subject.primary
+    }
+
+    pub(crate) fn is_of(&self, candidate: &str, baseline: &str) -> bool {
+        self.candidate == candidate && self.baseline == baseline
+    }
+
     pub(crate) fn findings(
         self,
         scenario: &ScenarioFindings,

@@ -9,6 +9,7 @@ mod context;
 mod costs;
 mod curves;
 mod digest;
+mod duel;
 mod environment;
 pub mod findings;
 mod gates;
@@ -32,6 +33,7 @@ pub mod words;
 
 use gatebench_store::{Run, StoreError};
 
+pub use duel::is_settled;
 pub use findings::Findings;
 pub use gates::thresholds;
 
@@ -59,6 +61,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
         run: run_facts::of(&context),
         headlines,
         notes: notes::of(&context, &missing, &scenarios, costs.as_ref()),
+        duel: duel::findings(&context, &scenarios),
         costs,
         scale,
         scenarios,

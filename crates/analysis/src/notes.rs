@@ -6,6 +6,7 @@ use gatebench_store::Status;
 
 use crate::comparisons::SMALLEST_EFFECT;
 use crate::context::Context;
+use crate::duel;
 use crate::findings::{CostFindings, MissingTrial, ScenarioFindings};
 use crate::limits;
 use crate::trials::blocks_complete;
@@ -20,7 +21,8 @@ pub(crate) fn of(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(unfinished(context, missing));
-    notes.extend(no_verdict(blocks_complete(context)));
+    notes.extend(no_verdict(context));
+    notes.extend(duel::note(context));
     notes.extend(how_judged(scenarios, costs));
     notes.extend(steadiness_untested(context));
     notes.extend(limits::of(context));
@@ -47,13 +49,18 @@ fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
     ))
 }
 
-fn no_verdict(blocks: u32) -> Option<String> {
+fn no_verdict(context: &Context) -> Option<String> {
+    let blocks = blocks_complete(context);
     if blocks as usize >= MIN_BLOCKS {
         return None;
     }
     let verb = if blocks == 1 { "carries" } else { "carry" };
+    let words = match &context.plan.duel {
+        Some(_) => "give it more time: gatebench ab --budget".to_owned(),
+        None => format!("gatebench run --blocks {MIN_BLOCKS}"),
+    };
     Some(format!(
-        "{} {verb} no verdict: at least {MIN_BLOCKS} are needed (gatebench run --blocks {MIN_BLOCKS}).",
+        "{} {verb} no verdict: at least {MIN_BLOCKS} are needed ({words}).",
         counted(u64::from(blocks), "block")
     ))
 }
@@ -63,7 +70,11 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
     let compared = scenarios.iter().flat_map(|it| &it.comparisons);
     let costed = costs.into_iter().flat_map(CostFindings::ratios);
     let results: Vec<&Comparison> = compared.map(|cell| &cell.result).chain(costed).collect();
-    let judged = || results.iter().filter_map(|result| result.method);
+    // What decides has a note of its own.
+    let judged = || {
+        let methods = results.iter().filter_map(|result| result.method);
+        methods.filter(|method| *method != Method::Repeated)
+    };
     let methods: Vec<_> = [
         (Method::Student, "Student's t"),
         (Method::Bootstrap, "a seeded bootstrap over blocks"),

@@ -199,7 +199,7 @@ pub(crate) fn range(estimate: &Estimate, unit: Unit) -> String {
 }
 
 /// `1 block`, `3 blocks`, `2 processes`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
+pub fn counted(count: u64, noun: &str) -> String {
     let ending = match (count, noun.ends_with('s')) {
         (1, _) => "",
         (_, true) => "es",

@@ -7,7 +7,7 @@ use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    audit, check, doctor, export, gateway, install, list, load, new, report, run, schema,
+    ab, audit, check, doctor, export, gateway, install, list, load, new, report, run, schema,
     supervise, upstream,
 };
 use crate::exit::Exit;
@@ -34,6 +34,7 @@ pub struct Cli {
 pub enum Command {
     Run(run::Run),
     Load(Box<load::Load>),
+    Ab(Box<ab::Ab>),
     Report(report::Report),
     List(list::List),
     Install(install::Install),
@@ -55,6 +56,7 @@ impl Command {
         let exit = match self {
             Self::Run(command) => command.run(),
             Self::Load(command) => command.run(),
+            Self::Ab(command) => command.run(),
             Self::Report(command) => command.run(),
             Self::List(command) => command.run(),
             Self::Install(command) => command.run(),

@@ -27,7 +27,7 @@ pub(crate) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
     let names = folder.spec.binary.names.iter();
     programs(names.flat_map(|name| match name.as_str() {
         OWN_NAME => vec![launcher.program.clone()],
-        name if name.contains('/') => vec![PathBuf::from(name)],
+        name if name.contains('/') => vec![folder.file_path(Path::new(name))],
         name => folders.iter().map(|folder| folder.join(name)).collect(),
     }))
 }

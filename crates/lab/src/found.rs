@@ -62,9 +62,22 @@ pub(crate) struct Found {
     pub(crate) variants: Vec<Variant>,
     pub(crate) gateways: BTreeMap<String, PreparedGateway>,
     pub(crate) warnings: Vec<Warning>,
+    /// By word.
+    labels: BTreeMap<String, String>,
 }
 
 impl Found {
+    /// Nothing yet. Gateways of some words have labels that the user gave them.
+    pub(crate) fn called(labels: &BTreeMap<String, String>) -> Self {
+        let labels = labels.iter();
+        Self {
+            labels: labels
+                .map(|(word, label)| (absolute(word), label.clone()))
+                .collect(),
+            ..Self::default()
+        }
+    }
+
     /// Adds what a word names. What the user did not name may be missing.
     pub(crate) fn add_word(
         &mut self,
@@ -142,7 +155,9 @@ impl Found {
         binary: FoundBinary,
         setup: &Setup,
     ) -> Result<(), LabError> {
-        let name = self.unique_label(&label(&folder.spec.gateway, setup));
+        let told = self.labels.get(word).cloned();
+        let name = told.unwrap_or_else(|| label(&folder.spec.gateway, setup));
+        let name = self.unique_label(&name);
         let (gateway, warning) = equip::gateway(&name, folder, binary, setup)?;
         self.variants.push(Variant::Gateway {
             name: name.clone(),

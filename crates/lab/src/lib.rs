@@ -17,6 +17,7 @@ mod check;
 mod chosen;
 mod cores;
 mod demand;
+mod early;
 mod equip;
 mod error;
 mod exchange;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gatebench_drivers::{Catalogue, Launcher};
-use gatebench_model::{Limits, LoadProfile, Placement, Plan, Suite, Variant};
+use gatebench_model::{DecisiveMetric, Duel, Limits, LoadProfile, Placement, Plan, Suite, Variant};
 use gatebench_store::{Manifest, Run};
 
 use crate::demand;
@@ -50,6 +50,11 @@ pub struct Selection {
     pub pace: Pace,
     /// Another engine in place of gatebench's own.
     pub engine: Option<EngineChoice>,
+    /// Makes the run a comparison, decided by this: `gateways` are then the candidate, the baseline, and the
+    /// baseline again.
+    pub decided_by: Option<DecisiveMetric>,
+    /// What to call the gateways of these words, where their folders' names do not tell them apart.
+    pub labels: BTreeMap<String, String>,
 }
 
 /// A gateway that already runs.
@@ -124,8 +129,10 @@ pub fn prepare(
         variants,
         gateways,
         mut warnings,
+        ..
     } = found;
     let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
+    plan.duel = selection.decided_by.and_then(|metric| duel(&plan, metric));
     let engine = match &selection.engine {
         Some(choice) => {
             let (engine, limits) = foreign::resolve(choice, &mut plan)?;
@@ -202,6 +209,25 @@ pub fn prepare_resume(
     })
 }
 
+/// The comparison of a plan with three gateways.
+fn duel(plan: &Plan, metric: DecisiveMetric) -> Option<Duel> {
+    let gateways: Vec<&Variant> = plan
+        .variants
+        .iter()
+        .filter(|variant| **variant != Variant::Floor)
+        .collect();
+    let [candidate, baseline, again] = gateways[..] else {
+        return None;
+    };
+    Some(Duel {
+        candidate: candidate.label().into(),
+        baseline: baseline.label().into(),
+        again: again.label().into(),
+        metric,
+        blocks_max: plan.blocks,
+    })
+}
+
 fn found(
     selection: &Selection,
     suite: &Suite,
@@ -224,7 +250,7 @@ fn found(
         catalogue,
         launcher,
     };
-    let mut found = Found::default();
+    let mut found = Found::called(&selection.labels);
     for word in &words {
         found.add_word(word, named, &wanted, &places)?;
     }

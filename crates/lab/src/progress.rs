@@ -45,6 +45,8 @@ pub enum Progress {
         /// How long this and all further ones are expected to take.
         left: Duration,
     },
+    /// The run ends before its plan does, and why.
+    EndedEarly(String),
     /// The trial has come to this step.
     StepStarted(Step),
     /// A load begins.

@@ -15,6 +15,7 @@ use gatebench_store::{
 };
 
 use crate::cores::Kept;
+use crate::early::Early;
 use crate::error::LabError;
 use crate::hurry::Hurry;
 use crate::identity;
@@ -47,6 +48,8 @@ pub struct RunRequest {
     /// The engine's event loop; `None` takes the one a resumed run began with, else the best the kernel
     /// grants.
     pub backend: Option<Backend>,
+    /// What the run may take: no block is begun that would hardly end within it.
+    pub budget: Option<Duration>,
 }
 
 /// How a run came out.
@@ -181,6 +184,7 @@ struct Conductor<'a> {
     left: Left,
     summary: RunSummary,
     environment_failures: u32,
+    early: Early,
 }
 
 impl<'a> Conductor<'a> {
@@ -223,6 +227,7 @@ impl<'a> Conductor<'a> {
             left,
             summary,
             environment_failures: 0,
+            early: Early::new(plan.duel.is_some(), request.budget),
         }
     }
 
@@ -237,7 +242,7 @@ impl<'a> Conductor<'a> {
             dir: self.writer.dir().into(),
             plan: Box::new(plan.clone()),
             remaining: u32::try_from(trials.len()).unwrap_or(u32::MAX),
-            left: self.left.for_trials(self.that_run(&trials)),
+            left: self.left(&trials),
         });
         let warnings = self
             .request
@@ -249,17 +254,37 @@ impl<'a> Conductor<'a> {
             .chain(preflight::busy_cores(plan));
         warnings.for_each(|warning| self.observer.observe(Progress::Warning(warning)));
         for (index, trial) in trials.iter().enumerate() {
-            if self.interrupt.is_raised() {
+            if self.interrupt.is_raised() || self.ends_before(trial)? {
                 break;
             }
             self.observer.observe(Progress::TrialStarted {
                 trial: (*trial).clone(),
                 of: self.summary.planned,
-                left: self.left.for_trials(self.that_run(&trials[index..])),
+                left: self.left(&trials[index..]),
             });
             self.one(trial, &trials[index + 1..])?;
         }
         Ok(())
+    }
+
+    /// Whether the run ends with the block before this trial's. Its plan is then cut, so that the run is as one
+    /// that was planned with so many blocks.
+    fn ends_before(&mut self, trial: &Trial) -> Result<bool, LabError> {
+        let done = trial.block.saturating_sub(1);
+        if !self.early.is_at_a_boundary(done) {
+            return Ok(false);
+        }
+        let Some(why) = self.early.why(done, self.writer.dir())? else {
+            return Ok(false);
+        };
+        self.writer.update_manifest(|manifest| {
+            manifest.plan.cut_after_block(done);
+            manifest.notes.push(why.clone());
+        })?;
+        let kept = self.writer.manifest().plan.trials.len();
+        self.summary.planned = u32::try_from(kept).unwrap_or(u32::MAX);
+        self.observer.observe(Progress::EndedEarly(why));
+        Ok(true)
     }
 
     /// Runs one trial and writes it.
@@ -305,7 +330,7 @@ impl<'a> Conductor<'a> {
             trial: trial.clone(),
             outcome: outcome.clone(),
             phases: summaries,
-            left: self.left.for_trials(self.that_run(further)),
+            left: self.left(further),
         });
         self.judge(outcome)
     }
@@ -331,6 +356,14 @@ impl<'a> Conductor<'a> {
             hurry: self.hurry,
             observer: self.observer,
         })
+    }
+
+    /// How long these trials will take, or what is left of the run's time where that is less.
+    fn left(&self, trials: &[&Trial]) -> Duration {
+        let expected = self.left.for_trials(self.that_run(trials));
+        self.early
+            .left()
+            .map_or(expected, |left| left.min(expected))
     }
 
     /// How many of the trials will really start something.

@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{LoadProfile, Placement, Scenario, Setup, Suite};
+use crate::{Duel, LoadProfile, Placement, Scenario, Setup, Suite};
 
 /// What a trial takes besides its phases, for the time left: start and readiness of upstream and
 /// gateway, parity twice, drains and stop. An estimate; the run corrects it as trials end.
@@ -34,6 +34,9 @@ pub struct Plan {
     pub placement: Placement,
     /// The trials, in the order in which they run.
     pub trials: Vec<Trial>,
+    /// The comparison that it is made for; none where it is made to measure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duel: Option<Duel>,
 }
 
 /// What stands between engine and upstream.
@@ -133,7 +136,14 @@ impl Plan {
             variants,
             placement,
             trials,
+            duel: None,
         }
+    }
+
+    /// Leaves out the blocks after this one: the plan is then as if it had been made with so many.
+    pub fn cut_after_block(&mut self, block: u32) {
+        self.blocks = self.blocks.min(block);
+        self.trials.retain(|trial| trial.block <= block);
     }
 
     /// Seconds that one trial is expected to take. All trials go through the same load.

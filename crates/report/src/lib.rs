@@ -6,6 +6,7 @@ mod axis;
 mod costs;
 pub mod costs_csv;
 pub mod csv;
+pub mod duel;
 mod facts;
 pub mod html;
 pub mod json;

@@ -224,7 +224,7 @@ fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Text that stands for itself in Markdown and in a cell of a table.
-fn escape(plain: &str) -> String {
+pub(crate) fn escape(plain: &str) -> String {
     let mut out = String::new();
     for character in text::clean(plain).chars() {
         match character {

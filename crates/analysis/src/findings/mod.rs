@@ -6,6 +6,7 @@
 mod comparison;
 mod cost;
 mod curve;
+mod duel;
 mod group;
 mod proof;
 mod scale;
@@ -24,6 +25,7 @@ pub use gatebench_store::{Status, Timestamp};
 pub use comparison::ComparisonFindings;
 pub use cost::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts};
 pub use curve::{CurveMetric, CurvePoint, PercentileCurve};
+pub use duel::{Decision, DuelFindings};
 pub use group::{
     GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness, ToldCheck,
     ToldFindings, ToldMetric, ToldThreshold,
@@ -50,6 +52,8 @@ pub struct Findings {
     /// What limits the findings: too few blocks for a verdict, an interrupted run, notes of the
     /// manifest.
     pub notes: Vec<String>,
+    /// What the comparison comes to that the run was made for; none where it was made to measure.
+    pub duel: Option<DuelFindings>,
     /// What policies cost over the plain proxy; none where no scenario with policies has one beside it.
     pub costs: Option<CostFindings>,
     /// What grows with routes and consumers, for each family of scenarios that differ in their number.

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub mod ab;
 pub mod audit;
 pub mod check;
 pub mod doctor;

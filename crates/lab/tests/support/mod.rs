@@ -106,6 +106,7 @@ impl Bench {
             launcher: launcher(),
             command_line: vec!["gatebench".into(), "run".into()],
             backend: None,
+            budget: None,
         }
     }
 

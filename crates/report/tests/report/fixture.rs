@@ -102,6 +102,7 @@ pub fn findings() -> Findings {
                 .into(),
             "gatebench shares core 0 between engine and upstream.".into(),
         ],
+        duel: None,
         costs: None,
         scale: Vec::new(),
         scenarios,

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod costs;
+mod duel;
 mod fixture;
 mod hostile;
 mod page;

@@ -1,25 +1,22 @@
 //! `gatebench run`: the main job.
 
+pub mod conduct;
 mod display;
-mod dry_run;
-mod out;
+pub mod dry_run;
+pub mod out;
 mod sizes;
 mod verdict;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use clap::Args;
 use gatebench_lab::{
-    Attach, EngineChoice, Interrupt, LabError, Pace, Prepared, RunRequest, RunSummary, Selection,
-    prepare, prepare_resume,
+    Attach, EngineChoice, Pace, Prepared, RunRequest, Selection, prepare, prepare_resume,
 };
-use gatebench_store::StoreError;
 
 use super::words::{BackendWord, EngineWord, Overlay, launcher};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{reports, signals, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -130,15 +127,7 @@ impl Run {
             return Ok(Exit::Fine);
         }
         let request = self.request(prepared)?;
-        match conduct(&request)? {
-            Ok(_) => self.report(&request.out),
-            Err(error) if has_trials(&error, &request.out) => {
-                // Why the run could not go on matters more than a report that could not be written.
-                let _ = self.report(&request.out);
-                Err(error.into())
-            }
-            Err(error) => Err(error.into()),
-        }
+        Ok(conduct::to_its_end(&request, self.json)?.exit)
     }
 
     fn prepare(&self) -> Result<Prepared, Failure> {
@@ -174,6 +163,7 @@ impl Run {
                 (false, false) => Pace::Full,
             },
             engine: self.engine()?,
+            ..Selection::default()
         })
     }
 
@@ -204,53 +194,8 @@ impl Run {
             launcher: launcher()?,
             command_line: std::env::args().collect(),
             backend: self.backend.map(Into::into),
+            budget: None,
             prepared,
         })
     }
-
-    /// Writes the report's files, prints the report, and draws the exit code from it.
-    fn report(&self, dir: &Path) -> Result<Exit, Failure> {
-        let findings = reports::findings(dir)?;
-        // Said before it is written: a disk that is full shall not hide what was found.
-        if self.json {
-            terminal::say(gatebench_report::json::render(&findings).trim_end())?;
-        } else {
-            terminal::say(&format!("\n{}\n", reports::for_terminal(&findings)))?;
-        }
-        let page = reports::write(dir, &findings)?;
-        if !self.json {
-            terminal::say(&page.display().to_string())?;
-        }
-        let (exit, complaints) = verdict::of(dir, &findings)?;
-        complaints.iter().for_each(Failure::print);
-        if exit == Exit::Interrupted {
-            let dir = dir.display();
-            terminal::complain(&format!(
-                "interrupted: what was finished is kept\n  → gatebench run --resume {dir}"
-            ));
-        }
-        Ok(exit)
-    }
-}
-
-/// Runs the plan with a display, until its end or a signal.
-fn conduct(request: &RunRequest) -> Result<Result<RunSummary, LabError>, Failure> {
-    let interrupt = Arc::new(Interrupt::new());
-    let raised = Arc::clone(&interrupt);
-    signals::on_signal(move || raised.raise())?;
-    signals::survive_file_size_limit()?;
-    let display = display::of(Arc::clone(&interrupt));
-    Ok(gatebench_lab::run(request, &interrupt, &*display))
-}
-
-/// Whether there are trials of this run to report on: its directory may never have been made, or be
-/// somebody else's.
-fn has_trials(error: &LabError, dir: &Path) -> bool {
-    let refused = matches!(
-        error,
-        LabError::Store(
-            StoreError::Locked { .. } | StoreError::AlreadyARun { .. } | StoreError::NotARun { .. }
-        )
-    );
-    !refused && reports::findings(dir).is_ok_and(|findings| !findings.trials.is_empty())
 }

@@ -160,6 +160,7 @@ impl Bars {
                 state.ends = Some(Instant::now() + left);
             }
             Progress::Warning(warning) => self.print(&format!("  warning: {warning}")),
+            Progress::EndedEarly(why) => self.print(&format!("  {why}")),
             _ => {}
         }
     }

@@ -48,6 +48,7 @@ impl Observer for Log {
                 ));
             }
             Progress::Warning(warning) => terminal::complain(&format!("warning: {warning}")),
+            Progress::EndedEarly(why) => terminal::complain(&why),
             _ => {}
         }
     }

@@ -1,0 +1,160 @@
+//! Runs that are made for a comparison.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Made, RATE, SECONDS, analysed_run, manifest};
+use gatebench_analysis::findings::{Decision, Findings, Method, Metric, Verdict};
+use gatebench_analysis::is_settled;
+use gatebench_model::{DecisiveMetric, Duel, Trial, Variant};
+use gatebench_store::{Manifest, Run};
+use tempfile::TempDir;
+
+/// The candidate `mine`, and nginx twice.
+fn duel_of(blocks: u32) -> Manifest {
+    let mut manifest = manifest(blocks);
+    let labels = ["mine", "nginx", "nginx-2"];
+    manifest.plan.variants = labels.map(|it| Variant::gateway(it, "nginx")).into();
+    let cells = (1..=blocks).flat_map(|block| labels.map(|label| (block, label)));
+    manifest.plan.trials = cells
+        .zip(1..)
+        .map(|((block, variant), number)| Trial {
+            number,
+            block,
+            scenario: "proxy-json".into(),
+            variant: variant.into(),
+        })
+        .collect();
+    manifest.plan.duel = Some(Duel {
+        candidate: "mine".into(),
+        baseline: "nginx".into(),
+        again: "nginx-2".into(),
+        metric: DecisiveMetric::Cpu,
+        blocks_max: 20,
+    });
+    manifest
+}
+
+/// A run whose variants use this CPU time per request; blocks differ by a thousandth either way.
+fn run(blocks: u32, cpu_ns: impl Fn(&str) -> f64) -> (TempDir, Findings) {
+    analysed_run(duel_of(blocks), |mut made: Made| {
+        let trial = made.record.trial.clone();
+        let wobble = f64::from((trial.block * 7 + trial.variant.len() as u32) % 5) - 2.0;
+        let cpu_ns = cpu_ns(&trial.variant) * (1.0 + wobble / 2_000.0);
+        made.used("steady", "gateway").cpu_ns = (cpu_ns * (RATE * SECONDS) as f64) as u64;
+        Some(made)
+    })
+}
+
+fn settled(dir: &TempDir) -> bool {
+    is_settled(&Run::open(dir.path()).unwrap()).unwrap()
+}
+
+#[test]
+fn five_per_cent_more_is_worse() {
+    let (dir, findings) = run(
+        10,
+        |label| if label == "mine" { 21_000.0 } else { 20_000.0 },
+    );
+    let duel = findings.duel.as_ref().unwrap();
+    assert_eq!(duel.decision, Decision::Worse);
+    assert!(
+        duel.text
+            .starts_with("mine is worse than nginx: mine uses 1.050× the CPU of nginx per request"),
+        "{}",
+        duel.text
+    );
+    assert!(settled(&dir));
+    let own: Vec<_> = findings.scenarios[0]
+        .comparisons
+        .iter()
+        .filter(|it| it.primary)
+        .map(|it| {
+            (
+                it.candidate.as_str(),
+                it.baseline.as_str(),
+                it.result.verdict,
+                it.result.method,
+            )
+        })
+        .collect();
+    assert_eq!(
+        own,
+        [
+            ("mine", "nginx", Verdict::Worse, Some(Method::Repeated)),
+            (
+                "nginx",
+                "nginx-2",
+                Verdict::NoChange,
+                Some(Method::Repeated)
+            ),
+        ],
+        "mine is not compared with nginx's other self"
+    );
+    let metrics = findings.scenarios[0].comparisons.iter().map(|it| it.metric);
+    assert!(metrics.clone().any(|it| it == Metric::AddedP90));
+    assert!(metrics.clone().any(|it| it == Metric::GatewayRssAnonMax));
+    let note = findings
+        .notes
+        .iter()
+        .find(|it| it.contains("same gateway"))
+        .unwrap();
+    assert!(
+        note.starts_with("nginx and nginx-2 are the same gateway"),
+        "{note}"
+    );
+}
+
+#[test]
+fn equals_are_no_different() {
+    let (dir, findings) = run(12, |_| 20_000.0);
+    let duel = findings.duel.unwrap();
+    assert_eq!(duel.decision, Decision::Fine);
+    assert!(
+        duel.text.starts_with("mine is no different from nginx: "),
+        "{}",
+        duel.text
+    );
+    assert!(settled(&dir));
+}
+
+#[test]
+fn nine_blocks_settle_nothing() {
+    let (dir, findings) = run(9, |_| 20_000.0);
+    let duel = findings.duel.unwrap();
+    assert_eq!(duel.decision, Decision::Open);
+    assert_eq!(
+        duel.text,
+        "mine cannot be told from nginx: a verdict needs 10 blocks."
+    );
+    assert!(!settled(&dir));
+    assert!(
+        findings.notes[0].contains("gatebench ab --budget"),
+        "{:?}",
+        findings.notes
+    );
+}
+
+#[test]
+fn a_baseline_that_differs_from_itself_forbids_a_verdict() {
+    let (_, findings) = run(10, |label| match label {
+        "mine" => 22_000.0,
+        "nginx" => 20_000.0,
+        _ => 19_000.0,
+    });
+    let duel = findings.duel.unwrap();
+    assert_eq!(duel.decision, Decision::Open);
+    assert!(
+        duel.text
+            .starts_with("Nothing may be said: nginx and nginx-2 are the same gateway"),
+        "{}",
+        duel.text
+    );
+}
+
+#[test]
+fn a_run_made_to_measure_is_never_settled() {
+    let (dir, findings) = analysed_run(manifest(10), Some);
+    assert!(findings.duel.is_none());
+    assert!(!settled(&dir));
+}

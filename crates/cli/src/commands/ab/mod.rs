@@ -1,0 +1,225 @@
+//! `gatebench ab BASELINE CANDIDATE`.
+
+mod sides;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::Decision;
+use gatebench_lab::{Prepared, RunRequest, Selection, prepare};
+use gatebench_model::DecisiveMetric;
+use gatebench_model::span::Span;
+use gatebench_report::duel;
+
+use self::sides::{Side, Sides};
+use super::run::{conduct, dry_run, out};
+use super::words::{BackendWord, Overlay, launcher};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The suite that the scenario and the load come from.
+const SUITE: &str = "ab";
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench ab nginx ./my-nginx                    is mine worse?
+  gatebench ab nginx@1.22 nginx@/opt/nginx-1.26    two versions
+  gatebench ab haproxy envoy --scenario api-key --metric added-p99
+  gatebench ab --git main HEAD --build 'make' --gateway ./gateway
+  gatebench ab nginx ./my-nginx --budget 5m --junit ab.xml --comment ab.md
+
+Each block has three fresh processes in random order: the candidate, the baseline, and the baseline again.
+What differs between the last two is the noise of this machine now. The run ends when it is settled, by
+intervals that hold however often they are looked at, or when its time or its blocks are used up.
+
+Exits with 1 where the candidate is worse, 4 where nothing may be said, else 0.";
+
+/// Compares two gateways, versions, commits or configurations, beside what the machine's noise is
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Ab {
+    /// What is compared with: a gateway's name, NAME@VERSION, NAME@/PREFIX, or a folder
+    #[arg(required_unless_present = "git")]
+    baseline: Option<String>,
+    /// What is judged
+    #[arg(required_unless_present = "git")]
+    candidate: Option<String>,
+    /// Compare two commits of your repository: baseline and candidate. Each is cloned and built apart
+    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], requires = "gateway",
+          conflicts_with_all = ["baseline", "candidate"])]
+    git: Option<Vec<String>>,
+    /// The gateway's folder in your repository
+    #[arg(long, value_name = "DIR", requires = "git")]
+    gateway: Option<PathBuf>,
+    /// The shell command that builds a commit, run at its top
+    #[arg(long, value_name = "COMMAND", requires = "git")]
+    build: Option<String>,
+    /// What they do: a scenario's name or file (repeatable); without, proxy-json
+    #[arg(long = "scenario", value_name = "NAME or FILE")]
+    scenarios: Vec<String>,
+    /// The load profile; without, 64 connections, then 5,000 requests/s
+    #[arg(long, value_name = "NAME or FILE")]
+    load: Option<String>,
+    /// What decides
+    #[arg(long, value_enum, default_value = "cpu")]
+    metric: MetricWord,
+    /// The most time it may take
+    #[arg(long, value_name = "TIME", default_value = "10m")]
+    budget: Span,
+    /// The most blocks; at least 10 are needed for a verdict
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=2000))]
+    blocks: Option<u32>,
+    /// Seed of the order
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Cores (and workers) of each gateway; without, one
+    #[arg(long, value_name = "N")]
+    gateway_cores: Option<usize>,
+    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
+    #[arg(long)]
+    backend: Option<BackendWord>,
+    /// The run directory; without, ./gatebench-runs/ab-TIME
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write the verdict as JUnit XML, for a CI system
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write the verdict as Markdown, for a pull request
+    #[arg(long, value_name = "FILE")]
+    comment: Option<PathBuf>,
+    /// Print the plan and stop
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the findings (with --dry-run the plan) as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+/// What decides, as the command line calls it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum MetricWord {
+    /// CPU time of the gateway per request
+    Cpu,
+    /// Requests per second of the closed load
+    Throughput,
+    /// Added latency at a fixed rate, median
+    AddedP50,
+    /// Added latency at a fixed rate, 99th percentile
+    AddedP99,
+    /// Most memory of the gateway
+    Memory,
+}
+
+impl From<MetricWord> for DecisiveMetric {
+    fn from(word: MetricWord) -> Self {
+        match word {
+            MetricWord::Cpu => Self::Cpu,
+            MetricWord::Throughput => Self::Throughput,
+            MetricWord::AddedP50 => Self::AddedP50,
+            MetricWord::AddedP99 => Self::AddedP99,
+            MetricWord::Memory => Self::Memory,
+        }
+    }
+}
+
+impl Ab {
+    /// Compares them, and says what came of it.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let prepared = self.prepare(&self.sides()?)?;
+        if self.dry_run {
+            dry_run::print(&prepared, self.json)?;
+            return Ok(Exit::Fine);
+        }
+        let request = RunRequest {
+            out: self.out.clone().unwrap_or_else(|| out::default_dir(SUITE)),
+            resume: false,
+            launcher: launcher()?,
+            command_line: std::env::args().collect(),
+            backend: self.backend.map(Into::into),
+            budget: Some(self.budget.0),
+            prepared,
+        };
+        let conducted = conduct::to_its_end(&request, self.json)?;
+        self.write(&conducted.findings)?;
+        Ok(match conducted.exit {
+            Exit::Fine => self.judged(&conducted.findings)?,
+            other => other,
+        })
+    }
+
+    fn sides(&self) -> Result<Sides, Failure> {
+        if let (Some([baseline, candidate]), Some(gateway)) = (self.git.as_deref(), &self.gateway) {
+            return Sides::of_commits([baseline, candidate], gateway, self.build.as_deref());
+        }
+        let word = |side: &Option<String>| side.clone().unwrap_or_default();
+        Ok(Sides::named(&word(&self.baseline), &word(&self.candidate)))
+    }
+
+    fn prepare(&self, sides: &Sides) -> Result<Prepared, Failure> {
+        let Sides {
+            baseline,
+            candidate,
+        } = sides;
+        let called = |side: &Side| Some((side.word.clone(), side.label.clone()?));
+        let selection = Selection {
+            words: vec![SUITE.into()],
+            gateways: [candidate, baseline, baseline]
+                .map(|side| side.word.clone())
+                .into(),
+            scenarios: self.scenarios.clone(),
+            load: self.load.clone(),
+            blocks: self.blocks,
+            seed: self.seed,
+            gateway_cores: self.gateway_cores,
+            decided_by: Some(self.metric.into()),
+            labels: BTreeMap::from_iter([candidate, baseline].into_iter().filter_map(called)),
+            ..Selection::default()
+        };
+        let scenarios = self.overlay.scenarios();
+        let catalogue = self.overlay.catalogue();
+        Ok(prepare(&selection, &scenarios, &catalogue, &launcher()?)?)
+    }
+
+    fn write(&self, findings: &Findings) -> Result<(), Failure> {
+        let files = [
+            (&self.junit, duel::junit as fn(&Findings) -> String),
+            (&self.comment, duel::comment),
+        ];
+        for (file, render) in files {
+            if let Some(file) = file {
+                write(file, &render(findings))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The exit code of a run in which nothing went wrong.
+    fn judged(&self, findings: &Findings) -> Result<Exit, Failure> {
+        let Some(found) = &findings.duel else {
+            return Ok(Exit::Inconclusive);
+        };
+        if !self.json {
+            terminal::say(&format!("\n{}", found.text))?;
+        }
+        Ok(match found.decision {
+            Decision::Fine => Exit::Fine,
+            Decision::Worse => Exit::CheckFailed,
+            Decision::Open => Exit::Inconclusive,
+        })
+    }
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(file, text).map_err(|error| Failure::Said {
+        culprit: "environment".into(),
+        what: format!("{} cannot be written: {error}", file.display()),
+        remedy: "name a file in a folder that exists and can be written".into(),
+        exit: Exit::Environment,
+    })
+}

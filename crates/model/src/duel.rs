@@ -1,0 +1,46 @@
+//! A comparison that a plan is made for: two gateways, and one of them twice.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Two variants that are set beside each other, and a third that is the second once more. What differs between
+/// those two is the noise of the machine, since they are the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Duel {
+    /// Label of the variant that is judged.
+    pub candidate: String,
+    /// Label of the variant it is compared with.
+    pub baseline: String,
+    /// Label of the baseline's other self.
+    pub again: String,
+    /// What decides.
+    pub metric: DecisiveMetric,
+    /// The most blocks that were planned. It may end before, when it is settled; the verdict's error rate holds for so
+    /// many looks.
+    pub blocks_max: u32,
+}
+
+/// What a comparison is decided by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecisiveMetric {
+    /// CPU time of the gateway per request, at a fixed rate where the load has one.
+    #[default]
+    Cpu,
+    /// Answers per second of the closed load.
+    Throughput,
+    /// What the gateway adds to a request at a fixed rate: median.
+    AddedP50,
+    /// The same, 99th percentile.
+    AddedP99,
+    /// Most anonymous memory of the gateway.
+    Memory,
+}
+
+impl Duel {
+    /// Whether a comparison of these two is a part of it: the two gateways, or the baseline with itself.
+    pub fn has(&self, candidate: &str, baseline: &str) -> bool {
+        (candidate == self.candidate && baseline == self.baseline)
+            || (candidate == self.baseline && baseline == self.again)
+    }
+}
