@@ -1,4 +1,10 @@
--- The policies of each route, in their order; the first that answers ends the request.
+-- The policies of each route, by the phases in which they act: `judge` (rewrite), `request` (access),
+-- `header` and `body` (filters of the answer). The first that answers ends the request.
+local json = require "json"
+{% if routes | settings_of("jwt") %}
+local token = require "token"
+{% endif %}
+
 local policies = {}
 {% set soap_routes = routes | settings_of("soap") %}
 {% if soap_routes %}
@@ -19,6 +25,59 @@ local function answer(status, content_type, body)
     return ngx.exit(status)
 end
 
+-- The request's body; nil where there is none. What does not fit into memory is in a file.
+local function request_body()
+    ngx.req.read_body()
+    local body, file = ngx.req.get_body_data(), ngx.req.get_body_file()
+    if not body and file then
+        local stream = assert(io.open(file, "rb"))
+        body = stream:read("*a")
+        stream:close()
+    end
+    return body
+end
+
+local function edit_request(all)
+    if not json.is_type(ngx.var.content_type) then
+        return
+    end
+    local body = request_body()
+    for _, edits in ipairs(body and all or {}) do
+        body = edits:of(body)
+        if not body then
+            return ngx.exit(400)
+        end
+    end
+    if body then
+        ngx.req.set_body_data(body)
+    end
+end
+
+-- An answer that will be edited has another length.
+local function begin_answer()
+    if json.is_type(ngx.header.content_type) and not ngx.header.content_encoding then
+        ngx.header.content_length = nil
+        ngx.ctx.held = {}
+    end
+end
+
+-- Holds the answer until it is whole; one that is not JSON passes as it is.
+local function edit_answer(all)
+    local held = ngx.ctx.held
+    if not held then
+        return
+    end
+    held[#held + 1] = ngx.arg[1]
+    ngx.arg[1] = nil
+    if ngx.arg[2] then
+        local body = table.concat(held)
+        for _, edits in ipairs(all) do
+            body = edits:of(body) or body
+        end
+        ngx.arg[1] = body
+    end
+end
+
 local known_keys = {
 {% for consumer in consumers %}
 {% for value in consumer["keys"] %}
@@ -26,6 +85,13 @@ local known_keys = {
 {% endfor %}
 {% endfor %}
 }
+{% macro edits(settings) -%}
+json.edits()
+{%- for pointer in settings.remove %}:remove({{ pointer | lua_string }}){% endfor %}
+{%- for pointer, to in settings.rename | items %}:rename({{ pointer | lua_string }}, {{ to | lua_string }}){% endfor %}
+{%- for pointer, value in settings.add | items %}:add({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
+{%- for pointer, value in settings.default | items %}:default({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
+{%- endmacro %}
 {% for route in routes if route.policies %}
 
 {% for policy in route.policies if policy.soap %}
@@ -54,22 +120,59 @@ local chains_{{ route.name | word }} = {
 }
 {% endfor %}
 
-policies[{{ route.name | lua_string }}] = function()
+policies[{{ route.name | lua_string }}] = (function()
+    local request_edits, answer_edits = {}, {}
 {% for policy in route.policies %}
-{% if policy.api_key %}
-    local key = header({{ policy.api_key.header | lower | lua_string }})
-    if not (key and known_keys[key]) then
-        return ngx.exit(401)
-    end
-{% elif policy.soap %}
-    soap.process(chains_{{ route.name | word }}, {{ ("/-soap-/" ~ route.name) | lua_string }})
-{% elif policy.mock %}
-    if true then
-        return answer({{ policy.mock.status }}, {{ policy.mock.content_type | lua_string }}, {{ policy.mock.body | lua_string }})
-    end
+{% if policy.jwt %}
+    local jwt_{{ loop.index }} = token.rules()
+{% if policy.jwt.issuer %}
+        :issued_by({{ policy.jwt.issuer | lua_string }})
+{% endif %}
+{% if policy.jwt.audience %}
+        :meant_for({{ policy.jwt.audience | lua_string }})
+{% endif %}
+        :with_leeway({{ policy.jwt.leeway | seconds }})
+{% for key in policy.jwt["keys"] %}
+{% if key.hs256 is defined %}
+        :hs256({{ key.hs256.secret | lua_string }}, {{ key.hs256.id | lua_string if key.hs256.id else "nil" }})
+{% else %}
+        :rs256({{ key.rs256.public_key | lua_string }}, {{ key.rs256.id | lua_string if key.rs256.id else "nil" }})
 {% endif %}
 {% endfor %}
-end
+{% elif policy.request_json %}
+    request_edits[#request_edits + 1] = {{ edits(policy.request_json) }}
+{% elif policy.response_json %}
+    answer_edits[#answer_edits + 1] = {{ edits(policy.response_json) }}
+{% endif %}
+{% endfor %}
+    return {
+        judge = function()
+{% for policy in route.policies %}
+{% if policy.api_key %}
+            local key = header({{ policy.api_key.header | lower | lua_string }})
+            if not (key and known_keys[key]) then
+                return ngx.exit(401)
+            end
+{% elif policy.jwt %}
+            local subject = jwt_{{ loop.index }}:subject_of(header("authorization"))
+            if not subject then
+                return ngx.exit(401)
+            end
+            ngx.var.subject = subject
+{% elif policy.soap %}
+            soap.process(chains_{{ route.name | word }}, {{ ("/-soap-/" ~ route.name) | lua_string }})
+{% elif policy.mock %}
+            if true then
+                return answer({{ policy.mock.status }}, {{ policy.mock.content_type | lua_string }}, {{ policy.mock.body | lua_string }})
+            end
+{% endif %}
+{% endfor %}
+        end,
+        request = function() return edit_request(request_edits) end,
+        header = begin_answer,
+        body = function() return edit_answer(answer_edits) end,
+    }
+end)()
 {% endfor %}
 
 return policies

@@ -55,13 +55,14 @@ pub(crate) struct OwnConfig {
     pub path: PathBuf,
 }
 
-/// Policies that a gateway cannot do natively. This is a finding about the gateway, not a failure.
+/// Policies, or parts of them, that a gateway cannot do natively, and what it does not speak. This is a
+/// finding about the gateway, not a failure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("gateway {gateway} does not support {}", policies.join(", "))]
 pub struct Unsupported {
     /// The gateway.
     pub gateway: String,
-    /// The policies it lacks, by the words used in scenario files.
+    /// What it lacks, by the words of [`Scenario::needs`].
     pub policies: Vec<String>,
 }
 
@@ -95,18 +96,16 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Whether the gateway has all policies of a scenario. What a configuration of the user's does is not
+    /// Whether the gateway has all that a scenario needs. What a configuration of the user's does is not
     /// known beforehand: parity proves it.
     ///
     /// # Errors
-    /// The policies it lacks.
+    /// What it lacks.
     pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
         let wanted = || scenario.routes.iter().flat_map(|route| &route.policies);
-        let kinds: BTreeSet<&str> = wanted().map(Policy::kind).collect();
         let extras: BTreeSet<&str> = wanted().filter_map(Policy::extra).collect();
-        let lacking = kinds
-            .into_iter()
-            .filter(|kind| !self.spec.policies.contains_key(*kind));
+        let needs = scenario.needs().into_iter();
+        let lacking = needs.filter(|need| !self.spec.has(need));
         let mut policies: Vec<String> = lacking.map(str::to_owned).collect();
         policies.extend(extras.into_iter().filter_map(|extra| self.lacks(extra)));
         if policies.is_empty() || self.config.is_some() {

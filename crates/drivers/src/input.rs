@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use gatebench_model::gateway::{
-    CONTRACT_VERSION, GatewayInput, InputRoute, Listener, Target, Upstream,
+    CONTRACT_VERSION, GatewayInput, InputRoute, Listener, ListenerTls, Target, Upstream,
+    UpstreamTls,
 };
 use gatebench_model::{Route, Scenario};
 
@@ -14,6 +15,14 @@ pub const UPSTREAM_KEEPALIVE: u32 = 64;
 
 /// The name of the one upstream of a scenario.
 const ORIGIN: &str = "origin";
+
+/// Where the trial's certificate and its key lie in the working folder, in PEM, where a scenario asks
+/// for TLS; whoever starts the gateway puts them there. The certificate is its own authority.
+pub const CERTIFICATE_FILE: &str = "certificate.pem";
+/// See [`CERTIFICATE_FILE`].
+pub const KEY_FILE: &str = "certificate-key.pem";
+/// A name that the certificate is for.
+pub const SERVER_NAME: &str = "localhost";
 
 /// What a gateway is connected to, and with what means.
 #[derive(Clone, Debug)]
@@ -43,6 +52,8 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
         port: address.port(),
         weight: 1,
     };
+    let transport = scenario.transport;
+    let file = |name| wiring.work.join(name).display().to_string();
     GatewayInput {
         contract: CONTRACT_VERSION,
         binary: wiring.binary.display().to_string(),
@@ -53,6 +64,11 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
             name: "main".into(),
             address: wiring.listen.ip().to_string(),
             port: wiring.listen.port(),
+            tls: transport.tls.then(|| ListenerTls {
+                certificate: file(CERTIFICATE_FILE),
+                key: file(KEY_FILE),
+            }),
+            http2: transport.http2_streams.is_some(),
         }],
         routes,
         consumers: scenario.consumers.clone(),
@@ -60,6 +76,10 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
             name: ORIGIN.into(),
             keepalive: wiring.keepalive,
             targets: wiring.targets.iter().map(target).collect(),
+            tls: transport.upstream_tls.then(|| UpstreamTls {
+                authority: file(CERTIFICATE_FILE),
+                server_name: SERVER_NAME.into(),
+            }),
         }],
         access_log: wiring.access_log,
     }

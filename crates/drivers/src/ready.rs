@@ -16,9 +16,6 @@ use crate::proc;
 /// One request may take this long; a start that hangs is found by the timeout of the whole.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Answers of a gateway that is not ready yet, or whose upstream it cannot reach.
-const NOT_READY_STATUSES: [u16; 3] = [502, 503, 504];
-
 /// What was seen at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
@@ -60,8 +57,14 @@ pub(crate) enum Outcome {
     TimedOut(Seen),
 }
 
-/// Waits until the process answers on the address, ends, or the time runs out.
-pub(crate) fn wait_for(process: &mut Supervised, address: SocketAddr, ready: &Ready) -> Outcome {
+/// Waits until the process answers on the address, ends, or the time runs out. Over TLS, which is not
+/// spoken here, it is ready when it listens; whoever started it asks it for an answer.
+pub(crate) fn wait_for(
+    process: &mut Supervised,
+    address: SocketAddr,
+    ready: &Ready,
+    has_tls: bool,
+) -> Outcome {
     let deadline = Instant::now() + ready.timeout.0;
     let mut last = Seen::NoListener;
     let settled = wait_until(deadline, || {
@@ -78,7 +81,7 @@ pub(crate) fn wait_for(process: &mut Supervised, address: SocketAddr, ready: &Re
         last = look(
             process.pid(),
             address,
-            ready.path.as_deref(),
+            (!has_tls).then_some(ready),
             REQUEST_TIMEOUT.min(left).max(Duration::from_millis(1)),
         );
         match last {
@@ -90,7 +93,8 @@ pub(crate) fn wait_for(process: &mut Supervised, address: SocketAddr, ready: &Re
     settled.unwrap_or(Outcome::TimedOut(last))
 }
 
-fn look(root: u32, address: SocketAddr, path: Option<&str>, timeout: Duration) -> Seen {
+/// `ask`: which answer is asked for, where one is.
+fn look(root: u32, address: SocketAddr, ask: Option<&Ready>, timeout: Duration) -> Seen {
     let listeners = proc::listeners(address);
     if listeners.is_empty() {
         return Seen::NoListener;
@@ -100,13 +104,12 @@ fn look(root: u32, address: SocketAddr, path: Option<&str>, timeout: Duration) -
     if !listeners.iter().all(|inode| ours.contains_key(inode)) {
         return Seen::Foreign;
     }
-    let is_ready = |status: u16| match path {
-        Some(_) => status == 200,
-        None => !NOT_READY_STATUSES.contains(&status),
+    let Some(ready) = ask else {
+        return Seen::Ready;
     };
-    let path = path.unwrap_or("/");
+    let path = ready.path.as_deref().unwrap_or("/");
     match http::status_of(address, path, timeout) {
-        Ok(status) if is_ready(status) => Seen::Ready,
+        Ok(status) if ready.accepts(status) => Seen::Ready,
         Ok(status) => Seen::Unready {
             status,
             path: path.into(),

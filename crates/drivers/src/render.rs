@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::binary::sha256_of;
+use crate::credential;
 use crate::error::DriverError;
 use crate::folder::{Folder, SPEC_FILE};
 use crate::level::{self, Misses};
@@ -60,6 +61,7 @@ impl<'a> Renderer<'a> {
         // Quoting is the template's own, by filters: what is right depends on the gateway, not on the file's name.
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         quote::add_filters(&mut environment);
+        credential::add_filters(&mut environment);
         // Errors tell the place in the line only so.
         environment.set_debug(true);
         for (name, text) in folder.parts() {

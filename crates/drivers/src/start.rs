@@ -139,7 +139,8 @@ impl GatewayStart<'_> {
         let mut process = self.spawn(work, &prepared)?;
         let timeout = spec.ready.timeout.0;
         let stderr = |process: &Supervised| process.stderr_tail();
-        match ready::wait_for(&mut process, prepared.addr, &spec.ready) {
+        let has_tls = self.scenario.transport.tls;
+        match ready::wait_for(&mut process, prepared.addr, &spec.ready, has_tls) {
             Outcome::Ready => Ok(Attempt::Ready(Box::new(
                 prepared.into_running(process, started.elapsed()),
             ))),

@@ -1,7 +1,6 @@
 //! A gateway folder proven without a load: started for each scenario, asked its cases, and ended.
 
 use std::fs;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use gatebench_drivers::{Catalogue, Launcher};
@@ -17,6 +16,7 @@ use crate::ledger;
 use crate::library::Library;
 use crate::parity::{self, Place};
 use crate::stage::{Bringing, Stage};
+use crate::wire::Wire;
 
 /// What every gateway must do, whatever its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
@@ -207,6 +207,7 @@ fn ask(
     let upstream_work = work.join("upstream");
     stage.bring_upstream_up(
         scenario.upstream,
+        scenario.transport.upstream_tls,
         &placement.upstream,
         &upstream_work,
         request.launcher,
@@ -219,14 +220,15 @@ fn ask(
         limits: Limits::default(),
         connections: 0,
         launcher: request.launcher,
+        interrupt: request.interrupt,
     };
     stage.bring_gateway_up(&bringing)?;
-    let (Some(target), Some(upstream)) = (stage.target(), stage.upstream_address()) else {
+    let (Some(target), Some(upstream)) = (stage.target(), stage.upstream()) else {
         return Err(Halt::Interrupted);
     };
     let place = Place {
-        target,
-        upstream: Some(upstream),
+        target: target.clone(),
+        upstream: Some(upstream.clone()),
         tag: 0,
         is_after: false,
         interrupt: request.interrupt,
@@ -238,7 +240,7 @@ fn ask(
     if let Some(case) = proxied.filter(|_| parity::failure(&record).is_none()) {
         record
             .cases
-            .push(reuse(&case.request, target, upstream, request.interrupt)?);
+            .push(reuse(&case.request, &target, &upstream, request.interrupt)?);
     }
     Ok(record)
 }
@@ -246,11 +248,11 @@ fn ask(
 /// Whether connections to the upstream are kept and used again.
 fn reuse(
     request: &Request,
-    target: SocketAddr,
-    upstream: SocketAddr,
+    target: &Wire,
+    upstream: &Wire,
     interrupt: &Interrupt,
 ) -> Result<ParityCaseRecord, Halt> {
-    let bytes = render(request, &target.to_string(), None);
+    let bytes = render(request, &target.address.to_string(), None);
     let before = ledger::read(upstream, interrupt)?;
     for _ in 0..REUSE_REQUESTS {
         // An answer was proven before this; one that is missing now shows in the count.

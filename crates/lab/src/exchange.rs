@@ -1,7 +1,6 @@
 //! One HTTP request and its answer, outside a load: for parity and for the upstream's ledger.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use gatebench_model::Request;
@@ -9,6 +8,7 @@ use gatebench_net::http1::{BodyLength, Decoder, Event, Limits, write_request_hea
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 
 use crate::interrupt::Interrupt;
+use crate::wire::Wire;
 
 /// How long an answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,16 +62,13 @@ pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec
 /// [`io::ErrorKind::InvalidData`] where it is not HTTP/1.1, [`io::ErrorKind::Interrupted`] where the
 /// run shall end.
 pub(crate) fn exchange(
-    address: SocketAddr,
+    wire: &Wire,
     bytes: &[u8],
     is_head: bool,
     interrupt: &Interrupt,
 ) -> io::Result<Answer> {
     let deadline = Instant::now() + ANSWER_TIMEOUT;
-    let mut stream = TcpStream::connect_timeout(&address, ANSWER_TIMEOUT)?;
-    stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
-    stream.set_read_timeout(Some(SLICE))?;
+    let mut stream = wire.connect(ANSWER_TIMEOUT, SLICE)?;
     stream.write_all(bytes)?;
     let mut decoder = Decoder::responses(Limits::default());
     decoder.expect(is_head);
@@ -174,7 +171,7 @@ pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::net::TcpListener;
+    use std::net::{SocketAddr, TcpListener};
     use std::thread;
 
     use super::*;
@@ -197,7 +194,7 @@ mod tests {
     fn ask(parts: Vec<&'static [u8]>) -> io::Result<Answer> {
         let (address, thread) = server(parts);
         let answer = exchange(
-            address,
+            &Wire::plain(address),
             b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
             false,
             &Interrupt::new(),
@@ -241,7 +238,7 @@ mod tests {
         let interrupt = Interrupt::new();
         interrupt.raise();
         let error = exchange(
-            listener.local_addr().unwrap(),
+            &Wire::plain(listener.local_addr().unwrap()),
             b"GET / HTTP/1.1\r\n\r\n",
             false,
             &interrupt,

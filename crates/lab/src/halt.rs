@@ -1,8 +1,12 @@
 //! Why a trial does not go on.
 
+use std::io;
+use std::path::Path;
+
 use gatebench_drivers::DriverError;
 use gatebench_engine::EngineError;
 use gatebench_model::Culprit;
+use gatebench_net::tls::SettingsError;
 use gatebench_store::Outcome;
 
 /// What ends a trial before its end.
@@ -53,6 +57,33 @@ impl Failure {
             line: None,
         };
         Self::new(culprit, error.to_string(), "begin a new run")
+    }
+
+    /// A certificate of a trial that cannot be made or used.
+    pub(crate) fn of_certificate(error: &SettingsError) -> Self {
+        Self::new(
+            Culprit::Environment,
+            format!("the trial's certificate: {error}"),
+            "see that the machine's clock is right",
+        )
+    }
+
+    /// A folder that cannot be written.
+    pub(crate) fn of_folder(folder: &Path, error: &io::Error) -> Self {
+        Self::new(
+            Culprit::Environment,
+            format!("{} cannot be written: {error}", folder.display()),
+            "give gatebench a folder that it may write to, with --out",
+        )
+    }
+
+    /// A scenario whose transport only a gateway that gatebench starts can have.
+    pub(crate) fn not_attachable(scenario: &str) -> Self {
+        Self::new(
+            Culprit::Environment,
+            format!("'{scenario}' asks for TLS, and --attach knows http:// only"),
+            "choose a scenario without `transport`, or let gatebench start the gateway",
+        )
     }
 
     /// An error of the engine. `target` is whom it could not reach.

@@ -1,7 +1,6 @@
 //! What the upstream says that it saw.
 
 use std::io;
-use std::net::SocketAddr;
 
 use gatebench_model::{Culprit, Request};
 use gatebench_store::LedgerDelta;
@@ -10,11 +9,12 @@ use gatebench_upstream::{LEDGER_PATH, Snapshot};
 use crate::exchange::{exchange, render};
 use crate::halt::{Failure, Halt};
 use crate::interrupt::Interrupt;
+use crate::wire::Wire;
 
 /// Asks the upstream for its ledger.
-pub(crate) fn read(upstream: SocketAddr, interrupt: &Interrupt) -> Result<Snapshot, Halt> {
+pub(crate) fn read(upstream: &Wire, interrupt: &Interrupt) -> Result<Snapshot, Halt> {
     let request = Request::new("GET", LEDGER_PATH);
-    let bytes = render(&request, &upstream.to_string(), None);
+    let bytes = render(&request, &upstream.address.to_string(), None);
     let failed = |reason: String| {
         let reason = format!("the upstream does not tell its ledger: {reason}");
         Halt::from(Failure::new(

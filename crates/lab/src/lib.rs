@@ -48,6 +48,7 @@ mod traffic;
 mod trial;
 mod warning;
 mod watch;
+mod wire;
 
 pub use check::{
     CheckOutcome, CheckRequest, Checked, check_gateway, check_scenarios, find_gateway,

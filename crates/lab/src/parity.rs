@@ -1,7 +1,6 @@
 //! Proof that the gateway does what the scenario says, before the load and after it.
 
 use std::io;
-use std::net::SocketAddr;
 
 use gatebench_model::{Request, Route, Scenario, When};
 use gatebench_net::trace::Nonce;
@@ -12,6 +11,7 @@ use crate::exchange::{Answer, exchange, render, shorten};
 use crate::halt::Halt;
 use crate::interrupt::Interrupt;
 use crate::ledger;
+use crate::wire::Wire;
 
 /// Of a message that failed, so much is kept.
 const SHOWN_CHARS: usize = 2_000;
@@ -21,10 +21,10 @@ const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 /// Where parity is proven.
 pub(crate) struct Place<'a> {
     /// Where requests go.
-    pub(crate) target: SocketAddr,
+    pub(crate) target: Wire,
     /// The upstream whose ledger is asked; none where it is not ours. Then a request has reached the
     /// upstream where the answer carries its times.
-    pub(crate) upstream: Option<SocketAddr>,
+    pub(crate) upstream: Option<Wire>,
     /// Tag of the nonces.
     pub(crate) tag: u16,
     /// Whether the load is over.
@@ -138,11 +138,12 @@ impl<'a> Prover<'a> {
     fn new(place: &'a Place<'a>) -> Result<Self, Halt> {
         let ledger = place
             .upstream
+            .as_ref()
             .map(|upstream| ledger::read(upstream, place.interrupt))
             .transpose()?;
         Ok(Self {
             place,
-            host: place.target.to_string(),
+            host: place.target.address.to_string(),
             sequence: 0,
             ledger,
             known: 0,
@@ -203,7 +204,7 @@ impl<'a> Prover<'a> {
         self.sequence += 1;
         let sent = render(request, &self.host, Some(nonce));
         let answer = exchange(
-            self.place.target,
+            &self.place.target,
             &sent,
             request.method == "HEAD",
             self.place.interrupt,
@@ -226,7 +227,7 @@ impl<'a> Prover<'a> {
 
     /// Whether the upstream saw more requests than those whose answers say so.
     fn reached_unseen(&mut self) -> Result<bool, Halt> {
-        let (Some(upstream), Some(before)) = (self.place.upstream, &mut self.ledger) else {
+        let (Some(upstream), Some(before)) = (&self.place.upstream, &mut self.ledger) else {
             return Ok(false);
         };
         let after = ledger::read(upstream, self.place.interrupt)?;

@@ -5,7 +5,7 @@ use std::panic;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use gatebench_engine::{Class, ErrorKind, Load, Metric, Outcome, Recordings, Target};
+use gatebench_engine::{Class, ErrorKind, Load, Metric, Outcome, Recordings};
 use gatebench_model::{Phase, Shape};
 use gatebench_store::{
     Counts, EngineFacts, ExactSum, Histogram, PhaseRecord, SeriesRow, TaggedInterval, Usage,
@@ -115,9 +115,12 @@ pub(crate) fn measure(
 }
 
 fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load, Halt> {
-    let address = stage.target().ok_or(Halt::Interrupted)?;
+    let wire = stage.target().ok_or(Halt::Interrupted)?;
     let phase = loading.phase;
-    let target = Target::new(address, address.to_string());
+    let streams = scene.scenario.transport.http2_streams;
+    let target = wire
+        .target(streams)
+        .map_err(|error| Failure::of_certificate(&error))?;
     let groups = loading.demand.in_phase(phase, &target);
     // Seen before the start, so only a manifest that was changed gets here.
     let groups = groups.map_err(|error| Failure::of_manifest(&error).in_phase(&phase.name))?;

@@ -35,7 +35,7 @@ pub(crate) fn rehearse(prepared: &Prepared, launcher: &Launcher) -> Result<(), L
                 limits: &gateway.limits,
                 targets: &[SocketAddr::from((Ipv4Addr::LOCALHOST, UPSTREAM_PORT))],
                 keepalive: UPSTREAM_KEEPALIVE,
-                access_log: false,
+                access_log: scenario.access_log,
                 ports: Ports::default(),
                 launcher,
             };

@@ -1,20 +1,29 @@
 //! What is up for a trial: the upstream, and the gateway in front of it.
 
 use std::ffi::OsString;
+use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_drivers::{
-    Attached, Ended, Exit, GatewayStart, Launcher, Ports, Running, UPSTREAM_KEEPALIVE,
-    UpstreamProcess, UpstreamStart,
+    Attached, CERTIFICATE_FILE, Ended, Exit, GatewayStart, KEY_FILE, Launcher, Ports, Running,
+    UPSTREAM_KEEPALIVE, UpstreamProcess, UpstreamStart,
 };
-use gatebench_model::{Culprit, Limits, Scenario, UpstreamKind, Variant};
+use gatebench_model::{Culprit, Limits, Request, Scenario, UpstreamKind, Variant};
+use gatebench_net::tls::{Identity, self_signed};
 use gatebench_probe::Scope;
 use gatebench_store::{FileDigest, GatewayFacts};
 
 use crate::equip::PreparedGateway;
+use crate::exchange::{exchange, render};
 use crate::halt::{Failure, Halt};
+use crate::interrupt::Interrupt;
+use crate::wire::{SERVER_NAME, Wire};
+
+/// How often a gateway that is not ready yet is asked.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What is up. Dropping it ends the gateway first and then the upstream: fields drop in this order.
 #[derive(Debug, Default)]
@@ -22,6 +31,10 @@ pub(crate) struct Stage {
     gateway: Option<Running>,
     attached: Option<Attached>,
     upstream: Option<UpstreamProcess>,
+    /// The trial's certificate, once somebody shows it.
+    identity: Option<Identity>,
+    gateway_has_tls: bool,
+    upstream_has_tls: bool,
 }
 
 /// Everything needed to bring a gateway up.
@@ -35,6 +48,8 @@ pub(crate) struct Bringing<'a> {
     /// The most connections that any phase opens.
     pub(crate) connections: u32,
     pub(crate) launcher: &'a Launcher,
+    /// Ends the waiting for an answer.
+    pub(crate) interrupt: &'a Interrupt,
 }
 
 /// How a gateway came down.
@@ -53,11 +68,18 @@ impl Stage {
     pub(crate) fn bring_upstream_up(
         &mut self,
         kind: UpstreamKind,
+        has_tls: bool,
         cores: &[usize],
         work: &Path,
         launcher: &Launcher,
     ) -> Result<(), Halt> {
-        let command = upstream_command(launcher, kind, cores);
+        let mut command = upstream_command(launcher, kind, cores);
+        if has_tls {
+            self.put_certificate(work)?;
+            command.extend(["--tls", "--cert", CERTIFICATE_FILE].map(OsString::from));
+            command.extend(["--key", KEY_FILE].map(OsString::from));
+        }
+        self.upstream_has_tls = has_tls;
         self.upstream = Some(
             UpstreamStart {
                 command,
@@ -80,7 +102,12 @@ impl Stage {
             binary,
             limits,
         } = bringing.gateway;
-        let targets: Vec<SocketAddr> = self.upstream_address().into_iter().collect();
+        let upstream = self.upstream.as_ref().map(|upstream| upstream.addr);
+        let targets: Vec<SocketAddr> = upstream.into_iter().collect();
+        let transport = bringing.scenario.transport;
+        if transport.tls || transport.upstream_tls {
+            self.put_certificate(bringing.work)?;
+        }
         let running = GatewayStart {
             folder,
             binary,
@@ -90,7 +117,7 @@ impl Stage {
             limits,
             targets: &targets,
             keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
-            access_log: false,
+            access_log: bringing.scenario.access_log,
             ports: Ports::default(),
             launcher: bringing.launcher,
         }
@@ -122,6 +149,10 @@ impl Stage {
             stopped: String::new(),
         };
         self.gateway = Some(running);
+        self.gateway_has_tls = transport.tls;
+        if transport.tls {
+            self.await_answer(bringing)?;
+        }
         Ok(facts)
     }
 
@@ -135,16 +166,71 @@ impl Stage {
     }
 
     /// Where the load goes: the gateway, or without one the upstream.
-    pub(crate) fn target(&self) -> Option<SocketAddr> {
-        let gateway = self.gateway.as_ref().map(|gateway| gateway.addr);
+    pub(crate) fn target(&self) -> Option<Wire> {
+        let gateway = self.gateway.as_ref();
+        let attached = self.attached.map(|attached| Wire::plain(attached.addr));
         gateway
-            .or(self.attached.map(|attached| attached.addr))
-            .or(self.upstream_address())
+            .map(|gateway| self.wire(gateway.addr, self.gateway_has_tls))
+            .or(attached)
+            .or_else(|| self.upstream())
     }
 
-    /// Where the upstream listens, where it is ours.
-    pub(crate) fn upstream_address(&self) -> Option<SocketAddr> {
-        self.upstream.as_ref().map(|upstream| upstream.addr)
+    fn wire(&self, address: SocketAddr, has_tls: bool) -> Wire {
+        match &self.identity {
+            Some(identity) if has_tls => Wire::over_tls(address, identity.chain.clone()),
+            _ => Wire::plain(address),
+        }
+    }
+
+    /// Puts the trial's certificate and its key into a working folder; makes them where there are none.
+    fn put_certificate(&mut self, work: &Path) -> Result<(), Halt> {
+        if self.identity.is_none() {
+            let made = self_signed(&[SERVER_NAME, "127.0.0.1"])
+                .map_err(|error| Failure::of_certificate(&error))?;
+            self.identity = Some(made);
+        }
+        let Some(identity) = &self.identity else {
+            return Ok(());
+        };
+        let written = fs::create_dir_all(work)
+            .and_then(|()| fs::write(work.join(CERTIFICATE_FILE), &identity.chain.bytes))
+            .and_then(|()| fs::write(work.join(KEY_FILE), &identity.key.bytes));
+        written.map_err(|error| Failure::of_folder(work, &error).into())
+    }
+
+    /// Waits until a gateway that listens with TLS answers as its folder says.
+    fn await_answer(&mut self, bringing: &Bringing<'_>) -> Result<(), Halt> {
+        let ready = &bringing.gateway.folder.spec.ready;
+        let deadline = Instant::now() + ready.timeout.0;
+        let path = ready.path.as_deref().unwrap_or("/");
+        let Some(wire) = self.target() else {
+            return Err(Halt::Interrupted);
+        };
+        let ask = render(&Request::new("GET", path), &wire.address.to_string(), None);
+        loop {
+            let seen = match exchange(&wire, &ask, false, bringing.interrupt) {
+                Ok(answer) if ready.accepts(answer.status) => return Ok(()),
+                Ok(answer) => format!("it answers {} to GET {path}", answer.status),
+                Err(_) if bringing.interrupt.is_raised() => return Err(Halt::Interrupted),
+                Err(error) => format!("no answer over TLS: {error}"),
+            };
+            let name = &bringing.gateway.folder.spec.gateway;
+            if let Some(exit) = self.gateway.as_mut().and_then(Running::exit_status) {
+                return Err(gateway_died(name, exit, &self.gateway_stderr()).into());
+            }
+            if Instant::now() >= deadline {
+                let reason = format!("was not ready in time: {seen}");
+                let remedy = "correct its templates, or raise ready.timeout in its gateway.yaml";
+                return Err(Failure::new(Culprit::Gateway(name.clone()), reason, remedy).into());
+            }
+            thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// The upstream, where it is ours.
+    pub(crate) fn upstream(&self) -> Option<Wire> {
+        let upstream = self.upstream.as_ref();
+        upstream.map(|upstream| self.wire(upstream.addr, self.upstream_has_tls))
     }
 
     /// The root of the gateway's processes, and which of them are the gateway.

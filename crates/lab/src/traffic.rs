@@ -96,7 +96,7 @@ pub(crate) fn buffering(
     samples: &[Request],
     place: &Place<'_>,
 ) -> Result<Buffering, Halt> {
-    let Some(upstream) = place.upstream else {
+    let Some(upstream) = &place.upstream else {
         return Ok(Buffering::default());
     };
     let proxied = |request: &&Request| !scenario.gateway_answers(request);
@@ -122,7 +122,7 @@ fn sees_the_beginning(
     place: &Place<'_>,
     begun: impl Fn() -> Result<u64, Halt>,
 ) -> Result<Option<bool>, Halt> {
-    let bytes = render(request, &place.target.to_string(), None);
+    let bytes = render(request, &place.target.address.to_string(), None);
     let (most, last) = bytes.split_at(bytes.len().saturating_sub(1));
     let before = begun()?;
     let sent = connect(place).and_then(|mut stream| stream.write_all(most).map(|()| stream));
@@ -148,7 +148,7 @@ fn answer_ahead(request: &Request, place: &Place<'_>) -> io::Result<Option<bool>
     let mut paused = request.clone();
     let pause = PAUSE.as_millis().to_string();
     paused.headers.insert(PAUSE_HEADER.to_owned(), pause);
-    let bytes = render(&paused, &place.target.to_string(), None);
+    let bytes = render(&paused, &place.target.address.to_string(), None);
     let mut stream = connect(place)?;
     let begun = Instant::now();
     stream.write_all(&bytes)?;

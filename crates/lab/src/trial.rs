@@ -84,8 +84,8 @@ impl<'a> Scene<'a> {
     /// The ledger of the upstream, where it is ours.
     pub(crate) fn ledger(&self, stage: &Stage) -> Result<Option<Snapshot>, Halt> {
         stage
-            .upstream_address()
-            .map(|upstream| ledger::read(upstream, self.interrupt))
+            .upstream()
+            .map(|upstream| ledger::read(&upstream, self.interrupt))
             .transpose()
     }
 
@@ -225,7 +225,7 @@ impl<'a> Course<'a> {
     fn place<'s>(&'s self, stage: &Stage, slot: u32) -> Result<Place<'s>, Halt> {
         Ok(Place {
             target: stage.target().ok_or(Halt::Interrupted)?,
-            upstream: stage.upstream_address(),
+            upstream: stage.upstream(),
             tag: self.scene.tag(slot),
             is_after: slot == PARITY_AFTER_SLOT,
             interrupt: self.scene.interrupt,
@@ -338,13 +338,23 @@ fn start(
 ) -> Result<Option<GatewayFacts>, Halt> {
     if let Variant::Attached { url, pid, .. } = scene.variant {
         scene.step(Step::GatewayUp)?;
+        if !scene.scenario.transport.is_plain() {
+            return Err(Failure::not_attachable(&scene.scenario.scenario).into());
+        }
         return stage.attach(url, *pid).map(Some);
     }
     let placement = &scene.plan.placement;
     scene.step(Step::UpstreamUp)?;
     let work = writer.folder().join("upstream");
+    let transport = scene.scenario.transport;
+    // Without a gateway the upstream speaks what the gateway would.
+    let upstream_has_tls = match scene.variant {
+        Variant::Floor => transport.tls,
+        _ => transport.upstream_tls,
+    };
     stage.bring_upstream_up(
         scene.scenario.upstream,
+        upstream_has_tls,
         &placement.upstream,
         &work,
         scene.launcher,
@@ -365,6 +375,7 @@ fn start(
             .unwrap_or_default(),
         connections: demand::connections(scene.scenario, &scene.plan.load.phases),
         launcher: scene.launcher,
+        interrupt: scene.interrupt,
     };
     stage.bring_gateway_up(&bringing).map(Some)
 }

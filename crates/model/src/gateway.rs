@@ -66,6 +66,13 @@ pub struct GatewayFolder {
     /// is not named here is *not supported*.
     #[serde(default)]
     pub extras: BTreeMap<String, Extra>,
+    /// Parts of these policies that it does not have all the same, and `access_log` where it has none. A
+    /// scenario that asks for one of them is *not supported*.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
+    /// What it speaks besides plain HTTP/1.1: `tls` and `http2` to clients, `upstream_tls`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transport: Vec<String>,
     /// Commands that change a running gateway: `reload`, and what later scenarios name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
@@ -162,6 +169,19 @@ pub struct Ready {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::words::optional_path")]
     pub path: Option<String>,
+}
+
+/// Answers of a gateway that is not ready yet, or whose upstream it cannot reach.
+const NOT_READY_STATUSES: [u16; 3] = [502, 503, 504];
+
+impl Ready {
+    /// Whether a gateway that answers with this status is ready.
+    pub fn accepts(&self, status: u16) -> bool {
+        match self.path {
+            Some(_) => status == 200,
+            None => !NOT_READY_STATUSES.contains(&status),
+        }
+    }
 }
 
 impl Default for Ready {
@@ -271,6 +291,19 @@ pub struct Listener {
     pub address: String,
     /// TCP port, never 0.
     pub port: u16,
+    /// The certificate shown, where clients speak TLS.
+    pub tls: Option<ListenerTls>,
+    /// Whether clients may speak HTTP/2 beside HTTP/1.1 (over TLS, by ALPN).
+    pub http2: bool,
+}
+
+/// What a listener shows to clients of TLS.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ListenerTls {
+    /// File with the certificate, in PEM, absolute.
+    pub certificate: String,
+    /// File with its private key, in PEM, absolute.
+    pub key: String,
 }
 
 /// A route of the input model.
@@ -298,6 +331,17 @@ pub struct Upstream {
     pub keepalive: u32,
     /// Where it listens.
     pub targets: Vec<Target>,
+    /// How its certificate is verified, where it speaks TLS.
+    pub tls: Option<UpstreamTls>,
+}
+
+/// What an upstream's certificate must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UpstreamTls {
+    /// File with the certificate of its authority, in PEM, absolute.
+    pub authority: String,
+    /// The name that it must be for, which is also asked for (SNI).
+    pub server_name: String,
 }
 
 /// One address of an upstream.

@@ -12,6 +12,7 @@ use crate::group::Group;
 use crate::policy::Policy;
 use crate::repeat;
 use crate::request::Request;
+use crate::transport::Transport;
 
 /// One scenario file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +25,12 @@ pub struct Scenario {
     pub title: String,
     /// The origin behind the gateway.
     pub upstream: UpstreamKind,
+    /// What is spoken on the connections; plain HTTP/1.1 where it is not said.
+    #[serde(default, skip_serializing_if = "Transport::is_plain")]
+    pub transport: Transport,
+    /// Whether the gateway logs each request.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub access_log: bool,
     /// What the gateway routes where, and the policies on the way.
     #[schemars(length(min = 1))]
     pub routes: Vec<Route>,
@@ -45,6 +52,12 @@ pub struct Scenario {
     /// Proof, before and after the load, that the policies act: good requests and bad ones.
     #[serde(default)]
     pub parity: Vec<ParityCase>,
+}
+
+/// For serde, which passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Scenario {

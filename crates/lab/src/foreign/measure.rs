@@ -39,7 +39,7 @@ pub(crate) fn measure(
     work: &Path,
 ) -> Result<Measured, Halt> {
     let phase = loading.phase;
-    let address = stage.target().ok_or(Halt::Interrupted)?;
+    let address = stage.target().ok_or(Halt::Interrupted)?.address;
     let mut running = Running {
         scene,
         stage,

@@ -72,6 +72,13 @@ impl PreparedEngine {
     /// # Errors
     /// Everything in the plan that it cannot do at all.
     fn rehearse(&self, plan: &Plan) -> Result<Vec<Warning>, LabError> {
+        if let Some(scenario) = plan.scenarios.iter().find(|it| !it.transport.is_plain()) {
+            let (peer, name) = (self.peer, &scenario.scenario);
+            return Err(LabError::words(
+                format!("{peer} is asked over plain HTTP/1.1 only, and '{name}' has a `transport`"),
+                "use gatebench's own engine for it",
+            ));
+        }
         let mut refusals: Vec<Refusal> = Vec::new();
         let mut limits = Limits::default();
         for (scenario, phase, part) in parts(plan) {

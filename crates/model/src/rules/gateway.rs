@@ -1,13 +1,16 @@
 //! Rules of gateway folders.
 
+use std::ops::Range;
 use std::path::{Component, Path};
 
 use super::{not_zero, unique};
 use crate::Policy;
 use crate::diagnostic::Problem;
 use crate::gateway::CONTRACT_VERSION;
+use crate::needs::PARTS;
 use crate::node::{Data, Node};
 use crate::suggest::{listed, nearest};
+use crate::transport::Transport;
 
 pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     if let Some(name) = root.get("gateway")
@@ -123,19 +126,53 @@ fn is_inside(path: &str) -> bool {
 }
 
 fn policies(root: &Node, problems: &mut Vec<Problem>) {
+    let policies = Words {
+        one: "policy",
+        all: "policies",
+        words: &Policy::KINDS,
+    };
     for entry in root.get("policies").map_or(&[][..], Node::entries) {
-        if Policy::KINDS.contains(&entry.key.as_str()) {
-            continue;
+        policies.must_have(&entry.key, &entry.key_span, problems);
+    }
+    let parts = Words {
+        one: "part of a policy",
+        all: "parts",
+        words: &PARTS,
+    };
+    let transports = Words {
+        one: "transport",
+        all: "transports",
+        words: &Transport::KINDS,
+    };
+    for (key, words) in [("lacks", parts), ("transport", transports)] {
+        for node in root.list(key) {
+            if let Some(word) = node.text() {
+                words.must_have(word, &node.span, problems);
+            }
         }
-        let mut help = format!("the policies are {}", listed(Policy::KINDS, "and"));
-        if let Some(near) = nearest(&entry.key, Policy::KINDS) {
+    }
+}
+
+/// The words that may stand somewhere, and what they are called.
+struct Words {
+    one: &'static str,
+    all: &'static str,
+    words: &'static [&'static str],
+}
+
+impl Words {
+    /// Reports a word that is none of them.
+    fn must_have(&self, word: &str, span: &Range<usize>, problems: &mut Vec<Problem>) {
+        let words = || self.words.iter().copied();
+        if words().any(|known| known == word) {
+            return;
+        }
+        let mut help = format!("the {} are {}", self.all, listed(words(), "and"));
+        if let Some(near) = nearest(word, words()) {
             help = format!("did you mean `{near}`? {help}");
         }
-        problems.push(Problem::new(
-            entry.key_span.clone(),
-            format!("there is no policy `{}`", entry.key),
-            help,
-        ));
+        let message = format!("there is no {} `{word}`", self.one);
+        problems.push(Problem::new(span.clone(), message, help));
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) fn check(
     problems: &mut Vec<Problem>,
 ) {
     names(root, problems);
+    transport(root, problems);
     routes(root, problems);
     consumers(root, problems);
     policies::somebody_may_call(root, problems);
@@ -38,6 +39,21 @@ pub(super) fn check(
             splits_a_segment(root, request, problems);
         }
         parity(root, case, request, problems);
+    }
+}
+
+/// HTTP/2 in the clear is spoken by few gateways, and by no browser.
+fn transport(root: &Node, problems: &mut Vec<Problem>) {
+    let Some(transport) = root.get("transport") else {
+        return;
+    };
+    let is_secure = transport
+        .get("tls")
+        .is_some_and(|tls| matches!(tls.data, Data::Bool(true)));
+    if let Some(entry) = transport.entry("http2_streams").filter(|_| !is_secure) {
+        let message = "HTTP/2 is agreed on by TLS, which `transport` does not ask for";
+        let help = "add `tls: true`";
+        problems.push(Problem::new(entry.key_span.clone(), message, help));
     }
 }
 

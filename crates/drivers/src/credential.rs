@@ -1,0 +1,182 @@
+//! Filters that write passwords and keys in the forms in which gateways read them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use gatebench_model::policy::{JwtKey, JwtPolicy};
+use minijinja::value::Serde;
+use minijinja::{Environment, Error, ErrorKind, Value};
+use serde_json::{Value as Json, json};
+use sha1::{Digest as _, Sha1};
+use sha2::Sha256;
+
+/// The least that bcrypt knows: the gateways that want it remember whom they have let in.
+const BCRYPT_COST: u32 = 4;
+/// Bytes of a bcrypt salt.
+const SALT_BYTES: usize = 16;
+
+/// Tags of DER (X.690 section 8).
+const SEQUENCE: u8 = 0x30;
+const BIT_STRING: u8 = 0x03;
+const INTEGER: u8 = 0x02;
+
+/// Adds every filter of this module to an environment. Their names are part of the folder contract.
+pub(crate) fn add_filters(environment: &mut Environment<'_>) {
+    environment.add_filter("base64", |text: &str| STANDARD.encode(text));
+    environment.add_filter("htpasswd_sha", htpasswd_sha);
+    environment.add_filter("bcrypt", bcrypt);
+    environment.add_filter("jwks", jwks);
+}
+
+/// `{{ password | htpasswd_sha }}`: `{SHA}` and the SHA-1 of it, as in files of htpasswd.
+fn htpasswd_sha(password: &str) -> String {
+    format!(
+        "{{SHA}}{}",
+        STANDARD.encode(Sha1::digest(password.as_bytes()))
+    )
+}
+
+/// `{{ password | bcrypt }}`: its bcrypt hash. The salt is made of the password, so that the same
+/// input always renders the same files; these passwords protect nothing.
+fn bcrypt(password: &str) -> Result<String, Error> {
+    let digest = Sha256::digest(password.as_bytes());
+    let mut salt = [0; SALT_BYTES];
+    salt.copy_from_slice(&digest[..SALT_BYTES]);
+    let hash = bcrypt::hash_with_salt(password.as_bytes(), BCRYPT_COST, salt)
+        .map_err(|error| wrong(format!("bcrypt refuses a password: {error}")))?;
+    Ok(hash.to_string())
+}
+
+/// `{{ policy.jwt | jwks | tojson }}`: all keys of a `jwt` policy as a JSON Web Key Set (RFC 7517).
+fn jwks(policy: &Value) -> Result<Value, Error> {
+    let policy = serde_json::to_value(policy)
+        .and_then(serde_json::from_value::<JwtPolicy>)
+        .map_err(|error| wrong(format!("jwks is for the settings of jwt: {error}")))?;
+    let mut keys = policy.keys.iter().map(jwk).collect::<Result<Vec<_>, _>>()?;
+    let written = policy.jwks.as_ref().and_then(|set| set.get("keys"));
+    keys.extend(
+        written
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+            .cloned(),
+    );
+    Ok(Value::from(Serde(json!({ "keys": keys }))))
+}
+
+fn jwk(key: &JwtKey) -> Result<Json, Error> {
+    let (mut jwk, id) = match key {
+        JwtKey::Hs256(key) => {
+            let bytes = URL_SAFE_NO_PAD.encode(&key.secret);
+            (json!({ "kty": "oct", "alg": "HS256", "k": bytes }), &key.id)
+        }
+        JwtKey::Rs256(key) => {
+            let (modulus, exponent) = rsa_numbers(&key.public_key)
+                .ok_or_else(|| wrong("a public key is not an RSA key in PEM".into()))?;
+            let (n, e) = (
+                URL_SAFE_NO_PAD.encode(modulus),
+                URL_SAFE_NO_PAD.encode(exponent),
+            );
+            (
+                json!({ "kty": "RSA", "alg": "RS256", "n": n, "e": e }),
+                &key.id,
+            )
+        }
+    };
+    if let Some(id) = id {
+        jwk["kid"] = id.as_str().into();
+    }
+    Ok(jwk)
+}
+
+/// Modulus and exponent of an RSA key: a SubjectPublicKeyInfo (RFC 5280 section 4.1) that holds an
+/// RSAPublicKey (RFC 8017 section A.1.1).
+fn rsa_numbers(pem: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    let lines = pem.lines().map(str::trim);
+    let text: String = lines.filter(|line| !line.starts_with("-----")).collect();
+    let der = STANDARD.decode(text).ok()?;
+    let (info, _) = element(SEQUENCE, &der)?;
+    let (_algorithm, rest) = element(SEQUENCE, info)?;
+    let (bits, _) = element(BIT_STRING, rest)?;
+    // Its first byte counts the bits that are not used, here none.
+    let (numbers, _) = element(SEQUENCE, bits.strip_prefix(&[0])?)?;
+    let (modulus, rest) = element(INTEGER, numbers)?;
+    let (exponent, _) = element(INTEGER, rest)?;
+    Some((unsigned(modulus), unsigned(exponent)))
+}
+
+/// What is in the element at the beginning, and what follows it.
+fn element(tag: u8, der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = der.strip_prefix(&[tag])?;
+    let (&first, rest) = rest.split_first()?;
+    let (length, rest) = if first < 0x80 {
+        (usize::from(first), rest)
+    } else {
+        let digits = usize::from(first & 0x7f);
+        let (digits, rest) = rest.split_at_checked(digits).filter(|_| digits <= 4)?;
+        let add = |length: usize, digit: &u8| length << 8 | usize::from(*digit);
+        (digits.iter().fold(0, add), rest)
+    };
+    rest.split_at_checked(length)
+}
+
+/// A number without the zero that only says that it is not negative.
+fn unsigned(number: &[u8]) -> Vec<u8> {
+    number.strip_prefix(&[0]).unwrap_or(number).to_vec()
+}
+
+fn wrong(message: String) -> Error {
+    Error::new(ErrorKind::InvalidOperation, message)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Made with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:512 | openssl pkey -pubout`,
+    /// and its numbers with `openssl pkey -pubin -text`.
+    const PEM: &str = "-----BEGIN PUBLIC KEY-----\n\
+        MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAOcA6FW/RLgpdvJCYxxznggN2j2oE8o6\n\
+        6CCt51b4Vr5/G6p0DUkGMHVyzneZGYNW3aVpyUv9J7E4VaiFDELITncCAwEAAQ==\n\
+        -----END PUBLIC KEY-----";
+
+    #[test]
+    fn passwords_are_written_as_htpasswd_does() {
+        assert_eq!(
+            htpasswd_sha("password"),
+            "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="
+        );
+        let hash = bcrypt("password").unwrap();
+        assert!(bcrypt::verify("password", &hash).unwrap(), "{hash}");
+        assert_eq!(hash, bcrypt("password").unwrap());
+    }
+
+    #[test]
+    fn keys_become_a_set() {
+        let policy = json!({
+            "keys": [{"hs256": {"secret": "0123456789abcdef", "id": "one"}}, {"rs256": {"public_key": PEM}}],
+            "jwks": {"keys": [{"kty": "oct", "k": "AAAA"}]},
+        });
+        let set = jwks(&Value::from(Serde(policy))).unwrap();
+        let set = serde_json::to_value(set).unwrap();
+        let expected = json!({"keys": [
+            {"kty": "oct", "alg": "HS256", "k": "MDEyMzQ1Njc4OWFiY2RlZg", "kid": "one"},
+            {"kty": "RSA", "alg": "RS256", "n": "5wDoVb9EuCl28kJjHHOeCA3aPagTyjroIK3nVvhWvn8bqnQNSQYwdXLOd5kZg1bdpWnJS_0nsThVqIUMQshOdw", "e": "AQAB"},
+            {"kty": "oct", "k": "AAAA"},
+        ]});
+        assert_eq!(set, expected);
+    }
+
+    #[test]
+    fn what_is_no_rsa_key_is_none() {
+        for pem in [
+            "",
+            "-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----",
+            "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEW+XAU0WHG3g8pWxS3YCNm+UXKnHF\nW/Hodd0y1ggGs25uxQ6NIt6rahvQiI/vF+oTitx5VyX1cJgp/bddN8ZFAg==\n-----END PUBLIC KEY-----",
+        ] {
+            assert_eq!(rsa_numbers(pem), None, "{pem}");
+        }
+        assert_eq!(element(SEQUENCE, &[SEQUENCE, 0x84, 0xff]), None);
+        assert_eq!(element(SEQUENCE, &[SEQUENCE, 2, 1]), None);
+    }
+}

@@ -1,0 +1,146 @@
+//! Where requests outside a load go, and a connection there: plain, or over TLS.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use gatebench_engine::{Protocol, Target};
+use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Session, SettingsError, Verify};
+
+/// A name that the trial's certificate is for.
+pub(crate) use gatebench_drivers::SERVER_NAME;
+
+/// What is read from the socket at once.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// A gateway or an upstream, and what is spoken with it.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    tls: Option<Pem>,
+}
+
+impl Wire {
+    /// Plain HTTP.
+    pub(crate) fn plain(address: SocketAddr) -> Self {
+        Self { address, tls: None }
+    }
+
+    /// HTTP over TLS, with a certificate that is its own authority.
+    pub(crate) fn over_tls(address: SocketAddr, certificate: Pem) -> Self {
+        Self {
+            address,
+            tls: Some(certificate),
+        }
+    }
+
+    /// The target of a load, with HTTP/2 where so many streams are asked for.
+    pub(crate) fn target(&self, http2_streams: Option<u32>) -> Result<Target, SettingsError> {
+        let mut target = Target::new(self.address, self.address.to_string());
+        if let Some(streams) = http2_streams {
+            target.protocol = Protocol::Http2 { streams };
+        }
+        let alpn = if http2_streams.is_some() {
+            "h2"
+        } else {
+            "http/1.1"
+        };
+        target.tls = self.context(alpn)?;
+        Ok(target)
+    }
+
+    fn context(&self, alpn: &str) -> Result<Option<ClientContext>, SettingsError> {
+        let Some(certificate) = &self.tls else {
+            return Ok(None);
+        };
+        let settings = ClientSettings {
+            verify: Verify::Ca(certificate.clone()),
+            alpn: vec![alpn.into()],
+            ..ClientSettings::default()
+        };
+        ClientContext::new(&settings, SERVER_NAME).map(Some)
+    }
+
+    /// Connects. Reads that find nothing for `read_slice` fail with [`io::ErrorKind::WouldBlock`].
+    pub(crate) fn connect(&self, timeout: Duration, read_slice: Duration) -> io::Result<Line> {
+        let stream = TcpStream::connect_timeout(&self.address, timeout)?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(timeout))?;
+        stream.set_read_timeout(Some(read_slice))?;
+        let context = self.context("http/1.1").map_err(io::Error::other)?;
+        let Some(context) = context else {
+            return Ok(Line { stream, tls: None });
+        };
+        let mut out = Vec::new();
+        let session = Session::client(&context, &mut out).map_err(io::Error::other)?;
+        let mut line = Line {
+            stream,
+            tls: Some(Secured {
+                session: Box::new(session),
+                plain: Vec::new(),
+            }),
+        };
+        line.stream.write_all(&out)?;
+        Ok(line)
+    }
+}
+
+/// A connection.
+pub(crate) struct Line {
+    stream: TcpStream,
+    tls: Option<Secured>,
+}
+
+struct Secured {
+    session: Box<Session>,
+    /// What was decrypted and not read yet.
+    plain: Vec<u8>,
+}
+
+impl Read for Line {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else {
+            return self.stream.read(buffer);
+        };
+        let mut chunk = [0; CHUNK_BYTES];
+        while tls.plain.is_empty() {
+            let count = self.stream.read(&mut chunk)?;
+            if count == 0 {
+                return Ok(0);
+            }
+            let mut out = Vec::new();
+            let heard = tls.session.receive(&chunk[..count], &mut out, |plain| {
+                tls.plain.extend_from_slice(plain);
+            });
+            self.stream.write_all(&out)?;
+            heard.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            if tls.session.is_closed_by_peer() {
+                break;
+            }
+        }
+        let count = tls.plain.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&tls.plain[..count]);
+        tls.plain.drain(..count);
+        Ok(count)
+    }
+}
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else {
+            return self.stream.write(bytes);
+        };
+        let mut out = Vec::new();
+        tls.session
+            .send(bytes, &mut out)
+            .map_err(io::Error::other)?;
+        // During the handshake it is kept, and follows while the answer is waited for.
+        self.stream.write_all(&out)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}

@@ -1,0 +1,172 @@
+//! What a scenario needs of a gateway, in the words of gateway folders: policies, the parts of policies
+//! that not every gateway has, and what is spoken on the connections.
+
+use std::collections::BTreeSet;
+
+use crate::gateway::GatewayFolder;
+use crate::policy::{HeaderEdits, JwtKey, JwtPolicy, Policy, RateLimitKey, RateLimitPolicy};
+use crate::scenario::Scenario;
+use crate::transport::Transport;
+
+/// The parts of policies that a gateway may lack though it has the policy, and the access log.
+pub const PARTS: [&str; 11] = [
+    "jwt.rs256",
+    "jwt.jwks",
+    "jwt.audience",
+    "rate_limit.per_consumer",
+    "rate_limit.per_header",
+    "rate_limit.headers",
+    "request_headers.add",
+    "request_headers.rename",
+    "response_headers.add",
+    "response_headers.rename",
+    ACCESS_LOG,
+];
+
+/// The word of the access log.
+const ACCESS_LOG: &str = "access_log";
+
+impl Scenario {
+    /// Everything that a gateway must have for this scenario.
+    pub fn needs(&self) -> BTreeSet<&'static str> {
+        let policies = || self.routes.iter().flat_map(|route| &route.policies);
+        policies()
+            .map(Policy::kind)
+            .chain(policies().flat_map(Policy::parts))
+            .chain(self.transport.needs())
+            .chain(self.access_log.then_some(ACCESS_LOG))
+            .collect()
+    }
+}
+
+impl GatewayFolder {
+    /// Whether the gateway has what is called by a word of [`Scenario::needs`].
+    pub fn has(&self, need: &str) -> bool {
+        if Transport::KINDS.contains(&need) {
+            return self.transport.iter().any(|word| word == need);
+        }
+        // A part of a policy that is missing altogether is not told beside it.
+        PARTS.contains(&need) && !self.lacks.iter().any(|word| word == need)
+            || self.policies.contains_key(need)
+            || need
+                .split_once('.')
+                .is_some_and(|(kind, _)| !self.policies.contains_key(kind))
+    }
+}
+
+impl Policy {
+    /// The parts of it that not every gateway has.
+    fn parts(&self) -> Vec<&'static str> {
+        match self {
+            Self::Jwt(jwt) => jwt_parts(jwt),
+            Self::RateLimit(limit) => limit_parts(limit),
+            Self::RequestHeaders(edits) => {
+                edit_parts(edits, "request_headers.add", "request_headers.rename")
+            }
+            Self::ResponseHeaders(edits) => {
+                edit_parts(edits, "response_headers.add", "response_headers.rename")
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Of the conditions that hold, the words.
+fn where_so<const N: usize>(words: [(bool, &'static str); N]) -> Vec<&'static str> {
+    let held = words.into_iter().filter(|(holds, _)| *holds);
+    held.map(|(_, word)| word).collect()
+}
+
+fn jwt_parts(jwt: &JwtPolicy) -> Vec<&'static str> {
+    let has_rsa = |key: &JwtKey| matches!(key, JwtKey::Rs256(_));
+    where_so([
+        (jwt.keys.iter().any(has_rsa), "jwt.rs256"),
+        (jwt.jwks.is_some(), "jwt.jwks"),
+        (jwt.audience.is_some(), "jwt.audience"),
+    ])
+}
+
+fn limit_parts(limit: &RateLimitPolicy) -> Vec<&'static str> {
+    where_so([
+        (
+            limit.per == RateLimitKey::Consumer,
+            "rate_limit.per_consumer",
+        ),
+        (limit.per == RateLimitKey::Header, "rate_limit.per_header"),
+        (limit.headers, "rate_limit.headers"),
+    ])
+}
+
+fn edit_parts(edits: &HeaderEdits, add: &'static str, rename: &'static str) -> Vec<&'static str> {
+    where_so([
+        (!edits.add.is_empty(), add),
+        (!edits.rename.is_empty(), rename),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::parse;
+
+    const SCENARIO: &str = "
+scenario: s
+title: t
+upstream: go-bench
+transport: {tls: true, http2_streams: 4}
+access_log: true
+routes:
+  - name: r
+    path: /json
+    policies:
+      - jwt: {jwks: {keys: []}, audience: me}
+      - rate_limit: {limit: 1, window: 1s, per: consumer, headers: true}
+      - request_headers: {add: {A: b}}
+requests: [{path: /json/valid}]
+";
+
+    fn folder(more: &str) -> GatewayFolder {
+        let text = format!(
+            "gateway: g\ncontract: 1\ntitle: G\nbinary: {{names: [g], version_args: [v], version_pattern: '(x)'}}\n\
+             start: [g]\n{more}"
+        );
+        parse("gateway.yaml", &text).unwrap()
+    }
+
+    #[test]
+    fn a_scenario_needs_policies_their_parts_and_what_is_spoken() {
+        let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
+        let needs: Vec<&str> = scenario.needs().into_iter().collect();
+        let expected = [
+            "access_log",
+            "http2",
+            "jwt",
+            "jwt.audience",
+            "jwt.jwks",
+            "rate_limit",
+            "rate_limit.headers",
+            "rate_limit.per_consumer",
+            "request_headers",
+            "request_headers.add",
+            "tls",
+        ];
+        assert_eq!(needs, expected);
+    }
+
+    #[test]
+    fn a_folder_has_what_it_claims_without_what_it_lacks() {
+        let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
+        let lacking = |folder: &GatewayFolder| -> Vec<&str> {
+            let needs = scenario.needs().into_iter();
+            needs.filter(|need| !folder.has(need)).collect()
+        };
+        let missing = ["http2", "jwt", "rate_limit", "request_headers", "tls"];
+        assert_eq!(lacking(&folder("")), missing);
+        let most = folder(
+            "policies: {jwt: native, rate_limit: native, request_headers: script}\n\
+             transport: [tls, http2]\nlacks: [rate_limit.headers, access_log]\n",
+        );
+        assert_eq!(lacking(&most), ["access_log", "rate_limit.headers"]);
+    }
+}
