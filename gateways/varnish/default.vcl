@@ -1,4 +1,36 @@
 vcl 4.1;
+{% if routes | settings_of("rate_limit") %}
+import vsthrottle;
+{% endif %}
+{% if routes | settings_of("request_size_limit") %}
+import std;
+{% endif %}
+{# A header beside the one that is there, as a list (RFC 9110 section 5.3). #}
+{% macro edits(settings, of) %}
+{% for name in settings.remove %}
+        unset {{ of }}.http.{{ name }};
+{% endfor %}
+{% for name, to in settings.rename | items %}
+        if ({{ of }}.http.{{ name }}) {
+            set {{ of }}.http.{{ to }} = {{ of }}.http.{{ name }};
+            unset {{ of }}.http.{{ name }};
+        }
+{% endfor %}
+{% for name, value in settings.set | items %}
+        set {{ of }}.http.{{ name }} = {{ value | vcl_string }};
+{% endfor %}
+{% for name, value in settings.add | items %}
+        if ({{ of }}.http.{{ name }}) {
+            set {{ of }}.http.{{ name }} = {{ of }}.http.{{ name }} + ", " + {{ value | vcl_string }};
+        } else {
+            set {{ of }}.http.{{ name }} = {{ value | vcl_string }};
+        }
+{% endfor %}
+{% endmacro %}
+{% set answered = namespace(routes=[]) %}
+{% for route in routes if route.policies | selectattr("response_headers") | list %}
+{% set answered.routes = answered.routes + [route] %}
+{% endfor %}
 {# A text of VCL has no escape: vcl_string puts it together from parts. #}
 {% for upstream in upstreams %}
 {% for target in upstream.targets %}
@@ -27,15 +59,19 @@ sub vcl_init {
 {% endif %}
 
 sub vcl_recv {
-    # The mock that answers; only this file may set it.
+    # What this file tells itself on the way; only it may set them.
     unset req.http.gatebench-mock;
+    unset req.http.gatebench-route;
+    unset req.http.gatebench-realm;
 {% for route in routes %}
 {# A prefix ends where a segment ends: /json is not a prefix of /jsonx. #}
 {% set whole = route.path is endingwith("/") %}
 {% set pattern = "^" ~ (route.path | regex_literal) ~ ("" if whole else "(?:/|\\?|$)") %}
     {{ "" if loop.first else "else " }}if (req.url ~ {{ pattern | vcl_string }}) {
+{% set caller = namespace(value="req.http.Authorization") %}
 {% for policy in route.policies %}
 {% if policy.api_key %}
+{% set caller.value = "req.http." ~ policy.api_key.header %}
         if (
 {% for consumer in consumers %}
 {% for value in consumer["keys"] %}
@@ -45,6 +81,29 @@ sub vcl_recv {
             true) {
             return (synth(401));
         }
+{% elif policy.basic_auth %}
+        if (
+{% for consumer in consumers if consumer.password %}
+            req.http.Authorization != {{ ("Basic " ~ ((consumer.name ~ ":" ~ consumer.password) | base64)) | vcl_string }} &&
+{% endfor %}
+            true) {
+            set req.http.gatebench-realm = {{ ('Basic realm="' ~ policy.basic_auth.realm ~ '"') | vcl_string }};
+            return (synth(401));
+        }
+{% elif policy.rate_limit %}
+{% set limit = policy.rate_limit %}
+{% set counted = {"route": "", "consumer": " + " ~ caller.value, "header": " + req.http." ~ limit.header} %}
+        if (vsthrottle.is_denied({{ (route.name ~ "-" ~ loop.index ~ " ") | vcl_string }}{{ counted[limit.per] }}, {{ limit.limit }}, {{ limit.window | seconds }}s)) {
+            return (synth(429));
+        }
+{% elif policy.request_size_limit %}
+        if (std.integer(req.http.Content-Length, 0) > {{ policy.request_size_limit.max_bytes }}) {
+            return (synth(413));
+        }
+{% elif policy.request_headers %}
+{{ edits(policy.request_headers, "req") }}
+{%- elif policy.response_headers %}
+        set req.http.gatebench-route = {{ route.name | vcl_string }};
 {% elif policy.mock %}
         set req.http.gatebench-mock = {{ route.name | vcl_string }};
         return (synth({{ policy.mock.status }}));
@@ -62,7 +121,26 @@ sub vcl_recv {
     return (synth(404));
 }
 
+{% if answered.routes %}
+sub vcl_backend_fetch {
+    unset bereq.http.gatebench-route;
+}
+
+sub vcl_deliver {
+{% for route in answered.routes %}
+    if (req.http.gatebench-route == {{ route.name | vcl_string }}) {
+{% for policy in route.policies if policy.response_headers %}
+{{ edits(policy.response_headers, "resp") }}
+{%- endfor %}
+    }
+{% endfor %}
+}
+
+{% endif %}
 sub vcl_synth {
+    if (req.http.gatebench-realm) {
+        set resp.http.WWW-Authenticate = req.http.gatebench-realm;
+    }
 {% for route in routes %}
 {% for policy in route.policies if policy.mock %}
     if (req.http.gatebench-mock == {{ route.name | vcl_string }}) {
