@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use gatebench_model::{Request, Scenario};
@@ -16,6 +15,7 @@ use crate::exchange::render;
 use crate::halt::Halt;
 use crate::ledger;
 use crate::parity::Place;
+use crate::wire::Line;
 
 /// A thread that did this part of the work is one of the workers.
 const BUSY_PART: u64 = 20;
@@ -169,15 +169,11 @@ struct Came {
     end: Instant,
 }
 
-fn connect(place: &Place<'_>) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect_timeout(&place.target, TIMEOUT)?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    Ok(stream)
+fn connect(place: &Place<'_>) -> io::Result<Line> {
+    place.target.connect(TIMEOUT, TIMEOUT)
 }
 
-fn read_answer(stream: &mut TcpStream, is_head: bool) -> io::Result<Came> {
+fn read_answer(stream: &mut Line, is_head: bool) -> io::Result<Came> {
     let mut decoder = Decoder::responses(Limits::default());
     decoder.expect(is_head);
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);

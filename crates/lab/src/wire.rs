@@ -62,16 +62,17 @@ impl Wire {
         ClientContext::new(&settings, SERVER_NAME).map(Some)
     }
 
-    /// Connects. Reads that find nothing for `read_slice` fail with [`io::ErrorKind::WouldBlock`].
+    /// Connects, over TLS with its handshake. Reads that find nothing for `read_slice` fail with [`io::ErrorKind::WouldBlock`].
     pub(crate) fn connect(&self, timeout: Duration, read_slice: Duration) -> io::Result<Line> {
         let stream = TcpStream::connect_timeout(&self.address, timeout)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(timeout))?;
-        stream.set_read_timeout(Some(read_slice))?;
         let context = self.context("http/1.1").map_err(io::Error::other)?;
         let Some(context) = context else {
+            stream.set_read_timeout(Some(read_slice))?;
             return Ok(Line { stream, tls: None });
         };
+        stream.set_read_timeout(Some(timeout))?;
         let mut out = Vec::new();
         let session = Session::client(&context, &mut out).map_err(io::Error::other)?;
         let mut line = Line {
@@ -82,6 +83,8 @@ impl Wire {
             }),
         };
         line.stream.write_all(&out)?;
+        line.shake_hands()?;
+        line.stream.set_read_timeout(Some(read_slice))?;
         Ok(line)
     }
 }
@@ -98,25 +101,40 @@ struct Secured {
     plain: Vec<u8>,
 }
 
+impl Line {
+    fn shake_hands(&mut self) -> io::Result<()> {
+        while let Some(tls) = self.tls.as_mut().filter(|tls| tls.session.is_handshaking()) {
+            if tls.hear(&mut self.stream)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Secured {
+    /// Takes what arrives next, and answers it; tells how many bytes came.
+    fn hear(&mut self, stream: &mut TcpStream) -> io::Result<usize> {
+        let mut chunk = [0; CHUNK_BYTES];
+        let count = stream.read(&mut chunk)?;
+        let mut out = Vec::new();
+        let heard = self.session.receive(&chunk[..count], &mut out, |plain| {
+            self.plain.extend_from_slice(plain);
+        });
+        stream.write_all(&out)?;
+        heard.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        Ok(count)
+    }
+}
+
 impl Read for Line {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(tls) = &mut self.tls else {
             return self.stream.read(buffer);
         };
-        let mut chunk = [0; CHUNK_BYTES];
-        while tls.plain.is_empty() {
-            let count = self.stream.read(&mut chunk)?;
-            if count == 0 {
+        while tls.plain.is_empty() && !tls.session.is_closed_by_peer() {
+            if tls.hear(&mut self.stream)? == 0 {
                 return Ok(0);
-            }
-            let mut out = Vec::new();
-            let heard = tls.session.receive(&chunk[..count], &mut out, |plain| {
-                tls.plain.extend_from_slice(plain);
-            });
-            self.stream.write_all(&out)?;
-            heard.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-            if tls.session.is_closed_by_peer() {
-                break;
             }
         }
         let count = tls.plain.len().min(buffer.len());
@@ -135,7 +153,6 @@ impl Write for Line {
         tls.session
             .send(bytes, &mut out)
             .map_err(io::Error::other)?;
-        // During the handshake it is kept, and follows while the answer is waited for.
         self.stream.write_all(&out)?;
         Ok(bytes.len())
     }
