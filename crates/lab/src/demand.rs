@@ -81,14 +81,16 @@ impl Demand {
     }
 }
 
-/// The most connections that any phase opens in a scenario.
+/// The most connections that any phase opens in a scenario, those of HTTP/2 as often as they have requests
+/// under way: so many a gateway may need to the upstream.
 pub(crate) fn connections(scenario: &Scenario, phases: &[Phase]) -> u32 {
     let groups = scenario.groups();
     let of_phase = |phase: &Phase| {
         let parts = divide(&phase.shape, &groups).unwrap_or_default();
         parts.iter().map(most).fold(0, u32::saturating_add)
     };
-    phases.iter().map(of_phase).max().unwrap_or(0)
+    let most = phases.iter().map(of_phase).max().unwrap_or(0);
+    most.saturating_mul(scenario.transport.http2_streams.unwrap_or(1))
 }
 
 /// The most connections of a load at any time.

@@ -15,7 +15,7 @@ const WORK: [Aspect; 3] = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRe
 pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
     let wire = view.phase.wire.as_ref()?;
     let upstream = wire.upstream.filter(|_| !view.is_floor())?;
-    let needed = 2 * wire.client_connections;
+    let needed = 2 * wire.client_connections * streams_per_connection(view);
     is_reconnecting(upstream.connections, needed, upstream.requests).then_some(())?;
     let message = format!(
         "The gateway opened {} to the upstream for {}: it does not keep them.",
@@ -25,6 +25,13 @@ pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
     let remedy = "Turn on keep-alive towards the upstream in the gateway's templates.";
     let gate = Gate::UpstreamConnections;
     Some(view.reason(gate, Validity::Limited, &WORK, says(message, remedy)))
+}
+
+/// Requests that a client's connection may have under way at a time.
+fn streams_per_connection(view: &View) -> u64 {
+    let scenario = view.context.scenario(&view.record.scenario);
+    let streams = scenario.and_then(|scenario| scenario.transport.http2_streams);
+    u64::from(streams.unwrap_or(1))
 }
 
 /// The engine opens a connection anew only where it was closed, or where the load asks for it.
@@ -71,6 +78,10 @@ pub(super) fn old_version(view: &View) -> Option<Reason> {
 
 /// A line for each request is work that other gateways are not asked for.
 pub(super) fn writes_log(view: &View) -> Option<Reason> {
+    let scenario = view.context.scenario(&view.record.scenario);
+    if scenario.is_some_and(|scenario| scenario.access_log) {
+        return None;
+    }
     let wire = view.phase.wire.as_ref()?;
     let written = wire.gateway?.written_bytes;
     let each = written as f64 / wire.answers.max(1) as f64;
