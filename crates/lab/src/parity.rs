@@ -1,6 +1,7 @@
 //! Proof that the gateway does what the scenario says, before the load and after it.
 
 use std::io;
+use std::time::Duration;
 
 use gatebench_model::{Request, Route, Scenario, When};
 use gatebench_net::trace::Nonce;
@@ -15,6 +16,8 @@ use crate::wire::Wire;
 
 /// Of a message that failed, so much is kept.
 const SHOWN_CHARS: usize = 2_000;
+/// How long a handshake may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Answers that say that a gateway has no such route or cannot reach the origin.
 const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 
@@ -72,10 +75,32 @@ pub(crate) fn prove(
             return Ok(record);
         }
     }
+    if scenario.transport.http2_streams.is_some() {
+        record.cases.push(agreed_on_http2(&place.target));
+    }
     for route in &scenario.routes {
         record.routes_answering += u32::from(prover.route_answers(scenario, samples, route)?);
     }
     Ok(record)
+}
+
+/// The load is sent over HTTP/2, the cases over HTTP/1.1: so it is seen by itself that HTTP/2 is spoken.
+fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
+    let agreed = target.agrees_on_http2(HANDSHAKE_TIMEOUT);
+    let mut record = ParityCaseRecord {
+        name: "HTTP/2 is agreed on by ALPN".into(),
+        passed: agreed.as_ref().is_ok_and(|agreed| *agreed),
+        ..ParityCaseRecord::default()
+    };
+    if !record.passed {
+        record.sent = "a TLS handshake that offers h2".into();
+        record.expected = "h2 is chosen".into();
+        record.received = match agreed {
+            Ok(_) => "no protocol is chosen".into(),
+            Err(error) => error.to_string(),
+        };
+    }
+    record
 }
 
 /// Sends a sample of each request of the load straight to the upstream: there is no gateway whose

@@ -64,10 +64,26 @@ impl Wire {
 
     /// Connects, over TLS with its handshake. Reads that find nothing for `read_slice` fail with [`io::ErrorKind::WouldBlock`].
     pub(crate) fn connect(&self, timeout: Duration, read_slice: Duration) -> io::Result<Line> {
+        self.connect_offering("http/1.1", timeout, read_slice)
+    }
+
+    /// Whether HTTP/2 is agreed on with a client that offers nothing else (RFC 7301).
+    pub(crate) fn agrees_on_http2(&self, timeout: Duration) -> io::Result<bool> {
+        let line = self.connect_offering("h2", timeout, timeout)?;
+        let agreed = line.tls.as_ref().and_then(|tls| tls.session.alpn());
+        Ok(agreed == Some(b"h2"))
+    }
+
+    fn connect_offering(
+        &self,
+        alpn: &str,
+        timeout: Duration,
+        read_slice: Duration,
+    ) -> io::Result<Line> {
         let stream = TcpStream::connect_timeout(&self.address, timeout)?;
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(timeout))?;
-        let context = self.context("http/1.1").map_err(io::Error::other)?;
+        let context = self.context(alpn).map_err(io::Error::other)?;
         let Some(context) = context else {
             stream.set_read_timeout(Some(read_slice))?;
             return Ok(Line { stream, tls: None });

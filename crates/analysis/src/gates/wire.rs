@@ -29,7 +29,7 @@ pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
 
 /// Requests that a client's connection may have under way at a time.
 fn streams_per_connection(view: &View) -> u64 {
-    let scenario = view.context.scenario(&view.record.scenario);
+    let scenario = view.context.scenario(&view.record.trial.scenario);
     let streams = scenario.and_then(|scenario| scenario.transport.http2_streams);
     u64::from(streams.unwrap_or(1))
 }
@@ -78,7 +78,7 @@ pub(super) fn old_version(view: &View) -> Option<Reason> {
 
 /// A line for each request is work that other gateways are not asked for.
 pub(super) fn writes_log(view: &View) -> Option<Reason> {
-    let scenario = view.context.scenario(&view.record.scenario);
+    let scenario = view.context.scenario(&view.record.trial.scenario);
     if scenario.is_some_and(|scenario| scenario.access_log) {
         return None;
     }
