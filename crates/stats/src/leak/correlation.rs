@@ -1,0 +1,165 @@
+//! How long a series remembers.
+
+/// A correlation with an earlier stretch that is a tooth, and no chance.
+const PERIODIC_MIN: f64 = 0.25;
+
+/// Correlation times that a sum of correlations goes on for: Sokal's window of five of his, which
+/// are half as long.
+const WINDOW: f64 = 2.5;
+
+/// Correlations of the ranks of a series, freed of its straight line, so that two readings far off are
+/// not taken for a pattern; empty where the series is a straight line.
+pub(super) fn rank_correlations(values: &[f64]) -> Vec<f64> {
+    let rest = without_line(values);
+    let below = |value: f64| rest.iter().filter(|other| **other < value).count();
+    let equal = |value: f64| rest.iter().filter(|other| **other == value).count();
+    // What is left of a straight line is rounding, and has no order.
+    if rest.iter().all(|value| value.abs() < 1e-12) {
+        return Vec::new();
+    }
+    let rank = |value: &f64| below(*value) as f64 + equal(*value) as f64 / 2.0;
+    correlations(&rest.iter().map(rank).collect::<Vec<_>>())
+}
+
+/// Correlations of a series, freed of its straight line, with itself, from distance 0 to half its
+/// length; empty where it is a straight line.
+fn correlations(values: &[f64]) -> Vec<f64> {
+    let rest = without_line(values);
+    let squares: f64 = rest.iter().map(|value| value * value).sum();
+    // What is left of a straight line is rounding.
+    if squares <= 1e-24 * values.len() as f64 {
+        return Vec::new();
+    }
+    let product = |lag: usize| -> f64 {
+        let later = &rest[lag..];
+        rest.iter().zip(later).map(|(a, b)| a * b).sum()
+    };
+    (0..=values.len() / 2)
+        .map(|lag| product(lag) / squares)
+        .collect()
+}
+
+/// The integrated correlation time, 1 where values do not remember each other: as many values tell as
+/// much as one.
+pub(super) fn time(correlations: &[f64]) -> f64 {
+    let mut sum = 1.0;
+    for (lag, correlation) in correlations.iter().enumerate().skip(1) {
+        sum += 2.0 * correlation;
+        if lag as f64 >= WINDOW * sum {
+            break;
+        }
+    }
+    sum.max(1.0)
+}
+
+/// The correlation time of the rests of a short series from its line, which come out too small by
+/// themselves: at least that of a process of order 1, whose correlation is corrected for the line that was
+/// taken out.
+///
+/// Source: M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41, 1954, and
+/// for a line P. Perron, E. Yabu, Journal of Econometrics 151, 2009: it is too low by (2 + 4φ) ÷ n.
+pub(super) fn time_of_rests(correlations: &[f64], count: usize) -> f64 {
+    let Some(first) = correlations.get(1) else {
+        return 1.0;
+    };
+    let corrected = (first + (2.0 + 4.0 * first) / count as f64).min(0.95);
+    time(correlations).max((1.0 + corrected) / (1.0 - corrected))
+}
+
+/// The length of a tooth, where there is one: the distance of the highest correlation after the first
+/// one that is not positive.
+pub(super) fn period(correlations: &[f64]) -> Option<usize> {
+    let first = correlations
+        .iter()
+        .position(|correlation| *correlation <= 0.0)?;
+    let later = correlations.iter().enumerate().skip(first);
+    let (lag, highest) = later.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    (*highest >= PERIODIC_MIN).then_some(lag)
+}
+
+/// The values minus their least squares line.
+fn without_line(values: &[f64]) -> Vec<f64> {
+    let count = values.len() as f64;
+    let middle = (count - 1.0) / 2.0;
+    let mean = values.iter().sum::<f64>() / count;
+    let from_middle = |i: usize| i as f64 - middle;
+    let products: f64 = values
+        .iter()
+        .enumerate()
+        .map(|(i, v)| from_middle(i) * (v - mean))
+        .sum();
+    let squares: f64 = (0..values.len()).map(|i| from_middle(i).powi(2)).sum();
+    let slope = if squares > 0.0 {
+        products / squares
+    } else {
+        0.0
+    };
+    let rest = values.iter().enumerate();
+    rest.map(|(i, value)| value - mean - slope * from_middle(i))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Drift, Noise};
+
+    #[test]
+    fn correlations_are_those_of_statsmodels() {
+        // statsmodels 0.15.0: acf(detrend(x, order=1), nlags=4, fft=False)
+        let x = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0, 5.0, 3.0, 5.0, 8.0];
+        let expected = [
+            1.000000000000,
+            -0.299599696120,
+            -0.190300042991,
+            0.231363526025,
+            -0.399026610370,
+        ];
+        for (found, expected) in correlations(&x).iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{found} for {expected}");
+        }
+    }
+
+    #[test]
+    fn a_process_with_known_memory_has_its_correlation_time() {
+        // (1 + φ) ÷ (1 − φ) = 9 for φ = 0.8.
+        let mut noise = Noise::seeded(9);
+        let mut drift = Drift::new(0.8, &mut noise);
+        let values: Vec<f64> = (0..4_000).map(|_| drift.next(&mut noise)).collect();
+        let found = time(&correlations(&values));
+        assert!((found - 9.0).abs() < 2.0, "{found}");
+        let white: Vec<f64> = (0..4_000).map(|_| noise.normal()).collect();
+        assert!(time(&correlations(&white)) < 1.3);
+        assert_eq!(period(&correlations(&white)), None);
+        // Of thirty of them, the corrected time is about right and the other far too short.
+        let times = |of: fn(&[f64]) -> f64| -> f64 {
+            let parts = values.chunks_exact(30);
+            parts.clone().map(of).sum::<f64>() / parts.len() as f64
+        };
+        let plain = times(|part| time(&rank_correlations(part)));
+        let corrected = times(|part| time_of_rests(&rank_correlations(part), 30));
+        assert!(
+            plain < 4.0 && (6.0..13.0).contains(&corrected),
+            "{plain} {corrected}"
+        );
+    }
+
+    #[test]
+    fn two_readings_far_off_are_no_pattern() {
+        let mut noise = Noise::seeded(10);
+        let mut values: Vec<f64> = (0..300).map(|_| noise.normal()).collect();
+        (values[60], values[150]) = (1e3, 1e3);
+        assert_eq!(period(&correlations(&values)), Some(90));
+        assert_eq!(period(&rank_correlations(&values)), None);
+    }
+
+    #[test]
+    fn a_sawtooth_has_the_length_of_its_teeth() {
+        let teeth: Vec<f64> = (0..400).map(|i| f64::from(i % 37)).collect();
+        assert_eq!(period(&correlations(&teeth)), Some(37));
+        let line: Vec<f64> = (0..50).map(f64::from).collect();
+        assert!(correlations(&line).is_empty() && rank_correlations(&line).is_empty());
+        assert_eq!(period(&rank_correlations(&teeth)), Some(37));
+        assert_eq!((time(&[]), period(&[])), (1.0, None));
+    }
+}

@@ -1,0 +1,103 @@
+//! What is left after giving back.
+
+use super::Sample;
+use super::correlation::{period, rank_correlations, time};
+
+/// Cells that a long series is reduced to before it is looked at more closely.
+const CELLS_MAX: usize = 600;
+
+/// The most windows; more of them take longer and tell hardly more.
+const WINDOWS_MAX: usize = 60;
+
+/// The fewest windows that are judged.
+const WINDOWS_MIN: usize = 10;
+
+/// A window's length in teeth or correlation times: longer than one, so that each holds a floor.
+const TEETH: f64 = 1.25;
+
+/// The minima of windows.
+pub(super) struct Floor {
+    pub(super) samples: Vec<Sample>,
+    /// How many times as long the series would have to be; 1 or less where it is long enough.
+    pub(super) longer_needed: f64,
+}
+
+impl Floor {
+    /// The floor of a series. Windows are as long as what it remembers asks for.
+    pub(super) fn of(samples: &[Sample]) -> Self {
+        let cells = minima(samples, samples.len().min(CELLS_MAX));
+        let values: Vec<f64> = cells.iter().map(|cell| cell.value).collect();
+        let correlations = rank_correlations(&values);
+        let remembered = period(&correlations).map_or(time(&correlations), |lag| lag as f64);
+        let fit = (cells.len() as f64 / (TEETH * remembered)).floor() as usize;
+        Self {
+            samples: minima(samples, fit.clamp(1, WINDOWS_MAX)),
+            longer_needed: WINDOWS_MIN as f64 * TEETH * remembered / cells.len() as f64,
+        }
+    }
+}
+
+/// The smallest sample of each of `count` windows of equal length; windows without samples are left out.
+fn minima(samples: &[Sample], count: usize) -> Vec<Sample> {
+    let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
+        return Vec::new();
+    };
+    let length = (last.at_seconds - first.at_seconds) / count as f64;
+    let window = |sample: &Sample| {
+        let index = (sample.at_seconds - first.at_seconds) / length;
+        (index as usize).min(count - 1)
+    };
+    let windows = samples.chunk_by(|a, b| window(a) == window(b));
+    let lowest = |window: &[Sample]| {
+        window
+            .iter()
+            .copied()
+            .min_by(|a, b| a.value.total_cmp(&b.value))
+    };
+    windows.filter_map(lowest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_floor_of_a_sawtooth_is_below_its_teeth() {
+        let samples: Vec<Sample> = (0..2_000_u32)
+            .map(|i| Sample {
+                at_seconds: f64::from(i),
+                value: 100.0 + f64::from(i % 50),
+            })
+            .collect();
+        let floor = Floor::of(&samples);
+        assert!(floor.samples.iter().all(|sample| sample.value == 100.0));
+        assert!(
+            (20..=40).contains(&floor.samples.len()),
+            "{}",
+            floor.samples.len()
+        );
+        assert!(floor.longer_needed < 1.0);
+    }
+
+    #[test]
+    fn three_teeth_are_too_few() {
+        let samples: Vec<Sample> = (0..150_u32)
+            .map(|i| Sample {
+                at_seconds: f64::from(i),
+                value: f64::from(i % 50),
+            })
+            .collect();
+        assert!(Floor::of(&samples).longer_needed > 3.0);
+    }
+
+    #[test]
+    fn gaps_leave_windows_out() {
+        let at = [0.0, 1.0, 2.0, 9.0, 10.0];
+        let samples = at.map(|at_seconds| Sample {
+            at_seconds,
+            value: 10.0 - at_seconds,
+        });
+        let found: Vec<f64> = minima(&samples, 5).iter().map(|s| s.at_seconds).collect();
+        assert_eq!(found, [1.0, 2.0, 10.0]);
+    }
+}

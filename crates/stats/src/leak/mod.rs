@@ -1,0 +1,202 @@
+//! Whether memory, or anything else that is taken and given back, leaks.
+//!
+//! What a healthy process holds is a sawtooth, to which no straight line belongs. Its floor is what
+//! is left after giving back: the minima of windows that are longer than a tooth. The slope of the floor
+//! is Theil and Sen's, its interval a bootstrap of moving blocks, which keeps what neighbours have in common.
+//!
+//! Sources: P. K. Sen, *Estimates of the Regression Coefficient Based on Kendall's Tau*, Journal of the American
+//! Statistical Association 63, 1968; H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary
+//! Observations*, Annals of Statistics 17(3), 1989; A. D. Sokal, *Monte Carlo Methods in Statistical
+//! Mechanics*, 1996, section 3 (correlation times).
+
+mod correlation;
+mod floor;
+mod slope;
+#[cfg(test)]
+mod tests;
+
+use crate::Interval;
+use floor::Floor;
+use slope::Resampled;
+
+/// The confidence of the slope's interval.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// A growth that is seen in nine of ten runs is this many half intervals above the bound: 1 + z(0.9) ÷
+/// z(0.975).
+const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
+
+/// A run that would have to be this many times as long is no advice.
+const LONGER_MAX: f64 = 1_000.0;
+
+/// One reading.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// When, from any beginning.
+    pub at_seconds: f64,
+    /// What was held, in any unit.
+    pub value: f64,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// Growth that does not matter, in the values' unit per hour; 0 or more.
+    pub bound_per_hour: f64,
+    /// Seed of the bootstrap.
+    pub seed: u64,
+}
+
+/// What a series says about a leak.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Growth {
+    /// The floor that was judged.
+    pub floor: Vec<Sample>,
+    /// The floor's growth, in the values' unit per hour; none where the series is too short for one.
+    pub slope_per_hour: Option<f64>,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// The smallest growth that nine of ten such runs would call a leak.
+    pub smallest_seen_per_hour: Option<f64>,
+    /// What follows.
+    pub verdict: LeakVerdict,
+}
+
+/// Whether it leaks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LeakVerdict {
+    /// The interval lies above the bound.
+    Leak,
+    /// The interval lies at or below the bound: no leak above it.
+    NoLeak,
+    /// Neither can be said.
+    Undetermined {
+        /// Why.
+        because: Because,
+        /// How long a run would have to be; none where that is more than a thousand times as long.
+        seconds_needed: Option<f64>,
+    },
+}
+
+/// Why a series says neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// It is shorter than ten times the time that it remembers (a tooth, or its correlation time).
+    TooShort,
+    /// It grew less and less: that may be a leak, or something that fills up.
+    Slowing,
+    /// The interval holds the bound.
+    Unclear,
+}
+
+/// Judges a series whose warm-up has been cut off. None where there are fewer than two samples, one is not finite, or
+/// times do not rise.
+pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
+    let finite = |s: &Sample| s.at_seconds.is_finite() && s.value.is_finite();
+    let rising = samples
+        .windows(2)
+        .all(|pair| pair[0].at_seconds < pair[1].at_seconds);
+    if samples.len() < 2 || !rising || !samples.iter().all(finite) {
+        return None;
+    }
+    let unit = Unit::of(samples);
+    let duration = samples[samples.len() - 1].at_seconds - samples[0].at_seconds;
+    let floor = Floor::of(&samples.iter().map(|s| unit.bring(s)).collect::<Vec<_>>());
+    let resampled = Resampled::of(&floor.samples, rule.seed);
+    let told = floor.samples.iter().map(|s| unit.back(s)).collect();
+    let needed = floor
+        .longer_needed
+        .max(resampled.as_ref().map_or(1.0, |r| r.longer_needed));
+    let Some(found) = resampled.filter(|_| needed <= 1.0) else {
+        return Some(Growth {
+            floor: told,
+            slope_per_hour: None,
+            interval: None,
+            smallest_seen_per_hour: None,
+            verdict: undetermined(Because::TooShort, needed.max(2.0), duration),
+        });
+    };
+    let per_hour = 3_600.0 * unit.range;
+    let half = found.half * per_hour;
+    let slope = found.slope * per_hour;
+    Some(Growth {
+        floor: told,
+        slope_per_hour: Some(slope),
+        interval: Some(Interval {
+            low: slope - half,
+            high: slope + half,
+            confidence: CONFIDENCE,
+        }),
+        smallest_seen_per_hour: Some(rule.bound_per_hour + SEEN_IN_NINE_OF_TEN * half),
+        verdict: judge(&found, rule.bound_per_hour / per_hour, duration),
+    })
+}
+
+/// The verdict on slopes per second.
+fn judge(found: &Resampled, bound: f64, duration: f64) -> LeakVerdict {
+    if found.slope + found.half <= bound {
+        return LeakVerdict::NoLeak;
+    }
+    if found.slope - found.half > bound {
+        return if found.slowing(bound) {
+            undetermined(Because::Slowing, 2.0, duration)
+        } else {
+            LeakVerdict::Leak
+        };
+    }
+    // The error of a slope shrinks with the power 3/2 of the duration.
+    let apart = (found.slope - bound).abs();
+    undetermined(
+        Because::Unclear,
+        (found.half / apart).powf(2.0 / 3.0),
+        duration,
+    )
+}
+
+fn undetermined(because: Because, times_as_long: f64, duration: f64) -> LeakVerdict {
+    // Not above, rather than below, so that it is none where nothing can be divided by.
+    let sensible = times_as_long <= LONGER_MAX;
+    LeakVerdict::Undetermined {
+        because,
+        seconds_needed: sensible.then_some(times_as_long * duration),
+    }
+}
+
+/// The values' range becomes 1 and their beginning 0, so that neither tiny nor huge ones leave the
+/// range of f64.
+struct Unit {
+    begin_seconds: f64,
+    low: f64,
+    range: f64,
+}
+
+impl Unit {
+    fn of(samples: &[Sample]) -> Self {
+        let values = samples.iter().map(|s| s.value);
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let range = values.fold(f64::NEG_INFINITY, f64::max) - low;
+        Self {
+            begin_seconds: samples[0].at_seconds,
+            low,
+            range: if range > 0.0 {
+                range.min(f64::MAX)
+            } else {
+                1.0
+            },
+        }
+    }
+
+    fn bring(&self, sample: &Sample) -> Sample {
+        Sample {
+            at_seconds: sample.at_seconds - self.begin_seconds,
+            value: sample.value / self.range - self.low / self.range,
+        }
+    }
+
+    fn back(&self, sample: &Sample) -> Sample {
+        Sample {
+            at_seconds: sample.at_seconds + self.begin_seconds,
+            value: sample.value * self.range + self.low,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The slope of a floor and how far chance moves it.
+
+use super::correlation::{rank_correlations, time_of_rests};
+use super::{CONFIDENCE, Sample};
+use crate::random::Random;
+use crate::{median, student};
+
+/// Resamples of the floor.
+const RESAMPLES: usize = 500;
+
+/// The fewest floors that do not remember each other.
+const INDEPENDENT_MIN: f64 = 8.0;
+
+/// Quantile of the normal distribution for [`CONFIDENCE`].
+const NORMAL_CRITICAL: f64 = 1.959_964;
+
+/// Slopes per second, of the floor and of resamples of it.
+pub(super) struct Resampled {
+    pub(super) slope: f64,
+    /// Half of the interval.
+    pub(super) half: f64,
+    /// How many times as long the series would have to be; 1 or less where it is long enough.
+    pub(super) longer_needed: f64,
+    /// How much less it grew in its later half than in its earlier, and how much that is by chance.
+    slowed: f64,
+    slowed_by_chance: f64,
+    /// The growth in the later half, and half of its interval.
+    later: f64,
+    later_half: f64,
+}
+
+impl Resampled {
+    /// None for fewer than four floors.
+    pub(super) fn of(floor: &[Sample], seed: u64) -> Option<Self> {
+        if floor.len() < 4 {
+            return None;
+        }
+        let seen = Slopes::of(floor)?;
+        let level: Vec<f64> = floor
+            .iter()
+            .map(|s| s.value - seen.whole * s.at_seconds)
+            .collect();
+        let middle = median(&level)?;
+        let residuals: Vec<f64> = level.iter().map(|value| value - middle).collect();
+        let count = floor.len() as f64;
+        let remembered = time_of_rests(&rank_correlations(&residuals), floor.len());
+        let block = ((2.0 * remembered).ceil() + 1.0).min(count / 2.0);
+        let slopes = resample(floor, seen.whole, &residuals, block as usize, seed);
+        // As many values as there are blocks, less two for the line: what the line took out is missing in the
+        // blocks, and few of them tell little of how far chance goes.
+        let freedom = (count / block - 2.0).max(1.0);
+        let t = student::quantile(0.5 + CONFIDENCE / 2.0, freedom);
+        let expanded = t / NORMAL_CRITICAL * (count / block / freedom).sqrt();
+        let reach = |of: fn(&Slopes) -> f64, center: f64| {
+            let mut away: Vec<f64> = slopes.iter().map(|s| (of(s) - center).abs()).collect();
+            away.sort_by(f64::total_cmp);
+            let at = (CONFIDENCE * away.len() as f64) as usize;
+            expanded * away.get(at).copied().unwrap_or(0.0)
+        };
+        Some(Self {
+            slope: seen.whole,
+            half: reach(|slopes| slopes.whole, seen.whole),
+            longer_needed: INDEPENDENT_MIN * remembered / count,
+            slowed: seen.slowed(),
+            slowed_by_chance: reach(Slopes::slowed, 0.0),
+            later: seen.later,
+            later_half: reach(|slopes| slopes.later, seen.whole),
+        })
+    }
+
+    /// Whether it grew less and less, and may grow no more than `bound` by now.
+    pub(super) fn slowing(&self, bound: f64) -> bool {
+        self.slowed > self.slowed_by_chance && self.later - self.later_half <= bound
+    }
+}
+
+/// Theil and Sen's slopes.
+struct Slopes {
+    whole: f64,
+    earlier: f64,
+    later: f64,
+}
+
+impl Slopes {
+    fn of(floor: &[Sample]) -> Option<Self> {
+        let (earlier, later) = floor.split_at(floor.len() / 2);
+        Some(Self {
+            whole: theil_sen(floor)?,
+            earlier: theil_sen(earlier)?,
+            later: theil_sen(later)?,
+        })
+    }
+
+    fn slowed(&self) -> f64 {
+        self.earlier - self.later
+    }
+}
+
+/// The median of the slopes between all pairs; none without a pair.
+fn theil_sen(samples: &[Sample]) -> Option<f64> {
+    let mut slopes = Vec::with_capacity(samples.len() * samples.len() / 2);
+    for (i, first) in samples.iter().enumerate() {
+        for second in &samples[i + 1..] {
+            slopes.push((second.value - first.value) / (second.at_seconds - first.at_seconds));
+        }
+    }
+    let middle = slopes.len() / 2;
+    if slopes.is_empty() {
+        return None;
+    }
+    let even = slopes.len() % 2 == 0;
+    let (below, upper, _) = slopes.select_nth_unstable_by(middle, f64::total_cmp);
+    let upper = *upper;
+    let lower = if even {
+        below.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    } else {
+        upper
+    };
+    Some(lower.midpoint(upper))
+}
+
+/// Slopes of the line with residuals put together anew from stretches of `block` neighbours.
+fn resample(
+    floor: &[Sample],
+    slope: f64,
+    residuals: &[f64],
+    block: usize,
+    seed: u64,
+) -> Vec<Slopes> {
+    let mut random = Random::seeded(seed);
+    let mut anew = floor.to_vec();
+    let mut one = |_| {
+        let mut drawn = Vec::with_capacity(floor.len() + block);
+        while drawn.len() < floor.len() {
+            let from = random.index(floor.len() - block + 1);
+            drawn.extend_from_slice(&residuals[from..from + block]);
+        }
+        for ((sample, original), residual) in anew.iter_mut().zip(floor).zip(drawn) {
+            sample.value = slope * original.at_seconds + residual;
+        }
+        Slopes::of(&anew)
+    };
+    (0..RESAMPLES).filter_map(&mut one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_slope_is_scipys() {
+        // scipy 1.17.1: scipy.stats.theilslopes(y, t).slope
+        let t = [0.0, 1.0, 2.5, 3.0, 4.5, 6.0, 7.0, 8.5];
+        let y = [1.0, 2.2, 1.9, 9.0, 4.1, 5.0, 5.8, 7.7];
+        let of = |count: usize| {
+            let samples = t.iter().zip(y).take(count);
+            let sample = |(at_seconds, value): (&f64, f64)| Sample {
+                at_seconds: *at_seconds,
+                value,
+            };
+            theil_sen(&samples.map(sample).collect::<Vec<_>>())
+        };
+        assert!(
+            (of(8).unwrap() - 0.711111111111111).abs() < 1e-12,
+            "{:?}",
+            of(8)
+        );
+        assert!((of(7).unwrap() - 0.68).abs() < 1e-12, "{:?}", of(7));
+        assert_eq!(of(1), None);
+    }
+}
