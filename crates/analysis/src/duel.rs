@@ -8,7 +8,9 @@ use gatebench_store::{Run, StoreError};
 use crate::collect::Collected;
 use crate::comparisons::{SMALLEST_EFFECT, cells_of_run};
 use crate::context::Context;
-use crate::findings::{ComparisonFindings, Decision, DuelFindings, Metric, ScenarioFindings};
+use crate::findings::{
+    ComparisonFindings, Decision, DuelFindings, Metric, ScenarioFindings, Sentence, Tone,
+};
 use crate::rows;
 use crate::words::metric_title;
 
@@ -56,6 +58,20 @@ pub fn is_settled(run: &Run) -> Result<bool, StoreError> {
         }
     }
     Ok(settled == scenarios.len())
+}
+
+/// The answer, which opens the report.
+pub(crate) fn headline(found: &DuelFindings) -> Sentence {
+    Sentence {
+        text: found.text.clone(),
+        tone: match found.decision {
+            Decision::Fine => Tone::Plain,
+            Decision::Open => Tone::Caution,
+            Decision::Worse => Tone::Alarm,
+        },
+        scenario: None,
+        variant: None,
+    }
 }
 
 /// What the verdict rests on.

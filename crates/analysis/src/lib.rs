@@ -56,12 +56,15 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
         scenario.sentences = sentences::of_scenario(scenario);
     }
     let scale = scale::of_run(&context, &scenarios);
-    let headlines = sentences::headlines(&context, &scenarios, (costs.as_ref(), &scale), &parity);
+    let duel = duel::findings(&context, &scenarios);
+    let mut headlines =
+        sentences::headlines(&context, &scenarios, (costs.as_ref(), &scale), &parity);
+    headlines.splice(0..0, duel.iter().map(duel::headline));
     Ok(Findings {
         run: run_facts::of(&context),
         headlines,
         notes: notes::of(&context, &missing, &scenarios, costs.as_ref()),
-        duel: duel::findings(&context, &scenarios),
+        duel,
         costs,
         scale,
         scenarios,

@@ -64,6 +64,10 @@ fn five_per_cent_more_is_worse() {
         "{}",
         duel.text
     );
+    assert_eq!(
+        findings.headlines[0].text, duel.text,
+        "the answer comes first"
+    );
     assert!(settled(&dir));
     let own: Vec<_> = findings.scenarios[0]
         .comparisons
