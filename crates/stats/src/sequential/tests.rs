@@ -46,6 +46,12 @@ fn drifting_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
     (0..count).map(block).collect()
 }
 
+/// Log ratios that remember each other, as they would if the order in a block were always the same.
+fn remembering_blocks(noise: &mut Noise, count: usize) -> Vec<f64> {
+    let mut drift = Drift::new(0.3, noise);
+    (0..count).map(|_| DEVIATION * drift.next(noise)).collect()
+}
+
 fn pair_of(logs: &[f64]) -> Pair {
     Pair {
         baseline: vec![1.0; logs.len()],
@@ -130,6 +136,11 @@ fn error_rates_and_power_are_those_of_the_documents() {
             assert!(wrong <= 0.0515, "{wrong} of {kind} runs of {planned}");
         }
     }
+    let plan = Sequential::plan(40, 0.05).unwrap();
+    let wrong = false_verdicts(&plan, remembering_blocks, 20_000);
+    println!("40 remembering: {wrong}");
+    // What the random order is for.
+    assert!(wrong > 0.1, "{wrong}");
     for deviation in [0.01, 0.02, 0.03, 0.04, 0.06, 0.08] {
         for planned in [20, 40, 80] {
             let plan = Sequential::plan(planned, 0.05).unwrap();
