@@ -4,8 +4,10 @@
 //! 8(4), 2017 (means of whole numbers); F. P. Cantelli's inequality (1928), solved for the deviation;
 //! the linear interpolation within a bucket is that of Prometheus' `histogram_quantile`.
 
+use serde::Serialize;
+
 /// A step that all values are multiples of.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// The step, in the values' unit.
     pub step: f64,
@@ -53,7 +55,7 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
 }
 
 /// A straight line that percentiles lie on.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interpolated {
     /// Where the line is at the share 0. About zero: all requests are in the lowest bucket.
     pub at_none: f64,

@@ -1,5 +1,7 @@
 //! What a search ends with.
 
+use serde::Serialize;
+
 use crate::{Interval, student};
 
 /// Repeats from which on their spread gives an interval.
@@ -9,7 +11,8 @@ pub const REPEATS_MIN: usize = 3;
 const CONFIDENCE: f64 = 0.95;
 
 /// What a search ends with. Each carries what the finished repeats found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Answer {
     /// The highest rate that holds the objective.
     Found(Knee),
@@ -37,7 +40,7 @@ pub enum Answer {
 }
 
 /// The highest rate that holds an objective.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Knee {
     /// The geometric mean of the repeats.
     pub rate_per_second: f64,

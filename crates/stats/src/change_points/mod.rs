@@ -8,6 +8,8 @@ mod energy;
 #[cfg(test)]
 mod tests;
 
+use serde::Serialize;
+
 use crate::random::Random;
 use energy::Split;
 
@@ -40,7 +42,7 @@ impl Default for Rule {
 }
 
 /// A change.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChangePoint {
     /// Index of the first value after it.
     pub at: usize,

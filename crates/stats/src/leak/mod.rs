@@ -15,6 +15,8 @@ mod slope;
 #[cfg(test)]
 mod tests;
 
+use serde::Serialize;
+
 use crate::Interval;
 use floor::Floor;
 use slope::Resampled;
@@ -30,7 +32,7 @@ const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 const LONGER_MAX: f64 = 1_000.0;
 
 /// One reading.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
     /// When, from any beginning.
     pub at_seconds: f64,
@@ -48,7 +50,7 @@ pub struct Rule {
 }
 
 /// What a series says about a leak.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Growth {
     /// The floor that was judged.
     pub floor: Vec<Sample>,
@@ -63,7 +65,8 @@ pub struct Growth {
 }
 
 /// Whether it leaks.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LeakVerdict {
     /// The interval lies above the bound.
     Leak,
@@ -79,7 +82,8 @@ pub enum LeakVerdict {
 }
 
 /// Why a series says neither.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Because {
     /// It is shorter than ten times the time that it remembers (a tooth, or its correlation time).
     TooShort,

@@ -1,12 +1,15 @@
 //! The laws, and how they are fitted.
 
+use serde::Serialize;
+
 use super::Point;
 
 /// Cores beyond which no size is told.
 const CORES_MAX: f64 = 1e6;
 
 /// How throughput grows with cores.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Law {
     /// The Universal Scalability Law: λN ÷ (1 + σ(N − 1) + κN(N − 1)).
     Universal {

@@ -10,6 +10,8 @@ mod tests;
 
 pub use law::Law;
 
+use serde::Serialize;
+
 use crate::random::Random;
 use crate::{Interval, student};
 
@@ -46,7 +48,7 @@ pub struct Scaling {
 }
 
 /// What the law says of a number of cores.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     /// Throughput.
     pub throughput_per_second: f64,
@@ -58,7 +60,7 @@ pub struct Prediction {
 }
 
 /// How many cores a rate takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sizing {
     /// The fewest whole cores.
     pub cores: u32,

@@ -15,6 +15,8 @@ mod tests;
 
 pub use boundary::Spending;
 
+use serde::Serialize;
+
 use crate::comparison::{Comparison, Method, Pair, Spread, log_ratios};
 use crate::verdict::{MIN_BLOCKS, Reading, Verdict, judge};
 use crate::{Interval, normal, student};
@@ -45,7 +47,7 @@ pub struct Sequential {
 }
 
 /// What one look sees.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Look {
     /// Effect, interval and verdict; the interval's confidence is that of all looks together.
     /// Where it is inconclusive, blocks needed beyond the plan are those of a new run that plans
@@ -56,7 +58,8 @@ pub struct Look {
 }
 
 /// Why a comparison stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// The verdict stands: better, worse or no change.
     Settled,
