@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::candidates;
 use crate::command;
+use crate::container::{self, FoundImage};
 use crate::error::DriverError;
 use crate::folder::Folder;
 use crate::installed;
@@ -30,11 +31,39 @@ pub struct FoundBinary {
     pub version: String,
     /// SHA-256 of its bytes, in lower-case hexadecimal.
     pub sha256: String,
+    /// The image that it is in; none where it lies on this machine.
+    pub image: Option<FoundImage>,
+}
+
+impl FoundBinary {
+    /// Where it is, in words.
+    pub fn place(&self) -> String {
+        match &self.image {
+            None => self.path.display().to_string(),
+            Some(image) => format!("{} of {}", self.path.display(), image.name),
+        }
+    }
 }
 
 /// Finds the program of a gateway and asks its version. `wanted` is a version, or how it begins, or the
-/// place of a program; without it the first program found is taken.
+/// place of a program, or an image with its tag; without it the first program found is taken, or else
+/// the folder's image.
 pub(crate) fn find(
+    folder: &Folder,
+    wanted: Option<&str>,
+    launcher: &Launcher,
+) -> Result<FoundBinary, DriverError> {
+    match (wanted, &folder.spec.container) {
+        (Some(image), _) if image.contains(':') => container::find(folder, Some(image)),
+        (None, Some(_)) => match local(folder, None, launcher) {
+            Err(DriverError::BinaryMissing { .. }) => container::find(folder, None),
+            found => found,
+        },
+        _ => local(folder, wanted, launcher),
+    }
+}
+
+fn local(
     folder: &Folder,
     wanted: Option<&str>,
     launcher: &Launcher,
@@ -77,6 +106,7 @@ pub(crate) fn find(
         path,
         version,
         sha256,
+        image: None,
     })
 }
 
@@ -158,15 +188,20 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn ask_version(path: &Path, binary: &Binary) -> Result<String, String> {
-    let pattern =
-        Regex::new(&binary.version_pattern).map_err(|error| format!("version_pattern: {error}"))?;
     let finished = command::run(
         Command::new(path).args(&binary.version_args),
         VERSION_TIMEOUT,
     )
     .map_err(|error| error.to_string())?;
+    version_in(&finished.output, binary)
+}
+
+/// The version in what a program printed.
+pub(crate) fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
+    let pattern =
+        Regex::new(&binary.version_pattern).map_err(|error| format!("version_pattern: {error}"))?;
     let version = pattern
-        .captures(&finished.output)
+        .captures(printed)
         .and_then(|captures| captures.get(1));
     version
         .map(|version| version.as_str().to_owned())
@@ -174,7 +209,7 @@ fn ask_version(path: &Path, binary: &Binary) -> Result<String, String> {
             format!(
                 "'{}' is not in what it printed: {}",
                 binary.version_pattern,
-                finished.output.trim()
+                printed.trim()
             )
         })
 }

@@ -89,6 +89,16 @@ pub enum DriverError {
         /// The programs there are, with their versions.
         others: Vec<String>,
     },
+    /// A container engine, or an image in it, is not there.
+    #[error("gateway {gateway} cannot run in a container: {message}")]
+    ContainerEngine {
+        /// The gateway.
+        gateway: String,
+        /// What is wrong.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
     /// A configuration of the user's cannot be measured.
     #[error("{message}")]
     BadConfig {
@@ -230,6 +240,7 @@ impl DriverError {
             | Self::BinaryMissing { .. }
             | Self::WrongVersion { .. }
             | Self::NoSuchVersion { .. }
+            | Self::ContainerEngine { .. }
             | Self::Install { .. }
             | Self::PortTaken { .. }
             | Self::Supervisor { .. }
@@ -256,7 +267,7 @@ impl DriverError {
             Self::NoSuchVersion { gateway, wanted, .. } => format!(
                 "install {wanted} and put it on PATH, or name its place: {gateway}@/opt/{gateway}-{wanted}"
             ),
-            Self::BadConfig { remedy, .. } | Self::Install { remedy, .. } => remedy.clone(),
+            Self::ContainerEngine { remedy, .. } | Self::BadConfig { remedy, .. } | Self::Install { remedy, .. } => remedy.clone(),
             Self::NoVersion { binary, .. } => format!(
                 "run {} by hand; if it works, correct binary.version_args and binary.version_pattern in gateway.yaml",
                 binary.display()

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::command::wait_until;
+use crate::container::{self, ContainerSpec, ContainerState};
 use crate::error::DriverError;
 use crate::limit;
 use crate::supervise::{COMPLAINT, FAILED, OUT_OF_PATIENCE, Orders};
@@ -90,6 +91,24 @@ impl Exit {
 /// The end by a signal that cannot be ignored.
 const KILLED: Exit = Exit::Signal(Signal::KILL.as_raw());
 
+/// Where the processes of something that was started are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// Everything below this process, without itself.
+    Below(u32),
+    /// This process and everything below it.
+    Tree(u32),
+}
+
+impl Root {
+    /// The process at the root.
+    pub fn pid(self) -> u32 {
+        match self {
+            Self::Below(pid) | Self::Tree(pid) => pid,
+        }
+    }
+}
+
 /// How something that was started came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -112,6 +131,8 @@ pub(crate) struct Supervised {
     stop_timeout: Duration,
     /// Its control groups, which its supervisor removes unless it is killed.
     groups: Vec<PathBuf>,
+    /// The container it runs in, which its supervisor removes unless it is killed.
+    container: Option<ContainerSpec>,
     pub stdout: PathBuf,
     pub stderr: PathBuf,
 }
@@ -141,6 +162,7 @@ impl Supervised {
             .spawn()?;
         Ok(Self {
             groups: limit::folders(&orders.limits, child.id()),
+            container: orders.container.clone(),
             child,
             exit: None,
             out_of_patience: false,
@@ -154,6 +176,23 @@ impl Supervised {
     /// The supervisor, root of the process tree.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The first process of what it supervises, where that is no descendant of the supervisor: in a
+    /// container.
+    pub(crate) fn container_pid(&self) -> Option<u32> {
+        let state = fs::read(&self.container.as_ref()?.state).ok()?;
+        let state: ContainerState = serde_json::from_slice(&state).ok()?;
+        Some(state.pid)
+    }
+
+    /// The root of the processes that it supervises and their descendants.
+    pub(crate) fn root(&self) -> Root {
+        match &self.container {
+            None => Root::Below(self.pid()),
+            // 0 is nobody: the container is not there yet.
+            Some(_) => Root::Tree(self.container_pid().unwrap_or(0)),
+        }
     }
 
     /// How it ended, if it did.
@@ -219,6 +258,9 @@ impl Supervised {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let removed = || limit::remove(&self.groups).then_some(());
         wait_until(Instant::now() + GROUPS_TIMEOUT, removed);
+        if let Some(container) = &self.container {
+            container::remove_of(container, self.pid());
+        }
     }
 
     /// Why the supervisor could not start it, where that is why it ended.
@@ -255,6 +297,7 @@ impl Plain<'_> {
             cores: self.cores.to_vec(),
             nofile: Some(self.nofile),
             limits: Vec::new(),
+            container: None,
             stop_signal: Signal::TERM,
             stop_timeout: PLAIN_STOP_TIMEOUT,
             command: self.command,

@@ -79,7 +79,7 @@ pub(crate) fn wait_for(
         }
         let left = deadline.saturating_duration_since(Instant::now());
         last = look(
-            process.pid(),
+            process.root().pid(),
             address,
             (!has_tls).then_some(ready),
             REQUEST_TIMEOUT.min(left).max(Duration::from_millis(1)),

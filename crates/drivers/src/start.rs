@@ -15,11 +15,12 @@ use crate::action;
 use crate::binary::FoundBinary;
 use crate::command::{self, wait_until};
 use crate::config;
+use crate::container::ContainerSpec;
 use crate::error::DriverError;
 use crate::folder::Folder;
 use crate::input::{Wiring, input_for};
-use crate::launch::{Ended, Exit, Launcher, Supervised};
-use crate::limit::Limit;
+use crate::launch::{Ended, Exit, Launcher, Root, Supervised};
+use crate::limit::{Amount, Limit};
 use crate::ready::{self, Outcome};
 use crate::render::{RenderedFile, Renderer, render};
 use crate::supervise::{Orders, signal_from_name};
@@ -65,6 +66,8 @@ pub struct GatewayStart<'a> {
     pub cores: &'a [usize],
     /// What it may use at most.
     pub limits: &'a [Limit],
+    /// What a container engine is told that it may use at most.
+    pub amounts: &'a [Amount],
     /// Where the upstream listens.
     pub targets: &'a [SocketAddr],
     /// Idle upstream connections it keeps.
@@ -217,6 +220,7 @@ impl GatewayStart<'_> {
             cores: Vec::new(),
             nofile: Some(NOFILE),
             limits: Vec::new(),
+            container: self.container(work, prepared, "check", &[]),
             stop_signal: Signal::TERM,
             stop_timeout: CHECK_STOP_TIMEOUT,
             command: prepared.check.iter().map(Into::into).collect(),
@@ -244,6 +248,7 @@ impl GatewayStart<'_> {
             cores: self.cores.to_vec(),
             nofile: Some(NOFILE),
             limits: self.limits.to_vec(),
+            container: self.container(work, prepared, "gateway", self.amounts),
             stop_signal: signal_from_name(&stop.signal).ok_or_else(|| DriverError::BadFolder {
                 path: self.folder.file_path(Path::new("gateway.yaml")),
                 line: None,
@@ -254,6 +259,26 @@ impl GatewayStart<'_> {
             command: prepared.start.iter().map(Into::into).collect(),
         };
         self.supervised(&orders, work, prepared, "gateway")
+    }
+
+    /// The container that a command runs in, where the gateway is an image.
+    fn container(
+        &self,
+        work: &Path,
+        prepared: &Prepared,
+        name: &str,
+        amounts: &[Amount],
+    ) -> Option<ContainerSpec> {
+        let image = self.binary.image.as_ref()?;
+        Some(ContainerSpec {
+            socket: image.socket.clone(),
+            image: image.id.clone(),
+            user: image.user.clone(),
+            environment: prepared.environment.clone(),
+            work: work.to_owned(),
+            amounts: amounts.to_vec(),
+            state: work.join(format!("{name}.container.json")),
+        })
     }
 
     fn supervised(
@@ -334,7 +359,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// The supervisor: the gateway is everything *below* this process.
+    /// Where its processes are.
+    pub fn root(&self) -> Root {
+        self.process.root()
+    }
+
+    /// The supervisor: a gateway outside of a container is everything *below* this process.
     pub fn supervisor_pid(&self) -> u32 {
         self.process.pid()
     }

@@ -20,11 +20,12 @@ use rustix::process::{
 };
 use rustix::thread::CpuSet;
 
+use crate::container::ContainerMain;
 use crate::limit::LimitedGroups;
 
 mod orders;
 
-pub(crate) use orders::{Orders, signal_from_name};
+pub(crate) use orders::{Orders, signal_from_name, signal_name};
 
 /// Signals handed on to the gateway as they are, for its actions.
 pub(crate) const FORWARDED: [Signal; 4] = [Signal::HUP, Signal::USR1, Signal::USR2, Signal::WINCH];
@@ -41,12 +42,15 @@ pub(crate) const COMPLAINT: &str = "gatebench supervise: ";
 /// The exit code that says: killed here, not by somebody else. No signal's code reaches it.
 pub(crate) const OUT_OF_PATIENCE: u8 = 254;
 
+/// The exit code of what SIGKILL ended, as shells and container engines tell it.
+const KILLED: u8 = 128 + 9;
+
 /// How often killing what is left is repeated until nothing is.
 const SWEEP_PAUSE: Duration = Duration::from_millis(1);
 
 /// Runs a command and ends it, with everything that descends from it, when asked to or when the
 /// program at the other end of stdin is gone. The arguments are
-/// `[--cores 0,1] [--nofile N] [--limit JSON]... [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND [ARGUMENT...]`.
+/// `[--cores 0,1] [--nofile N] [--limit JSON]... [--container JSON] [--stop-signal TERM] [--stop-timeout-ms 3000] -- COMMAND [ARGUMENT...]`.
 ///
 /// Exits with the command's code, with 128 + N where signal N ended it, with 254 where the supervisor
 /// killed it because its time to stop was over, or with 125 where the supervisor itself failed.
@@ -65,10 +69,13 @@ pub fn supervise(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(orders: &Orders) -> io::Result<u8> {
     // Registered before the start, so that no signal falls between.
-    let inbox = Inbox::open()?;
-    let groups = LimitedGroups::make(&orders.limits)?;
+    let mut inbox = Inbox::open()?;
     prepare(orders)?;
-    let main = groups.inside(|| spawn(orders))?;
+    let groups = LimitedGroups::make(&orders.limits)?;
+    let main = match &orders.container {
+        None => Main::Process(groups.inside(|| spawn(orders))?),
+        Some(spec) => Main::Container(ContainerMain::start(orders, spec, inbox.bell()?)?),
+    };
     let code = Watch {
         orders,
         inbox,
@@ -141,6 +148,14 @@ impl Inbox {
         })
     }
 
+    /// What to write to where something has ended that is no child of ours.
+    fn bell(&mut self) -> io::Result<UnixStream> {
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        self.signals.push((Signal::CHILD, ours));
+        Ok(theirs)
+    }
+
     /// Waits for something to happen and tells which signals came; the end of gatebench reads as TERM.
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<Vec<Signal>> {
         let mut descriptors: Vec<_> = self
@@ -194,10 +209,40 @@ impl Inbox {
     }
 }
 
+/// What is watched.
+enum Main {
+    Process(Pid),
+    Container(ContainerMain),
+}
+
+impl Main {
+    /// The exit code that tells how it ended, once it did. Collects every child that ended.
+    fn ended(&self) -> io::Result<Option<u8>> {
+        match self {
+            Self::Container(container) => Ok(container.ended()),
+            Self::Process(main) => {
+                while let Some((pid, status)) = wait(WaitOptions::NOHANG)? {
+                    if pid == *main {
+                        return Ok(Some(exit_code(status)));
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) -> io::Result<()> {
+        match self {
+            Self::Process(main) => Ok(kill_process(*main, signal)?),
+            Self::Container(container) => container.signal(signal),
+        }
+    }
+}
+
 struct Watch<'a> {
     orders: &'a Orders,
     inbox: Inbox,
-    main: Pid,
+    main: Main,
     /// Set once the gateway was asked to stop.
     deadline: Option<Instant>,
     /// Once it was killed for not stopping in time.
@@ -208,19 +253,16 @@ impl Watch<'_> {
     /// The exit code that tells how the command ended.
     fn until_ended(mut self) -> io::Result<u8> {
         loop {
-            if let Some(status) = self.reap()? {
-                return Ok(match status.terminating_signal() {
-                    Some(signal) if self.out_of_patience && signal == Signal::KILL.as_raw() => {
-                        OUT_OF_PATIENCE
-                    }
-                    _ => exit_code(status),
-                });
+            match self.main.ended()? {
+                Some(KILLED) if self.out_of_patience => return Ok(OUT_OF_PATIENCE),
+                Some(code) => return Ok(code),
+                None => {}
             }
             let patience = self
                 .deadline
                 .map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if patience.is_some_and(|patience| patience.is_zero()) {
-                kill_process(self.main, Signal::KILL)?;
+                self.main.signal(Signal::KILL)?;
                 self.out_of_patience = true;
                 self.deadline = None;
             }
@@ -230,23 +272,13 @@ impl Watch<'_> {
         }
     }
 
-    /// Collects every child that ended; the command's own status ends the watch.
-    fn reap(&self) -> io::Result<Option<WaitStatus>> {
-        while let Some((pid, status)) = wait(WaitOptions::NOHANG)? {
-            if pid == self.main {
-                return Ok(Some(status));
-            }
-        }
-        Ok(None)
-    }
-
     fn handle(&mut self, signal: Signal) -> io::Result<()> {
         if FORWARDED.contains(&signal) {
-            kill_process(self.main, signal)?;
+            self.main.signal(signal)?;
         } else if STOPPING.contains(&signal) {
             match self.deadline {
                 None => {
-                    kill_process(self.main, self.orders.stop_signal)?;
+                    self.main.signal(self.orders.stop_signal)?;
                     self.deadline = Some(Instant::now() + self.orders.stop_timeout);
                 }
                 Some(_) => self.deadline = Some(Instant::now()),

@@ -24,6 +24,8 @@ pub struct PreparedGateway {
     pub binary: FoundBinary,
     /// What it may use at most, where control groups hold it to that.
     pub limits: Vec<Limit>,
+    /// What a container engine holds it to.
+    pub amounts: Vec<Amount>,
 }
 
 impl PreparedGateway {
@@ -31,6 +33,9 @@ impl PreparedGateway {
     pub(crate) fn limited_by(&self, limits: Limits) -> Option<&'static str> {
         if limits.is_none() {
             return None;
+        }
+        if !self.amounts.is_empty() {
+            return Some("its container");
         }
         Some(match self.limits.first().map(|limit| limit.unified) {
             Some(true) => "cgroup v2",
@@ -60,12 +65,18 @@ pub(crate) fn gateway(
     binary: FoundBinary,
     setup: &Setup,
 ) -> Result<(PreparedGateway, Option<Warning>), LabError> {
-    let (limits, warning) = limits(label, setup)?;
-    let gateway = PreparedGateway {
+    let mut gateway = PreparedGateway {
         folder,
         binary,
-        limits,
+        limits: Vec::new(),
+        amounts: Vec::new(),
     };
+    if gateway.binary.image.is_some() {
+        gateway.amounts = amounts(setup.limits);
+        return Ok((gateway, None));
+    }
+    let (limits, warning) = limits(label, setup)?;
+    gateway.limits = limits;
     Ok((gateway, warning))
 }
 
@@ -81,10 +92,7 @@ pub(crate) fn binary(
 /// Whole CPUs can be had as cores where control groups cannot; the reader is told.
 fn limits(label: &str, setup: &Setup) -> Result<(Vec<Limit>, Option<Warning>), LabError> {
     let asked = setup.limits;
-    let cpu = asked.cpu_millis.map(Amount::CpuMillis);
-    let memory = asked.memory_bytes.map(Amount::MemoryBytes);
-    let amounts: Vec<Amount> = cpu.into_iter().chain(memory).collect();
-    match Limit::find_all(&amounts, groups) {
+    match Limit::find_all(&amounts(asked), groups) {
         Ok(limits) => Ok((limits, None)),
         Err(why) if cores_do(setup) => {
             let warning = Warning::LimitsByCores {
@@ -100,6 +108,12 @@ fn limits(label: &str, setup: &Setup) -> Result<(Vec<Limit>, Option<Warning>), L
             format!("{NO_GROUPS}; whole CPUs without a memory limit do without"),
         )),
     }
+}
+
+fn amounts(limits: Limits) -> Vec<Amount> {
+    let cpu = limits.cpu_millis.map(Amount::CpuMillis);
+    let memory = limits.memory_bytes.map(Amount::MemoryBytes);
+    cpu.into_iter().chain(memory).collect()
 }
 
 /// Whether as many cores are as good as the limit.

@@ -101,7 +101,8 @@ impl Found {
             word.to_owned()
         };
         let version = version.map(|version| {
-            if is_path(version) {
+            // An image has a name of its own.
+            if is_path(version) && !version.contains(':') {
                 absolute(version)
             } else {
                 version.to_owned()
@@ -132,7 +133,9 @@ impl Found {
             match equip::binary(&folder, setup, places.launcher) {
                 Ok(binary) => self.add(word, folder, binary, setup)?,
                 Err(
-                    error @ (DriverError::BinaryMissing { .. } | DriverError::NoVersion { .. }),
+                    error @ (DriverError::BinaryMissing { .. }
+                    | DriverError::ContainerEngine { .. }
+                    | DriverError::NoVersion { .. }),
                 ) if !named => {
                     let (reason, remedy) = (error.to_string(), error.remedy());
                     self.warnings.push(Warning::GatewayMissing {
@@ -212,7 +215,7 @@ fn label(gateway: &str, setup: &Setup) -> String {
     };
     let mut label = gateway.to_owned();
     if let Some(version) = &setup.version {
-        label += &format!("@{}", last(version, Path::file_name));
+        label += &format!("@{}", last(version, Path::file_name).replace(':', "-"));
     }
     if let Some(config) = &setup.config {
         label += &format!("-{}", last(config, Path::file_stem));

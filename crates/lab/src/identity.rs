@@ -12,7 +12,7 @@ pub(crate) fn of(gateway: &PreparedGateway) -> GatewayIdentity {
     GatewayIdentity {
         title: spec.title.clone(),
         version: gateway.binary.version.clone(),
-        binary: gateway.binary.path.display().to_string(),
+        binary: gateway.binary.place(),
         sha256: gateway.binary.sha256.clone(),
         folder: gateway
             .folder

@@ -33,6 +33,7 @@ pub(crate) fn rehearse(prepared: &Prepared, launcher: &Launcher) -> Result<(), L
                 work: Path::new("/trial/gateway"),
                 cores,
                 limits: &gateway.limits,
+                amounts: &gateway.amounts,
                 targets: &[SocketAddr::from((Ipv4Addr::LOCALHOST, UPSTREAM_PORT))],
                 keepalive: UPSTREAM_KEEPALIVE,
                 access_log: scenario.access_log,

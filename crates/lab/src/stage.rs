@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gatebench_drivers::{
-    Attached, CERTIFICATE_FILE, Ended, Exit, GatewayStart, KEY_FILE, Launcher, Ports, Running,
+    Attached, CERTIFICATE_FILE, Ended, Exit, GatewayStart, KEY_FILE, Launcher, Ports, Root, Running,
     UPSTREAM_KEEPALIVE, UpstreamProcess, UpstreamStart,
 };
 use gatebench_model::{Culprit, Limits, Scenario, UpstreamKind, Variant};
@@ -97,6 +97,7 @@ impl Stage {
             folder,
             binary,
             limits,
+            amounts,
         } = bringing.gateway;
         let upstream = self.upstream.as_ref().map(|upstream| upstream.addr);
         let targets: Vec<SocketAddr> = upstream.into_iter().collect();
@@ -111,6 +112,7 @@ impl Stage {
             work: bringing.work,
             cores: bringing.cores,
             limits,
+            amounts,
             targets: &targets,
             keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
             access_log: bringing.scenario.access_log,
@@ -120,7 +122,7 @@ impl Stage {
         .start()?;
         let facts = GatewayFacts {
             version: binary.version.clone(),
-            binary: binary.path.display().to_string(),
+            binary: binary.place(),
             sha256: binary.sha256.clone(),
             commands: running.commands.clone(),
             rendered: running
@@ -179,10 +181,10 @@ impl Stage {
 
     /// The root of the gateway's processes, and which of them are the gateway.
     pub(crate) fn gateway_root(&self) -> Option<(u32, Scope)> {
-        let below = self
-            .gateway
-            .as_ref()
-            .map(|gateway| (gateway.supervisor_pid(), Scope::Below));
+        let below = self.gateway.as_ref().map(|gateway| match gateway.root() {
+            Root::Below(pid) => (pid, Scope::Below),
+            Root::Tree(pid) => (pid, Scope::Tree),
+        });
         below.or_else(|| Some((self.attached?.pid?, Scope::Tree)))
     }
 

@@ -30,6 +30,9 @@ pub struct GatewayFolder {
     pub homepage: Option<String>,
     /// The program.
     pub binary: Binary,
+    /// The image that holds it, for who has no such program and a container engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Container>,
     /// How it is installed.
     #[serde(default)]
     pub install: Install,
@@ -102,6 +105,21 @@ pub struct Binary {
     /// Files that must be there beside it, by absolute path: modules, libraries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+}
+
+/// A container image. The container shares the machine's network and sees the trial's working folder
+/// under its own path, so that templates and commands are the same as outside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Container {
+    /// Its name and tag, as in `docker.io/library/kong:3.9`. It must be there: nothing is pulled.
+    pub image: String,
+    /// The program inside, for which `binary` stands in templates; the image's own entrypoint is not run.
+    pub program: String,
+    /// User inside, as a name or numbers. Without, the user who runs gatebench, to whom the working
+    /// folder belongs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
 }
 
 /// How to install it: what `gatebench install` does, and what users are told.

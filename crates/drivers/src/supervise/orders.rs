@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::container::ContainerSpec;
 use crate::limit::Limit;
 
 /// The supervisor's arguments.
@@ -16,6 +17,8 @@ pub(crate) struct Orders {
     pub nofile: Option<u64>,
     /// What the command may use at most.
     pub limits: Vec<Limit>,
+    /// The container that the command runs in; a process of this machine without.
+    pub container: Option<ContainerSpec>,
     /// What asks the command to stop.
     pub stop_signal: Signal,
     /// After this long it is killed.
@@ -44,7 +47,7 @@ pub(crate) fn signal_from_name(name: &str) -> Option<Signal> {
         .map(|(_, signal)| *signal)
 }
 
-fn signal_name(signal: Signal) -> &'static str {
+pub(crate) fn signal_name(signal: Signal) -> &'static str {
     SIGNALS
         .iter()
         .find(|(_, known)| *known == signal)
@@ -66,6 +69,10 @@ impl Orders {
             let limit = serde_json::to_string(limit).unwrap_or_default();
             args.extend(["--limit".into(), limit.into()]);
         }
+        if let Some(container) = &self.container {
+            let container = serde_json::to_string(container).unwrap_or_default();
+            args.extend(["--container".into(), container.into()]);
+        }
         args.extend(["--stop-signal".into(), signal_name(self.stop_signal).into()]);
         args.extend([
             "--stop-timeout-ms".into(),
@@ -82,6 +89,7 @@ impl Orders {
             cores: Vec::new(),
             nofile: None,
             limits: Vec::new(),
+            container: None,
             stop_signal: Signal::TERM,
             stop_timeout: Duration::from_secs(3),
             command: Vec::new(),
@@ -114,6 +122,9 @@ impl Orders {
             "--limit" => self
                 .limits
                 .push(serde_json::from_str(value).map_err(|_| wrong())?),
+            "--container" => {
+                self.container = Some(serde_json::from_str(value).map_err(|_| wrong())?);
+            }
             "--stop-signal" => self.stop_signal = signal_from_name(value).ok_or_else(wrong)?,
             "--stop-timeout-ms" => {
                 self.stop_timeout = Duration::from_millis(value.parse().map_err(|_| wrong())?);
@@ -140,6 +151,7 @@ mod tests {
             cores: vec![1, 3],
             nofile: Some(4096),
             limits: vec![limit.clone(), limit],
+            container: None,
             stop_signal: Signal::QUIT,
             stop_timeout: Duration::from_millis(250),
             command: vec!["nginx".into(), "--".into(), "-c x".into()],

@@ -148,6 +148,7 @@ pub fn start_before(
         work,
         cores: &[0],
         limits: &[],
+        amounts: &[],
         targets: &[origin],
         keepalive: UPSTREAM_KEEPALIVE,
         access_log,

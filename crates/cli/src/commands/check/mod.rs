@@ -69,7 +69,7 @@ impl CheckGateway {
             "{} {} ({})\n",
             spec.title,
             gateway.binary.version,
-            gateway.binary.path.display()
+            gateway.binary.place()
         ))?;
         let interrupt = Arc::new(Interrupt::new());
         let raised = Arc::clone(&interrupt);

@@ -29,7 +29,7 @@ fn in_words(prepared: &Prepared) -> String {
         lines.push(format!(
             "gateway  {label} {} ({})",
             gateway.binary.version,
-            gateway.binary.path.display()
+            gateway.binary.place()
         ));
     }
     for phase in &plan.load.phases {

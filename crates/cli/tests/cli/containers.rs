@@ -1,0 +1,214 @@
+//! A gateway in a container, with podman in earnest: its socket is one of this test's own, and the image
+//! is made of this program and its libraries, so that no registry is asked.
+
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::bench::{Bench, LONG_MEASURE, Session};
+use crate::processes;
+
+/// What the image is called.
+const IMAGE: &str = "localhost/gatebench:test";
+
+/// A container engine of this test's own. Dropped, it ends, with what it runs.
+struct Podman {
+    home: tempfile::TempDir,
+    service: Option<Child>,
+}
+
+impl Podman {
+    fn start(bench: &Bench) -> Self {
+        let mut podman = Self {
+            home: tempfile::tempdir().unwrap(),
+            service: None,
+        };
+        podman.import_image();
+        let socket = podman.socket();
+        let service = podman
+            .command(&[
+                "system",
+                "service",
+                "--time=0",
+                &format!("unix://{}", socket.display()),
+            ])
+            .spawn();
+        podman.service = Some(service.unwrap());
+        bench.wait_for("podman's socket", || UnixStream::connect(&socket).ok());
+        podman
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.home.path().join("socket")
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let at = |name: &str| self.home.path().join(name).display().to_string();
+        let mut command = Command::new("podman");
+        command
+            .args(["--root", &at("root"), "--runroot", &at("run")])
+            // Kernel and capabilities of a test machine may have little: what needs none of them.
+            .args(["--storage-driver", "vfs", "--cgroup-manager", "cgroupfs"])
+            .args(["--events-backend", "file", "--runtime", "runc"])
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    fn says(&self, words: &[&str]) -> String {
+        let output = self
+            .command(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "podman {words:?}: {stderr}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn import_image(&self) {
+        let program = Path::new(env!("CARGO_BIN_EXE_gatebench"));
+        let rootfs = self.home.path().join("rootfs");
+        fs::create_dir_all(rootfs.join("tmp")).unwrap();
+        run(Command::new("strip")
+            .arg("-o")
+            .arg(rootfs.join("gatebench"))
+            .arg(program));
+        let listed = Command::new("ldd").arg(program).output().unwrap();
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        for library in listed
+            .split_whitespace()
+            .filter(|word| word.starts_with('/'))
+        {
+            let place = rootfs.join(library.trim_start_matches('/'));
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            fs::copy(library, place).unwrap();
+        }
+        let archive = self.home.path().join("image.tar");
+        run(Command::new("tar")
+            .arg("-C")
+            .arg(&rootfs)
+            .arg("-cf")
+            .arg(&archive)
+            .arg("."));
+        self.says(&["import", archive.to_str().unwrap(), IMAGE]);
+    }
+
+    fn containers(&self) -> Vec<String> {
+        let listed = self.says(&["ps", "--all", "--quiet"]);
+        listed.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Podman {
+    fn drop(&mut self) {
+        if let Some(service) = &mut self.service {
+            let _ = service.kill();
+            let _ = service.wait();
+        }
+        // What a failed test left in the engine.
+        let _ = self.command(&["rm", "--all", "--force"]).status();
+    }
+}
+
+fn run(command: &mut Command) {
+    assert!(command.status().unwrap().success(), "{command:?}");
+}
+
+/// Makes the folder `./boxed`: the reference gateway in an image.
+fn boxed(bench: &Bench, image: &str) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
+    fs::create_dir_all(bench.path("boxed")).unwrap();
+    fs::copy(
+        source.join("gateway.json"),
+        bench.path("boxed/gateway.json"),
+    )
+    .unwrap();
+    let spec = fs::read_to_string(source.join("gateway.yaml"))
+        .unwrap()
+        .replace("gateway: reference", "gateway: boxed")
+        .replace("names: [gatebench]", "names: [no-such-program]");
+    let container = format!("container: {{image: '{image}', program: /gatebench}}\n");
+    bench.write("boxed/gateway.yaml", &(spec + &container));
+}
+
+fn start<'a>(bench: &'a Bench, podman: &Podman, words: &str) -> Session<'a> {
+    let mut command = bench.command();
+    command.args(words.split_whitespace()).env(
+        "DOCKER_HOST",
+        format!("unix://{}", podman.socket().display()),
+    );
+    bench.spawn(command)
+}
+
+#[test]
+fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
+    let bench = Bench::new();
+    let podman = Podman::start(&bench);
+    boxed(&bench, IMAGE);
+    bench.suite("./boxed", 1);
+    let words = "run suite.yaml --gateway-cpus 0.5 --gateway-memory 256M --out run";
+    start(&bench, &podman, words).wait().assert_measured();
+    let trial = bench.kept_trials("run").remove(0);
+    let record = bench.read(&format!("run/trials/{trial}/trial.json"));
+    let id = podman.says(&["image", "inspect", "--format", "{{.Id}}", IMAGE]);
+    for told in [
+        &format!("\"sha256\": \"{id}\""),
+        &format!("\"binary\": \"/gatebench of {IMAGE}\""),
+        "\"limited_by\": \"its container\"",
+        "\"stopped\": \"on SIGTERM",
+    ] {
+        assert!(record.contains(told), "{told} is not in {record}");
+    }
+    assert!(podman.containers().is_empty());
+    absent_images_are_told(&bench, &podman);
+    killed(&bench, &podman);
+}
+
+fn absent_images_are_told(bench: &Bench, podman: &Podman) {
+    boxed(bench, "localhost/absent:1");
+    let finished = start(
+        bench,
+        podman,
+        "run suite.yaml --gateway ./boxed --out absent",
+    )
+    .wait();
+    finished.assert_code(3).assert_says(&[
+        "the container engine has no image localhost/absent:1",
+        "podman pull localhost/absent:1",
+    ]);
+    boxed(bench, IMAGE);
+}
+
+/// A container ends with gatebench; where its supervisor is killed as well, with the next start.
+fn killed(bench: &Bench, podman: &Podman) {
+    bench.load(LONG_MEASURE);
+    let session = start(bench, podman, "run suite.yaml --out killed");
+    session.until_load();
+    session.signal("KILL");
+    bench.wait_for("the container to be gone", || {
+        podman.containers().is_empty().then_some(())
+    });
+    drop(session);
+    let session = start(bench, podman, "run suite.yaml --out left");
+    session.until_load();
+    let holds_it =
+        |process: &processes::Process| process.command.iter().any(|word| word == "--container");
+    let supervisor = bench.processes().into_iter().find(holds_it).unwrap();
+    // Stopped, it cannot clean up in the supervisor's place.
+    session.signal("STOP");
+    processes::signal(supervisor.pid, "KILL");
+    session.signal("KILL");
+    drop(session);
+    let left = podman.containers();
+    assert_eq!(left.len(), 1, "{left:?}");
+    bench.load(crate::bench::QUICK);
+    start(bench, podman, "run suite.yaml --out next")
+        .wait()
+        .assert_measured();
+    assert!(podman.containers().is_empty());
+}

@@ -1,0 +1,260 @@
+//! What is asked of a container engine, docker or podman alike: the part of docker's API that both have.
+
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{getegid, geteuid};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value as Json, json};
+
+use super::api::{Answer, Api, escaped};
+
+/// The label that says which supervisor a container belongs to: its process and when that started.
+pub(crate) const LABEL: &str = "gatebench.supervisor";
+
+/// A container engine.
+#[derive(Clone, Debug)]
+pub(crate) struct Engine {
+    pub(crate) api: Api,
+}
+
+/// An image as the engine has it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Image {
+    /// Digest of its configuration, `sha256:…`.
+    #[serde(rename = "Id")]
+    pub(crate) id: String,
+}
+
+#[derive(Deserialize)]
+struct Info {
+    #[serde(rename = "SecurityOptions", default)]
+    security_options: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Created {
+    #[serde(rename = "Id")]
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct Inspected {
+    #[serde(rename = "State")]
+    state: State,
+}
+
+#[derive(Deserialize)]
+struct State {
+    #[serde(rename = "Pid")]
+    pid: u32,
+}
+
+#[derive(Deserialize)]
+struct Waited {
+    #[serde(rename = "StatusCode")]
+    status_code: i32,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    #[serde(rename = "Id")]
+    id: String,
+    #[serde(rename = "Labels", default)]
+    labels: std::collections::BTreeMap<String, String>,
+}
+
+impl Engine {
+    pub(crate) fn at(socket: impl Into<PathBuf>) -> Self {
+        let socket = socket.into();
+        Self {
+            api: Api { socket },
+        }
+    }
+
+    /// The engine of this machine: where DOCKER_HOST or CONTAINER_HOST says, or else the first socket
+    /// that there is of docker, of the user's podman, of the system's podman.
+    pub(crate) fn find() -> Result<Self, String> {
+        let told = ["DOCKER_HOST", "CONTAINER_HOST"]
+            .into_iter()
+            .find_map(env::var_os);
+        if let Some(host) = told {
+            let host = host.to_string_lossy();
+            return match host.strip_prefix("unix://") {
+                Some(path) => Ok(Self::at(path)),
+                None => Err(format!(
+                    "the container engine at {host} is not at a socket of this machine"
+                )),
+            };
+        }
+        let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let users = runtime.map(|folder| folder.join("podman/podman.sock"));
+        let known = ["/var/run/docker.sock", "/run/podman/podman.sock"].map(PathBuf::from);
+        let [docker, podman] = known;
+        let mut sockets = [Some(docker), users, Some(podman)].into_iter().flatten();
+        let socket = sockets.find(|socket| socket.exists());
+        socket.map(Self::at).ok_or_else(|| {
+            "no container engine has a socket here: neither docker nor podman".to_owned()
+        })
+    }
+
+    /// The image of a name; none where the engine has no such image.
+    pub(crate) fn image(&self, name: &str) -> io::Result<Option<Image>> {
+        let path = format!("/images/{}/json", escaped(name));
+        let answer = self.api.call("GET", &path, None)?;
+        if answer.status == 404 {
+            return Ok(None);
+        }
+        read(answer).map(Some)
+    }
+
+    /// As whom a container writes to a folder of ours: as us, which is root inside where the engine
+    /// itself runs as us.
+    pub(crate) fn own_user(&self) -> io::Result<String> {
+        let info: Info = read(self.api.call("GET", "/info", None)?)?;
+        let mut options = info.security_options.into_iter().flatten();
+        if options.any(|option| option.contains("rootless")) {
+            return Ok("0:0".into());
+        }
+        Ok(format!("{}:{}", geteuid().as_raw(), getegid().as_raw()))
+    }
+
+    /// Makes a container and gives its name.
+    pub(crate) fn create(&self, spec: &Json) -> io::Result<String> {
+        let body = spec.to_string();
+        let created: Created = read(self.api.call("POST", "/containers/create", Some(&body))?)?;
+        Ok(created.id)
+    }
+
+    pub(crate) fn start(&self, id: &str) -> io::Result<()> {
+        done(
+            self.api
+                .call("POST", &format!("/containers/{id}/start"), None)?,
+        )
+    }
+
+    /// The number of its first process on this machine; 0 once it has ended.
+    pub(crate) fn pid(&self, id: &str) -> io::Result<u32> {
+        let answer = self
+            .api
+            .call("GET", &format!("/containers/{id}/json"), None)?;
+        read::<Inspected>(answer).map(|inspected| inspected.state.pid)
+    }
+
+    pub(crate) fn signal(&self, id: &str, signal: &str) -> io::Result<()> {
+        let path = format!("/containers/{id}/kill?signal={signal}");
+        done(self.api.call("POST", &path, None)?)
+    }
+
+    /// Waits for its end and gives its exit code.
+    pub(crate) fn wait(&self, id: &str, timeout: Option<Duration>) -> io::Result<i32> {
+        let path = format!("/containers/{id}/wait");
+        let (status, mut stream) = self.api.open("POST", &path, None, timeout)?;
+        let mut body = Vec::new();
+        io::Read::read_to_end(&mut stream, &mut body)?;
+        read::<Waited>(Answer { status, body }).map(|waited| waited.status_code)
+    }
+
+    /// What it writes, from its first byte to its end, in frames.
+    pub(crate) fn logs(&self, id: &str) -> io::Result<impl io::Read + Send + 'static> {
+        let path = format!("/containers/{id}/logs?follow=true&stdout=true&stderr=true");
+        let (status, mut stream) = self.api.open("GET", &path, None, None)?;
+        if status != 200 {
+            let mut body = Vec::new();
+            io::Read::read_to_end(&mut stream, &mut body)?;
+            return Err(refused(&Answer { status, body }));
+        }
+        Ok(stream)
+    }
+
+    /// Ends and removes it; one that is gone already is no mistake.
+    pub(crate) fn remove(&self, id: &str) -> io::Result<()> {
+        let path = format!("/containers/{id}?force=true&v=true");
+        let answer = self.api.call("DELETE", &path, None)?;
+        if answer.status == 404 {
+            return Ok(());
+        }
+        done(answer)
+    }
+
+    /// Removes every container of ours whose label says so.
+    pub(crate) fn remove_where(&self, is_left: impl Fn(&str) -> bool) -> io::Result<()> {
+        let filters = escaped(&json!({ "label": [LABEL] }).to_string());
+        let path = format!("/containers/json?all=true&filters={filters}");
+        let listed: Vec<Listed> = read(self.api.call("GET", &path, None)?)?;
+        let mut left = listed
+            .iter()
+            .filter(|it| it.labels.get(LABEL).is_some_and(|label| is_left(label)));
+        left.try_for_each(|it| self.remove(&it.id))
+    }
+}
+
+fn read<T: DeserializeOwned>(answer: Answer) -> io::Result<T> {
+    if !(200..300).contains(&answer.status) {
+        return Err(refused(&answer));
+    }
+    Ok(serde_json::from_slice(&answer.body)?)
+}
+
+/// 304 says that it is so already.
+fn done(answer: Answer) -> io::Result<()> {
+    match answer.status {
+        200..=299 | 304 => Ok(()),
+        _ => Err(refused(&answer)),
+    }
+}
+
+/// What the engine says it does not like.
+fn refused(answer: &Answer) -> io::Error {
+    let told: Option<Json> = serde_json::from_slice(&answer.body).ok();
+    let message = told.as_ref().and_then(|told| told.get("message")?.as_str());
+    let status = answer.status;
+    io::Error::other(match message {
+        Some(message) => format!("the container engine answers {status}: {message}"),
+        None => format!("the container engine answers {status}"),
+    })
+}
+
+/// A label that names a process which cannot be mistaken for a later one.
+pub(crate) fn label_of(pid: u32) -> String {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
+    // Field 22; the name before it may hold anything.
+    let started = stat.ok().and_then(|stat| {
+        let (_, rest) = stat.rsplit_once(')')?;
+        rest.split_whitespace().nth(19).map(str::to_owned)
+    });
+    format!("{pid}:{}", started.unwrap_or_default())
+}
+
+/// Whether the supervisor of a label is gone.
+pub(crate) fn is_gone(label: &str) -> bool {
+    let pid = label.split_once(':').and_then(|(pid, _)| pid.parse().ok());
+    pid.is_none_or(|pid| label_of(pid) != label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_names_this_process_until_it_ends() {
+        let label = label_of(std::process::id());
+        assert!(!is_gone(&label));
+        assert!(is_gone(&format!("{label}0")) && is_gone("") && is_gone("4000000:1"));
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_the_engines_words() {
+        let answer = Answer {
+            status: 500,
+            body: br#"{"message": "no such runtime"}"#.to_vec(),
+        };
+        assert_eq!(
+            refused(&answer).to_string(),
+            "the container engine answers 500: no such runtime"
+        );
+    }
+}

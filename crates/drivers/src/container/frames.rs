@@ -1,0 +1,51 @@
+//! The two outputs of a container, which its engine sends through one stream: `STREAM 0 0 0 LENGTH`,
+//! with a length of four bytes, the highest first, and then so many bytes.
+
+use std::io::{self, Read, Write};
+
+/// The number of standard error in a frame's head.
+const STDERR: u8 = 2;
+
+/// Passes what comes to the one or the other, until the stream ends.
+pub(crate) fn divide(
+    mut stream: impl Read,
+    mut stdout: impl Write,
+    mut stderr: impl Write,
+) -> io::Result<()> {
+    let mut head = [0; 8];
+    while read_head(&mut stream, &mut head)? {
+        let [kind, _, _, _, length @ ..] = head;
+        let mut frame = stream.by_ref().take(u64::from(u32::from_be_bytes(length)));
+        if kind == STDERR {
+            io::copy(&mut frame, &mut stderr)?;
+            stderr.flush()?;
+        } else {
+            io::copy(&mut frame, &mut stdout)?;
+            stdout.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether there is one more frame.
+fn read_head(stream: &mut impl Read, head: &mut [u8; 8]) -> io::Result<bool> {
+    match stream.read_exact(head) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn frames_go_where_they_belong() {
+        let stream = b"\x01\0\0\0\0\0\0\x02ok\x02\0\0\0\0\0\0\x03bad\x01\0\0\0\0\0\0\x01!";
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        divide(&stream[..], &mut stdout, &mut stderr).unwrap();
+        assert_eq!((&stdout[..], &stderr[..]), (&b"ok!"[..], &b"bad"[..]));
+    }
+}

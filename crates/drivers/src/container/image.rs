@@ -1,0 +1,124 @@
+//! The image of a gateway: whether the engine has it, which bytes, and which version is in it.
+
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use gatebench_model::gateway::Container;
+use serde_json::json;
+
+use super::engine::{Engine, LABEL, label_of};
+use super::frames::divide;
+use super::spec::ulimits;
+use crate::binary::{FoundBinary, version_in};
+use crate::error::DriverError;
+use crate::folder::Folder;
+
+/// A runtime that has to warm up may take seconds to print its version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// More output than this says nothing more to a reader.
+const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
+
+/// Open descriptors of a program that only prints.
+const NOFILE: u64 = 1_024;
+
+/// An image that a container engine of this machine has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundImage {
+    /// As it was asked for, `docker.io/library/kong:3.9`.
+    pub name: String,
+    /// Digest of its configuration, which names its bytes, `sha256:…`.
+    pub id: String,
+    /// User and group that the gateway runs as inside.
+    pub(crate) user: String,
+    /// The socket of the engine.
+    pub(crate) socket: PathBuf,
+}
+
+/// Finds a gateway's image and asks the program in it for its version. `image` is the one asked for
+/// instead of the folder's.
+pub(crate) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, DriverError> {
+    let gateway = &folder.spec.gateway;
+    let container = folder.spec.container.clone().unwrap_or_else(|| Container {
+        image: String::new(),
+        program: folder
+            .spec
+            .binary
+            .names
+            .first()
+            .cloned()
+            .unwrap_or_default(),
+        user: None,
+    });
+    let name = image.unwrap_or(&container.image);
+    let fail = |message: String, remedy: &str| DriverError::ContainerEngine {
+        gateway: gateway.clone(),
+        message,
+        remedy: remedy.into(),
+    };
+    let engine = Engine::find().map_err(|why| fail(why, NO_ENGINE))?;
+    let socket = engine.api.socket.clone();
+    let asked = |error: io::Error| fail(format!("{}: {error}", socket.display()), NO_ENGINE);
+    let Some(found) = engine.image(name).map_err(asked)? else {
+        let pull = format!("docker pull {name}, or podman pull {name}");
+        return Err(fail(
+            format!("the container engine has no image {name}"),
+            &pull,
+        ));
+    };
+    let user = match container.user {
+        Some(user) => user,
+        None => engine.own_user().map_err(asked)?,
+    };
+    let command: Vec<String> = std::iter::once(&container.program)
+        .chain(&folder.spec.binary.version_args)
+        .cloned()
+        .collect();
+    let said = run_once(&engine, &found.id, &user, &command).map_err(asked)?;
+    let version = version_in(&said, &folder.spec.binary);
+    Ok(FoundBinary {
+        version: version.map_err(|message| DriverError::NoVersion {
+            gateway: gateway.clone(),
+            binary: PathBuf::from(format!("{} of {name}", container.program)),
+            message,
+        })?,
+        path: container.program.into(),
+        sha256: found.id.trim_start_matches("sha256:").to_owned(),
+        image: Some(FoundImage {
+            name: name.to_owned(),
+            id: found.id,
+            user,
+            socket,
+        }),
+    })
+}
+
+const NO_ENGINE: &str = "start docker, or `podman system service --time=0`, and see that you may use its socket \
+                         (DOCKER_HOST=unix:///PATH names another)";
+
+/// All that a command in a container writes until it ends.
+fn run_once(engine: &Engine, image: &str, user: &str, command: &[String]) -> io::Result<String> {
+    let id = engine.create(&json!({
+        "Image": image,
+        "Entrypoint": command,
+        "User": user,
+        "Labels": { LABEL: label_of(std::process::id()) },
+        "HostConfig": { "NetworkMode": "none", "Ulimits": ulimits(NOFILE) },
+    }))?;
+    let said = engine
+        .start(&id)
+        .and_then(|()| engine.wait(&id, Some(VERSION_TIMEOUT)))
+        .and_then(|_| {
+            let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+            divide(
+                engine.logs(&id)?.take(OUTPUT_BYTES_MAX),
+                &mut stdout,
+                &mut stderr,
+            )?;
+            stdout.append(&mut stderr);
+            Ok(String::from_utf8_lossy(&stdout).into_owned())
+        });
+    engine.remove(&id)?;
+    said
+}

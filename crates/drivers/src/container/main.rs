@@ -1,0 +1,107 @@
+//! A container as the thing that a supervisor watches.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+
+use rustix::process::Signal;
+
+use super::engine::{Engine, is_gone, label_of};
+use super::frames::divide;
+use super::spec::{ContainerSpec, ContainerState};
+use crate::supervise::{COMPLAINT, FAILED, Orders, signal_name};
+
+/// A container that was started. Dropping it ends and removes it.
+pub(crate) struct ContainerMain {
+    engine: Engine,
+    id: String,
+    ended: Arc<OnceLock<u8>>,
+    logs: Option<JoinHandle<()>>,
+}
+
+impl ContainerMain {
+    /// Removes what supervisors left that were killed, makes the container and starts it. `bell` is
+    /// rung when it ends.
+    pub(crate) fn start(
+        orders: &Orders,
+        spec: &ContainerSpec,
+        bell: UnixStream,
+    ) -> io::Result<Self> {
+        let engine = Engine::at(&spec.socket);
+        engine.remove_where(is_gone)?;
+        let words = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
+        let command: Vec<String> = orders.command.iter().map(words).collect();
+        let label = label_of(std::process::id());
+        let nofile = orders.nofile.unwrap_or(u64::MAX);
+        let id = engine.create(&spec.create(&command, &orders.cores, nofile, &label))?;
+        let mut container = Self {
+            engine,
+            id,
+            ended: Arc::default(),
+            logs: None,
+        };
+        container.engine.start(&container.id)?;
+        let state = ContainerState {
+            pid: container.engine.pid(&container.id)?,
+            id: container.id.clone(),
+        };
+        // Renamed into place, so that nobody reads half of it.
+        let new = spec.state.with_extension("new");
+        fs::write(&new, serde_json::to_string(&state)?)?;
+        fs::rename(&new, &spec.state)?;
+        let logs = container.engine.logs(&container.id)?;
+        container.logs = Some(thread::spawn(move || {
+            // An engine that ends cuts the stream off: then there is nothing more to pass on.
+            let _ = divide(logs, io::stdout(), io::stderr());
+        }));
+        container.wait_for_end(bell);
+        Ok(container)
+    }
+
+    fn wait_for_end(&self, mut bell: UnixStream) {
+        let (engine, id, ended) = (
+            self.engine.clone(),
+            self.id.clone(),
+            Arc::clone(&self.ended),
+        );
+        thread::spawn(move || {
+            let code = engine.wait(&id, None).unwrap_or_else(|error| {
+                eprintln!("{COMPLAINT}cannot wait for the container: {error}");
+                FAILED.into()
+            });
+            let _ = ended.set(u8::try_from(code).unwrap_or(FAILED));
+            let _ = bell.write_all(&[1]);
+        });
+    }
+
+    /// Its exit code, once it has ended.
+    pub(crate) fn ended(&self) -> Option<u8> {
+        self.ended.get().copied()
+    }
+
+    /// Sends a signal to its first process.
+    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
+        match self.engine.signal(&self.id, signal_name(signal)) {
+            // It may have ended by itself meanwhile; the wait tells.
+            Err(_) if self.engine.pid(&self.id).is_ok_and(|pid| pid == 0) => Ok(()),
+            result => result,
+        }
+    }
+}
+
+impl Drop for ContainerMain {
+    fn drop(&mut self) {
+        if let Err(error) = self.engine.remove(&self.id) {
+            eprintln!(
+                "{COMPLAINT}cannot remove the container {}: {error}",
+                self.id
+            );
+        }
+        // What it wrote last is passed on; without it the stream ends.
+        if let Some(logs) = self.logs.take() {
+            let _ = logs.join();
+        }
+    }
+}

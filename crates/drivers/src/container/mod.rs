@@ -1,0 +1,22 @@
+//! A gateway in a container of docker or podman: its supervisor makes it, passes on what it writes, ends
+//! it and removes it.
+
+mod api;
+mod engine;
+mod frames;
+mod image;
+mod main;
+mod spec;
+
+pub use image::FoundImage;
+pub(crate) use image::find;
+pub(crate) use main::ContainerMain;
+pub(crate) use spec::{ContainerSpec, ContainerState};
+
+/// Removes what the supervisor of this number has left, where it was killed.
+pub(crate) fn remove_of(spec: &ContainerSpec, supervisor: u32) {
+    let prefix = format!("{supervisor}:");
+    let engine = engine::Engine::at(&spec.socket);
+    // An engine that is gone has no containers that run.
+    let _ = engine.remove_where(|label| label.starts_with(&prefix) && engine::is_gone(label));
+}
