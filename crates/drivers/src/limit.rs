@@ -283,6 +283,7 @@ fn remove_leftovers(home: &Path) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
@@ -304,6 +305,25 @@ mod tests {
             ["memory.max=7", "memory.swap.max=0"]
         );
         assert_eq!(quota_us(16_000), 1_600_000);
+    }
+
+    /// Plain files in place of the kernel's: what would be written where, in version 2.
+    #[test]
+    fn the_controller_is_handed_down_before_its_limit_is_set() {
+        let at = tempfile::tempdir().unwrap();
+        let control = at.path().join("cgroup.subtree_control");
+        fs::write(&control, "memory pids\n").unwrap();
+        let limit = Limit {
+            amount: Amount::CpuMillis(1_500),
+            unified: true,
+            home: at.path().into(),
+            own: at.path().into(),
+        };
+        let made = limit.make("gatebench-7").unwrap();
+        assert_eq!(fs::read_to_string(control).unwrap(), "+cpu");
+        assert_eq!(made, folders(&[limit.clone(), limit], 7)[0]);
+        let set = fs::read_to_string(made.join("cpu.max")).unwrap();
+        assert_eq!(set, "150000 100000");
     }
 
     #[test]

@@ -19,10 +19,11 @@ use crate::container::ContainerSpec;
 use crate::error::DriverError;
 use crate::folder::Folder;
 use crate::input::{Wiring, input_for};
-use crate::launch::{Ended, Exit, Launcher, Root, Supervised};
+use crate::launch::{Exit, Launcher, Supervised};
 use crate::limit::{Amount, Limit};
 use crate::ready::{self, Outcome};
 use crate::render::{RenderedFile, Renderer, render};
+use crate::running::Running;
 use crate::supervise::{Orders, signal_from_name};
 
 /// Another process may take a reserved port before the gateway does; more often than this it is no accident.
@@ -339,78 +340,5 @@ impl Prepared {
             rendered: self.files,
             actions: self.actions,
         }
-    }
-}
-
-/// A gateway that answers. Dropping it ends it.
-#[derive(Debug)]
-pub struct Running {
-    process: Supervised,
-    gateway: String,
-    /// Where it listens.
-    pub addr: SocketAddr,
-    /// From its start, without the check before it, until it answered.
-    pub ready_after: Duration,
-    /// The commands that were run: check, start.
-    pub commands: Vec<Vec<String>>,
-    /// The files that were rendered.
-    pub rendered: Vec<RenderedFile>,
-    actions: Vec<action::Ready>,
-}
-
-impl Running {
-    /// Where its processes are.
-    pub fn root(&self) -> Root {
-        self.process.root()
-    }
-
-    /// The supervisor: a gateway outside of a container is everything *below* this process.
-    pub fn supervisor_pid(&self) -> u32 {
-        self.process.pid()
-    }
-
-    /// Where its standard output goes.
-    pub fn stdout_log(&self) -> &Path {
-        &self.process.stdout
-    }
-
-    /// Where its standard error goes.
-    pub fn stderr_log(&self) -> &Path {
-        &self.process.stderr
-    }
-
-    /// The end of what it wrote to standard error.
-    pub fn stderr_tail(&self) -> String {
-        self.process.stderr_tail()
-    }
-
-    /// Whether its main process still runs.
-    pub fn is_alive(&mut self) -> bool {
-        self.process.exit().is_none()
-    }
-
-    /// How its main process ended, if it did.
-    pub fn exit_status(&mut self) -> Option<Exit> {
-        self.process.exit()
-    }
-
-    /// Does what the folder names under `actions`, for example `reload`.
-    ///
-    /// # Errors
-    /// [`DriverError::Action`] where there is no such action or it failed.
-    pub fn act(&mut self, name: &str) -> Result<(), DriverError> {
-        match self.actions.iter().find(|action| action.name == name) {
-            Some(action) => action.perform(&mut self.process),
-            None => Err(DriverError::Action {
-                gateway: self.gateway.clone(),
-                action: name.into(),
-                message: "its folder has no such action".into(),
-            }),
-        }
-    }
-
-    /// Ends it and everything it started.
-    pub fn stop(&mut self) -> Ended {
-        self.process.stop()
     }
 }

@@ -76,17 +76,21 @@ fn run(orders: &Orders) -> io::Result<u8> {
         None => Main::Process(groups.inside(|| spawn(orders))?),
         Some(spec) => Main::Container(ContainerMain::start(orders, spec, inbox.bell()?)?),
     };
-    let code = Watch {
+    let mut watch = Watch {
         orders,
         inbox,
         main,
         deadline: None,
         out_of_patience: false,
-    }
-    .until_ended();
+    };
+    let code = watch.until_ended();
+    let removed = match &mut watch.main {
+        Main::Process(_) => Ok(()),
+        Main::Container(container) => container.remove(),
+    };
     sweep();
     drop(groups);
-    code
+    removed.and(code)
 }
 
 /// What the command inherits: cores and the descriptor limit; and what makes orphans ours.
@@ -219,7 +223,7 @@ impl Main {
     /// The exit code that tells how it ended, once it did. Collects every child that ended.
     fn ended(&self) -> io::Result<Option<u8>> {
         match self {
-            Self::Container(container) => Ok(container.ended()),
+            Self::Container(container) => container.ended(),
             Self::Process(main) => {
                 while let Some((pid, status)) = wait(WaitOptions::NOHANG)? {
                     if pid == *main {
@@ -251,7 +255,7 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// The exit code that tells how the command ended.
-    fn until_ended(mut self) -> io::Result<u8> {
+    fn until_ended(&mut self) -> io::Result<u8> {
         loop {
             match self.main.ended()? {
                 Some(KILLED) if self.out_of_patience => return Ok(OUT_OF_PATIENCE),

@@ -108,6 +108,28 @@ fn a_taken_port_is_the_environments_fault() {
 }
 
 #[test]
+fn of_two_gateways_that_want_a_port_the_first_keeps_it() {
+    let temporary = tempfile::tempdir().unwrap();
+    let first = start(
+        &folder("nginx"),
+        &plain(),
+        &temporary.path().join("first"),
+        Ports::Free,
+    )
+    .unwrap();
+    let port = first.addr.port();
+    let work = temporary.path().join("second");
+    let error = start(&folder("haproxy"), &plain(), &work, Ports::Try(vec![port]))
+        .err()
+        .unwrap();
+    assert_eq!(
+        error.to_string(),
+        format!("port {port} is taken by another process")
+    );
+    assert_eq!(support::ask(first.addr, "/anything", &[]).status, 200);
+}
+
+#[test]
 fn after_a_clash_the_next_port_is_taken() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let free = TcpListener::bind("127.0.0.1:0")

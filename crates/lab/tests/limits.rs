@@ -84,6 +84,7 @@ fn a_busy_gateway_is_held_to_its_limit_and_the_record_says_so() {
             return;
         }
     };
+    let leftover = leftover();
     let label = prepared.plan.variants[0].label().to_owned();
     assert_eq!(label, "sized-0.05cpu-256mib");
     let summary = bench
@@ -108,7 +109,20 @@ fn a_busy_gateway_is_held_to_its_limit_and_the_record_says_so() {
             .all(|phase| !phase.usage.contains_key("upstream")
                 || phase.usage["upstream"].throttling.is_none())
     );
+    assert!(!leftover.exists());
     assert_eq!(left(), Vec::<PathBuf>::new());
+}
+
+/// A group of a supervisor that was killed together with gatebench.
+fn leftover() -> PathBuf {
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let groups = control_groups(std::process::id(), "cpu");
+    let made = groups.iter().find_map(|group| {
+        let folder = group.folder.join(format!("gatebench-{}", gone.id()));
+        fs::create_dir(&folder).ok().map(|()| folder)
+    });
+    made.unwrap()
 }
 
 #[test]

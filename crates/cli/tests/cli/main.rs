@@ -9,6 +9,7 @@ mod failures;
 mod gateways;
 mod groups;
 mod interruptions;
+mod limits;
 mod load;
 mod processes;
 mod reaching;

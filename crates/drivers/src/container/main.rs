@@ -11,13 +11,14 @@ use rustix::process::Signal;
 use super::engine::{Engine, is_gone, label_of};
 use super::frames::divide;
 use super::spec::{ContainerSpec, ContainerState};
-use crate::supervise::{COMPLAINT, FAILED, Orders, signal_name};
+use crate::supervise::{FAILED, Orders, signal_name};
 
 /// A container that was started. Dropping it ends and removes it.
 pub(crate) struct ContainerMain {
     engine: Engine,
     id: String,
-    ended: Arc<OnceLock<u8>>,
+    /// Its exit code, or why it could not be waited for.
+    ended: Arc<OnceLock<Result<u8, String>>>,
     logs: Option<JoinHandle<()>>,
 }
 
@@ -67,18 +68,34 @@ impl ContainerMain {
             Arc::clone(&self.ended),
         );
         thread::spawn(move || {
-            let code = engine.wait(&id, None).unwrap_or_else(|error| {
-                eprintln!("{COMPLAINT}cannot wait for the container: {error}");
-                FAILED.into()
-            });
-            let _ = ended.set(u8::try_from(code).unwrap_or(FAILED));
+            let code = engine.wait(&id, None);
+            let code = code.map(|code| u8::try_from(code).unwrap_or(FAILED));
+            let _ = ended.set(code.map_err(|error| error.to_string()));
             let _ = bell.write_all(&[1]);
         });
     }
 
     /// Its exit code, once it has ended.
-    pub(crate) fn ended(&self) -> Option<u8> {
-        self.ended.get().copied()
+    pub(crate) fn ended(&self) -> io::Result<Option<u8>> {
+        match self.ended.get() {
+            None => Ok(None),
+            Some(Ok(code)) => Ok(Some(*code)),
+            Some(Err(why)) => {
+                let why = format!("cannot wait for the container: {why}");
+                Err(io::Error::other(why))
+            }
+        }
+    }
+
+    /// Ends it where it has not, removes it, and passes on what it wrote last.
+    pub(crate) fn remove(&mut self) -> io::Result<()> {
+        let removed = self.engine.remove(&self.id);
+        if let Some(logs) = self.logs.take() {
+            let _ = logs.join();
+        }
+        removed.map_err(|error| {
+            io::Error::other(format!("cannot remove the container {}: {error}", self.id))
+        })
     }
 
     /// Sends a signal to its first process.
@@ -93,15 +110,7 @@ impl ContainerMain {
 
 impl Drop for ContainerMain {
     fn drop(&mut self) {
-        if let Err(error) = self.engine.remove(&self.id) {
-            eprintln!(
-                "{COMPLAINT}cannot remove the container {}: {error}",
-                self.id
-            );
-        }
-        // What it wrote last is passed on; without it the stream ends.
-        if let Some(logs) = self.logs.take() {
-            let _ = logs.join();
-        }
+        // Whoever wants to know whether it worked has called it before.
+        let _ = self.remove();
     }
 }

@@ -1,0 +1,50 @@
+//! Limits of gateways where the machine does not let them be set.
+
+use std::process::Command;
+
+use crate::bench::{Bench, MARK, Session};
+
+/// Runs gatebench where no control group can be seen.
+fn without_groups<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
+    let mut command = Command::new("unshare");
+    let inner = bench.command();
+    let mark = inner.get_envs().find(|(name, _)| *name == MARK);
+    command
+        .args(["--map-root-user", "--mount", "sh", "-c"])
+        .arg("mount -t tmpfs none /sys/fs/cgroup && exec \"$0\" \"$@\"")
+        .arg(inner.get_program())
+        .args(words.split_whitespace())
+        .current_dir(bench.path(""))
+        .envs(mark.and_then(|(name, value)| Some((name, value?))));
+    bench.spawn(command)
+}
+
+#[test]
+fn parts_of_a_cpu_are_refused_and_whole_ones_are_had_as_cores() {
+    let bench = Bench::new();
+    let refused = without_groups(&bench, "run suite.yaml --gateway-cpus 0.5 --out run").wait();
+    refused.assert_code(3).assert_says(&[
+        "reference-0.5cpu cannot be held to 0.5 CPU: no control group with the cpu controller is mounted",
+        "→ run gatebench as root",
+    ]);
+    assert!(!bench.path("run").exists());
+    let by_cores = without_groups(&bench, "run suite.yaml --gateway-cpus 1 --out run").wait();
+    by_cores
+        .assert_measured()
+        .assert_says(&["reference-1cpu is held to 1 CPU by its cores alone"]);
+    let manifest = bench.read("run/manifest.json");
+    assert!(manifest.contains("held to 1 CPU by its cores alone"));
+}
+
+#[test]
+fn more_cpus_than_the_machine_has_are_refused() {
+    let bench = Bench::new();
+    let finished = bench.gatebench("run suite.yaml --gateway-cpus 4000 --out run");
+    finished
+        .assert_code(3)
+        .assert_says(&["the gateway cannot have 4000 of", "→ "]);
+    bench
+        .gatebench("run suite.yaml --gateway-cpus 0 --out run")
+        .assert_code(2)
+        .assert_says(&["at least 0.01 CPU"]);
+}
