@@ -60,16 +60,20 @@ static void on_transform_error(void *report, const char *format, ...) {
     shim_tell(report, XML_FROM_XSLT, 0, XML_ERR_ERROR, message);
 }
 
-/* A stylesheet may read and write nothing: no document(), no xsl:document, no network. */
-static xsltSecurityPrefsPtr nothing_allowed(void) {
+/* A stylesheet may read and write nothing: no document(), no xsl:document, no network. Only read once it is
+ * made, and so shared by all transformations. */
+static xsltSecurityPrefsPtr nothing_allowed;
+
+int shim_forbid_access(void) {
     static const xsltSecurityOption options[] = {
         XSLT_SECPREF_READ_FILE,    XSLT_SECPREF_WRITE_FILE,    XSLT_SECPREF_CREATE_DIRECTORY,
         XSLT_SECPREF_READ_NETWORK, XSLT_SECPREF_WRITE_NETWORK,
     };
-    xsltSecurityPrefsPtr preferences = xsltNewSecurityPrefs();
-    for (size_t i = 0; preferences != NULL && i < sizeof options / sizeof *options; i++)
-        xsltSetSecurityPrefs(preferences, options[i], xsltSecurityForbid);
-    return preferences;
+    nothing_allowed = xsltNewSecurityPrefs();
+    for (size_t i = 0; nothing_allowed != NULL && i < sizeof options / sizeof *options; i++)
+        if (xsltSetSecurityPrefs(nothing_allowed, options[i], xsltSecurityForbid) != 0)
+            return 0;
+    return nothing_allowed != NULL;
 }
 
 /* The result, or NULL with the reasons in the report. Parameters are names and plain strings in turn,
@@ -77,9 +81,8 @@ static xsltSecurityPrefsPtr nothing_allowed(void) {
 xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char **parameters, int depth_max,
                          unsigned long operations_max, shim_report *report) {
     xsltTransformContextPtr context = xsltNewTransformContext(style, document);
-    xsltSecurityPrefsPtr preferences = nothing_allowed();
     xmlDocPtr result = NULL;
-    if (context != NULL && preferences != NULL && xsltSetCtxtSecurityPrefs(preferences, context) == 0) {
+    if (context != NULL && xsltSetCtxtSecurityPrefs(nothing_allowed, context) == 0) {
         xsltSetTransformErrorFunc(context, report, on_transform_error);
         context->maxTemplateDepth = depth_max;
         context->opLimit = operations_max;
@@ -95,8 +98,6 @@ xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char
     }
     if (context != NULL)
         xsltFreeTransformContext(context);
-    if (preferences != NULL)
-        xsltFreeSecurityPrefs(preferences);
     return result;
 }
 

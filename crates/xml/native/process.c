@@ -213,5 +213,7 @@ int shim_start(shim_fetch fetch) {
     xsltInit();
     /* libxslt has one handler for the process; ours sends a message to the thread that caused it. */
     xsltSetGenericErrorFunc(NULL, generic_of_thread);
+    if (!shim_forbid_access())
+        return 0;
     return xmlHasFeature(XML_WITH_THREAD) && xmlHasFeature(XML_WITH_SCHEMAS) && xmlHasFeature(XML_WITH_C14N);
 }

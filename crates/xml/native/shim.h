@@ -85,6 +85,7 @@ int shim_drop_empty_namespaces(xmlDocPtr document);
 xmlSchemaPtr shim_schema(xmlDocPtr document, shim_report *report);
 xmlSchemaValidCtxtPtr shim_validator(xmlSchemaPtr schema);
 int shim_validate(xmlSchemaValidCtxtPtr validator, xmlDocPtr document, xmlNode *element, shim_report *report);
+int shim_forbid_access(void);
 xsltStylesheetPtr shim_stylesheet(xmlDocPtr document);
 xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char **parameters,
                          int depth_max, unsigned long operations_max, shim_report *report);

@@ -157,7 +157,7 @@ impl<'a> Chain<'a> {
         Err(Failure::new(VALIDATION, culprit, details))
     }
 
-    pub fn check_action(&mut self, headers: &Headers) -> Result<(), Failure> {
+    pub fn check_action(&mut self, headers: impl FnOnce() -> Headers) -> Result<(), Failure> {
         let mode = self.options.soap_action;
         if mode == SoapAction::No {
             return Ok(());
@@ -167,7 +167,7 @@ impl<'a> Chain<'a> {
             _ => None,
         };
         let tree = self.parsed(VALIDATION)?;
-        action::check(mode, headers, tree, api)
+        action::check(mode, &headers(), tree, api)
             .map_err(|(culprit, details)| Failure::new(VALIDATION, culprit, details))
     }
 

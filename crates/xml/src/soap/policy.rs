@@ -146,7 +146,6 @@ impl SoapPolicy {
     /// What the client is answered instead.
     pub fn request(&self, request: &Request<'_>) -> Result<Passed, Fault> {
         let mut client = Client::of(request.content_type);
-        let headers = Headers::new(request.soap_action, request.content_type);
         let budget = Budget::begin(self.options.limits.allocated_bytes);
         let run = self.run(
             request.content_encoding,
@@ -156,7 +155,7 @@ impl SoapPolicy {
                 chain.transform_before()?;
                 chain.validate_envelope(true)?;
                 chain.validate_body()?;
-                chain.check_action(&headers)?;
+                chain.check_action(|| Headers::new(request.soap_action, request.content_type))?;
                 chain.transform_after()?;
                 chain.route()
             },
