@@ -9,3 +9,4 @@ pub mod http2;
 pub mod model;
 pub mod seeds;
 pub mod trace;
+pub mod xml;

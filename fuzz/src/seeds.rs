@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use gatebench_net::http2::{Block, Client, Limits, Server, Settings};
 
-use crate::cuts;
+use crate::{cuts, xml};
 
 /// Inputs by the name of their target.
 pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
@@ -41,8 +41,26 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
             "trace",
             TRACES.iter().map(|it| it.as_bytes().to_vec()).collect(),
         ),
+        ("xml_body", texts(&[xml::ENVELOPE, DOCUMENT_TYPE])),
+        ("xml_envelope", texts(XML_BODIES)),
+        ("xml_wsdl", texts(&[xml::WSDL])),
+        ("xml_stylesheet", texts(&[xml::TO_ADD])),
+        ("xml_gzip", vec![member(xml::ENVELOPE.as_bytes(), 6)]),
     ]
 }
+
+fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|it| it.as_bytes().to_vec()).collect()
+}
+
+const DOCUMENT_TYPE: &str = "<?xml version='1.0' encoding='UTF-8'?><!DOCTYPE a [<!ENTITY b 'c'><!ENTITY d SYSTEM 'e'>\
+<!ELEMENT a ANY><!ATTLIST a f CDATA 'g'>]><a xmlns:h='i'>&b;<![CDATA[<j>]]><!-- k --><?l m?><h:n h:o='p'/></a>";
+
+const XML_BODIES: &[&str] = &[
+    "<s:Header><a s:mustUnderstand='1'/></s:Header><s:Body><Add xmlns='http://tempuri.org/'><intA>5</intA><intB>7</intB></Add></s:Body>",
+    "<s:Body><Subtract xmlns='http://tempuri.org/'><intA>5</intA><intB>x</intB></Subtract></s:Body>",
+    "<s:Body><s:Fault><faultcode>s:Client</faultcode><faultstring>b</faultstring></s:Fault></s:Body>",
+];
 
 /// Each with several directions in front.
 fn directed(inputs: &[&[u8]]) -> Vec<Vec<u8>> {
@@ -135,16 +153,17 @@ fn conversation() -> (Vec<u8>, Vec<u8>) {
     (asked, answered)
 }
 
+fn member(plain: &[u8], level: u32) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
+    // Writing to memory does not fail.
+    encoder
+        .write_all(plain)
+        .and_then(|()| encoder.finish())
+        .unwrap_or_default()
+}
+
 /// Bodies of one and several members, stored and deflated; in front, how much of them is kept.
 fn gzipped() -> Vec<Vec<u8>> {
-    let member = |plain: &[u8], level| {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
-        // Writing to memory does not fail.
-        encoder
-            .write_all(plain)
-            .and_then(|()| encoder.finish())
-            .unwrap_or_default()
-    };
     let text = member(
         b"{\"a\": [1, 2, 3], \"b\": \"a text that repeats a text\"}",
         9,

@@ -40,6 +40,9 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
   cargo xtask bench gateway [--cell soap]... [--rounds 5] [--seconds 2] [--markdown] [--list]
                           CPU per request of the reference gateway: plain and with policies beside nginx, HAProxy
                           and Envoy, and with SOAP/XML beside the bare work of the libraries; about 12 minutes
+  cargo xtask bench endurance [--minutes 10]
+                          scenario soap-5 on 100 routes that differ, recompiled every minute; fails where an
+                          answer is wrong or memory grows
   cargo xtask bench upstream [--rounds 5] [--seconds 2] [--connections 64]
                           server CPU per request of `upstream ping`, beside nginx `return 200`
   cargo xtask bench memory [--minutes 10] [--connections 64] [--routes 1]
@@ -66,6 +69,7 @@ fn named(name: &str, rest: &[&str], root: &Path) -> Result<(), String> {
         "scaling" => scaling::run(&settings, &Programs::build(root)?),
         "gateway" if settings.list => gateway::list(),
         "gateway" => gateway::run(&settings, &Programs::build(root)?),
+        "endurance" => gateway::endurance::run(&settings, &Programs::build(root)?),
         "upstream" => upstream::run(&settings, &Programs::build(root)?),
         "memory" => memory::run(&settings, &Programs::build(root)?),
         other => Err(format!("there is no benchmark '{other}'\n{HELP}")),

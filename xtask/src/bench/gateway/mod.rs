@@ -7,6 +7,7 @@
 
 mod bare;
 mod cells;
+pub mod endurance;
 mod table;
 mod trials;
 

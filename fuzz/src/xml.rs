@@ -1,0 +1,145 @@
+//! What the SOAP/XML policies read: bodies, definitions, and bodies in gzip. Whatever it is, they answer; what
+//! they pass on is XML again, and the same input gets the same answer.
+
+use std::sync::{Arc, LazyLock};
+
+use gatebench_xml::soap::{
+    Client, Fault, Options, Passed, Request, Response, SOAP_1_2_SCHEMA, SoapAction, SoapPolicy,
+    Source, Target,
+};
+use gatebench_xml::{Document, Limits, NoFiles, Parameters, Stylesheet};
+
+pub(crate) const WSDL: &str = include_str!("../../scenarios/soap/calculator.wsdl");
+pub(crate) const TO_ADD: &str = include_str!("../../scenarios/soap/subtract-to-add.xslt");
+const TO_TEN: &str = include_str!("../../scenarios/soap/int-b-to-10.xslt");
+const ACTION: &str = "http://tempuri.org/Add";
+
+pub(crate) const ENVELOPE: &str = "<soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\">\
+<soap:Body><Subtract xmlns=\"http://tempuri.org/\"><intA>5</intA><intB>0</intB></Subtract></soap:Body></soap:Envelope>";
+
+/// Small enough that no input is slow.
+fn limits() -> Limits {
+    Limits {
+        document_bytes: 1 << 20,
+        operations: 100_000,
+        transform_depth: 300,
+        allocated_bytes: 64 << 20,
+        ..Limits::default()
+    }
+}
+
+fn policy(options: Options) -> Option<SoapPolicy> {
+    let limits = limits();
+    SoapPolicy::compile(Options { limits, ..options }, Arc::new(NoFiles)).ok()
+}
+
+static CHAIN: LazyLock<Option<SoapPolicy>> = LazyLock::new(|| {
+    let text = |text: &str| Some(Source::Text(text.to_owned()));
+    policy(Options {
+        xslt_before: text(TO_ADD),
+        xslt_after: text(TO_TEN),
+        api_schema: text(WSDL),
+        soap12_schema: text(SOAP_1_2_SCHEMA),
+        soap_action: SoapAction::YesNullAllowed,
+        is_verbose: true,
+        targets: vec![Target {
+            xpath: "//*[local-name()='intA']".into(),
+            equals: "5".into(),
+        }],
+        ..Options::default()
+    })
+});
+
+fn request(policy: &SoapPolicy, encoding: Option<&str>, body: &[u8]) -> Result<Passed, Fault> {
+    policy.request(&Request {
+        content_type: Some("text/xml"),
+        content_encoding: encoding,
+        soap_action: Some(ACTION),
+        body,
+    })
+}
+
+/// A body, on its way there and back.
+pub fn bodies(data: &[u8]) {
+    let Some(policy) = &*CHAIN else {
+        panic!("the chain does not compile");
+    };
+    let asked = request(policy, None, data);
+    assert_eq!(asked, request(policy, None, data), "the same twice");
+    let answered = policy.response(&Response {
+        status: 200,
+        content_type: Some("text/xml"),
+        content_encoding: None,
+        body: data,
+        client: Client::Soap12,
+    });
+    for body in [asked, answered]
+        .into_iter()
+        .flatten()
+        .filter_map(|it| it.body)
+    {
+        let read = Document::parse(&body, &limits());
+        assert!(
+            read.is_ok(),
+            "no XML comes out: {}",
+            String::from_utf8_lossy(&body)
+        );
+    }
+}
+
+/// What an envelope holds, of either version.
+pub fn envelopes(data: &[u8]) {
+    let inside = String::from_utf8_lossy(data);
+    for namespace in [
+        "http://schemas.xmlsoap.org/soap/envelope/",
+        "http://www.w3.org/2003/05/soap-envelope",
+    ] {
+        let text = format!("<s:Envelope xmlns:s=\"{namespace}\">{inside}</s:Envelope>");
+        bodies(text.as_bytes());
+    }
+}
+
+/// A WSDL or schema, and a message held against it.
+pub fn definitions(data: &[u8]) {
+    let text = String::from_utf8_lossy(data).into_owned();
+    let compiled = policy(Options {
+        api_schema: Some(Source::Text(text)),
+        soap_action: SoapAction::Yes,
+        is_verbose: true,
+        ..Options::default()
+    });
+    if let Some(policy) = compiled {
+        let first = request(&policy, None, ENVELOPE.as_bytes());
+        assert_eq!(
+            first,
+            request(&policy, None, ENVELOPE.as_bytes()),
+            "the same twice"
+        );
+    }
+}
+
+/// A stylesheet, and its result.
+pub fn stylesheets(data: &[u8]) {
+    let limits = limits();
+    let Ok(style) = Stylesheet::parse(data, None, &NoFiles, &limits) else {
+        return;
+    };
+    let Ok(mut input) = Document::parse(ENVELOPE.as_bytes(), &limits) else {
+        panic!("the envelope is no XML");
+    };
+    let _budget = gatebench_xml::Budget::begin(limits.allocated_bytes);
+    if let Ok(result) = style.apply(&mut input, &Parameters::default(), &limits) {
+        let mut out = Vec::new();
+        // A result may have no such form; then it says so.
+        let _ = style.write(&result, &mut out);
+        let _ = result.write_canonical(&mut out);
+    }
+}
+
+/// A body in gzip, or what says that it is.
+pub fn packed(data: &[u8]) {
+    if let Some(policy) = &*CHAIN {
+        let first = request(policy, Some("gzip"), data);
+        assert_eq!(first, request(policy, Some("gzip"), data), "the same twice");
+    }
+}

@@ -1,0 +1,12 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!-- The second number becomes the one that the route gives. -->
+<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
+    xmlns:c="http://tempuri.org/" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/" exclude-result-prefixes="c">
+  <xsl:output method="xml" encoding="utf-8" omit-xml-declaration="no"/>
+  <xsl:param name="number"/>
+  <xsl:strip-space elements="*"/>
+  <xsl:template match="node()|@*">
+    <xsl:copy><xsl:apply-templates select="node()|@*"/></xsl:copy>
+  </xsl:template>
+  <xsl:template match="c:intB/text()"><xsl:value-of select="$number"/></xsl:template>
+</xsl:stylesheet>
