@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gatebench_store::{Outcome, PhaseRecord, SeriesRow, StoreError, StoredTrial};
 
+use crate::changes;
 use crate::context::{Context, kind};
 use crate::curves::Curves;
 use crate::digest::Digest;
@@ -97,7 +98,11 @@ impl<'a> Collected<'a> {
         let validity = |aspect| worst(concerning.iter().copied(), Some(aspect));
         let cell = (trial.scenario.clone(), trial.variant.clone());
         let values = self.phase_values(cell, phase);
-        for (metric, value) in of_phase(&stored.record, phase, digest) {
+        let changed = changes::of_phase(phase, digest.seconds(&phase.name));
+        for (metric, value) in of_phase(&stored.record, phase, digest)
+            .into_iter()
+            .chain(changed)
+        {
             let validity = aspect(metric).map_or(Validity::Valid, validity);
             let (block, trial) = (trial.block, trial.number);
             let value = BlockValue {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gatebench_stats::{highest_trustworthy_percentile, is_trustworthy};
-use gatebench_store::{Histogram, StoreError, StoredTrial};
+use gatebench_store::{Histogram, SecondHistogram, StoreError, StoredTrial};
 
 use crate::findings::CurveMetric;
 
@@ -14,6 +14,8 @@ const FAILED: &str = "failed";
 #[derive(Default)]
 pub(crate) struct Digest {
     histograms: BTreeMap<(String, CurveMetric), Histogram<u64>>,
+    /// The seconds of the phases in which something was changed.
+    seconds: BTreeMap<String, Vec<SecondHistogram>>,
 }
 
 impl Digest {
@@ -31,7 +33,17 @@ impl Digest {
             let key = (phase.to_owned(), metric);
             add(digest.histograms.entry(key), histogram, trial)?;
         }
+        let changed = trial.record.phases.iter();
+        for phase in changed.filter(|phase| phase.change.is_some()) {
+            let seconds = trial.seconds(&phase.name)?;
+            digest.seconds.insert(phase.name.clone(), seconds);
+        }
         Ok(digest)
+    }
+
+    /// The seconds of a phase in which something was changed; none of the others.
+    pub(crate) fn seconds(&self, phase: &str) -> &[SecondHistogram] {
+        self.seconds.get(phase).map_or(&[], Vec::as_slice)
     }
 
     /// The histogram of a metric in a phase; none where nothing was recorded.

@@ -2,6 +2,7 @@
 //! has no clock and needs no network, so the same directory gives the same findings for ever.
 
 mod cautions;
+mod changes;
 mod collect;
 mod comparisons;
 mod configuration;

@@ -142,7 +142,9 @@ pub(crate) fn unit(metric: Metric) -> Unit {
         }
         M::GatewayCores => Unit::Cores,
         M::GatewayRssAnonMax => Unit::Bytes,
-        M::Errors | M::ChecksFailed | M::Dropped => Unit::Count,
+        M::ChangeErrors | M::ChangeAffected | M::Errors | M::ChecksFailed | M::Dropped => {
+            Unit::Count
+        }
         M::AddedP50
         | M::AddedP90
         | M::AddedP99
@@ -154,6 +156,8 @@ pub(crate) fn unit(metric: Metric) -> Unit {
         | M::ResponseP50OverFloor
         | M::ResponseP99OverFloor
         | M::LatenessP99
+        | M::ChangeWorst
+        | M::ChangeRecovery
         | M::GatewayStart => Unit::Nanoseconds,
     }
 }
@@ -169,7 +173,14 @@ pub(crate) fn aspect(metric: Metric) -> Option<Aspect> {
         | M::UpstreamCpuPerRequest
         | M::GatewayCores => Some(Aspect::CpuPerRequest),
         M::GatewayRssAnonMax => Some(Aspect::Memory),
-        M::GatewayStart | M::Errors | M::ChecksFailed | M::Dropped => None,
+        M::GatewayStart
+        | M::ChangeErrors
+        | M::ChangeAffected
+        | M::ChangeWorst
+        | M::ChangeRecovery
+        | M::Errors
+        | M::ChecksFailed
+        | M::Dropped => None,
         M::AddedP50
         | M::AddedP90
         | M::AddedP99

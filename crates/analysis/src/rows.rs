@@ -1,6 +1,6 @@
 //! The table of a scenario: one row per variant, medians and ranges over blocks.
 
-use gatebench_model::{Scenario, Shape, Variant};
+use gatebench_model::{Phase, Scenario, Shape, Variant};
 use gatebench_stats::Estimate;
 use gatebench_store::Outcome;
 
@@ -63,9 +63,20 @@ fn phases(context: &Context) -> Vec<PhaseLine> {
         .map(|phase| PhaseLine {
             name: phase.name.clone(),
             kind: kind_of_shape(&phase.shape),
-            label: format!("{}, {}", load_words(&phase.shape), phase.measure),
+            label: format!(
+                "{}{}, {}",
+                load_words(&phase.shape),
+                change_words(phase),
+                phase.measure
+            ),
         })
         .collect()
+}
+
+/// `, reload at 3s`; nothing where nothing is changed.
+fn change_words(phase: &Phase) -> String {
+    let change = phase.change.as_ref();
+    change.map_or_else(String::new, |it| format!(", {} at {}", it.action, it.at))
 }
 
 /// `64 connections`, `5,000 requests/s`.

@@ -104,7 +104,7 @@ fn row_sentence(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String>
 /// `nginx: 41.2k requests/s (39.8k–42.0k over 3 blocks); at 5,000 requests/s 24.1 µs of CPU per
 /// request and an added latency of 38 µs at p50 and 95 µs at p99 (floor: 12 µs and 30 µs).`
 fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
-    let parts: Vec<_> = [throughput(row), at_fixed_rate(scenario, row)]
+    let parts: Vec<_> = [throughput(row), at_fixed_rate(scenario, row), changed(row)]
         .into_iter()
         .flatten()
         .collect();
@@ -127,6 +127,28 @@ fn throughput(row: &VariantRow) -> Option<String> {
         quantity(estimate.median, Unit::RequestsPerSecond),
         range(estimate, Unit::RequestsPerSecond),
         cpu.unwrap_or_default()
+    ))
+}
+
+/// `12 requests noticed the change (10–14 over 3 blocks), 0 of them failed; the longest took 14.0 ms`.
+fn changed(row: &VariantRow) -> Option<String> {
+    let affected = estimate(row, Metric::ChangeAffected)?;
+    let failed = estimate(row, Metric::ChangeErrors)?.median;
+    let worst = estimate(row, Metric::ChangeWorst)?.median;
+    let recovery = match estimate(row, Metric::ChangeRecovery).map(|it| it.median) {
+        None => "; no second after it was as before".to_owned(),
+        Some(0.0) => String::new(),
+        Some(time) => format!(
+            "; it was as before after {}",
+            quantity(time, Unit::Nanoseconds)
+        ),
+    };
+    Some(format!(
+        "{} noticed the change ({}), {} of them failed; the longest took {}{recovery}",
+        counted(affected.median as u64, "request"),
+        range(affected, Unit::Count),
+        quantity(failed, Unit::Count),
+        quantity(worst, Unit::Nanoseconds),
     ))
 }
 

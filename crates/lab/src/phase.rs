@@ -8,7 +8,8 @@ use std::thread;
 use gatebench_engine::{Class, ErrorKind, Load, Metric, Outcome, Recordings};
 use gatebench_model::{Phase, Shape};
 use gatebench_store::{
-    Counts, EngineFacts, ExactSum, Histogram, PhaseRecord, SeriesRow, TaggedInterval, Usage,
+    ChangeRecord, Counts, EngineFacts, ExactSum, Histogram, PhaseRecord, SeriesRow, TaggedInterval,
+    Usage,
 };
 use gatebench_upstream::Snapshot;
 
@@ -50,6 +51,7 @@ struct Raw {
     /// The loads of its groups.
     shapes: Vec<Shape>,
     moments: Vec<Moment>,
+    change: Option<ChangeRecord>,
     pss: (Pss, Pss),
     /// Of the gateway, before and after the load.
     outside: Option<(Outside, Outside)>,
@@ -86,6 +88,7 @@ pub(crate) fn measure(
         observer: scene.observer,
         warm_up_ns: phase.warm_up.as_nanos(),
         measure_ns: phase.measure.as_nanos(),
+        change: phase.change.as_ref().filter(|_| scene.gateway.is_some()),
     };
     let (outcome, watched) = run_watched(&load, &shared, &mut seconds, watch);
     if scene.interrupt.is_raised() {
@@ -102,6 +105,7 @@ pub(crate) fn measure(
         outcome,
         shapes: load.groups.into_iter().map(|group| group.shape).collect(),
         moments: watched.moments,
+        change: watched.change,
         pss: (pss_before, samplers.pss()),
         outside: outside.zip(samplers.outside()),
         ledger: before.zip(after),
@@ -175,6 +179,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         outcome,
         shapes,
         moments,
+        change,
         pss,
         outside,
         ledger,
@@ -222,6 +227,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         engine,
         machine: samples::machine(&moments, &scene.cores()),
         ledger: gained.unwrap_or_default(),
+        change,
         wire: Some(traffic::facts(client, ledger, outside)),
         foreign: None,
     };

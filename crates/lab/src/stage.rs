@@ -163,6 +163,14 @@ impl Stage {
         })
     }
 
+    /// Does what the gateway's folder names under `actions`.
+    pub(crate) fn change(&mut self, action: &str) -> Result<(), Failure> {
+        match &mut self.gateway {
+            Some(gateway) => gateway.act(action).map_err(|error| Failure::from(&error)),
+            None => Ok(()),
+        }
+    }
+
     /// Where the load goes: the gateway, or without one the upstream.
     pub(crate) fn target(&self) -> Option<Wire> {
         let gateway = self.gateway.as_ref();

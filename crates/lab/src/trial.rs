@@ -52,13 +52,8 @@ pub(crate) struct Ended {
 /// Runs a trial. When this returns, everything it started is down.
 pub(crate) fn run(scene: &Scene<'_>, writer: &TrialWriter) -> Ended {
     let mut course = Course::new(scene);
-    if let Some(unsupported) = scene
-        .gateway
-        .and_then(|gateway| gateway.folder.supports(scene.scenario).err())
-    {
-        course.ended.record.outcome = Outcome::NotSupported {
-            policies: unsupported.policies,
-        };
+    if let Some(policies) = scene.unsupported() {
+        course.ended.record.outcome = Outcome::NotSupported { policies };
         return course.ended;
     }
     // Declared before anything is started, so that it ends what is up also on a panic.
@@ -79,6 +74,29 @@ impl<'a> Scene<'a> {
             Variant::Floor => Culprit::Upstream,
             variant => Culprit::Gateway(variant.label().into()),
         }
+    }
+
+    /// What the gateway has no native means for: policies, and changes while it runs. Of a gateway that
+    /// runs already it is not known how it would be changed.
+    fn unsupported(&self) -> Option<Vec<String>> {
+        let phases = self.plan.load.phases.iter();
+        let changes = phases.filter_map(|phase| phase.change.as_ref());
+        let mut lacking: Vec<String> = match (self.variant, self.gateway) {
+            (Variant::Attached { .. }, _) => changes.map(|it| it.action.clone()).collect(),
+            (_, Some(gateway)) => {
+                let actions = &gateway.folder.spec.actions;
+                let unknown = changes.filter(|it| !actions.contains_key(&it.action));
+                let policies = gateway.folder.supports(self.scenario).err();
+                let policies = policies.map(|it| it.policies).unwrap_or_default();
+                policies
+                    .into_iter()
+                    .chain(unknown.map(|it| it.action.clone()))
+                    .collect()
+            }
+            (_, None) => return None,
+        };
+        lacking.dedup();
+        (!lacking.is_empty()).then_some(lacking)
     }
 
     /// The ledger of the upstream, where it is ours.

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use gatebench_engine::Control;
 use gatebench_model::Variant;
+use gatebench_model::load::GatewayChange;
 use gatebench_net::clock;
+use gatebench_store::ChangeRecord;
 
 use crate::halt::Failure;
 use crate::interrupt::Interrupt;
@@ -65,6 +67,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) observer: &'a dyn Observer,
     pub(crate) warm_up_ns: u64,
     pub(crate) measure_ns: u64,
+    /// What is done to the gateway meanwhile.
+    pub(crate) change: Option<&'a GatewayChange>,
 }
 
 /// What was seen.
@@ -74,11 +78,13 @@ pub(crate) struct Watched {
     pub(crate) moments: Vec<Moment>,
     /// Who died.
     pub(crate) death: Option<Failure>,
+    /// What was done to the gateway.
+    pub(crate) change: Option<ChangeRecord>,
 }
 
 impl Watch<'_> {
     /// Watches until the load is over. A death or an interrupt ends the load.
-    pub(crate) fn run(self) -> Watched {
+    pub(crate) fn run(mut self) -> Watched {
         let mut watched = Watched::default();
         let mut liveness = Every::new(LIVENESS_EVERY);
         let mut display = Display::new();
@@ -90,6 +96,15 @@ impl Watch<'_> {
             if due_ns.is_some_and(|due_ns| due_ns <= clock::now_ns()) {
                 watched.moments.push(self.samplers.sample());
                 continue;
+            }
+            if let Some(changed) = self.change_when_due(watched.change.is_some()) {
+                match changed {
+                    Ok(change) => watched.change = Some(change),
+                    Err(failure) => {
+                        watched.death = Some(failure);
+                        self.shared.control.stop();
+                    }
+                }
             }
             if liveness.is_due() {
                 watched.death = watched.death.or_else(|| self.stage.death(self.variant));
@@ -109,6 +124,26 @@ impl Watch<'_> {
         // Who died in the last moment is found here.
         watched.death = watched.death.or_else(|| self.stage.death(self.variant));
         watched
+    }
+
+    /// Changes the gateway when it is time and it was not done before.
+    fn change_when_due(&mut self, done: bool) -> Option<Result<ChangeRecord, Failure>> {
+        let change = self.change.take_if(|_| !done)?;
+        let begin_ns = self
+            .shared
+            .control
+            .start_ns()
+            .map(|it| it + self.warm_up_ns);
+        let began_ns = clock::now_ns();
+        let Some(begin_ns) = begin_ns.filter(|it| it + change.at.as_nanos() <= began_ns) else {
+            self.change = Some(change);
+            return None;
+        };
+        Some(self.stage.change(&change.action).map(|()| ChangeRecord {
+            action: change.action.clone(),
+            began_ns: began_ns - begin_ns,
+            took_ns: clock::now_ns() - began_ns,
+        }))
     }
 
     /// When the sample of this index is due; none before the start is known and after the last one.

@@ -46,6 +46,21 @@ pub struct Phase {
     /// A request without an answer after this long has failed.
     #[serde(default = "timeout")]
     pub timeout: Span,
+    /// What happens to the gateway meanwhile. A gateway that cannot do it is *not supported*; the floor
+    /// has nothing to change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<GatewayChange>,
+}
+
+/// Something that is done to the gateway while it is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GatewayChange {
+    /// A name under `actions` in the gateway's folder, as in `reload`.
+    #[schemars(schema_with = "crate::words::name")]
+    pub action: String,
+    /// When, from the beginning of the measurement.
+    pub at: Span,
 }
 
 fn drain() -> Span {
@@ -58,10 +73,14 @@ fn timeout() -> Span {
 
 impl Phase {
     /// The same phase in at most these times: stages are shortened in proportion, so that a load
-    /// goes through all its numbers.
+    /// goes through all its numbers. A change needs a before and an after, so that its phase keeps its
+    /// length.
     pub fn shortened(&self, warm_up: Span, measure: Span) -> Self {
         let mut phase = self.clone();
         phase.warm_up = self.warm_up.min(warm_up);
+        if self.change.is_some() {
+            return phase;
+        }
         phase.measure = self.measure.min(measure);
         let factor = phase.measure.as_secs_f64() / self.measure.as_secs_f64();
         if factor < 1.0 {

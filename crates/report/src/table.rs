@@ -267,10 +267,17 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     const P99: (Metric, [&str; 2]) = (Metric::ResponseP99, ["response", "p99"]);
     const ADDED_P50: (Metric, [&str; 2]) = (Metric::AddedP50, ["added", "p50"]);
     const ADDED_P99: (Metric, [&str; 2]) = (Metric::AddedP99, ["added", "p99"]);
+    // Of phases in which something was changed.
+    const AFFECTED: (Metric, [&str; 2]) = (Metric::ChangeAffected, ["affected", "requests"]);
+    const FAILED: (Metric, [&str; 2]) = (Metric::ChangeErrors, ["failed", "requests"]);
+    const WORST: (Metric, [&str; 2]) = (Metric::ChangeWorst, ["longest", "response"]);
+    const RECOVERY: (Metric, [&str; 2]) = (Metric::ChangeRecovery, ["recovered", "after"]);
     match (kind, has_open) {
         (PhaseKind::Closed, true) => &[THROUGHPUT, CPU],
         (PhaseKind::Closed, false) => &[THROUGHPUT, CPU, P50, P99],
-        (PhaseKind::Open, _) => &[CPU, P50, P99, ADDED_P50, ADDED_P99],
+        (PhaseKind::Open, _) => &[
+            CPU, P50, P99, ADDED_P50, ADDED_P99, AFFECTED, FAILED, WORST, RECOVERY,
+        ],
     }
 }
 

@@ -74,19 +74,43 @@ pub(crate) fn write(
     atomic::write_synced(&path, &text)
 }
 
+/// A histogram of a log with its tag and when it began, counted from the begin of the trial.
+type Entry = (String, Duration, Histogram<u64>);
+
 /// Reads a log, adding up the intervals of each tag.
 pub(crate) fn read_merged(folder: &Path) -> Result<BTreeMap<String, Histogram<u64>>, StoreError> {
+    let mut merged = BTreeMap::new();
+    read(folder, |(tag, _, histogram)| {
+        add(&mut merged, &tag, histogram)
+    })?;
+    Ok(merged)
+}
+
+/// Reads a log as it is, one entry for each interval and tag.
+pub(crate) fn read_intervals(folder: &Path) -> Result<Vec<Entry>, StoreError> {
+    let mut entries = Vec::new();
+    read(folder, |entry| {
+        entries.push(entry);
+        Ok(())
+    })?;
+    Ok(entries)
+}
+
+/// Hands each entry of a log to `take`; none where there is no log.
+fn read(
+    folder: &Path,
+    mut take: impl FnMut(Entry) -> Result<(), String>,
+) -> Result<(), StoreError> {
     let path = folder.join(FILE);
     let text = match fs::read(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(StoreError::io("read", path, error)),
     };
     let corrupt = |reason: String| StoreError::Corrupt {
         path: path.clone(),
         reason,
     };
-    let mut merged = BTreeMap::new();
     let mut deserializer = Deserializer::new();
     for entry in IntervalLogIterator::new(&text) {
         let entry = entry.map_err(|LogIteratorError::ParseError { offset }| {
@@ -98,9 +122,9 @@ pub(crate) fn read_merged(folder: &Path) -> Result<BTreeMap<String, Histogram<u6
         let tag = interval.tag().map(|tag| tag.as_str()).unwrap_or_default();
         let histogram = decode(&mut deserializer, interval.encoded_histogram())
             .map_err(|reason| corrupt(format!("the histogram '{tag}': {reason}")))?;
-        add(&mut merged, tag, histogram).map_err(corrupt)?;
+        take((tag.to_owned(), interval.start_timestamp(), histogram)).map_err(corrupt)?;
     }
-    Ok(merged)
+    Ok(())
 }
 
 /// Splits `phase.metric.class` into the phase and the rest.

@@ -36,11 +36,11 @@ pub use histograms::TaggedInterval;
 pub use jiff::Timestamp;
 pub use manifest::{GatewayIdentity, Manifest, Status};
 pub use phase::{
-    Counts, EngineFacts, ExactSum, LedgerDelta, MachineFacts, PhaseRecord, Throttling, TraceCounts,
-    Usage,
+    ChangeRecord, Counts, EngineFacts, ExactSum, LedgerDelta, MachineFacts, PhaseRecord,
+    Throttling, TraceCounts, Usage,
 };
 pub use record::{FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord, TrialRecord};
-pub use run::{Run, StoredTrial};
+pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;
 pub use series::{SeriesRow, SeriesUsage};
 pub use wire::{Buffering, GatewayWire, UpstreamWire, WireFacts};

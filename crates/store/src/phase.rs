@@ -58,9 +58,23 @@ pub struct PhaseRecord {
     /// How requests went over the wire; none in runs that did not look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireFacts>,
+    /// What was done to the gateway meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<ChangeRecord>,
     /// What another engine told, where it drove the phase; none where gatebench's own did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<ForeignFigures>,
+}
+
+/// Something that was done to the gateway while it was measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeRecord {
+    /// The name of the action in the gateway's folder.
+    pub action: String,
+    /// When it began, counted from the begin of the measurement.
+    pub began_ns: u64,
+    /// How long the command took, or the signal to be sent. The gateway may be at it for longer.
+    pub took_ns: u64,
 }
 
 /// Requests and what became of them.

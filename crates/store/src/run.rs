@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
@@ -68,6 +69,17 @@ impl Run {
     }
 }
 
+/// A histogram of one second of a phase.
+#[derive(Clone, Debug)]
+pub struct SecondHistogram {
+    /// Second of the measurement, from 0.
+    pub second: u32,
+    /// `metric.class`, as in `response.2xx`.
+    pub tag: String,
+    /// The values.
+    pub histogram: Histogram<u64>,
+}
+
 /// A trial on disk.
 #[derive(Clone, Debug)]
 pub struct StoredTrial {
@@ -107,6 +119,30 @@ impl StoredTrial {
     /// [`StoreError::Corrupt`], [`StoreError::Io`].
     pub fn histograms(&self) -> Result<BTreeMap<String, Histogram<u64>>, StoreError> {
         histograms::read_merged(&self.folder)
+    }
+
+    /// The histograms of each second of a phase, by second of the measurement, and by what the tag says
+    /// after the phase: `metric.class`. Empty for a phase that was never measured.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], [`StoreError::Io`].
+    pub fn seconds(&self, phase: &str) -> Result<Vec<SecondHistogram>, StoreError> {
+        let phases = &self.record.phases;
+        let Some(own) = phases.iter().find(|known| known.name == phase) else {
+            return Ok(Vec::new());
+        };
+        let second = |(tag, start, histogram): (String, Duration, _)| {
+            let (name, rest) = tag.split_once('.')?;
+            // The log has its times in milliseconds.
+            let since = start.as_secs_f64() - own.began_ns as f64 / 1e9;
+            (name == phase).then(|| SecondHistogram {
+                second: (since + 0.01).max(0.0) as u32,
+                tag: rest.to_owned(),
+                histogram,
+            })
+        };
+        let entries = histograms::read_intervals(&self.folder)?;
+        Ok(entries.into_iter().filter_map(second).collect())
     }
 
     /// The rows of the series, by phase and second. Empty for a trial that was never measured.

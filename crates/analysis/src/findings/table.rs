@@ -202,6 +202,15 @@ pub enum Metric {
     GatewayRssAnonMax,
     /// From the start of the gateway to readiness.
     GatewayStart,
+    /// Requests without a right answer from the second of a change on.
+    ChangeErrors,
+    /// Those, and answers slower than the slowest before the change.
+    ChangeAffected,
+    /// The longest response time from the second of a change on.
+    ChangeWorst,
+    /// From a change to the first second that is as those before it: without a failure, and with a 99th
+    /// percentile that is not above that of every second before. None where there is no such second.
+    ChangeRecovery,
     /// Requests without an answer.
     Errors,
     /// Answers that failed a check.

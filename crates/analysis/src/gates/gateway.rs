@@ -13,7 +13,8 @@ pub(super) const RESTARTED_REMEDY: &str =
 /// The unit of replication is a process; another one in its place is another trial.
 pub(super) fn restarted(view: &View) -> Option<Reason> {
     let ended = view.phase.usage.get("gateway")?.processes_ended;
-    (ended > 0).then_some(())?;
+    // A reload replaces workers; that is what is measured.
+    (ended > 0 && view.phase.change.is_none()).then_some(())?;
     let count = counted(u64::from(ended), "process");
     let message = format!("{count} of the gateway ended during the measurement.");
     let says = says(message, RESTARTED_REMEDY);

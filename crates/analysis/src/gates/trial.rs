@@ -64,6 +64,9 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
 
 /// Processes that ended while nothing was measured; the others are their phase's reason.
 fn restarted(record: &TrialRecord) -> Option<Reason> {
+    // Workers that were replaced end when their last connection does.
+    let changed = record.phases.iter().any(|phase| phase.change.is_some());
+    (!changed).then_some(())?;
     let usages = record
         .phases
         .iter()

@@ -236,6 +236,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
             ..MachineFacts::default()
         },
         wire: None,
+        change: None,
         foreign: None,
         ledger: LedgerDelta {
             requests,

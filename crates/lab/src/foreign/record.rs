@@ -56,6 +56,7 @@ pub(super) fn assemble(
         machine: samples::machine(&watched.moments, &scene.cores()),
         ledger: ledger.unwrap_or_default(),
         wire: None,
+        change: None,
         foreign: Some(figures(engine, told)),
     };
     let summary = summary(&record);

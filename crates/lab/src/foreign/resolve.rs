@@ -149,6 +149,7 @@ fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool,
         measure: Span(execution.takes),
         drain: Span(Duration::ZERO),
         timeout: Span(Duration::from_secs(60)),
+        change: None,
     }];
     Ok(true)
 }

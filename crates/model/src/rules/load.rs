@@ -35,6 +35,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
         stages_fit(phase, measure, problems);
         sends_something(phase, measure, problems);
         sweep(phase, problems);
+        change_fits(phase, measure, problems);
     }
     swept_names(phases, problems);
 }
@@ -115,6 +116,21 @@ fn stages_fit(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) 
         let message = format!("the stages take {total}, but {measure} are measured");
         let help = format!("write `measure: {total}`, or shorten the stages");
         problems.push(Problem::new(stages.key_span.clone(), message, help));
+    }
+}
+
+/// What comes after the measurement is not measured, and what comes in its first second has nothing
+/// before it to be compared with.
+fn change_fits(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) {
+    let at = phase.get("change").and_then(|change| change.get("at"));
+    let Some(((node, at), measure)) = at.zip(span(at)).zip(measure) else {
+        return;
+    };
+    let seconds = (at.as_secs_f64(), measure.as_secs_f64());
+    if seconds.0 < 1.0 || seconds.0 > seconds.1 - 1.0 {
+        let message = format!("the change comes at {at} of {measure}");
+        let help = "leave at least a second before it and after it, to compare";
+        problems.push(Problem::new(node.span.clone(), message, help));
     }
 }
 

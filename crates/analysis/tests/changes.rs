@@ -1,0 +1,136 @@
+//! What a change does to a load is recovered from stored seconds whose truth is known.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Made, SECOND_NS, analysed_run, manifest, row};
+use gatebench_analysis::findings::{Findings, Metric, PhaseKind, Validity};
+use gatebench_model::load::GatewayChange;
+use gatebench_store::{ChangeRecord, Histogram, TaggedInterval};
+
+/// Answers of 1 ms, of which a few are slower, and failures, in one second of the measurement.
+struct Second {
+    slow: (u64, u64),
+    failed: u64,
+}
+
+/// Changed in the fourth second, half a second in; each of ten seconds has 5,000 requests.
+fn found(seconds: impl Fn(u64) -> Second) -> Findings {
+    let mut planned = manifest(3);
+    planned.plan.load.phases[1].change = Some(GatewayChange {
+        action: "reload".into(),
+        at: "3500ms".parse().unwrap(),
+    });
+    let change = |mut made: Made| {
+        if made.is("nginx") {
+            made.open().change = Some(ChangeRecord {
+                action: "reload".into(),
+                began_ns: 3_500_000_000,
+                took_ns: 1_000_000,
+            });
+            // Its workers are replaced.
+            made.used("steady", "gateway").processes_ended = 1;
+            made.intervals.retain(|it| it.tag != "steady.response.2xx");
+            for second in 0..10 {
+                let Second { slow, failed } = seconds(second);
+                made.intervals
+                    .push(interval("2xx", second, &[(1_000_000, 5_000), slow]));
+                if failed > 0 {
+                    made.intervals
+                        .push(interval("failed", second, &[(9_000_000, failed)]));
+                }
+            }
+        }
+        Some(made)
+    };
+    analysed_run(planned, change).1
+}
+
+fn interval(class: &str, second: u64, values: &[(u64, u64)]) -> TaggedInterval {
+    let mut histogram = Histogram::new_with_bounds(1, 60 * SECOND_NS, 3).unwrap();
+    for (value, count) in values {
+        histogram.record_n(*value, *count).unwrap();
+    }
+    TaggedInterval {
+        tag: format!("steady.response.{class}"),
+        start_ns: second * SECOND_NS,
+        duration_ns: SECOND_NS,
+        histogram,
+    }
+}
+
+fn median(findings: &Findings, metric: Metric) -> Option<f64> {
+    let found = row(findings, "nginx").metric(PhaseKind::Open, metric)?;
+    found.estimate.as_ref().map(|estimate| estimate.median)
+}
+
+#[test]
+fn affected_failed_worst_and_recovery_are_recovered() {
+    let findings = found(|second| match second {
+        3 => Second {
+            slow: (250_000_000, 40),
+            failed: 7,
+        },
+        4 => Second {
+            slow: (30_000_000, 100),
+            failed: 0,
+        },
+        // The machine was busy: they count, but the change was over before.
+        8 => Second {
+            slow: (5_000_000, 60),
+            failed: 0,
+        },
+        // As slow as it was before the change too.
+        _ => Second {
+            slow: (4_000_000, 2),
+            failed: 0,
+        },
+    });
+    assert_eq!(median(&findings, Metric::ChangeErrors), Some(7.0));
+    assert_eq!(median(&findings, Metric::ChangeAffected), Some(207.0));
+    let worst = median(&findings, Metric::ChangeWorst).unwrap();
+    assert!((worst - 250e6).abs() < 0.001 * 250e6, "{worst}");
+    // The fifth second ends 1.5 s after the change.
+    assert_eq!(median(&findings, Metric::ChangeRecovery), Some(1.5e9));
+    let nginx = row(&findings, "nginx");
+    let ended = nginx
+        .reasons
+        .iter()
+        .any(|it| it.message.contains("ended during"));
+    assert!(!ended, "a reload replaces workers: {:?}", nginx.reasons);
+    let said: Vec<_> = findings
+        .headlines
+        .iter()
+        .map(|it| it.text.as_str())
+        .collect();
+    let expected = "207 requests noticed the change (207–207 over 3 blocks), 7 of them failed; the \
+                    longest took 250 ms; it was as before after 1.50 s";
+    assert!(said.iter().any(|text| text.contains(expected)), "{said:#?}");
+    assert!(
+        said.iter()
+            .any(|text| text.contains("5,000 requests/s, reload at 3500ms"))
+    );
+}
+
+#[test]
+fn a_change_that_nobody_notices_is_over_at_once() {
+    let findings = found(|_| Second {
+        slow: (4_000_000, 2),
+        failed: 0,
+    });
+    assert_eq!(median(&findings, Metric::ChangeAffected), Some(0.0));
+    assert_eq!(median(&findings, Metric::ChangeRecovery), Some(0.0));
+}
+
+#[test]
+fn what_is_not_over_at_the_end_has_no_recovery() {
+    let findings = found(|second| Second {
+        slow: (4_000_000, 2),
+        failed: u64::from(second >= 3),
+    });
+    assert_eq!(median(&findings, Metric::ChangeErrors), Some(7.0));
+    assert_eq!(median(&findings, Metric::ChangeRecovery), None);
+    assert_ne!(row(&findings, "haproxy").validity, Some(Validity::Invalid));
+    let other = row(&findings, "haproxy").metric(PhaseKind::Open, Metric::ChangeAffected);
+    assert!(other.is_none(), "nothing was changed there");
+}
