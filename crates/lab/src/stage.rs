@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gatebench_drivers::{
-    Attached, CERTIFICATE_FILE, Ended, Exit, GatewayStart, KEY_FILE, Launcher, Ports, Root, Running,
-    UPSTREAM_KEEPALIVE, UpstreamProcess, UpstreamStart,
+    Attached, CERTIFICATE_FILE, Ended, Exit, GatewayStart, KEY_FILE, Launcher, Ports, Root,
+    Running, UPSTREAM_KEEPALIVE, UpstreamProcess, UpstreamStart,
 };
 use gatebench_model::{Culprit, Limits, Scenario, UpstreamKind, Variant};
 use gatebench_net::tls::Identity;
