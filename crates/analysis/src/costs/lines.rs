@@ -19,6 +19,13 @@ impl Placed {
                 policies.push(policy.kind().to_owned());
             }
         }
+        // The access log, TLS and HTTP/2 cost something too; parts of policies are told by their policy.
+        for need in scenario.needs() {
+            let told = need.contains('.') || policies.iter().any(|known| known == need);
+            if !told {
+                policies.push(need.to_owned());
+            }
+        }
         Self {
             scenario: scenario.scenario.clone(),
             role,
@@ -40,7 +47,7 @@ pub(super) fn of_plan(plan: &Plan) -> Option<Vec<Placed>> {
     let (answering, others): (Vec<&Scenario>, Vec<&Scenario>) =
         plan.scenarios.iter().partition(|it| answers(it));
     let (plain, with): (Vec<&Scenario>, Vec<&Scenario>) =
-        others.into_iter().partition(|it| it.policies().is_empty());
+        others.into_iter().partition(|it| it.needs().is_empty());
     let mut lines: Vec<Placed> = answering
         .into_iter()
         .map(|scenario| Placed::of(scenario, CostRole::Answers))
