@@ -2,6 +2,7 @@
 //! panics where a promise is broken; [`seeds::all`] are the inputs it begins from.
 
 pub mod cuts;
+pub mod gateway;
 pub mod gzip;
 pub mod hpack;
 pub mod http1;

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use gatebench_net::http2::{Block, Client, Limits, Server, Settings};
 
-use crate::{cuts, xml};
+use crate::{cuts, gateway, xml};
 
 /// Inputs by the name of their target.
 pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
@@ -32,6 +32,14 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         (
             "model",
             FILES.iter().map(|it| it.as_bytes().to_vec()).collect(),
+        ),
+        (
+            "gateway_config",
+            vec![gateway::CONFIGURATION.as_bytes().to_vec()],
+        ),
+        (
+            "gateway_requests",
+            POLICIES.iter().map(|it| it.as_bytes().to_vec()).collect(),
         ),
         (
             "template",
@@ -83,6 +91,16 @@ const RESPONSES: &[&[u8]] = &[
     b"HTTP/1.1 200\r\nConnection: close\r\n\r\nuntil the end",
     b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n",
     b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n",
+];
+
+const POLICIES: &[&str] = &[
+    "GET /key HTTP/1.1\r\nHost: h\r\nX-Api-Key: alice-key\r\n\r\n",
+    "GET /query?a=b&key=alice%2dkey HTTP/1.1\r\nHost: h\r\n\r\n",
+    "GET /basic HTTP/1.1\r\nHost: h\r\nAuthorization: Basic YWxpY2U6c2VjcmV0\r\n\r\n",
+    "GET /jwt HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.cK2FPsq3Pop9aCm5uFmtpbmzBPMt1lcRyvPDYaxPi0Y\r\n\r\n",
+    "POST /json HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 27\r\n\r\n{\"b\": [1], \"c\": {\"e\": null}}",
+    "POST /contract/1,2?filter[a]=1.5&list=true,false HTTP/1.1\r\nHost: h\r\nCookie: session=aaa\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{\"a\": \"2020-02-02\"}",
+    "POST /contract/1 HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\na=1&a=%32",
 ];
 
 const REQUESTS: &[&[u8]] = &[

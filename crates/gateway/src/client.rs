@@ -64,6 +64,8 @@ pub(crate) struct Exchange {
     /// When the head of the request was read, of the monotonic clock.
     pub(crate) begun_ns: u64,
     pub(crate) status: u16,
+    /// What Redis was asked about the request, by its number.
+    pub(crate) asking: Option<u64>,
     /// What policies learnt of the request.
     pub(crate) notes: Notes,
     /// What the answer's body is held against.
@@ -323,6 +325,7 @@ impl Exchange {
             route: None,
             begun_ns: 0,
             status: 0,
+            asking: None,
             notes: Notes::default(),
             answer_check: None,
             upstream: 0,
@@ -446,6 +449,7 @@ impl Exchange {
             core.log.line(&self.log, route, self.status, core.now_ns);
         }
         self.origin = None;
+        self.asking = None;
         // A client that still waits to be told to send its body will never send it.
         let can_go_on = self.is_request_done || !self.expects_continue;
         self.phase = match (self.toward.keep_alive && can_go_on, self.is_request_done) {

@@ -16,10 +16,11 @@ use crate::log::AccessLog;
 use crate::origin::Origin;
 use crate::party::Party;
 use crate::policy::Notes;
+use crate::redis::Link;
 use crate::routes::strip;
 use crate::site::{Limits, Waits};
 use crate::soap::Refused;
-use crate::worker::Totals;
+use crate::worker::{Heed, Totals};
 
 /// Output of one connection beyond this stops the reading of what feeds it.
 pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
@@ -33,6 +34,14 @@ pub(crate) struct Core<I> {
     /// Its number.
     pub(crate) worker: usize,
     pub(crate) current: Current,
+    /// Connections to Redis.
+    pub(crate) links: Vec<Link>,
+    /// Memory for a key of Redis.
+    pub(crate) redis_key: Vec<u8>,
+    /// Hears what an operator should know.
+    pub(crate) heed: Heed,
+    /// Requests that Redis was asked about.
+    pub(crate) asked: u64,
     pub(crate) limits: Limits,
     pub(crate) timers: Timers<Party>,
     pub(crate) holds: Holds,
@@ -79,6 +88,22 @@ impl<I: Io> Core<I> {
         Ok(id)
     }
 
+    /// Takes a connection back that has not sent anything of its request.
+    pub(crate) fn give_back(&mut self, origins: &mut ConnMap<Origin>, id: Option<ConnId>) {
+        let Some(origin) = id.and_then(|id| origins.get_mut(id)) else {
+            return;
+        };
+        let (id, target) = (origin.id, origin.target);
+        let keepalive = self.current.targets[target].keepalive;
+        if origin.is_connected && self.current.pools.put(target, id, keepalive) {
+            origin.outbox.queue().clear();
+            origin.client = None;
+            origin.deadline.clear();
+            return;
+        }
+        self.cancel(origins, Some(id));
+    }
+
     /// Closes the connection that serves a request nobody waits for any more.
     pub(crate) fn cancel(&mut self, origins: &mut ConnMap<Origin>, id: Option<ConnId>) {
         if let Some(id) = id
@@ -105,6 +130,7 @@ impl Exchange {
         self.expects_continue = head.expects_continue();
         self.is_request_done = false;
         self.has_answer = false;
+        self.asking = None;
         self.notes = Notes::default();
         self.begun_ns = core.now_ns;
         if core.log.is_on() {
@@ -133,7 +159,7 @@ impl Exchange {
             None => {}
             // The client waits for a word before it sends the body, or sends one that is too long to
             // be read for nothing.
-            Some(choice) if self.expects_continue || is_long(head) => {
+            Some(choice) if self.asking.is_none() && (self.expects_continue || is_long(head)) => {
                 self.toward.keep_alive = false;
                 self.answer(core, choice);
             }
@@ -142,14 +168,25 @@ impl Exchange {
     }
 
     /// The policies of a route: an answer, or nothing against the request.
-    fn judge<I>(&mut self, route: usize, head: &Head<'_>, core: &mut Core<I>) -> Option<Choice> {
+    fn judge<I: Io>(
+        &mut self,
+        route: usize,
+        head: &Head<'_>,
+        core: &mut Core<I>,
+    ) -> Option<Choice> {
         let site = &self.live.site;
         let caches = &mut core.current.caches;
         let chain = &site.routes[route].chain;
         if chain.soap.is_some() {
             self.passage.begin(head);
         }
-        chain.judge(head, &site.consumers, caches, core.now_ns, &mut self.notes)
+        let choice = chain.judge(head, &site.consumers, caches, core.now_ns, &mut self.notes);
+        if chain.redis.is_none() || !matches!(choice, None | Some(Choice::Mock(_))) {
+            return choice;
+        }
+        let live = Rc::clone(&self.live);
+        let limit = live.site.routes[route].chain.redis.as_ref()?;
+        self.count(limit, head, core).or(choice)
     }
 
     /// Writes the head to a connection of the route's upstream; or, where a policy wants the request
@@ -230,6 +267,7 @@ impl Exchange {
             origin.client = Some(self.id);
             origin.decoder.expect(self.toward.is_head);
             origin.replay.clear();
+            origin.is_gated = self.asking.is_some();
         }
         self.origin = Some(id);
         Ok(id)
@@ -301,6 +339,8 @@ impl Exchange {
     pub(crate) fn end_request<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
         self.is_request_done = true;
         match self.phase {
+            // Redis has not said yet whether it may go on.
+            Phase::Local(_) | Phase::Collecting if self.asking.is_some() => {}
             Phase::Local(choice) => self.answer(core, choice),
             Phase::Draining => self.phase = Phase::Idle,
             Phase::Collecting => self.send_collected(origins, core),
@@ -320,7 +360,11 @@ impl Exchange {
     }
 
     /// Edits a request that is whole, and sends it where it then goes.
-    fn send_collected<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+    pub(crate) fn send_collected<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
         if let Err(why) = self.edit_request(core) {
             self.collected.clear();
             return match why {

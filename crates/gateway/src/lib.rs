@@ -45,6 +45,8 @@ mod config;
 mod document;
 mod exchange;
 mod forward;
+#[doc(hidden)]
+pub mod fuzzing;
 mod hold;
 mod http2;
 mod keys;
@@ -57,6 +59,7 @@ mod origin;
 mod party;
 mod policy;
 mod pool;
+mod redis;
 mod retry;
 mod routes;
 mod site;
@@ -137,6 +140,13 @@ impl Gateway {
             workers: config.workers as usize,
             tls: tls.transpose()?,
         })
+    }
+
+    /// Lets `heed` hear what an operator should know, such as that a Redis cannot be had: a sentence that
+    /// names the culprit and ends with what to do. Workers wait while it is told.
+    pub fn heeded_by(mut self, heed: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.inner.heed = Arc::new(heed);
+        self
     }
 
     /// Serves as [`serve`] does.

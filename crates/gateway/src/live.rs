@@ -9,6 +9,7 @@ use crate::balance::Balance;
 use crate::hold::DelayTurns;
 use crate::policy::jwt;
 use crate::pool::Pools;
+use crate::redis::Counts;
 use crate::site::{Site, SiteUpstream};
 use crate::target::SiteTarget;
 
@@ -33,6 +34,8 @@ pub(crate) struct Current {
     /// By route.
     pub(crate) delays: Vec<Option<DelayTurns>>,
     pub(crate) caches: Vec<jwt::Cache>,
+    /// By the numbers of limits that are counted in Redis.
+    pub(crate) counts: Vec<Counts>,
 }
 
 impl Current {
@@ -48,6 +51,7 @@ impl Current {
             balances: Vec::new(),
             delays: Vec::new(),
             caches: Vec::new(),
+            counts: Vec::new(),
         };
         current.replace(site);
         current
@@ -78,6 +82,7 @@ impl Current {
             .map(|route| route.delay.map(DelayTurns::new))
             .collect();
         self.caches = (0..site.caches).map(|_| jwt::Cache::default()).collect();
+        self.counts = (0..site.redis_limits).map(|_| Counts::default()).collect();
         self.live = Rc::new(Live { site, target_ids });
         idle
     }

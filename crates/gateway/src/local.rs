@@ -190,6 +190,7 @@ fn words(status: u16) -> &'static str {
         413 => "gateway: the request's body is too large\n",
         429 => "gateway: too many requests\n",
         502 => "gateway: the upstream cannot be reached or broke off\n",
+        503 => "gateway: requests are counted in Redis, which cannot be had\n",
         504 => "gateway: the upstream did not answer in time\n",
         _ => "gateway: the request is refused\n",
     }

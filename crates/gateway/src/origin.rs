@@ -30,6 +30,8 @@ pub(crate) struct Origin {
     /// Something came back for the request at hand.
     pub(crate) has_answered: bool,
     pub(crate) is_paused: bool,
+    /// It is not known yet whether the request at hand may go on.
+    pub(crate) is_gated: bool,
     pub(crate) hold: Hold,
     pub(crate) deadline: Deadline,
     /// The request at hand, where it may be sent again; else empty.
@@ -72,6 +74,7 @@ impl Origin {
             is_reused: false,
             has_answered: false,
             is_paused: false,
+            is_gated: false,
             hold: Hold::default(),
             deadline: Deadline::default(),
             replay: Vec::new(),
@@ -144,7 +147,7 @@ impl Origin {
 
     /// Sends what is queued, unless it is held or the connection is not open yet.
     pub(crate) fn flush<I: Io>(&mut self, io: &mut I) {
-        if !self.is_connected || self.hold.is_held() {
+        if !self.is_connected || self.is_gated || self.hold.is_held() {
             return;
         }
         let Some(tls) = &mut self.tls else {

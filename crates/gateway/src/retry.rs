@@ -69,6 +69,7 @@ impl Exchange {
         };
         origin.outbox.queue().extend_from_slice(bytes);
         origin.client = failed.client;
+        origin.is_gated = self.asking.is_some();
         origin.decoder.expect(self.toward.is_head);
         self.origin = Some(id);
         true

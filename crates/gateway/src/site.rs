@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use gatebench_model::policy::MockPolicy;
+use gatebench_model::policy::{MockPolicy, Policy, RedisCounting};
 use gatebench_xml::soap::Refresher;
 
 use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Route, TestDelay, Timeouts};
@@ -29,6 +29,10 @@ pub(crate) struct Site {
     pub(crate) mocks: Vec<MockPolicy>,
     /// Caches of verified tokens that each worker needs.
     pub(crate) caches: usize,
+    /// Limits that are counted in Redis.
+    pub(crate) redis_limits: usize,
+    /// The routes whose limits are counted in Redis without waiting for it.
+    pub(crate) tellers: Vec<usize>,
     pub(crate) http2: bool,
     pub(crate) access_log: bool,
     pub(crate) metrics: Option<Metrics>,
@@ -110,6 +114,7 @@ impl Site {
         let limits = Limits::new(config.timeouts, config.collected_bytes_max);
         let mut routes = Vec::new();
         for (at, route) in config.routes.iter().enumerate() {
+            compiler.route.clone_from(&route.name);
             compiler.stripped = route.strip_path.then(|| route.path.clone());
             match compiler.chain(&route.policies) {
                 Ok(chain) => routes.push(ready_route(route, chain, config, &limits)),
@@ -133,6 +138,8 @@ impl Site {
             realms: compiler.realms,
             mocks: compiler.mocks,
             caches: compiler.caches,
+            redis_limits: compiler.redis_limits,
+            tellers: tellers(config),
             http2: config.http2,
             access_log: config.access_log,
             metrics: config.metrics.as_ref().map(|metrics| {
@@ -167,6 +174,13 @@ impl Site {
         soap.flat_map(|(at, soap)| policy_errors(at, soap.problems().collect()))
             .collect()
     }
+}
+
+fn tellers(config: &GatewayConfig) -> Vec<usize> {
+    let tells = |policy: &Policy| matches!(policy, Policy::RedisRateLimit(limit) if limit.counting == RedisCounting::Asynchronous);
+    let routes = config.routes.iter().enumerate();
+    let tellers = routes.filter(|(_, route)| route.policies.iter().any(tells));
+    tellers.map(|(at, _)| at).collect()
 }
 
 /// The names of the upstreams, by their numbers.

@@ -30,8 +30,12 @@ pub struct Totals {
     pub upstream_failures: u64,
 }
 
+/// Hears what an operator should know, from any worker, seldom.
+pub(crate) type Heed = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// What the workers share.
 pub(crate) struct Gateway {
+    pub(crate) heed: Heed,
     site: Mutex<Arc<Site>>,
     /// Counts the configurations, so that a worker sees a new one without a lock.
     generation: AtomicU64,
@@ -41,6 +45,7 @@ pub(crate) struct Gateway {
 impl Gateway {
     pub(crate) fn new(site: Site) -> Self {
         Self {
+            heed: Arc::new(|_| {}),
             site: Mutex::new(Arc::new(site)),
             generation: AtomicU64::new(0),
             totals: Mutex::default(),
@@ -73,7 +78,7 @@ impl Gateway {
 impl Service for Gateway {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
         let mut generation = self.generation.load(Ordering::Acquire);
-        let mut worker = Worker::new(io, self.site(), seat.index);
+        let mut worker = Worker::new(io, self.site(), seat.index, Arc::clone(&self.heed));
         let mut events = Vec::new();
         let mut outcome = Ok(());
         while !seat.stopped() && outcome.is_ok() {
@@ -97,7 +102,7 @@ pub(crate) struct Worker<I> {
 }
 
 impl<I: Io> Worker<I> {
-    fn new(io: I, site: Arc<Site>, worker: usize) -> Self {
+    fn new(io: I, site: Arc<Site>, worker: usize, heed: Heed) -> Self {
         let core = Core {
             now_ns: io.now_ns(),
             io,
@@ -105,6 +110,10 @@ impl<I: Io> Worker<I> {
             limits: site.limits,
             log: AccessLog::new(site.access_log),
             current: Current::new(site),
+            links: Vec::new(),
+            redis_key: Vec::new(),
+            heed,
+            asked: 0,
             timers: Timers::default(),
             holds: Holds::default(),
             totals: Totals::default(),
@@ -144,6 +153,7 @@ impl<I: Io> Worker<I> {
         while let Some(id) = self.core.timers.pop_due(self.core.now_ns) {
             self.due(id);
         }
+        self.core.tell_redis();
         self.core.log.tick(self.core.now_ns);
         Ok(())
     }
@@ -151,6 +161,9 @@ impl<I: Io> Worker<I> {
     fn handle(&mut self, event: Event) {
         let id = event.conn();
         let is_client = self.clients.front(id).is_some();
+        if !is_client && let Some(link) = self.core.link_of(id) {
+            return self.handle_link(link, event);
+        }
         match event {
             Event::Accepted { .. } => {
                 let client = Client::new(id.into(), &mut self.core);
@@ -242,6 +255,9 @@ impl<I: Io> Worker<I> {
             }
         });
         let id = party.conn;
+        if let Some(link) = self.core.link_of(id) {
+            return self.link_due(link);
+        }
         if let Some(origin) = self.origins.get_mut(id)
             && origin
                 .deadline

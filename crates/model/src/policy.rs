@@ -25,6 +25,8 @@ pub enum Policy {
     ConsumerHeader(ConsumerHeaderPolicy),
     /// So many requests in a window of time; those beyond are answered with 429.
     RateLimit(RateLimitPolicy),
+    /// The same, counted in Redis, so that several gateways share a limit.
+    RedisRateLimit(Box<RedisRateLimitPolicy>),
     /// A request with a larger body is answered with 413.
     RequestSizeLimit(RequestSizeLimitPolicy),
     /// Holds requests, and answers where asked, against an OpenAPI document.
@@ -45,13 +47,14 @@ pub enum Policy {
 
 impl Policy {
     /// The words of all policies.
-    pub const KINDS: [&str; 14] = [
+    pub const KINDS: [&str; 15] = [
         "api_key",
         "api_key_query",
         "basic_auth",
         "jwt",
         "consumer_header",
         "rate_limit",
+        "redis_rate_limit",
         "request_size_limit",
         "openapi",
         "request_headers",
@@ -71,6 +74,7 @@ impl Policy {
             Self::Jwt(_) => "jwt",
             Self::ConsumerHeader(_) => "consumer_header",
             Self::RateLimit(_) => "rate_limit",
+            Self::RedisRateLimit(_) => "redis_rate_limit",
             Self::RequestSizeLimit(_) => "request_size_limit",
             Self::Openapi(_) => "openapi",
             Self::RequestHeaders(_) => "request_headers",
@@ -203,6 +207,70 @@ pub struct RateLimitPolicy {
     /// Whether answers carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
     #[serde(default)]
     pub headers: bool,
+}
+
+/// Settings of `redis_rate_limit`. The first request opens a window, which Redis ends (INCRBY, PEXPIRE).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RedisRateLimitPolicy {
+    /// Requests in a window.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub limit: u64,
+    /// The window.
+    pub window: Span,
+    /// What is counted apart.
+    #[serde(default)]
+    pub per: RateLimitKey,
+    /// The header whose values are counted apart, with `per: header`.
+    #[serde(default)]
+    #[schemars(schema_with = "crate::words::optional_header_name")]
+    pub header: Option<String>,
+    /// Whether answers carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
+    #[serde(default)]
+    pub headers: bool,
+    /// Where Redis listens, as 127.0.0.1:6379.
+    pub redis: String,
+    /// What it is told with AUTH.
+    #[serde(default)]
+    pub password: Option<String>,
+    /// Whether a request waits for Redis.
+    #[serde(default)]
+    pub counting: RedisCounting,
+    /// With `asynchronous`: how often counts are exchanged with Redis.
+    #[serde(default = "hundred_ms")]
+    pub interval: Span,
+    /// How long Redis has for an answer.
+    #[serde(default = "hundred_ms")]
+    pub timeout: Span,
+    /// What becomes of requests while Redis does not answer.
+    #[serde(default)]
+    pub without_redis: WithoutRedis,
+}
+
+fn hundred_ms() -> Span {
+    Span::from_millis(100)
+}
+
+/// Whether a request waits for Redis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RedisCounting {
+    /// It does: the limit holds exactly.
+    #[default]
+    Synchronous,
+    /// It does not: what gateways count within an interval, they let through.
+    Asynchronous,
+}
+
+/// What becomes of requests while Redis does not answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WithoutRedis {
+    /// They pass uncounted.
+    #[default]
+    Allow,
+    /// They are answered with 503.
+    Refuse,
 }
 
 /// What a rate limit counts apart.

@@ -45,7 +45,8 @@ impl Gateway {
         }
         let cores = self.cores.clone().unwrap_or_default().0;
         let wrong = |errors: ConfigErrors| mistakes(&document, &errors);
-        let gateway = Arc::new(gatebench_gateway::Gateway::new(&document.config).map_err(wrong)?);
+        let gateway = gatebench_gateway::Gateway::new(&document.config).map_err(wrong)?;
+        let gateway = Arc::new(gateway.heeded_by(terminal::complain));
         let (reloaded, file) = (Arc::clone(&gateway), self.file.clone());
         let stop = signals::stop_flag_beside(move || reload(&reloaded, &file))?;
         let mut said = Ok(());

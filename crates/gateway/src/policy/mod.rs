@@ -2,6 +2,7 @@
 //! messages that pass. A route without policies has empty chains and pays for nothing.
 
 mod basic;
+mod compile;
 pub(crate) mod consumers;
 mod headers;
 pub(crate) mod json;
@@ -13,11 +14,12 @@ pub(crate) mod soap;
 
 use std::sync::Arc;
 
-use gatebench_model::policy::{MockPolicy, OpenapiPolicy, Policy};
 use gatebench_net::http1::{Framing, Head};
 
 use crate::local::{Challenge, Choice};
 use crate::openapi::{Check, Contract, Refusal};
+use crate::redis::RedisLimit;
+pub(crate) use compile::Compiler;
 use consumers::Consumers;
 pub(crate) use headers::HeaderProgram;
 use json::Plan;
@@ -40,6 +42,8 @@ pub(crate) struct Chain {
     pub(crate) response_json: Vec<Plan>,
     pub(crate) soap: Option<Soap>,
     pub(crate) openapi: Option<Arc<Contract>>,
+    /// Asked when nothing else is against a request, since that may take time.
+    pub(crate) redis: Option<RedisLimit>,
 }
 
 /// One policy that may refuse or answer a request.
@@ -63,7 +67,7 @@ enum Stage {
 /// What a chain learns of a request on the way.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    consumer: Option<u32>,
+    pub(crate) consumer: Option<u32>,
     /// What the last rate limit said, for the answer's head.
     pub(crate) standing: Option<Standing>,
     /// Bytes that the body may have, where there is a limit.
@@ -72,146 +76,6 @@ pub(crate) struct Notes {
     pub(crate) operation: Option<Check>,
     /// Why it is refused, where that needs words of its own.
     pub(crate) refusal: Option<Box<Refusal>>,
-}
-
-/// Compiles chains; numbers the caches that each worker needs.
-#[derive(Debug, Default)]
-pub(crate) struct Compiler {
-    /// Caches of verified tokens.
-    pub(crate) caches: usize,
-    /// Only mistakes are looked for: definitions, which take long, are not compiled.
-    pub(crate) is_check: bool,
-    /// The names of the upstreams.
-    pub(crate) upstreams: Vec<String>,
-    /// What the route at hand takes off the path.
-    pub(crate) stripped: Option<String>,
-    /// How many consumers there are.
-    pub(crate) consumers: usize,
-    /// Challenges of `basic_auth`, by the number that its stages have.
-    pub(crate) realms: Vec<String>,
-    /// Answers of `mock`, by the number that its stages have.
-    pub(crate) mocks: Vec<MockPolicy>,
-}
-
-impl Compiler {
-    /// The chain of a route, or everything that is wrong with its policies, each with its place below
-    /// the list of policies.
-    pub(crate) fn chain(&mut self, policies: &[Policy]) -> Result<Chain, Vec<Mistake>> {
-        let mut chain = Chain::default();
-        let mut mistakes = Vec::new();
-        for (at, policy) in policies.iter().enumerate() {
-            if let Err(wrong) = self.add(at, policy, &mut chain) {
-                let kind = policy.kind();
-                let placed = wrong
-                    .into_iter()
-                    .map(|(place, message)| (format!("/{at}/{kind}{place}"), message));
-                mistakes.extend(placed);
-            }
-        }
-        if chain.soap.is_some()
-            && !(chain.request_json.is_empty() && chain.response_json.is_empty())
-        {
-            let words =
-                "a route whose bodies are XML's to edit cannot edit JSON too; use a stylesheet";
-            mistakes.push((String::new(), words.into()));
-        }
-        if !chain.response_json.is_empty() {
-            // A compressed answer could not be edited.
-            chain.request_headers.remove("Accept-Encoding");
-        }
-        if mistakes.is_empty() {
-            Ok(chain)
-        } else {
-            Err(mistakes)
-        }
-    }
-
-    fn add(&mut self, at: usize, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
-        let stage = match policy {
-            Policy::ApiKey(api_key) => Stage::ApiKey {
-                header: api_key.header.clone(),
-            },
-            Policy::ApiKeyQuery(api_key) => Stage::ApiKeyQuery {
-                name: api_key.name.clone(),
-            },
-            Policy::ConsumerHeader(policy) => {
-                chain.request_headers.remove(&policy.header);
-                chain.consumer_header = Some(policy.header.clone());
-                return Ok(());
-            }
-            Policy::BasicAuth(basic) => {
-                self.realms.push(basic_challenge(&basic.realm)?);
-                Stage::BasicAuth(Challenge::Basic(self.realms.len() - 1))
-            }
-            Policy::Jwt(jwt) => {
-                let verifier = jwt::Verifier::new(jwt, self.caches)?;
-                self.caches += 1;
-                Stage::Jwt(verifier)
-            }
-            Policy::RateLimit(limit) => Stage::RateLimit(RateLimiter::new(limit, self.consumers)),
-            Policy::RequestSizeLimit(limit) => Stage::SizeLimit(limit.max_bytes),
-            Policy::Mock(mock) => {
-                self.mocks.push(mock.clone());
-                Stage::Mock(self.mocks.len() - 1)
-            }
-            Policy::Openapi(policy) => {
-                if chain.openapi.is_some() {
-                    let words = "a second one on the same route; keep one";
-                    return Err(vec![(String::new(), words.into())]);
-                }
-                let contract = Arc::new(self.contract(policy)?);
-                if contract.are_responses {
-                    // A compressed answer could not be looked into.
-                    chain.request_headers.remove("Accept-Encoding");
-                }
-                chain.openapi = Some(Arc::clone(&contract));
-                Stage::Openapi(contract)
-            }
-            Policy::RequestHeaders(edits) => {
-                chain.request_headers.then(edits);
-                return Ok(());
-            }
-            Policy::ResponseHeaders(edits) => {
-                chain.response_headers.then(edits);
-                return Ok(());
-            }
-            Policy::RequestJson(edits) => {
-                chain.request_json.push(Plan::new(edits)?);
-                return Ok(());
-            }
-            Policy::ResponseJson(edits) => {
-                chain.response_json.push(Plan::new(edits)?);
-                return Ok(());
-            }
-            Policy::Soap(policy) => {
-                if chain.soap.is_some() {
-                    let words = "a second one on the same route; write both directions into one";
-                    return Err(vec![(String::new(), words.into())]);
-                }
-                chain.soap = Some(Soap::new(at, policy, &self.upstreams, self.is_check)?);
-                return Ok(());
-            }
-        };
-        chain.stages.push(stage);
-        Ok(())
-    }
-}
-
-impl Compiler {
-    fn contract(&self, policy: &OpenapiPolicy) -> Result<Contract, Vec<Mistake>> {
-        let contract = Contract::of(&policy.document).map_err(|wrong| {
-            let told = wrong.into_iter().map(|(at, words)| {
-                let words = if at.is_empty() {
-                    words
-                } else {
-                    format!("at {at}: {words}")
-                };
-                ("/document".to_owned(), words)
-            });
-            told.collect::<Vec<_>>()
-        })?;
-        Ok(contract.on(self.stripped.clone(), policy.requests, policy.responses))
-    }
 }
 
 impl Chain {
@@ -341,18 +205,6 @@ fn admit(found: Option<u32>, challenge: Challenge, notes: &mut Notes) -> Option<
     }
     notes.consumer = found;
     None
-}
-
-/// The challenge of RFC 7617 section 2.1.
-fn basic_challenge(realm: &str) -> Result<String, Vec<Mistake>> {
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
-    if realm.bytes().all(is_plain) {
-        Ok(format!("Basic realm=\"{realm}\", charset=\"UTF-8\""))
-    } else {
-        let message =
-            "a realm is ASCII without quotes and backslashes; write for example \"gatebench\"";
-        Err(vec![("/realm".into(), message.into())])
-    }
 }
 
 /// Whether a body is JSON as it stands: its type is `application/json` or ends with `+json` (RFC 6839), and

@@ -1,6 +1,9 @@
 //! What policies of the right form may still get wrong.
 
-use gatebench_model::policy::{HeaderEdits, MockPolicy, Policy, RateLimitKey, RateLimitPolicy};
+use gatebench_model::Span;
+use gatebench_model::policy::{
+    HeaderEdits, MockPolicy, Policy, RateLimitKey, RedisRateLimitPolicy,
+};
 
 use super::Mistakes;
 
@@ -27,7 +30,13 @@ impl Mistakes {
                 format!("{at}/name"),
                 "a parameter without a name; write for example \"api_key\"",
             ),
-            Policy::RateLimit(limit) => self.rate_limit(&at, limit),
+            Policy::RateLimit(limit) => {
+                self.rate_limit(&at, limit.window, limit.per, limit.header.as_deref());
+            }
+            Policy::RedisRateLimit(limit) => {
+                self.rate_limit(&at, limit.window, limit.per, limit.header.as_deref());
+                self.redis(&at, limit);
+            }
             Policy::RequestHeaders(edits) | Policy::ResponseHeaders(edits) => {
                 self.header_edits(&at, edits);
             }
@@ -61,14 +70,23 @@ impl Mistakes {
         self.header(format!("{at}/header"), name);
     }
 
-    fn rate_limit(&mut self, at: &str, limit: &RateLimitPolicy) {
-        if limit.window.as_nanos() == 0 {
+    fn redis(&mut self, at: &str, limit: &RedisRateLimitPolicy) {
+        for (name, span) in [("interval", limit.interval), ("timeout", limit.timeout)] {
+            if span.as_nanos() == 0 {
+                let message = "this is no time at all; write for example \"100ms\"";
+                self.add(format!("{at}/{name}"), message);
+            }
+        }
+    }
+
+    fn rate_limit(&mut self, at: &str, window: Span, per: RateLimitKey, header: Option<&str>) {
+        if window.as_nanos() == 0 {
             self.add(
                 format!("{at}/window"),
                 "a window of nothing; write for example \"1m\"",
             );
         }
-        match (limit.per, &limit.header) {
+        match (per, header) {
             (RateLimitKey::Header, Some(name)) => self.header(format!("{at}/header"), name),
             (RateLimitKey::Header, None) => self.add(
                 at,

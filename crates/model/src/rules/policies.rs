@@ -26,6 +26,10 @@ pub(super) fn check(route: &Node, problems: &mut Vec<Problem>) {
         let is_known = before.any(|one| AUTHENTICATIONS.contains(&one.key.as_str()));
         match entry.key.as_str() {
             "rate_limit" => rate_limit(entry, is_known, problems),
+            "redis_rate_limit" => {
+                rate_limit(entry, is_known, problems);
+                redis(&entry.value, problems);
+            }
             "consumer_header" if !is_known => nobody_known(entry, problems),
             _ => {}
         }
@@ -144,6 +148,21 @@ fn nobody_known(entry: &Entry, problems: &mut Vec<Problem>) {
     let message = "no policy before this one finds out which consumer calls";
     let help = format!("put one before it: {}", listed(AUTHENTICATIONS, "or"));
     problems.push(Problem::new(entry.key_span.clone(), message, help));
+}
+
+fn redis(settings: &Node, problems: &mut Vec<Problem>) {
+    for key in ["interval", "timeout"] {
+        super::not_zero(settings, key, "give it some time, as in 100ms", problems);
+    }
+    if let Some(redis) = settings.get("redis")
+        && redis
+            .text()
+            .is_some_and(|text| text.parse::<std::net::SocketAddr>().is_err())
+    {
+        let message = "this is not an IP address with a port";
+        let help = "write it as 127.0.0.1:6379";
+        problems.push(Problem::new(redis.span.clone(), message, help));
+    }
 }
 
 fn header_edits(settings: &Node, problems: &mut Vec<Problem>) {

@@ -1,0 +1,77 @@
+//! A configuration's policies without a gateway around them, for fuzz targets.
+
+use gatebench_net::http1::{Decoder, Event, Limits};
+
+use crate::collect::Collected;
+use crate::config::{ConfigErrors, GatewayConfig};
+use crate::forward::Target;
+use crate::policy::{Notes, jwt};
+use crate::site::Site;
+
+/// Routes and their policies.
+#[derive(Debug)]
+pub struct Policies {
+    site: Site,
+    caches: Vec<jwt::Cache>,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is no request.
+    None,
+    /// No route takes it, or a policy refuses or answers it.
+    Answered,
+    /// Its body goes on as this.
+    Passed(Vec<u8>),
+}
+
+impl Policies {
+    /// Makes a configuration ready.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
+        config.validate()?;
+        let site = Site::new(config, None)?;
+        let caches = (0..site.caches).map(|_| jwt::Cache::default()).collect();
+        Ok(Self { site, caches })
+    }
+
+    /// Takes the first request of these bytes through its policies.
+    pub fn pass(&mut self, bytes: &[u8]) -> Outcome {
+        let mut decoder = Decoder::requests(Limits::default());
+        let mut input = bytes;
+        let mut notes = Notes::default();
+        let Ok(Some(Event::Head(head))) = decoder.next(&mut input) else {
+            return Outcome::None;
+        };
+        let Some(route) = self.site.table.find(Target::new(head.target()).path) else {
+            return Outcome::Answered;
+        };
+        let chain = &self.site.routes[route].chain;
+        let consumers = &self.site.consumers;
+        let answer = chain.judge(&head, consumers, &mut self.caches, 1 << 40, &mut notes);
+        if answer.is_some() {
+            return Outcome::Answered;
+        }
+        let edits = chain.collects(&head, &notes);
+        let mut message = Collected::default();
+        while let Ok(Some(event)) = decoder.next(&mut input) {
+            match event {
+                Event::Body(piece) => drop(message.add(piece, 1 << 20)),
+                Event::End => break,
+                Event::Head(_) | Event::Informational(_) => return Outcome::None,
+            }
+        }
+        if let Some((contract, check)) = chain.openapi.as_ref().zip(notes.operation)
+            && contract.judge_body(check, message.body()).is_err()
+        {
+            return Outcome::Answered;
+        }
+        if edits && message.edit(&chain.request_json).is_err() {
+            return Outcome::Answered;
+        }
+        Outcome::Passed(message.body().to_vec())
+    }
+}

@@ -1,0 +1,174 @@
+//! Policies of a configuration to chains for the loop.
+
+use std::sync::Arc;
+
+use gatebench_model::policy::{MockPolicy, OpenapiPolicy, Policy};
+
+use super::json::Plan;
+use super::rate::RateLimiter;
+use super::soap::Soap;
+use super::{Chain, Mistake, Stage, jwt};
+use crate::local::Challenge;
+use crate::openapi::Contract;
+use crate::redis::RedisLimit;
+
+/// Compiles chains; numbers the caches that each worker needs.
+#[derive(Debug, Default)]
+pub(crate) struct Compiler {
+    /// Caches of verified tokens.
+    pub(crate) caches: usize,
+    /// Only mistakes are looked for: definitions, which take long, are not compiled.
+    pub(crate) is_check: bool,
+    /// The names of the upstreams.
+    pub(crate) upstreams: Vec<String>,
+    /// The name of the route at hand.
+    pub(crate) route: String,
+    /// Limits that are counted in Redis.
+    pub(crate) redis_limits: usize,
+    /// What the route at hand takes off the path.
+    pub(crate) stripped: Option<String>,
+    /// How many consumers there are.
+    pub(crate) consumers: usize,
+    /// Challenges of `basic_auth`, by the number that its stages have.
+    pub(crate) realms: Vec<String>,
+    /// Answers of `mock`, by the number that its stages have.
+    pub(crate) mocks: Vec<MockPolicy>,
+}
+
+impl Compiler {
+    /// The chain of a route, or everything that is wrong with its policies, each with its place below
+    /// the list of policies.
+    pub(crate) fn chain(&mut self, policies: &[Policy]) -> Result<Chain, Vec<Mistake>> {
+        let mut chain = Chain::default();
+        let mut mistakes = Vec::new();
+        for (at, policy) in policies.iter().enumerate() {
+            if let Err(wrong) = self.add(at, policy, &mut chain) {
+                let kind = policy.kind();
+                let placed = wrong
+                    .into_iter()
+                    .map(|(place, message)| (format!("/{at}/{kind}{place}"), message));
+                mistakes.extend(placed);
+            }
+        }
+        if chain.soap.is_some()
+            && !(chain.request_json.is_empty() && chain.response_json.is_empty())
+        {
+            let words =
+                "a route whose bodies are XML's to edit cannot edit JSON too; use a stylesheet";
+            mistakes.push((String::new(), words.into()));
+        }
+        if !chain.response_json.is_empty() {
+            // A compressed answer could not be edited.
+            chain.request_headers.remove("Accept-Encoding");
+        }
+        if mistakes.is_empty() {
+            Ok(chain)
+        } else {
+            Err(mistakes)
+        }
+    }
+
+    fn add(&mut self, at: usize, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
+        let stage = match policy {
+            Policy::ApiKey(api_key) => Stage::ApiKey {
+                header: api_key.header.clone(),
+            },
+            Policy::ApiKeyQuery(api_key) => Stage::ApiKeyQuery {
+                name: api_key.name.clone(),
+            },
+            Policy::ConsumerHeader(policy) => {
+                chain.request_headers.remove(&policy.header);
+                chain.consumer_header = Some(policy.header.clone());
+                return Ok(());
+            }
+            Policy::BasicAuth(basic) => {
+                self.realms.push(basic_challenge(&basic.realm)?);
+                Stage::BasicAuth(Challenge::Basic(self.realms.len() - 1))
+            }
+            Policy::Jwt(jwt) => {
+                let verifier = jwt::Verifier::new(jwt, self.caches)?;
+                self.caches += 1;
+                Stage::Jwt(verifier)
+            }
+            Policy::RateLimit(limit) => Stage::RateLimit(RateLimiter::new(limit, self.consumers)),
+            Policy::RedisRateLimit(limit) => {
+                if chain.redis.is_some() {
+                    let words = "a second one on the same route; keep one";
+                    return Err(vec![(String::new(), words.into())]);
+                }
+                let place = format!("{}:{at}", self.route);
+                let made = RedisLimit::new(limit, self.redis_limits, &place);
+                chain.redis = Some(made.map_err(|words| vec![("/redis".into(), words)])?);
+                self.redis_limits += 1;
+                return Ok(());
+            }
+            Policy::RequestSizeLimit(limit) => Stage::SizeLimit(limit.max_bytes),
+            Policy::Mock(mock) => {
+                self.mocks.push(mock.clone());
+                Stage::Mock(self.mocks.len() - 1)
+            }
+            Policy::Openapi(policy) => {
+                if chain.openapi.is_some() {
+                    let words = "a second one on the same route; keep one";
+                    return Err(vec![(String::new(), words.into())]);
+                }
+                let contract = Arc::new(self.contract(policy)?);
+                if contract.are_responses {
+                    // A compressed answer could not be looked into.
+                    chain.request_headers.remove("Accept-Encoding");
+                }
+                chain.openapi = Some(Arc::clone(&contract));
+                Stage::Openapi(contract)
+            }
+            edits => return self.add_edit(at, edits, chain),
+        };
+        chain.stages.push(stage);
+        Ok(())
+    }
+
+    /// What is done to messages that pass.
+    fn add_edit(&self, at: usize, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
+        match policy {
+            Policy::RequestHeaders(edits) => chain.request_headers.then(edits),
+            Policy::ResponseHeaders(edits) => chain.response_headers.then(edits),
+            Policy::RequestJson(edits) => chain.request_json.push(Plan::new(edits)?),
+            Policy::ResponseJson(edits) => chain.response_json.push(Plan::new(edits)?),
+            Policy::Soap(policy) => {
+                if chain.soap.is_some() {
+                    let words = "a second one on the same route; write both directions into one";
+                    return Err(vec![(String::new(), words.into())]);
+                }
+                chain.soap = Some(Soap::new(at, policy, &self.upstreams, self.is_check)?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn contract(&self, policy: &OpenapiPolicy) -> Result<Contract, Vec<Mistake>> {
+        let contract = Contract::of(&policy.document).map_err(|wrong| {
+            let told = wrong.into_iter().map(|(at, words)| {
+                let words = if at.is_empty() {
+                    words
+                } else {
+                    format!("at {at}: {words}")
+                };
+                ("/document".to_owned(), words)
+            });
+            told.collect::<Vec<_>>()
+        })?;
+        Ok(contract.on(self.stripped.clone(), policy.requests, policy.responses))
+    }
+}
+
+/// The challenge of RFC 7617 section 2.1.
+fn basic_challenge(realm: &str) -> Result<String, Vec<Mistake>> {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    if realm.bytes().all(is_plain) {
+        Ok(format!("Basic realm=\"{realm}\", charset=\"UTF-8\""))
+    } else {
+        let message =
+            "a realm is ASCII without quotes and backslashes; write for example \"gatebench\"";
+        Err(vec![("/realm".into(), message.into())])
+    }
+}

@@ -1,0 +1,250 @@
+//! Rate limits that are counted in Redis: a fixed window for each key, opened by its first request.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use gatebench_model::policy::{RateLimitKey, RedisCounting, RedisRateLimitPolicy, WithoutRedis};
+use gatebench_net::http1::Head;
+
+use crate::policy::Notes;
+use crate::policy::consumers::Consumers;
+use crate::policy::rate::Standing;
+
+/// Longer values of a header are counted with requests that have none.
+const VALUE_BYTES_MAX: usize = 256;
+
+/// Keys that one worker counts by itself at a time. More share one count.
+const KEYS_MAX: usize = 65_536;
+
+/// Which Redis a limit is counted in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Server {
+    pub(super) address: SocketAddr,
+    pub(super) password: Option<String>,
+}
+
+/// A policy `redis_rate_limit`, ready.
+#[derive(Debug)]
+pub(crate) struct RedisLimit {
+    /// Its number among those of the site.
+    pub(crate) number: usize,
+    pub(super) server: Server,
+    limit: u64,
+    pub(super) window_ms: u64,
+    per: RateLimitKey,
+    header: Option<String>,
+    has_headers: bool,
+    pub(super) counting: RedisCounting,
+    pub(super) interval_ns: u64,
+    pub(super) timeout_ns: u64,
+    pub(super) without: WithoutRedis,
+    /// What all its keys begin with.
+    prefix: Vec<u8>,
+}
+
+impl RedisLimit {
+    /// `place` names it in Redis: the same in every gateway that shares the limit.
+    pub(crate) fn new(
+        policy: &RedisRateLimitPolicy,
+        number: usize,
+        place: &str,
+    ) -> Result<Self, String> {
+        let address = policy.redis.parse().map_err(|_| {
+            format!(
+                "\"{}\" is not an IP address with a port; write it as 127.0.0.1:6379",
+                policy.redis
+            )
+        })?;
+        Ok(Self {
+            number,
+            server: Server {
+                address,
+                password: policy.password.clone(),
+            },
+            limit: policy.limit,
+            window_ms: (policy.window.as_nanos() / 1_000_000).max(1),
+            per: policy.per,
+            header: policy.header.clone(),
+            has_headers: policy.headers,
+            counting: policy.counting,
+            interval_ns: policy.interval.as_nanos(),
+            timeout_ns: policy.timeout.as_nanos(),
+            without: policy.without_redis,
+            prefix: format!("gatebench:{place}:").into_bytes(),
+        })
+    }
+
+    /// Writes the key that a request is counted by.
+    pub(super) fn write_key(
+        &self,
+        key: &mut Vec<u8>,
+        head: &Head<'_>,
+        notes: &Notes,
+        consumers: &Consumers,
+    ) {
+        key.clear();
+        key.extend_from_slice(&self.prefix);
+        match self.per {
+            RateLimitKey::Route => key.extend_from_slice(b"all"),
+            RateLimitKey::Consumer => {
+                let name = notes.consumer.and_then(|number| consumers.name(number));
+                key.extend_from_slice(b"consumer:");
+                key.extend_from_slice(name.unwrap_or_default().as_bytes());
+            }
+            RateLimitKey::Header => {
+                let name = self.header.as_deref().unwrap_or_default();
+                let value = head.field(name).unwrap_or_default();
+                key.extend_from_slice(b"header:");
+                if value.len() <= VALUE_BYTES_MAX {
+                    key.extend_from_slice(value);
+                }
+            }
+        }
+    }
+
+    /// What a count means; `left_ms` is what is left of the window.
+    pub(super) fn standing(&self, count: u64, left_ms: u64) -> Standing {
+        let reset_s = left_ms.div_ceil(1000);
+        Standing {
+            is_allowed: count <= self.limit,
+            has_headers: self.has_headers,
+            limit: self.limit,
+            remaining: self.limit.saturating_sub(count),
+            reset_s,
+            retry_after_s: reset_s.max(1),
+        }
+    }
+}
+
+/// What one worker has counted by itself, and what Redis last said of it.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    buckets: HashMap<Box<[u8]>, Bucket>,
+    /// Keys with something that Redis does not know.
+    dirty: Vec<Box<[u8]>>,
+    pub(super) sent_at_ns: u64,
+}
+
+#[derive(Debug, Default)]
+struct Bucket {
+    /// Not told to Redis yet.
+    fresh: u64,
+    /// Told, and not answered yet.
+    told: u64,
+    /// Of all gateways and workers, as Redis last said.
+    total: u64,
+    /// When Redis forgets it.
+    ends_at_ns: u64,
+}
+
+impl Counts {
+    /// Counts a request that does not wait.
+    pub(super) fn count(&mut self, limit: &RedisLimit, key: &[u8], now_ns: u64) -> Standing {
+        let key = if self.buckets.len() >= KEYS_MAX && !self.buckets.contains_key(key) {
+            self.buckets.retain(|_, bucket| bucket.is_live(now_ns));
+            if self.buckets.len() >= KEYS_MAX {
+                &limit.prefix
+            } else {
+                key
+            }
+        } else {
+            key
+        };
+        if !self.buckets.contains_key(key) {
+            self.buckets.insert(key.into(), Bucket::default());
+        }
+        let Some(bucket) = self.buckets.get_mut(key) else {
+            return limit.standing(0, limit.window_ms);
+        };
+        if bucket.ends_at_ns <= now_ns {
+            bucket.total = 0;
+        }
+        let count = bucket.total + bucket.told + bucket.fresh + 1;
+        let left_ms = match bucket.ends_at_ns.saturating_sub(now_ns) / 1_000_000 {
+            0 => limit.window_ms,
+            left_ms => left_ms,
+        };
+        let standing = limit.standing(count, left_ms);
+        if standing.is_allowed {
+            if bucket.fresh == 0 {
+                self.dirty.push(key.into());
+            }
+            bucket.fresh += 1;
+        }
+        standing
+    }
+
+    /// What Redis is to be told: keys with amounts.
+    pub(super) fn tell(&mut self, mut tell: impl FnMut(&[u8], u64)) {
+        for key in self.dirty.drain(..) {
+            if let Some(bucket) = self.buckets.get_mut(&key) {
+                let amount = std::mem::take(&mut bucket.fresh);
+                bucket.told += amount;
+                tell(&key, amount);
+            }
+        }
+    }
+
+    /// Redis has said how many there were, and how long it will know.
+    pub(super) fn heard(&mut self, key: &[u8], amount: u64, total: u64, left_ms: u64, now_ns: u64) {
+        if let Some(bucket) = self.buckets.get_mut(key) {
+            bucket.told = bucket.told.saturating_sub(amount);
+            bucket.total = total;
+            bucket.ends_at_ns = now_ns + left_ms * 1_000_000;
+        }
+    }
+
+    /// Redis will not answer: what it was told is told again.
+    pub(super) fn lost(&mut self, key: &[u8], amount: u64) {
+        if let Some(bucket) = self.buckets.get_mut(key) {
+            bucket.told = bucket.told.saturating_sub(amount);
+            if bucket.fresh == 0 {
+                self.dirty.push(key.into());
+            }
+            bucket.fresh += amount;
+        }
+    }
+}
+
+impl Bucket {
+    fn is_live(&self, now_ns: u64) -> bool {
+        self.fresh + self.told > 0 || self.ends_at_ns > now_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_redis_says_counts_with_what_it_does_not_know_yet() {
+        let policy = serde_json::json!({"limit": 10, "window": "1s", "redis": "127.0.0.1:1", "headers": true});
+        let policy = serde_json::from_value(policy).unwrap();
+        let limit = RedisLimit::new(&policy, 0, "r:0").unwrap();
+        let mut counts = Counts::default();
+        let allowed = |counts: &mut Counts, now_ns| counts.count(&limit, b"k", now_ns).is_allowed;
+        assert!((0..4).all(|_| allowed(&mut counts, 1)));
+        let mut told = Vec::new();
+        counts.tell(|key, amount| told.push((key.to_vec(), amount)));
+        assert_eq!(told, [(b"k".to_vec(), 4)]);
+        // Another gateway has counted three.
+        counts.heard(b"k", 4, 7, 500, 1);
+        let third = (0..3)
+            .map(|_| counts.count(&limit, b"k", 1))
+            .last()
+            .unwrap();
+        assert_eq!(
+            (third.remaining, third.reset_s, third.is_allowed),
+            (0, 1, true)
+        );
+        assert!(!allowed(&mut counts, 1));
+        // The window ends; what Redis was not told is of the next one.
+        assert!(allowed(&mut counts, 500_000_002));
+        counts.tell(|_, amount| assert_eq!(amount, 4));
+        counts.lost(b"k", 4);
+        let mut again = 0;
+        counts.tell(|_, amount| again += amount);
+        assert_eq!(again, 4);
+    }
+}

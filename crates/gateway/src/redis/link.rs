@@ -1,0 +1,301 @@
+//! One worker's connection to one Redis, opened when it is first needed.
+
+use std::collections::VecDeque;
+use std::io;
+
+use gatebench_net::timers::Deadline;
+use gatebench_net::{ConnId, Io, Outbox};
+
+use super::limit::Server;
+use super::resp::{self, Reply};
+use crate::exchange::Core;
+use crate::party::Party;
+
+/// How long a Redis that could not be had is left alone.
+const RETRY_NS: u64 = 500_000_000;
+
+/// Bytes of questions that may wait to be sent. Beyond, Redis is as good as gone.
+const QUEUED_BYTES_MAX: usize = 4 << 20;
+
+/// Who waits for an answer.
+#[derive(Clone, Debug)]
+pub(super) enum Asker {
+    /// A request, by its number, of the limit of that number.
+    Request(Party, u64),
+    /// A worker's own counts of a key.
+    Counts(Box<[u8]>, u64),
+    /// Nobody: AUTH.
+    Greeting,
+}
+
+/// Something that Redis was asked.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) asker: Asker,
+    pub(super) limit: usize,
+    due_ns: u64,
+}
+
+/// What Redis said of a key, or that it cannot be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    Count { count: u64, left_ms: u64 },
+    Nothing,
+}
+
+/// A connection to a Redis.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(super) server: Server,
+    conn: Option<ConnId>,
+    is_connected: bool,
+    outbox: Outbox,
+    /// Received and not read yet.
+    input: Vec<u8>,
+    asked: VecDeque<Question>,
+    /// Replies to the question at hand.
+    replies: Vec<i64>,
+    deadline: Deadline,
+    retry_at_ns: u64,
+    /// It did not answer when it was last asked. What was wrong was told then.
+    is_gone: bool,
+    /// What is to be told.
+    trouble: Option<String>,
+}
+
+impl Link {
+    pub(super) fn new(server: Server) -> Self {
+        Self {
+            server,
+            conn: None,
+            is_connected: false,
+            outbox: Outbox::default(),
+            input: Vec::new(),
+            asked: VecDeque::new(),
+            replies: Vec::new(),
+            deadline: Deadline::default(),
+            retry_at_ns: 0,
+            is_gone: false,
+            trouble: None,
+        }
+    }
+
+    pub(super) fn owns(&self, conn: ConnId) -> bool {
+        self.conn == Some(conn)
+    }
+
+    /// Whether an answer is owed.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// Whether it did not answer when it was last asked.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
+    /// Counts so many of a key; answers false where Redis cannot be had.
+    pub(super) fn ask<I: Io>(
+        &mut self,
+        core: &mut Base<'_, I>,
+        key: &[u8],
+        amount: u64,
+        window_ms: u64,
+        question: (Asker, usize, u64),
+    ) -> bool {
+        let (asker, limit, timeout_ns) = question;
+        if self.outbox.pending_bytes() > QUEUED_BYTES_MAX || self.open(core).is_err() {
+            return false;
+        }
+        let mut number = Vec::with_capacity(20);
+        resp::write_number(&mut number, amount);
+        let mut window = Vec::with_capacity(20);
+        resp::write_number(&mut window, window_ms);
+        let out = self.outbox.queue();
+        resp::write_command(out, &[b"INCRBY", key, &number]);
+        resp::write_command(out, &[b"PEXPIRE", key, &window, b"NX"]);
+        resp::write_command(out, &[b"PTTL", key]);
+        let due_ns = core.now_ns + timeout_ns;
+        self.asked.push_back(Question {
+            asker,
+            limit,
+            due_ns,
+        });
+        self.arm(core);
+        self.flush(core.io);
+        true
+    }
+
+    fn open<I: Io>(&mut self, core: &mut Base<'_, I>) -> io::Result<()> {
+        if self.conn.is_some() {
+            return Ok(());
+        }
+        if core.now_ns < self.retry_at_ns {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        self.retry_at_ns = core.now_ns + RETRY_NS;
+        let conn = core.io.connect(self.server.address, None)?;
+        self.conn = Some(conn);
+        self.deadline = Deadline::default();
+        if let Some(password) = &self.server.password {
+            resp::write_command(self.outbox.queue(), &[b"AUTH", password.as_bytes()]);
+            self.asked.push_back(Question {
+                asker: Asker::Greeting,
+                limit: 0,
+                due_ns: u64::MAX,
+            });
+        }
+        Ok(())
+    }
+
+    /// Sets the deadline to when the oldest question must be answered.
+    fn arm<I: Io>(&mut self, core: &mut Base<'_, I>) {
+        let oldest = self.asked.iter().map(|question| question.due_ns);
+        match (self.conn, oldest.clone().take(2).min()) {
+            (Some(conn), Some(due_ns)) if due_ns < u64::MAX => {
+                self.deadline.set(due_ns, conn.into(), core.timers);
+            }
+            _ => self.deadline.clear(),
+        }
+    }
+
+    fn flush<I: Io>(&mut self, io: &mut I) {
+        if let Some(conn) = self.conn.filter(|_| self.is_connected) {
+            self.outbox.flush(io, conn, false);
+        }
+    }
+
+    pub(super) fn connected<I: Io>(&mut self, io: &mut I) {
+        self.is_connected = true;
+        self.flush(io);
+    }
+
+    pub(super) fn sent<I: Io>(&mut self, bytes: Vec<u8>, io: &mut I) {
+        self.outbox.sent(bytes);
+        self.flush(io);
+    }
+
+    /// Whether its deadline has passed.
+    pub(super) fn is_due<I: Io>(&mut self, core: &mut Base<'_, I>) -> bool {
+        let conn = self.conn.map(Party::from);
+        conn.is_some_and(|party| self.deadline.expired(core.now_ns, party, core.timers))
+    }
+
+    /// Takes what was received; `heard` is told each answer. Answers false where that is no Redis, or one
+    /// that does not do as asked.
+    pub(super) fn received<I: Io>(
+        &mut self,
+        core: &mut Base<'_, I>,
+        bytes: &[u8],
+        mut heard: impl FnMut(Question, Said),
+    ) -> bool {
+        let mut held = std::mem::take(&mut self.input);
+        held.extend_from_slice(bytes);
+        let mut input = held.as_slice();
+        let is_fine = loop {
+            match resp::next(&mut input) {
+                Ok(Some(reply)) => {
+                    if !self.take(reply, &mut heard) {
+                        break false;
+                    }
+                }
+                Ok(None) => break true,
+                Err(resp::NotResp) => {
+                    self.complain("what it answers is not RESP; name the port of a Redis");
+                    break false;
+                }
+            }
+        };
+        let left = input.len();
+        held.drain(..held.len() - left);
+        self.input = held;
+        self.arm(core);
+        is_fine
+    }
+
+    /// Takes one reply.
+    fn take(&mut self, reply: Reply, heard: &mut impl FnMut(Question, Said)) -> bool {
+        let is_greeting = matches!(
+            self.asked.front(),
+            Some(Question {
+                asker: Asker::Greeting,
+                ..
+            })
+        );
+        match reply {
+            Reply::Error(words) => {
+                self.complain(&words);
+                return false;
+            }
+            Reply::Fine if is_greeting => {
+                self.asked.pop_front();
+                return true;
+            }
+            Reply::Integer(number) if !is_greeting => self.replies.push(number),
+            Reply::Fine | Reply::Integer(_) => return false,
+        }
+        let [count, _, left_ms] = self.replies[..] else {
+            return true;
+        };
+        self.replies.clear();
+        let Some(question) = self.asked.pop_front() else {
+            return false;
+        };
+        self.is_gone = false;
+        heard(
+            question,
+            Said::Count {
+                count: u64::try_from(count).unwrap_or(0),
+                left_ms: u64::try_from(left_ms).unwrap_or(0),
+            },
+        );
+        true
+    }
+
+    /// Notes what is wrong with it, once; again only after it was well.
+    pub(super) fn complain(&mut self, words: &str) {
+        if !self.is_gone {
+            let address = self.server.address;
+            self.trouble = Some(format!("environment: redis at {address}: {words}"));
+        }
+    }
+
+    /// What is to be told, once.
+    pub(super) fn take_trouble(&mut self) -> Option<String> {
+        self.trouble.take()
+    }
+
+    /// Gives the connection up: what was asked, which nobody will answer.
+    pub(super) fn give_up<I: Io>(&mut self, core: &mut Base<'_, I>) -> VecDeque<Question> {
+        if let Some(conn) = self.conn.take() {
+            core.io.close(conn);
+        }
+        self.is_connected = false;
+        self.outbox = Outbox::default();
+        self.input.clear();
+        self.replies.clear();
+        self.retry_at_ns = core.now_ns + RETRY_NS;
+        // One that closes an idle connection is not gone.
+        self.is_gone |= !self.asked.is_empty();
+        std::mem::take(&mut self.asked)
+    }
+}
+
+/// What a link needs of its worker.
+pub(super) struct Base<'c, I> {
+    pub(super) io: &'c mut I,
+    pub(super) timers: &'c mut gatebench_net::timers::Timers<Party>,
+    pub(super) now_ns: u64,
+}
+
+impl<'c, I> Base<'c, I> {
+    /// The links of a worker, and what they need of it.
+    pub(super) fn of(core: &'c mut Core<I>) -> (&'c mut Vec<Link>, Self) {
+        let base = Self {
+            io: &mut core.io,
+            timers: &mut core.timers,
+            now_ns: core.now_ns,
+        };
+        (&mut core.links, base)
+    }
+}
