@@ -438,6 +438,9 @@ impl Exchange {
     /// The answer is queued whole.
     pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
         core.totals.answers += 1;
+        if let Some(handicap) = &mut core.handicap {
+            handicap.burn();
+        }
         if let Some(metrics) = &self.live.site.metrics {
             let duration_ns = core.io.now_ns().saturating_sub(self.begun_ns);
             metrics.count(core.worker, self.route, self.status, duration_ns);

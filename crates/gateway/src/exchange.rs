@@ -9,6 +9,7 @@ use gatebench_net::{ConnId, ConnMap, Io};
 
 use crate::client::{Exchange, Phase};
 use crate::forward::{Destination, Relay, Target, write_request};
+use crate::handicap::Handicap;
 use crate::hold::{DelayTurns, Delays, Holds};
 use crate::live::Current;
 use crate::local::{Choice, Local, Toward, write_local};
@@ -38,6 +39,8 @@ pub(crate) struct Core<I> {
     pub(crate) links: Vec<Link>,
     /// Memory for a key of Redis.
     pub(crate) redis_key: Vec<u8>,
+    /// A slow-down that was asked for.
+    pub(crate) handicap: Option<Handicap>,
     /// Hears what an operator should know.
     pub(crate) heed: Heed,
     /// Requests that Redis was asked about.

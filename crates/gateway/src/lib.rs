@@ -47,6 +47,7 @@ mod exchange;
 mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
+mod handicap;
 mod hold;
 mod http2;
 mod keys;
@@ -140,6 +141,12 @@ impl Gateway {
             workers: config.workers as usize,
             tls: tls.transpose()?,
         })
+    }
+
+    /// Lets every worker burn so much more processor time than it needs, answer by answer: 0.03 is 3 %.
+    pub fn handicapped_by(mut self, share: f64) -> Self {
+        self.inner.handicap = Some(share);
+        self
     }
 
     /// Lets `heed` hear what an operator should know, such as that a Redis cannot be had: a sentence that

@@ -10,6 +10,7 @@ use gatebench_net::{ConnId, ConnMap, Event, Io, http2};
 
 use crate::client::{Client, Fate};
 use crate::exchange::Core;
+use crate::handicap::Handicap;
 use crate::hold::Holds;
 use crate::http2::Multiplexed;
 use crate::live::Current;
@@ -36,6 +37,7 @@ pub(crate) type Heed = Arc<dyn Fn(&str) + Send + Sync>;
 /// What the workers share.
 pub(crate) struct Gateway {
     pub(crate) heed: Heed,
+    pub(crate) handicap: Option<f64>,
     site: Mutex<Arc<Site>>,
     /// Counts the configurations, so that a worker sees a new one without a lock.
     generation: AtomicU64,
@@ -46,6 +48,7 @@ impl Gateway {
     pub(crate) fn new(site: Site) -> Self {
         Self {
             heed: Arc::new(|_| {}),
+            handicap: None,
             site: Mutex::new(Arc::new(site)),
             generation: AtomicU64::new(0),
             totals: Mutex::default(),
@@ -79,6 +82,7 @@ impl Service for Gateway {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
         let mut generation = self.generation.load(Ordering::Acquire);
         let mut worker = Worker::new(io, self.site(), seat.index, Arc::clone(&self.heed));
+        worker.core.handicap = self.handicap.map(Handicap::new);
         let mut events = Vec::new();
         let mut outcome = Ok(());
         while !seat.stopped() && outcome.is_ok() {
@@ -113,6 +117,7 @@ impl<I: Io> Worker<I> {
             links: Vec::new(),
             redis_key: Vec::new(),
             heed,
+            handicap: None,
             asked: 0,
             timers: Timers::default(),
             holds: Holds::default(),
@@ -154,6 +159,9 @@ impl<I: Io> Worker<I> {
             self.due(id);
         }
         self.core.tell_redis();
+        if let Some(handicap) = &mut self.core.handicap {
+            handicap.tick(self.core.now_ns);
+        }
         self.core.log.tick(self.core.now_ns);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The clock of every loop.
+//! The clocks of every loop.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -6,5 +6,11 @@ use rustix::time::{ClockId, clock_gettime};
 /// call where the kernel maps it into the process.
 pub fn now_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The processor time that this thread has used, in nanoseconds. A system call.
+pub fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
@@ -29,6 +30,9 @@ pub struct Gateway {
     /// Cores its workers are pinned to, in turn; without, they are not pinned
     #[arg(long, value_name = "0,1")]
     cores: Option<Cores>,
+    /// Burns so much more processor time than it needs, to try a comparison on a known difference
+    #[arg(long, value_name = "3%")]
+    handicap: Option<Share>,
     /// The event loop; without, io_uring where the kernel grants it, else epoll
     #[arg(long)]
     backend: Option<BackendWord>,
@@ -46,7 +50,11 @@ impl Gateway {
         let cores = self.cores.clone().unwrap_or_default().0;
         let wrong = |errors: ConfigErrors| mistakes(&document, &errors);
         let gateway = gatebench_gateway::Gateway::new(&document.config).map_err(wrong)?;
-        let gateway = Arc::new(gateway.heeded_by(terminal::complain));
+        let gateway = gateway.heeded_by(terminal::complain);
+        let gateway = Arc::new(match self.handicap {
+            Some(Share(share)) => gateway.handicapped_by(share),
+            None => gateway,
+        });
         let (reloaded, file) = (Arc::clone(&gateway), self.file.clone());
         let stop = signals::stop_flag_beside(move || reload(&reloaded, &file))?;
         let mut said = Ok(());
@@ -58,6 +66,23 @@ impl Gateway {
                 error => Failure::sentence(&innermost(&error), Exit::Environment),
             })?;
         said.map(|()| Exit::Fine)
+    }
+}
+
+/// A share in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Share(f64);
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let percent = word
+            .strip_suffix('%')
+            .and_then(|number| number.parse().ok());
+        let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));
+        let percent: f64 = percent.ok_or("this is not a share from 0% to 1000%, as in 3%")?;
+        Ok(Self(percent / 100.0))
     }
 }
 
