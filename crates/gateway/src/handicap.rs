@@ -113,8 +113,10 @@ mod tests {
         };
         pace.set(1_000_000);
         assert_eq!((pace.burnt_ns, pace.answers), (0, 0));
-        let mut none = Pace::default();
-        none.answers = 10;
+        let mut none = Pace {
+            answers: 10,
+            ..Pace::default()
+        };
         none.set(1_000_000);
         assert_eq!(none.each_ns, 0);
     }

@@ -26,6 +26,8 @@ pub struct Sheet {
     word: String,
     root: Node,
     problems: Vec<Problem>,
+    /// How many of them are of form.
+    of_form: usize,
 }
 
 impl Sheet {
@@ -49,6 +51,7 @@ impl Sheet {
             text: text.into(),
             word: kind.word.into(),
             root,
+            of_form: problems.len(),
             problems,
         })
     }
@@ -69,8 +72,16 @@ impl Sheet {
     }
 
     /// Adds a mistake at a place, a JSON Pointer (RFC 6901). Where the place is not in the file, it is
-    /// told of what should hold it. The message ends, after a semicolon, with what to do.
+    /// told of what should hold it; where its form is wrong already, nothing more is told. The message ends,
+    /// after a semicolon, with what to do.
     pub fn report(&mut self, pointer: &str, message: &str) {
+        let span = found(&self.root, pointer);
+        if self.problems[..self.of_form]
+            .iter()
+            .any(|problem| problem.span == span)
+        {
+            return;
+        }
         let (what, help) = message.rsplit_once("; ").map_or_else(
             || {
                 let help = format!("compare it with `gatebench schema {}`", self.word);
@@ -78,7 +89,7 @@ impl Sheet {
             },
             |(what, help)| (what, help.to_owned()),
         );
-        let problem = Problem::new(found(&self.root, pointer), what, help);
+        let problem = Problem::new(span, what, help);
         self.problems.push(problem);
     }
 
