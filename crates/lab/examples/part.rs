@@ -57,7 +57,10 @@ fn upstream(words: Vec<String>) -> ExitCode {
 fn gateway(file: &std::path::Path) -> ExitCode {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let served = GatewayConfig::parse(&text)
-        .map_err(|error| error.to_string())
+        .map_err(|mistakes| {
+            let all = mistakes.all().iter().map(|mistake| mistake.message.clone());
+            all.collect::<Vec<_>>().join("\n")
+        })
         .and_then(|config| {
             let stop = Arc::new(AtomicBool::new(false));
             gatebench_gateway::serve(&config, &[], None, stop, |_| {})
