@@ -20,7 +20,7 @@ const ORIGIN: &str = "origin";
 /// for TLS; whoever starts the gateway puts them there. The certificate is its own authority.
 pub const CERTIFICATE_FILE: &str = "certificate.pem";
 /// See [`CERTIFICATE_FILE`].
-pub const KEY_FILE: &str = "certificate-key.pem";
+pub const KEY_FILE: &str = "certificate.pem.key";
 /// A name that the certificate is for.
 pub const SERVER_NAME: &str = "localhost";
 

@@ -1,0 +1,85 @@
+{% macro edits(settings) -%}
+json.edits()
+{%- for pointer in settings.remove %}:remove({{ pointer | lua_string }}){% endfor %}
+{%- for pointer, to in settings.rename | items %}:rename({{ pointer | lua_string }}, {{ to | lua_string }}){% endfor %}
+{%- for pointer, value in settings.add | items %}:add({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
+{%- for pointer, value in settings.default | items %}:default({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
+{%- endmacro %}
+-- Edits of JSON. HAProxy waits until a body is whole (wait-for-body); an action makes the new text, and a
+-- filter, in which alone a body may be changed, puts it in its place.
+local json = require "json"
+
+local function edited(all, text)
+    for _, edits in ipairs(all) do
+        text = text and edits:of(text)
+    end
+    return text
+end
+
+local function on_request(name, all)
+    core.register_action("edit-request-" .. name, { "http-req" }, function(txn)
+        local body = txn.sf:req_body()
+        if not json.is_type(txn.sf:req_fhdr("content-type")) or body == "" then
+            return
+        end
+        local text = edited(all, body)
+        if text then
+            txn:set_var("txn.request_json", text)
+        else
+            txn:set_var("txn.broken", true)
+        end
+    end)
+end
+
+local function on_answer(name, all)
+    core.register_action("edit-answer-" .. name, { "http-res" }, function(txn)
+        if json.is_type(txn.sf:res_fhdr("content-type")) and txn.sf:res_fhdr("content-encoding") == "" then
+            local text = edited(all, txn.sf:res_body())
+            if text then
+                txn:set_var("txn.answer_json", text)
+            end
+        end
+    end)
+end
+
+local Replace = { id = "replace bodies", flags = filter.FLT_CFG_FL_HTX }
+Replace.__index = Replace
+
+function Replace:new()
+    return setmetatable({}, self)
+end
+
+function Replace:start_analyze(_, channel)
+    filter.register_data_filter(self, channel)
+end
+
+-- The variable in which the actions leave the new text.
+local function place(message)
+    return message.channel:is_resp() and "txn.answer_json" or "txn.request_json"
+end
+
+function Replace:http_payload(txn, message)
+    local text = txn:get_var(place(message))
+    if text then
+        txn:unset_var(place(message))
+        message:set(text)
+    end
+end
+
+core.register_filter("replace-bodies", Replace, function(new) return new end)
+{% for route in routes %}
+{% set lists = namespace(request=[], answer=[]) %}
+{% for policy in route.policies %}
+{% if policy.request_json %}
+{% set lists.request = lists.request + [edits(policy.request_json)] %}
+{% elif policy.response_json %}
+{% set lists.answer = lists.answer + [edits(policy.response_json)] %}
+{% endif %}
+{% endfor %}
+{% if lists.request %}
+on_request({{ route.name | lua_string }}, { {{ lists.request | join(", ") }} })
+{% endif %}
+{% if lists.answer %}
+on_answer({{ route.name | lua_string }}, { {{ lists.answer | join(", ") }} })
+{% endif %}
+{% endfor %}
