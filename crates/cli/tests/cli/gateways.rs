@@ -5,17 +5,37 @@ use crate::bench::Bench;
 /// Asked of each gateway, as fast as it goes: the proof is what counts.
 const HUNDRED: &str = "- {name: few, closed: {connections: 4, requests_max: 100}, measure: 30s}\n";
 
+/// What nginx can do by its own means, and what is spoken on its connections.
+const NATIVE: [&str; 5] = [
+    "proxy-json",
+    "api-key",
+    "header-additions",
+    "http2-in",
+    "tls-upstream",
+];
+/// The policies together, with edits of JSON both ways.
+const WHOLE: [&str; 5] = [
+    "proxy-json",
+    "api-key",
+    "pipeline",
+    "http2-in",
+    "tls-upstream",
+];
+
 /// Each by itself, so that none waits for the others.
 #[track_caller]
-fn is_run_and_proven(gateway: &str) {
+fn is_run_and_proven(gateway: &str, scenarios: &[&str]) {
     let bench = Bench::new();
     bench.load(HUNDRED);
+    let named: String = scenarios
+        .iter()
+        .map(|name| format!("--scenario {name} "))
+        .collect();
     let finished = bench.gatebench(&format!(
-        "run --scenario proxy-json --scenario api-key --load load.yaml --blocks 1 --no-floor --out run \
-         --gateway {gateway}"
+        "run {named} --load load.yaml --blocks 1 --no-floor --out run --gateway {gateway}"
     ));
     finished.assert_measured();
-    bench.assert_reportable("run", 2);
+    bench.assert_reportable("run", scenarios.len());
     assert!(
         !finished.stdout.contains("not supported"),
         "{}",
@@ -25,22 +45,22 @@ fn is_run_and_proven(gateway: &str) {
 
 #[test]
 fn nginx_is_run_and_proven() {
-    is_run_and_proven("nginx");
+    is_run_and_proven("nginx", &NATIVE);
 }
 
 #[test]
 fn nginx_with_lua_is_run_and_proven() {
-    is_run_and_proven("nginx-lua");
+    is_run_and_proven("nginx-lua", &WHOLE);
 }
 
 #[test]
 fn haproxy_is_run_and_proven() {
-    is_run_and_proven("haproxy");
+    is_run_and_proven("haproxy", &WHOLE);
 }
 
 #[test]
 fn envoy_is_run_and_proven() {
-    is_run_and_proven("envoy");
+    is_run_and_proven("envoy", &WHOLE);
 }
 
 #[test]
