@@ -85,7 +85,8 @@ impl Listed {
     }
 
     fn policies_in_words(&self) -> String {
-        let policies = &self.folder.spec.policies;
+        let spec = &self.folder.spec;
+        let policies = &spec.policies;
         if policies.is_empty() {
             return "proxies, and has no policy".into();
         }
@@ -93,7 +94,13 @@ impl Listed {
             Support::Native => kind.clone(),
             Support::Script => format!("{kind} (script)"),
         });
-        words.collect::<Vec<_>>().join(", ")
+        let speaks = spec.transport.iter().cloned();
+        let lacks = spec.lacks.iter().map(|part| format!("not {part}"));
+        words
+            .chain(speaks)
+            .chain(lacks)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// Whether the project has run it. The reference gateway is the project's own.
@@ -129,6 +136,8 @@ impl Listed {
             "remedy": problem.map(DriverError::remedy),
             "install": self.folder.install_hint(),
             "policies": spec.policies,
+            "lacks": spec.lacks,
+            "transport": spec.transport,
             "proven_with": spec.proven_with,
             "notes": spec.notes,
         })

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use gatebench_drivers::Folder;
-use gatebench_model::Policy;
 use gatebench_model::gateway::{GatewayFolder, Support};
+use gatebench_model::{Policy, Transport};
 
 const HEAD: &str = "\
 # Gateways
@@ -79,28 +79,46 @@ fn means(spec: &GatewayFolder) -> String {
 fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
-         ●: by a feature of the gateway. ○: by a script in a language that its makers ship. Blank: not supported,\n\
-         and never emulated.\n\n",
+         ●: by a feature of the gateway. ○: by a script in a language that its makers ship. ◐, ◔: so too, but without\n\
+         a part of the policy, which is told below. Blank: not supported, and never emulated. The last rows are what it\n\
+         speaks besides plain HTTP/1.1.\n\n",
     );
     let names = folders.iter().map(|folder| folder.spec.gateway.as_str());
     let _ = writeln!(text, "| | {} |", names.collect::<Vec<_>>().join(" | "));
     let _ = writeln!(text, "|---|{}", ":-:|".repeat(folders.len()));
     for kind in Policy::KINDS {
-        let mark = |folder: &Folder| match folder.spec.policies.get(kind) {
-            Some(Support::Native) => "●",
-            Some(Support::Script) => "○",
-            None => " ",
-        };
-        let marks: Vec<&str> = folders.iter().map(mark).collect();
-        let _ = writeln!(text, "| {kind} | {} |", marks.join(" | "));
+        text.push_str(&row(kind, folders, |spec| policy_mark(spec, kind)));
+    }
+    for kind in Transport::KINDS {
+        let speaks = |spec: &GatewayFolder| if spec.has(kind) { "●" } else { " " };
+        text.push_str(&row(kind, folders, speaks));
     }
     text
+}
+
+fn row(kind: &str, folders: &[Folder], mark: impl Fn(&GatewayFolder) -> &'static str) -> String {
+    let marks: Vec<&str> = folders.iter().map(|folder| mark(&folder.spec)).collect();
+    format!("| {kind} | {} |\n", marks.join(" | "))
+}
+
+fn policy_mark(spec: &GatewayFolder, kind: &str) -> &'static str {
+    let part_of = |part: &String| part.split_once('.').is_some_and(|(of, _)| of == kind);
+    match (spec.policies.get(kind), spec.lacks.iter().any(part_of)) {
+        (Some(Support::Native), false) => "●",
+        (Some(Support::Native), true) => "◐",
+        (Some(Support::Script), false) => "○",
+        (Some(Support::Script), true) => "◔",
+        (None, _) => " ",
+    }
 }
 
 fn about(spec: &GatewayFolder) -> String {
     let mut text = format!("\n### {}\n\n", spec.title);
     for note in &spec.notes {
         let _ = writeln!(text, "- {}", note.trim());
+    }
+    if !spec.lacks.is_empty() {
+        let _ = writeln!(text, "- It lacks {}.", spec.lacks.join(", "));
     }
     let version = match (&spec.binary.version_min, &spec.binary.version_below) {
         (Some(min), Some(below)) => Some(format!("from {min}, below {below}")),
