@@ -60,7 +60,7 @@ fn haproxy_is_run_and_proven() {
 
 #[test]
 fn envoy_is_run_and_proven() {
-    is_run_and_proven("envoy", &WHOLE);
+    is_run_and_proven("envoy", &["proxy-json", "pipeline", "http2-in"]);
 }
 
 #[test]
