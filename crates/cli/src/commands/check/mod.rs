@@ -86,8 +86,9 @@ impl CheckGateway {
             interrupt: &interrupt,
         };
         let mut closed = None;
+        let mut teller = told::Teller::default();
         let all = check_gateway(&request, |checked| {
-            if let Err(failure) = terminal::say(&told::text(checked)) {
+            if let Err(failure) = terminal::say(&teller.text(checked)) {
                 interrupt.raise();
                 closed = Some(failure);
             }

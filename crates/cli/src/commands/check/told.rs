@@ -1,5 +1,8 @@
 //! What is printed of one scenario.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use console::{Style, measure_text_width};
 use gatebench_lab::{CheckOutcome, Checked};
 use gatebench_store::{ParityCaseRecord, ParityRecord};
@@ -14,8 +17,38 @@ const SHOWN_MAX: usize = 3;
 /// Between two columns.
 const GAP: &str = "  │ ";
 
-/// One scenario: a line where everything holds, and what fails where something does.
-pub fn text(checked: &Checked) -> String {
+/// Tells of one scenario after the other, and of a failure that was shown before only where that was.
+#[derive(Debug, Default)]
+pub struct Teller {
+    /// Scenarios by what failed in them.
+    shown: HashMap<String, String>,
+}
+
+impl Teller {
+    /// One scenario: a line where everything holds, and what fails where something does.
+    pub fn text(&mut self, checked: &Checked) -> String {
+        text(checked, &mut |what: &str| {
+            self.shown_in(what, &checked.scenario)
+        })
+    }
+
+    /// Where the same was shown. Ports, times and the scenario's name differ.
+    fn shown_in(&mut self, what: &str, scenario: &str) -> Option<String> {
+        let same = what.replace(scenario, "");
+        let same = same.chars().filter(|c| !c.is_ascii_digit()).collect();
+        match self.shown.entry(same) {
+            Entry::Occupied(first) if first.get() != scenario => Some(first.get().clone()),
+            Entry::Occupied(_) => None,
+            Entry::Vacant(none) => {
+                none.insert(scenario.to_owned());
+                None
+            }
+        }
+    }
+}
+
+/// `shown_in` says in which scenario the same was shown.
+fn text(checked: &Checked, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {
     let style = Style::new().force_styling(terminal::stdout_colors());
     let name = &checked.scenario;
     let mut text = match &checked.outcome {
@@ -36,7 +69,10 @@ pub fn text(checked: &Checked) -> String {
                 .trim_end()
                 .replace('\n', "\n    ");
             let mark = style.red().bold().apply_to("✗");
-            format!("{mark} {name}: {culprit}: {what}\n  → {remedy}")
+            match shown_in(&what) {
+                Some(first) => format!("{mark} {name}: as in {first}"),
+                None => format!("{mark} {name}: {culprit}: {what}\n  → {remedy}"),
+            }
         }
         CheckOutcome::Asked(record) if checked.holds() => {
             let mark = style.green().apply_to("✓");
@@ -44,7 +80,11 @@ pub fn text(checked: &Checked) -> String {
         }
         CheckOutcome::Asked(record) => {
             let mark = style.red().bold().apply_to("✗");
-            format!("{mark} {name}: {}{}", checked.title, failing(record))
+            format!(
+                "{mark} {name}: {}{}",
+                checked.title,
+                failing(record, shown_in)
+            )
         }
     };
     if let Some(how) = &checked.stopped_badly {
@@ -53,7 +93,7 @@ pub fn text(checked: &Checked) -> String {
     text
 }
 
-fn failing(record: &ParityRecord) -> String {
+fn failing(record: &ParityRecord, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {
     let mut text = String::new();
     let (passed, failing): (Vec<_>, Vec<_>) = record.cases.iter().partition(|case| case.passed);
     let style = Style::new().force_styling(terminal::stdout_colors());
@@ -63,7 +103,12 @@ fn failing(record: &ParityRecord) -> String {
     }
     for case in failing.iter().take(SHOWN_MAX) {
         let mark = style.clone().red().bold().apply_to("✗");
-        text.push_str(&format!("\n  {mark} {}\n{}", case.name, side_by_side(case)));
+        let what = format!("{}\n{}\n{}", case.name, case.expected, case.received);
+        let shown = match shown_in(&what) {
+            Some(first) => format!(" (as in {first})"),
+            None => format!("\n{}", side_by_side(case)),
+        };
+        text.push_str(&format!("\n  {mark} {}{shown}", case.name));
     }
     let more = failing.len().saturating_sub(SHOWN_MAX);
     if more > 0 {
@@ -133,6 +178,18 @@ fn pieces(line: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_same_failure_is_shown_once() {
+        let mut teller = Teller::default();
+        assert_eq!(teller.shown_in("port 1 of api-key", "api-key"), None);
+        assert_eq!(
+            teller.shown_in("port 22 of mock", "mock").as_deref(),
+            Some("api-key")
+        );
+        assert_eq!(teller.shown_in("port 3 of api-key", "api-key"), None);
+        assert_eq!(teller.shown_in("another", "mock"), None);
+    }
 
     #[test]
     fn a_failing_case_is_shown_in_two_columns() {
