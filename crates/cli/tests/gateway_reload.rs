@@ -52,7 +52,7 @@ fn a_hangup_makes_the_gateway_read_its_file_again() {
             .unwrap(),
     );
     let mut said = BufReader::new(gateway.0.stdout.take().unwrap()).lines();
-    let mut complained = BufReader::new(gateway.0.stderr.take().unwrap()).lines();
+    let complained = BufReader::new(gateway.0.stderr.take().unwrap()).lines();
     let line = said.next().unwrap().unwrap();
     let address = line
         .split(['/', ' '])

@@ -127,7 +127,8 @@ mod tests {
             let found = listeners(listener.local_addr().unwrap());
             assert_eq!(found.len(), 1, "{address}");
             let ours = sockets_of(&tree(std::process::id()));
-            assert_eq!(ours.get(found.first().unwrap()), Some(&std::process::id()));
+            // A child that another test has forked may hold it too, until it starts its program.
+            assert!(ours.contains_key(found.first().unwrap()));
         }
     }
 

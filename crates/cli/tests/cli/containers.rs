@@ -198,7 +198,9 @@ fn killed(bench: &Bench, podman: &Podman) {
     session.until_load();
     let holds_it =
         |process: &processes::Process| process.command.iter().any(|word| word == "--container");
-    let supervisor = bench.processes().into_iter().find(holds_it).unwrap();
+    let supervisor = bench.wait_for("the container's supervisor", || {
+        bench.processes().into_iter().find(holds_it)
+    });
     // Stopped, it cannot clean up in the supervisor's place.
     session.signal("STOP");
     processes::signal(supervisor.pid, "KILL");
