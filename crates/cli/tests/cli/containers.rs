@@ -194,6 +194,10 @@ fn killed(bench: &Bench, podman: &Podman) {
         podman.containers().is_empty().then_some(())
     });
     drop(session);
+    // The engine forgets a container before its last process has ended.
+    bench.wait_for("its processes to be gone", || {
+        bench.processes().is_empty().then_some(())
+    });
     let session = start(bench, podman, "run suite.yaml --out left");
     session.until_load();
     let holds_it =
