@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
+use crate::proc;
+
 /// The period of a CPU limit, as the kernel, Docker and Kubernetes set it.
 const CPU_PERIOD_US: u64 = 100_000;
 
@@ -274,7 +276,7 @@ fn remove_leftovers(home: &Path) {
         let owner = name
             .to_str()
             .and_then(|name| name.strip_prefix(NAME_PREFIX)?.parse::<u32>().ok());
-        owner.is_some_and(|owner| !Path::new("/proc").join(owner.to_string()).exists())
+        owner.is_some_and(|owner| proc::started(owner).is_none())
     });
     for entry in left {
         let _ = fs::remove_dir(entry.path());

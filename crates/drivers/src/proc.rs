@@ -7,6 +7,19 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// Inode of a socket.
 type Inode = u64;
 
+/// When a process started, in ticks since boot; none where it has ended. One that is a zombie has: whoever should
+/// collect it may take its time, as the first process of a container often does.
+pub(crate) fn started(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before the parenthesis may hold anything; fields 3 and 22 of proc_pid_stat(5).
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let has_ended = fields
+        .next()
+        .is_none_or(|state| ["Z", "X"].contains(&state));
+    fields.nth(18)?.parse().ok().filter(|_| !has_ended)
+}
+
 /// The direct children of a process; none where it is gone.
 pub(crate) fn children(pid: u32) -> Vec<u32> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
@@ -117,8 +130,28 @@ fn address_from_hex(text: &str) -> Option<IpAddr> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use std::net::TcpListener;
+    use std::path::Path;
+    use std::process::Command;
+    use std::thread;
+    use std::time::{Duration, Instant};
 
     use super::*;
+
+    #[test]
+    fn a_process_has_ended_before_it_is_collected() {
+        let own = started(std::process::id());
+        assert!(own.is_some_and(|ticks| ticks > 0));
+        let mut child = Command::new("true").spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while started(child.id()).is_some() {
+            assert!(Instant::now() < deadline, "it never ended");
+            thread::sleep(Duration::from_millis(1));
+        }
+        let folder = format!("/proc/{}", child.id());
+        assert!(Path::new(&folder).exists(), "it is a zombie until here");
+        assert!(child.wait().unwrap().success());
+        assert_eq!(started(4_000_000), None);
+    }
 
     #[test]
     fn an_own_listener_is_found_and_is_ours() {

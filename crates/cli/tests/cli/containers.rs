@@ -169,7 +169,6 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
 }
 
 #[test]
-#[ignore = "a killed container's process may outlive its removal by seconds; make test-full"]
 fn a_container_ends_with_gatebench_or_with_the_next_start() {
     let bench = Bench::new();
     let podman = Podman::start(&bench);
@@ -203,7 +202,7 @@ fn killed(bench: &Bench, podman: &Podman) {
         podman.containers().is_empty().then_some(())
     });
     drop(session);
-    // The engine forgets a container before its last process has ended.
+    // Else a process of this run could be taken for one of the next.
     bench.wait_for("its processes to be gone", || {
         bench.processes().is_empty().then_some(())
     });

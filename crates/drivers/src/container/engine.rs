@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::{getegid, geteuid};
@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::api::{Answer, Api, escaped};
+use crate::proc;
 
 /// The label that says which supervisor a container belongs to: its process and when that started.
 pub(crate) const LABEL: &str = "gatebench.supervisor";
@@ -220,19 +221,17 @@ fn refused(answer: &Answer) -> io::Error {
 
 /// A label that names a process which cannot be mistaken for a later one.
 pub(crate) fn label_of(pid: u32) -> String {
-    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
-    // Field 22; the name before it may hold anything.
-    let started = stat.ok().and_then(|stat| {
-        let (_, rest) = stat.rsplit_once(')')?;
-        rest.split_whitespace().nth(19).map(str::to_owned)
-    });
+    let started = proc::started(pid).map(|ticks| ticks.to_string());
     format!("{pid}:{}", started.unwrap_or_default())
 }
 
 /// Whether the supervisor of a label is gone.
 pub(crate) fn is_gone(label: &str) -> bool {
-    let pid = label.split_once(':').and_then(|(pid, _)| pid.parse().ok());
-    pid.is_none_or(|pid| label_of(pid) != label)
+    let Some((pid, started)) = label.split_once(':') else {
+        return true;
+    };
+    let now = pid.parse().ok().and_then(proc::started);
+    now.is_none_or(|now| now.to_string() != started)
 }
 
 #[cfg(test)]
