@@ -152,7 +152,7 @@ pub fn counts_off(said: &Said, account: &Account, job: &Job) -> Vec<String> {
 }
 
 /// Every quantile that is not the truth's; the maximum is shown and not judged.
-fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
+pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
     let count = truth.response_ns.len() as u64;
     quantiles_off(times, count, |number| {
         truth.quantile_ns(QUANTILES[number].1) as f64
@@ -196,6 +196,12 @@ fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<Str
     } else {
         late("p99", said.lateness.p99, lag_ns.p99, over_ns.p99)
     }
+}
+
+/// What shows that the machine stood still even once, in a case whose upstream does not on purpose.
+pub fn stood_still_at_all(said: &Said, account: &Account) -> Option<String> {
+    let lag_ns = lag(account).max;
+    late("max", said.lateness.max, lag_ns, account.overshoot_ns.max)
 }
 
 /// From due to received: what left in time and came late shows that the upstream had no core.

@@ -5,12 +5,14 @@
 //! schedule; the verdict is about this one. *Ledger* is what the upstream saw: from when the n-th
 //! arrival was due, counted from the first, until its answer left. Where both agree and the engine does
 //! not, the engine is wrong; where the ledger is off the truth too, requests left late or the machine
-//! stood still.
+//! stood still. A case whose seconds are all alike is driven in short passes, of which the quiet ones count.
 
 mod case;
 mod cells;
+mod folder;
 mod judge;
 mod origin;
+mod passes;
 mod peers;
 mod table;
 mod tool;
@@ -134,6 +136,9 @@ impl Bench<'_> {
     /// Runs a case until the machine did not stand still in it, or so often that it shall not be
     /// called right.
     fn settled(&self, case: &Case) -> Result<judge::Trial, String> {
+        if case.is_steady && !self.options.quick {
+            return passes::run(self, case);
+        }
         let mut trial = self.attempt(case)?;
         for _ in 1..TRIES {
             if !matches!(trial.verdict, Verdict::Noisy(_)) {

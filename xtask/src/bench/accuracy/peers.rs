@@ -1,6 +1,5 @@
 //! What the others say of the same upstream under the same load, each as people use it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,6 +7,7 @@ use serde_json::Value;
 
 use super::Bench;
 use super::case::{Case, Job};
+use super::folder::Folder;
 use super::judge::{QUANTILES, Trial};
 use super::origin::Origin;
 use super::table::{Table, ms, ms_or_dash};
@@ -239,31 +239,6 @@ fn read_wrk(text: &str) -> Result<Answer, String> {
         },
         requests: Some(*requests as u64),
     })
-}
-
-/// A folder for a script, removed with its guard.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Result<Self, String> {
-        let folder = format!("gatebench-accuracy-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        Ok(Self(folder))
-    }
-
-    fn write(&self, name: &str, text: &str) -> Result<PathBuf, String> {
-        let path = self.0.join(name);
-        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left in the temporary folder does no harm.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a load tool is asked, and what it says.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -43,6 +44,22 @@ impl Said {
 
 /// Drives the load with gatebench's default flags.
 pub fn gatebench(programs: &Programs, url: &str, job: &Job) -> Result<Said, String> {
+    // Failed requests and dropped arrivals have an exit code of their own: the output says it better.
+    read_gatebench(&output(&mut at_rate(programs, url, job))?)
+}
+
+/// As [`gatebench`], and writes its histograms to a log.
+pub fn gatebench_logged(
+    programs: &Programs,
+    url: &str,
+    job: &Job,
+    log: &Path,
+) -> Result<Said, String> {
+    let mut command = at_rate(programs, url, job);
+    read_gatebench(&output(command.arg("--hdr").arg(log))?)
+}
+
+fn at_rate(programs: &Programs, url: &str, job: &Job) -> Command {
     let mut command = Command::new(&programs.gatebench);
     command.args(["load", "--json", "--rate", &job.rate_per_second.to_string()]);
     command.args(["-d", &format!("{}s", job.seconds)]);
@@ -53,8 +70,7 @@ pub fn gatebench(programs: &Programs, url: &str, job: &Job) -> Result<Said, Stri
         command.args(["-c", &connections.to_string()]);
     }
     command.arg(url);
-    // Failed requests and dropped arrivals have an exit code of their own: the output says it better.
-    read_gatebench(&output(&mut command)?)
+    command
 }
 
 /// As many requests as one connection carries: the median response time in nanoseconds.
