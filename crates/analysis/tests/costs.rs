@@ -3,11 +3,11 @@
 
 mod common;
 
-use common::{Made, RATE, SECONDS, analysed_run, manifest};
+use common::{Made, RATE, SECONDS, analysed_run, every_cell, manifest};
 use gatebench_analysis::findings::{
     Cost, CostFindings, CostRole, Findings, Metric, RowStatus, Validity, Verdict,
 };
-use gatebench_model::{Scenario, Trial};
+use gatebench_model::Scenario;
 use gatebench_store::{Manifest, Outcome};
 use serde_json::json;
 
@@ -29,23 +29,7 @@ fn planned(blocks: u32) -> Manifest {
         scenario("key", "/json", key),
         scenario("mock", "/mock", mock),
     ]);
-    let (scenarios, variants) = (&manifest.plan.scenarios, &manifest.plan.variants);
-    let cells = (1..=blocks).flat_map(|block| {
-        let with = move |scenario: &Scenario| {
-            let name = scenario.scenario.clone();
-            variants
-                .iter()
-                .map(move |it| (block, name.clone(), it.label().to_owned()))
-        };
-        scenarios.iter().flat_map(with)
-    });
-    let trial = |((block, scenario, variant), number)| Trial {
-        number,
-        block,
-        scenario,
-        variant,
-    };
-    manifest.plan.trials = cells.zip(1..).map(trial).collect();
+    manifest.plan.trials = every_cell(&manifest.plan, blocks);
     manifest
 }
 

@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::{Made, RATE, SECONDS, analysed_run, manifest};
+use common::{Made, RATE, SECONDS, analysed_run, every_cell, manifest};
 use gatebench_analysis::findings::{Decision, Findings, Method, Metric, Verdict};
 use gatebench_analysis::is_settled;
-use gatebench_model::{DecisiveMetric, Duel, Trial, Variant};
+use gatebench_model::{DecisiveMetric, Duel, Variant};
 use gatebench_store::{Manifest, Run};
 use tempfile::TempDir;
 
@@ -15,16 +15,7 @@ fn duel_of(blocks: u32) -> Manifest {
     let mut manifest = manifest(blocks);
     let labels = ["mine", "nginx", "nginx-2"];
     manifest.plan.variants = labels.map(|it| Variant::gateway(it, "nginx")).into();
-    let cells = (1..=blocks).flat_map(|block| labels.map(|label| (block, label)));
-    manifest.plan.trials = cells
-        .zip(1..)
-        .map(|((block, variant), number)| Trial {
-            number,
-            block,
-            scenario: "proxy-json".into(),
-            variant: variant.into(),
-        })
-        .collect();
+    manifest.plan.trials = every_cell(&manifest.plan, blocks);
     manifest.plan.duel = Some(Duel {
         candidate: "mine".into(),
         baseline: "nginx".into(),

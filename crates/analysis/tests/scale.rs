@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{Made, analysed_run, manifest};
+use common::{Made, analysed_run, every_cell, manifest};
 use gatebench_analysis::findings::{Findings, Metric, Scaled};
-use gatebench_model::{Route, Trial};
+use gatebench_model::Route;
 use gatebench_store::Manifest;
 
 /// Memory of nginx: so much, and for each route so much more, a little more in each block.
@@ -29,22 +29,7 @@ fn planned(blocks: u32) -> Manifest {
     // Written in another order than they are told in.
     manifest.plan.scenarios = [100, 1, 3].map(with_routes).into();
     manifest.plan.scenarios.push(first);
-    let variants = &manifest.plan.variants;
-    let cells = manifest.plan.scenarios.iter().flat_map(|scenario| {
-        let blocks = (1..=blocks).map(move |block| (scenario.scenario.clone(), block));
-        blocks.flat_map(move |(name, block)| {
-            variants
-                .iter()
-                .map(move |it| (name.clone(), block, it.label().to_owned()))
-        })
-    });
-    let trial = |((scenario, block, variant), number)| Trial {
-        number,
-        block,
-        scenario,
-        variant,
-    };
-    manifest.plan.trials = cells.zip(1..).map(trial).collect();
+    manifest.plan.trials = every_cell(&manifest.plan, blocks);
     manifest
 }
 

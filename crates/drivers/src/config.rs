@@ -9,7 +9,7 @@ use crate::render::RenderedFile;
 /// Sees that a configuration of the user's names the ports of this trial.
 ///
 /// # Errors
-/// [`DriverError::BadConfig`] with the placeholder to write.
+/// [`DriverError::BadConfig`], which names what the file has to say instead.
 pub(crate) fn must_be_wired(
     folder: &Folder,
     files: &[RenderedFile],

@@ -20,7 +20,7 @@ impl From<ConnId> for Party {
 }
 
 impl<I: Io> Core<I> {
-    /// Reads no more of a connection for now. Of a stream nothing is read that is not given to it.
+    /// Stops reading from a connection until [`Self::resume`]. A stream is only read when it asks.
     pub(crate) fn pause(&mut self, party: Party) {
         if party.slot.is_none() {
             self.io.pause(party.conn);

@@ -199,21 +199,28 @@ impl Spread {
     /// The fewest blocks, more than `blocks`, that settle it if mean and deviation stay. The interval
     /// only shrinks with more blocks, so the answer is found by bisection.
     fn blocks_needed(&self, blocks: usize, confidence: f64, smallest_effect: f64) -> Option<usize> {
-        let settled = |n| Reading::of(self.interval(n, confidence), smallest_effect).settles();
-        if blocks >= SUGGESTED_BLOCKS_MAX || !settled(SUGGESTED_BLOCKS_MAX) {
-            return None;
-        }
-        let (mut open, mut done) = (blocks, SUGGESTED_BLOCKS_MAX);
-        while done - open > 1 {
-            let middle = open + (done - open) / 2;
-            if settled(middle) {
-                done = middle
-            } else {
-                open = middle
-            }
-        }
-        Some(done)
+        fewest_beyond(blocks, |n| {
+            Reading::of(self.interval(n, confidence), smallest_effect).settles()
+        })
     }
+}
+
+/// The fewest blocks, more than `open` and at most what is worth being suggested, of which `settled` is
+/// true, if it stays true from there on.
+pub(crate) fn fewest_beyond(mut open: usize, settled: impl Fn(usize) -> bool) -> Option<usize> {
+    let mut done = SUGGESTED_BLOCKS_MAX;
+    if open >= done || !settled(done) {
+        return None;
+    }
+    while done - open > 1 {
+        let middle = open + (done - open) / 2;
+        if settled(middle) {
+            done = middle
+        } else {
+            open = middle
+        }
+    }
+    Some(done)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use gatebench_analysis::analyse;
 use gatebench_analysis::findings::{Findings, TrialFindings, VariantRow};
-use gatebench_model::{Shape, Trial};
+use gatebench_model::{Plan, Shape, Trial};
 use gatebench_store::{
     Counts, EngineFacts, ExactSum, FileDigest, GatewayFacts, GatewayIdentity, Histogram,
     LedgerDelta, MachineFacts, Manifest, Outcome, ParityCaseRecord, ParityRecord, PhaseRecord, Run,
@@ -125,16 +125,6 @@ pub fn manifest(blocks: u32) -> Manifest {
         "parity": [{ "name": "answers", "request": { "path": "/json" }, "reaches_upstream": true }]
     });
     let gateway = |name| json!({ "kind": "gateway", "name": name, "folder": name });
-    let trials: Vec<_> = (1..=blocks)
-        .flat_map(|block| VARIANTS.map(|variant| (block, variant)))
-        .zip(1..)
-        .map(|((block, variant), number)| Trial {
-            number,
-            block,
-            scenario: "proxy-json".into(),
-            variant: variant.into(),
-        })
-        .collect();
     let mut manifest: Manifest = serde_json::from_value(json!({
         "schema": 1, "gatebench": "0.1.0", "created": "2026-01-02T03:04:05Z",
         "status": "finished", "command": ["gatebench", "run", "--out", "my run"],
@@ -160,7 +150,7 @@ pub fn manifest(blocks: u32) -> Manifest {
         }
     }))
     .unwrap();
-    manifest.plan.trials = trials;
+    manifest.plan.trials = every_cell(&manifest.plan, blocks);
     let identity = GatewayIdentity {
         title: "nginx".into(),
         version: "1.22.1".into(),
@@ -171,6 +161,24 @@ pub fn manifest(blocks: u32) -> Manifest {
     };
     manifest.gateways.insert("nginx".into(), identity);
     manifest
+}
+
+/// The trials of a plan: in each block every scenario with every variant.
+pub fn every_cell(plan: &Plan, blocks: u32) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for block in 1..=blocks {
+        for scenario in &plan.scenarios {
+            for (variant, number) in plan.variants.iter().zip(trials.len() as u32 + 1..) {
+                trials.push(Trial {
+                    number,
+                    block,
+                    scenario: scenario.scenario.clone(),
+                    variant: variant.label().to_owned(),
+                });
+            }
+        }
+    }
+    trials
 }
 
 fn usage(cpu_ns: u64) -> Usage {

@@ -17,15 +17,12 @@ pub use boundary::Spending;
 
 use serde::Serialize;
 
-use crate::comparison::{Comparison, Method, Pair, Spread, log_ratios};
+use crate::comparison::{Comparison, Method, Pair, Spread, fewest_beyond, log_ratios};
 use crate::verdict::{MIN_BLOCKS, Reading, Verdict, judge};
 use crate::{Interval, normal, student};
 
 /// The most blocks that can be planned.
 pub const PLANNED_BLOCKS_MAX: usize = 2_000;
-
-/// The most blocks that are worth being suggested.
-const SUGGESTED_BLOCKS_MAX: usize = 10_000;
 
 /// How the error rate is spent. The square leaves enough for a clear effect to be seen at the tenth
 /// block, and costs little at the last.
@@ -162,19 +159,7 @@ impl Sequential {
         if let Some(found) = (blocks + 1..=planned).find(|n| settled(*n)) {
             return Some(found);
         }
-        if !settled(SUGGESTED_BLOCKS_MAX) {
-            return None;
-        }
-        let (mut open, mut done) = (planned, SUGGESTED_BLOCKS_MAX);
-        while done - open > 1 {
-            let middle = open + (done - open) / 2;
-            if settled(middle) {
-                done = middle
-            } else {
-                open = middle
-            }
-        }
-        Some(done)
+        fewest_beyond(planned, settled)
     }
 }
 
