@@ -15,7 +15,7 @@ TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-full lint format gateways peers k6 saxon fuzz
+.PHONY: help run build test test-full lint format gateways peers k6 saxon fuzz memcheck
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,7 @@ test: ## all tests, with what they need; the same command CI runs
 
 test-full: test ## and the tests that take long
 	$(CARGO) test --workspace --locked -- --ignored
+	@scripts/memcheck
 
 lint: ## formatting and lints; warnings are errors
 	$(CARGO) fmt --all --check
@@ -57,6 +58,9 @@ saxon: ## installs SaxonC-HE, with which the reference gateway runs XSLT 2.0 and
 
 fuzz: ## fuzzes every parser, FUZZ_SECONDS (60) each; needs rustup, installs a nightly compiler
 	@scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+memcheck: ## runs the tests of the SOAP/XML policies under valgrind
+	@scripts/memcheck
 
 format: ## formats the Rust code
 	$(CARGO) fmt --all

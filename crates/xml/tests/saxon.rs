@@ -14,7 +14,7 @@ use gatebench_xml::{Bounds, Limits, Saxon, SaxonStylesheet};
 use generator::Dice;
 
 const STYLESHEETS: u64 = 30;
-const DOCUMENTS: usize = 5;
+const DOCUMENTS: usize = 7;
 
 /// Beside a shallow copy.
 const TEMPLATES: [&str; 10] = [

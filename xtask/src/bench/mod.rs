@@ -43,6 +43,8 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
   cargo xtask bench endurance [--minutes 10]
                           scenario soap-5 on 100 routes that differ, recompiled every minute; fails where an
                           answer is wrong or memory grows
+  cargo xtask bench recompile [--rounds 5] [--seconds 2]
+                          what it costs the traffic that 200 policy instances are compiled anew, and their memory
   cargo xtask bench upstream [--rounds 5] [--seconds 2] [--connections 64]
                           server CPU per request of `upstream ping`, beside nginx `return 200`
   cargo xtask bench memory [--minutes 10] [--connections 64] [--routes 1]
@@ -70,6 +72,7 @@ fn named(name: &str, rest: &[&str], root: &Path) -> Result<(), String> {
         "gateway" if settings.list => gateway::list(),
         "gateway" => gateway::run(&settings, &Programs::build(root)?),
         "endurance" => gateway::endurance::run(&settings, &Programs::build(root)?),
+        "recompile" => gateway::recompile::run(&settings, &Programs::build(root)?),
         "upstream" => upstream::run(&settings, &Programs::build(root)?),
         "memory" => memory::run(&settings, &Programs::build(root)?),
         other => Err(format!("there is no benchmark '{other}'\n{HELP}")),

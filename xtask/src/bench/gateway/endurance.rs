@@ -4,17 +4,28 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{Folder, word};
+use gatebench_stats::leak::{self, LeakVerdict, Rule, Sample};
+
+use super::{Folder, series, word};
 use crate::bench::programs::Programs;
 use crate::bench::settings::Settings;
 
 const SCENARIO: &str = "soap-5-routes";
 
+/// In these pools and the allocator fill.
+const SETTLING_SECONDS: usize = 120;
+
 /// Seconds of a floor: within them definitions are compiled anew at least once.
 const FLOOR_SECONDS: usize = 60;
 
-/// What the floor may rise by after the first two minutes, in which pools and the allocator fill.
-const RISE_MAX_KIB: i64 = 1024;
+/// What the floor may rise by from one such minute to the last.
+const RISE_MAX_KIB: u64 = 1024;
+
+/// The same over ten minutes, in KiB an hour.
+const RULE: Rule = Rule {
+    bound_per_hour: 6.0 * 1024.0,
+    seed: 1,
+};
 
 /// Runs it for so many minutes and prints the floor of the gateway's anonymous memory minute by minute.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
@@ -47,50 +58,51 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         .status()
         .map_err(|error| format!("gatebench cannot be started: {error}"))?;
     let trial = only_folder(&out.join("trials"))?;
-    let series = std::fs::read_to_string(trial.join("series.csv"))
-        .map_err(|error| format!("the run has no series: {error}"))?;
-    let samples = samples(&series)?;
-    let answers: u64 = samples.iter().map(|sample| sample.0).sum();
-    let floors: Vec<u64> = samples
-        .chunks_exact(FLOOR_SECONDS)
-        .filter_map(|minute| minute.iter().map(|sample| sample.1 / 1024).min())
-        .collect();
-    println!("{answers} answers; floor of each minute, KiB: {floors:?}");
+    let seconds = series::columns(&trial, ["completed", "gateway_rss_anon_bytes"])?;
+    let answers: u64 = seconds.iter().map(|second| second[0]).sum();
+    let memory: Vec<u64> = seconds.iter().map(|second| second[1]).collect();
+    println!("{answers} answers");
     // 1 says that an answer failed its check, that a route gave another's, or that the process ended.
     if status.code() == Some(1) {
         return Err("answers failed: run the scenario by itself to see which".into());
     }
-    judge(&floors)
+    judge(&memory)
 }
 
-fn judge(floors: &[u64]) -> Result<(), String> {
-    let Some((first, last)) = floors.get(2).zip(floors.last()) else {
+/// Prints the floor of each minute and the verdict over all, and refuses growth.
+fn judge(memory: &[u64]) -> Result<(), String> {
+    let settled = &memory[memory.len().min(SETTLING_SECONDS)..];
+    let floors = settled.chunks_exact(FLOOR_SECONDS);
+    let floors: Vec<u64> = floors
+        .filter_map(|minute| minute.iter().min().map(|bytes| bytes / 1024))
+        .collect();
+    println!("floor of each minute after the first two, KiB: {floors:?}");
+    let samples: Vec<Sample> = (settled.iter().enumerate())
+        .map(|(second, bytes)| Sample {
+            at_seconds: second as f64,
+            value: *bytes as f64 / 1024.0,
+        })
+        .collect();
+    let Some((growth, (first, last))) =
+        leak::growth(&samples, RULE).zip(floors.first().zip(floors.last()))
+    else {
         println!("too short to tell whether memory grows: give it 4 minutes at least");
         return Ok(());
     };
-    let rise = i64::try_from(*last).unwrap_or(0) - i64::try_from(*first).unwrap_or(0);
-    println!("from the third minute to the last: {rise:+} KiB");
-    if rise > RISE_MAX_KIB {
+    if let Some((slope, interval)) = growth.slope_per_hour.zip(growth.interval.as_ref()) {
+        println!(
+            "growth: {slope:.0} KiB an hour ({:.0} to {:.0}): {:?}",
+            interval.low, interval.high, growth.verdict
+        );
+    } else {
+        println!("growth: {:?}", growth.verdict);
+    }
+    let rise = last.saturating_sub(*first);
+    println!("from the first of these minutes to the last: {rise} KiB more");
+    if growth.verdict == LeakVerdict::Leak || rise > RISE_MAX_KIB {
         return Err(format!("memory grows by {rise} KiB"));
     }
     Ok(())
-}
-
-/// Answers and anonymous bytes of the gateway, second by second.
-fn samples(series: &str) -> Result<Vec<(u64, u64)>, String> {
-    let mut lines = series
-        .lines()
-        .map(|line| line.split(',').collect::<Vec<_>>());
-    let head = lines.next().unwrap_or_default();
-    let column = |name: &str| {
-        let found = head.iter().position(|one| *one == name);
-        found.ok_or_else(|| format!("the series has no {name}"))
-    };
-    let (answers, memory) = (column("completed")?, column("gateway_rss_anon_bytes")?);
-    let number = |line: &[&str], at: usize| line.get(at).and_then(|it| it.parse().ok());
-    Ok(lines
-        .filter_map(|line| Some((number(&line, answers)?, number(&line, memory)?)))
-        .collect())
 }
 
 fn only_folder(path: &Path) -> Result<std::path::PathBuf, String> {
@@ -105,11 +117,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_read_by_the_names_of_columns_and_growth_is_refused() {
-        let series = "second,completed,gateway_rss_anon_bytes\n0,7,1024\n1,8,2048\n";
-        assert_eq!(samples(series), Ok(vec![(7, 1024), (8, 2048)]));
-        assert!(samples("a,b\n").is_err());
-        assert_eq!(judge(&[900, 1000, 1000, 1000 + 1024]), Ok(()));
-        assert!(judge(&[0, 0, 1000, 2025]).is_err());
+    fn memory_that_grows_is_refused() {
+        let saw = |second: u64, slope: u64| (20_000 + second % 7 * 100 + slope * second) * 1024;
+        let flat: Vec<u64> = (0..600).map(|second| saw(second, 0)).collect();
+        assert_eq!(judge(&flat), Ok(()));
+        let leak: Vec<u64> = (0..600).map(|second| saw(second, 10)).collect();
+        assert!(judge(&leak).is_err());
+        assert_eq!(judge(&flat[..60]), Ok(()), "too short for a verdict");
     }
 }

@@ -8,6 +8,8 @@
 mod bare;
 mod cells;
 pub mod endurance;
+pub mod recompile;
+mod series;
 mod table;
 mod trials;
 
@@ -55,7 +57,9 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         for (cell, measured) in chosen.iter().zip(&mut all) {
             let out = folder.0.join(format!("{}-{round}", cell.name));
             let ran = trials::run(cell, programs, &load, round, &out)?;
-            measured.bare.push(bare.measure(&ran, &folder.0)?);
+            measured
+                .bare
+                .push(bare.measure(&ran, cell.trials, &folder.0)?);
             measured.costs.push(ran.costs);
         }
     }

@@ -20,7 +20,7 @@ pub struct Ran {
     pub scenarios: Vec<Value>,
 }
 
-/// Runs each scenario of a cell once with each of its gateways.
+/// Runs each scenario of a cell with each of its gateways.
 pub fn run(
     cell: &Cell,
     programs: &Programs,
@@ -29,7 +29,7 @@ pub fn run(
     out: &Path,
 ) -> Result<Ran, String> {
     let mut command = Command::new(&programs.gatebench);
-    command.args(["run", "--no-floor", "--blocks", "1"]);
+    command.args(["run", "--no-floor", "--blocks", &cell.trials.to_string()]);
     command.args(["--seed", &(round + 1).to_string(), "--load", &word(load)]);
     for scenario in cell.all() {
         command.args(["--scenario", scenario]);
@@ -60,14 +60,27 @@ fn costs(out: &Path) -> Result<Costs, String> {
     for folder in folders.flatten() {
         let record = read(&folder.path().join("trial.json"))?;
         let name = |key: &str| record["trial"][key].as_str().unwrap_or("?").to_owned();
-        costs.insert((name("scenario"), name("variant")), cost(&record));
+        let cost = cost(&record);
+        costs
+            .entry((name("scenario"), name("variant")))
+            .and_modify(|least| *least = lesser(least, &cost))
+            .or_insert(cost);
     }
     Ok(costs)
 }
 
+/// The lesser of two costs; one that is known before one that is not.
+fn lesser(one: &Result<f64, String>, other: &Result<f64, String>) -> Result<f64, String> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok(one.min(*other)),
+        (Err(_), other) => other.clone(),
+        (one, Err(_)) => one.clone(),
+    }
+}
+
 /// CPU time of the gateway's process tree per answer in the same window. A trial that did not complete, or
 /// had an answer that failed, has no figure.
-fn cost(record: &Value) -> Result<f64, String> {
+pub fn cost(record: &Value) -> Result<f64, String> {
     let outcome = &record["outcome"];
     if outcome["kind"] != "completed" {
         return Err(outcome.to_string());
@@ -90,7 +103,8 @@ fn cost(record: &Value) -> Result<f64, String> {
     }
 }
 
-fn read(path: &Path) -> Result<Value, String> {
+/// A JSON file of a run directory.
+pub fn read(path: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
@@ -99,6 +113,14 @@ fn read(path: &Path) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_trials_the_least_counts() {
+        let failed = || Err::<f64, _>("why".to_owned());
+        assert_eq!(lesser(&Ok(2.0), &Ok(1.0)), Ok(1.0));
+        assert_eq!(lesser(&failed(), &Ok(1.0)), Ok(1.0));
+        assert_eq!(lesser(&Ok(1.0), &failed()), Ok(1.0));
+    }
 
     #[test]
     fn a_cost_is_cpu_over_answers_and_failures_have_none() {

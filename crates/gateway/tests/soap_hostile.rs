@@ -1,0 +1,278 @@
+//! Messages and definitions that mean harm, over real sockets before a route that does everything to XML: a
+//! clear fault or refusal each time, nothing read from outside, and the next client served as ever.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+
+use common::{Answer, Client, Server, serve, upstream};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use gatebench_gateway::{Gateway, GatewayConfig, Totals};
+use gatebench_net::Backend;
+use gatebench_upstream::Kind;
+use serde_json::{Value, json};
+
+const XML: &str = "Content-Type: text/xml\r\n";
+const GOOD: &str = "<soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\"><soap:Body>\
+<Subtract xmlns=\"http://tempuri.org/\"><intA>5</intA><intB>7</intB></Subtract></soap:Body></soap:Envelope>";
+
+fn definition(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/soap/");
+    fs::read_to_string(format!("{folder}{name}")).unwrap()
+}
+
+/// Every step of a request's chain.
+fn chain() -> Value {
+    json!({
+        "xslt_transform_before": definition("subtract-to-add.xslt"),
+        "xsd_api_schema": definition("calculator.wsdl"),
+        "route_xpath_targets": [{"xpath": "//*[local-name()='intA']", "condition": "0", "path": "/elsewhere"}],
+        "verbose": true,
+    })
+}
+
+fn config(origin: u16, request: &Value) -> Value {
+    json!({
+        "listen": ["127.0.0.1:0"],
+        "upstreams": [{"name": "origin", "keepalive": 4, "targets": [{"address": "127.0.0.1", "port": origin}]}],
+        "routes": [{"name": "all", "path": "/", "upstream": "origin",
+                    "policies": [{"soap": {"request": request}}]}],
+        "timeouts": {"client_idle_ms": 400},
+    })
+}
+
+fn behind(request: &Value) -> (Server<()>, Server<Totals>) {
+    let origin = upstream(Kind::GoBench, Backend::Epoll);
+    let gateway = serve(Backend::Epoll, &config(origin.address.port(), request));
+    (origin, gateway)
+}
+
+fn post(client: &mut Client, fields: &str, body: &[u8]) -> Answer {
+    let length = body.len();
+    let head =
+        format!("POST /echo HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: {length}\r\n\r\n");
+    client.send(&[head.as_bytes(), body].concat());
+    client.answer(false)
+}
+
+/// The fault that a body of XML gets; the client after it is served.
+fn fault(gateway: &Server<Totals>, fields: &str, body: &[u8]) -> String {
+    let answer = post(&mut gateway.client(), fields, body);
+    let text = String::from_utf8(answer.body).unwrap();
+    assert_eq!(answer.status, 500, "{text}");
+    assert!(text.contains("<faultstring>Request - "), "{text}");
+    neighbour_is_well(gateway);
+    text
+}
+
+fn neighbour_is_well(gateway: &Server<Totals>) {
+    let answer = post(&mut gateway.client(), XML, GOOD.as_bytes());
+    let body = String::from_utf8_lossy(&answer.body);
+    assert!(answer.status == 200 && body.contains("<Add "), "{body}");
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn bodies_that_mean_harm_get_faults() {
+    let (_origin, gateway) = behind(&chain());
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    fs::write(&secret, "SECRET").unwrap();
+    let secret = secret.display();
+    let mut laughs = String::from("<!DOCTYPE a [<!ENTITY l0 \"ha\">");
+    for level in 1..10 {
+        let ten = format!("&l{};", level - 1).repeat(10);
+        laughs.push_str(&format!("<!ENTITY l{level} \"{ten}\">"));
+    }
+    let deep = format!("{}{}", "<a>".repeat(50_000), "</a>".repeat(50_000));
+    let attributes: String = (0..20_000).map(|n| format!(" a{n}=''")).collect();
+    let bodies: [(Vec<u8>, &str); 11] = [
+        (
+            format!("{laughs}]><a>&l9;</a>").into(),
+            "Entities expand to more than is allowed",
+        ),
+        (
+            format!("<!DOCTYPE a [<!ENTITY e SYSTEM \"{secret}\">]><a>&e;</a>").into(),
+            "External entities are not allowed",
+        ),
+        (
+            format!("<!DOCTYPE a [<!ENTITY % e SYSTEM \"file://{secret}\"> %e;]><a/>").into(),
+            "External entities are not allowed",
+        ),
+        (deep.into(), "Elements are nested deeper than 200"),
+        (
+            format!("<a{attributes}/>").into(),
+            "more than 256 attributes",
+        ),
+        (
+            format!("<a b='{}'/>", "x".repeat((1 << 20) - 64)).into(),
+            "Error code",
+        ),
+        (b"<a>\xff\xfe</a>".to_vec(), "not proper UTF-8"),
+        (
+            b"<?xml version='1.0' encoding='UTF-8'?><a>\xe9</a>".to_vec(),
+            "not proper UTF-8",
+        ),
+        (
+            b"<?xml version='1.0' encoding='none-such'?><a>\xe9</a>".to_vec(),
+            "Error code",
+        ),
+        (b"\xff\xfe<\0a\0>\0".to_vec(), "Error code"),
+        (b"\0\0\0\0".to_vec(), "Error code"),
+    ];
+    for (body, expected) in bodies {
+        let told = fault(&gateway, XML, &body);
+        assert!(
+            told.contains(expected) && !told.contains("SECRET"),
+            "{told}"
+        );
+    }
+    // The transport says one encoding, the document another: the document is believed, as ever.
+    let latin = GOOD.replace('5', "\u{e9}").replacen(
+        "<soap",
+        "<?xml version='1.0' encoding='ISO-8859-1'?><soap",
+        1,
+    );
+    let latin: Vec<u8> = latin
+        .chars()
+        .map(|c| u8::try_from(u32::from(c)).unwrap())
+        .collect();
+    let told = fault(
+        &gateway,
+        "Content-Type: text/xml; charset=utf-8\r\n",
+        &latin,
+    );
+    assert!(told.contains("XSD validation failed"), "{told}");
+}
+
+#[test]
+fn bombs_in_gzip_are_not_unpacked() {
+    let (_origin, gateway) = behind(&chain());
+    let fields = format!("{XML}Content-Encoding: gzip\r\n");
+    let bomb = packed(&vec![b' '; 64 << 20]);
+    let told = fault(&gateway, &fields, &bomb);
+    assert!(
+        told.contains("it unpacks to more than 16777216 bytes"),
+        "{told}"
+    );
+    for broken in [
+        &bomb[..bomb.len() / 2],
+        b"no gzip",
+        &packed(&packed(GOOD.as_bytes())),
+    ] {
+        fault(&gateway, &fields, broken);
+    }
+    let told = fault(
+        &gateway,
+        &format!("{XML}Content-Encoding: br\r\n"),
+        GOOD.as_bytes(),
+    );
+    assert!(told.contains("'br' is not supported"), "{told}");
+}
+
+#[test]
+fn bodies_that_are_huge_or_slow_are_given_up() {
+    let (_origin, gateway) = behind(&chain());
+    let mut client = gateway.client();
+    client.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: text/xml\r\nContent-Length: 104857600\r\n\r\n");
+    client.send(&vec![b' '; 2 << 20]);
+    assert_eq!(client.answer(false).status, 413);
+    neighbour_is_well(&gateway);
+    let mut client = gateway.client();
+    client.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: text/xml\r\nContent-Length: 100\r\n\r\n<a>");
+    assert_eq!(client.answer(false).status, 408);
+    neighbour_is_well(&gateway);
+}
+
+#[test]
+fn stylesheets_and_expressions_that_mean_harm_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret.xml");
+    fs::write(&secret, "<secret>SECRET</secret>").unwrap();
+    let web = TcpListener::bind("127.0.0.1:0").unwrap();
+    web.set_nonblocking(true).unwrap();
+    let port = web.local_addr().unwrap().port();
+    let template = |inside: &str| {
+        format!(
+            "<xsl:stylesheet version=\"1.0\" xmlns:xsl=\"http://www.w3.org/1999/XSL/Transform\">\
+             <xsl:template match=\"/\" name=\"t\"><r>{inside}</r></xsl:template></xsl:stylesheet>"
+        )
+    };
+    let document =
+        |location: &str| template(&format!("<xsl:copy-of select=\"document('{location}')\"/>"));
+    let sheets = [
+        template("<xsl:call-template name=\"t\"/>"),
+        document(&secret.display().to_string()),
+        document(&format!("http://127.0.0.1:{port}/x.xml")),
+        template("<xsl:value-of select=\"e:evaluate('1')\" xmlns:e=\"http://exslt.org/dynamic\"/>"),
+    ];
+    for sheet in sheets {
+        let (_origin, gateway) = behind(&json!({"xslt_transform_before": sheet, "verbose": true}));
+        let answer = post(&mut gateway.client(), XML, GOOD.as_bytes());
+        let told = String::from_utf8(answer.body).unwrap();
+        assert!(answer.status == 500 && !told.contains("SECRET"), "{told}");
+        assert!(
+            told.contains("XSLT transformation failed (before XSD validation)"),
+            "{told}"
+        );
+    }
+    let bomb = format!("//node(){}", "[count(//node()) > 0 and //node()]".repeat(9));
+    let (_origin, gateway) = behind(&json!({
+        "route_xpath_targets": [{"xpath": bomb, "condition": "never", "path": "/x"}],
+        "verbose": true,
+    }));
+    let wide = GOOD.replace("<intA>5</intA>", &"<intA>5</intA>".repeat(1_000));
+    let answer = post(&mut gateway.client(), XML, wide.as_bytes());
+    let told = String::from_utf8(answer.body).unwrap();
+    assert!(
+        answer.status == 500 && told.contains("XPath routing failed"),
+        "{told}"
+    );
+    assert!(web.accept().is_err(), "somebody was asked over the network");
+}
+
+#[test]
+fn definitions_read_no_entities_and_no_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    fs::write(&secret, "SECRET").unwrap();
+    let web = TcpListener::bind("127.0.0.1:0").unwrap();
+    web.set_nonblocking(true).unwrap();
+    let url = format!(
+        "http://127.0.0.1:{}/x.xsd",
+        web.local_addr().unwrap().port()
+    );
+    let entity = format!("<!DOCTYPE a [<!ENTITY e SYSTEM \"{}\">]>", secret.display());
+    let with_entity = |name: &str| definition(name).replacen("?>", &format!("?>{entity}"), 1);
+    let imports = definition("calculator.xsd").replacen(
+        "xs:element",
+        &format!("xs:import namespace=\"urn:x\" schemaLocation=\"{url}\"/><xs:element"),
+        1,
+    );
+    for (option, text) in [
+        ("xsd_api_schema", with_entity("calculator.wsdl")),
+        ("xslt_transform_before", with_entity("subtract-to-add.xslt")),
+        ("xsd_soap_schema", with_entity("calculator.xsd")),
+        ("xsd_api_schema", imports),
+    ] {
+        let mut request = chain();
+        request[option] = json!(text);
+        let config = GatewayConfig::parse(&config(1, &request).to_string()).unwrap();
+        let problems = Gateway::new(&config).unwrap().problems();
+        let told: Vec<String> = problems.iter().map(|one| format!("{one:?}")).collect();
+        // A schema whose import cannot be had is used without it, as libxml2 does.
+        let is_told = told.iter().any(|one| one.contains(option));
+        assert!(is_told || text.contains(&url), "{option}: {told:?}");
+        assert!(!told.concat().contains("SECRET"), "{told:?}");
+    }
+    assert!(web.accept().is_err(), "somebody was asked over the network");
+}

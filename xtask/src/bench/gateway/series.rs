@@ -1,0 +1,42 @@
+//! The rows of a run directory's trials, second by second.
+
+use std::path::Path;
+
+/// Values of the named columns of a trial's series, row by row; rows that lack one are left out.
+pub fn columns<const N: usize>(trial: &Path, names: [&str; N]) -> Result<Vec<[u64; N]>, String> {
+    let path = trial.join("series.csv");
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    of_text(&text, names)
+}
+
+fn of_text<const N: usize>(text: &str, names: [&str; N]) -> Result<Vec<[u64; N]>, String> {
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = lines.next().unwrap_or_default();
+    let mut places = [0; N];
+    for (place, name) in places.iter_mut().zip(names) {
+        let found = head.iter().position(|one| *one == name);
+        *place = found.ok_or_else(|| format!("the series has no {name}"))?;
+    }
+    let row = |line: Vec<&str>| {
+        let mut row = [0; N];
+        for (value, place) in row.iter_mut().zip(places) {
+            *value = line.get(place)?.parse().ok()?;
+        }
+        Some(row)
+    };
+    Ok(lines.filter_map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_found_by_their_names() {
+        let text = "second,completed,gateway_rss_anon_bytes\n0,7,1024\n1,,4096\n2,8,2048\n";
+        let read = of_text(text, ["gateway_rss_anon_bytes", "completed"]);
+        assert_eq!(read, Ok(vec![[1024, 7], [2048, 8]]));
+        assert!(of_text("a,b\n", ["c"]).is_err_and(|why| why.contains("no c")));
+    }
+}
