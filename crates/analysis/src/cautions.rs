@@ -98,6 +98,7 @@ fn in_short(gate: Gate) -> &'static str {
         Gate::NotSteady => "not steady",
         Gate::GatewayNotSaturated => "gateway not saturated",
         Gate::Inconsistent => "numbers disagree",
+        Gate::CannotBeTrue => "figures that cannot be true",
         Gate::Retries => "retries",
         Gate::UpstreamConnections => "connections to the upstream not kept",
         Gate::ClientConnections => "clients' connections not kept",

@@ -45,43 +45,48 @@ pub(crate) struct Cell {
 
 /// What is compared.
 #[derive(Clone, Copy)]
-struct Subject {
-    kind: PhaseKind,
-    metric: Metric,
-    direction: Direction,
-    primary: bool,
+pub(crate) struct Subject {
+    pub(crate) kind: PhaseKind,
+    pub(crate) metric: Metric,
+    pub(crate) direction: Direction,
+    pub(crate) primary: bool,
 }
 
-/// The primary metric first. CPU per request depends on the load, so it is compared at a fixed rate
-/// where there is one. A run that is made for a comparison has more metrics, and says itself what decides.
+/// What gateways are compared by within a run. A run that is made for a comparison has more metrics, and says
+/// itself what decides.
 fn subjects(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Subject> {
+    let decisive = duel.map_or(Metric::GatewayCpuPerRequest, duel::metric);
+    let mut subjects = all_subjects(scenario, decisive);
+    if duel.is_none() {
+        let more = [Metric::AddedP90, Metric::GatewayRssAnonMax];
+        subjects.retain(|subject| !more.contains(&subject.metric));
+    }
+    subjects
+}
+
+/// Everything that gateways can be compared by, what decides first. CPU per request depends on the load, so it
+/// is compared at a fixed rate where there is one.
+pub(crate) fn all_subjects(scenario: &ScenarioFindings, decisive: Metric) -> Vec<Subject> {
     use Direction::{HigherIsBetter, LowerIsBetter};
     use PhaseKind::{Closed, Open};
-    let rated = scenario.phase(Open).is_some();
-    let decisive = duel.map_or(Metric::GatewayCpuPerRequest, duel::metric);
-    let subject = |kind, metric, direction| Subject {
+    let last = scenario.phase(Open).map_or(Closed, |_| Open);
+    let subject = |(kind, metric, direction)| Subject {
         kind,
         metric,
         direction,
         primary: metric == decisive,
     };
-    let mut subjects = vec![
-        subject(
-            if rated { Open } else { Closed },
-            Metric::GatewayCpuPerRequest,
-            LowerIsBetter,
-        ),
-        subject(Closed, Metric::Throughput, HigherIsBetter),
-        subject(Open, Metric::AddedP50, LowerIsBetter),
-        subject(Open, Metric::AddedP99, LowerIsBetter),
-    ];
-    if duel.is_some() {
-        let last = if rated { Open } else { Closed };
-        subjects.push(subject(Open, Metric::AddedP90, LowerIsBetter));
-        subjects.push(subject(last, Metric::GatewayRssAnonMax, LowerIsBetter));
-    }
+    let mut subjects = [
+        (last, Metric::GatewayCpuPerRequest, LowerIsBetter),
+        (Closed, Metric::Throughput, HigherIsBetter),
+        (Open, Metric::AddedP50, LowerIsBetter),
+        (Open, Metric::AddedP99, LowerIsBetter),
+        (Open, Metric::AddedP90, LowerIsBetter),
+        (last, Metric::GatewayRssAnonMax, LowerIsBetter),
+    ]
+    .map(subject);
     subjects.sort_by_key(|subject| !subject.primary);
-    subjects
+    subjects.into()
 }
 
 fn cells(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Cell> {
@@ -230,7 +235,7 @@ impl Cell {
 }
 
 /// The verdict, and what would settle it where it is open.
-fn verdict_words(verdict: Verdict, blocks: usize) -> String {
+pub(crate) fn verdict_words(verdict: Verdict, blocks: usize) -> String {
     match verdict {
         Verdict::Better => "better".into(),
         Verdict::Worse => "worse".into(),

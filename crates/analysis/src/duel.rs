@@ -19,7 +19,12 @@ const ALPHA: f64 = 0.05;
 
 /// The metric that decides.
 pub(crate) fn metric(duel: &Duel) -> Metric {
-    match duel.metric {
+    decided_by(duel.metric)
+}
+
+/// The metric that a word for what decides means.
+pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
+    match word {
         DecisiveMetric::Cpu => Metric::GatewayCpuPerRequest,
         DecisiveMetric::Throughput => Metric::Throughput,
         DecisiveMetric::AddedP50 => Metric::AddedP50,

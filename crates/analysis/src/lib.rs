@@ -1,6 +1,7 @@
 //! From a run directory to findings: estimates, validity, sentences. A pure function of the run; it
 //! has no clock and needs no network, so the same directory gives the same findings for ever.
 
+mod across;
 mod cautions;
 mod changes;
 mod collect;
@@ -34,6 +35,7 @@ pub mod words;
 
 use gatebench_store::{Run, StoreError};
 
+pub use across::{RunSummary, compare, compare_with_baseline, entry, history, summarise};
 pub use duel::is_settled;
 pub use findings::Findings;
 pub use gates::thresholds;

@@ -49,3 +49,10 @@ pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
         findings: judged.iter().flat_map(rules::judge).collect(),
     })
 }
+
+/// Judges figures that are not in a document yet: the program's own, before anybody reads them. Cells are
+/// written as in a document, with a heading that says what they are and their unit.
+pub fn audit_rows(title: &str, headings: &[String], rows: Vec<Vec<String>>) -> Vec<Finding> {
+    let numbered = (1..).zip(rows).collect();
+    rules::judge(&table::Table::of(title, headings, numbered))
+}

@@ -7,8 +7,8 @@ use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    ab, audit, check, doctor, export, gateway, install, list, load, new, report, run, schema,
-    supervise, upstream,
+    ab, audit, baseline, check, compare, doctor, export, gateway, history, install, list, load,
+    new, report, run, schema, supervise, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -36,6 +36,9 @@ pub enum Command {
     Load(Box<load::Load>),
     Ab(Box<ab::Ab>),
     Report(report::Report),
+    Compare(compare::Compare),
+    History(history::History),
+    Baseline(baseline::Baseline),
     List(list::List),
     Install(install::Install),
     Check(check::Check),
@@ -58,6 +61,9 @@ impl Command {
             Self::Load(command) => command.run(),
             Self::Ab(command) => command.run(),
             Self::Report(command) => command.run(),
+            Self::Compare(command) => command.run(),
+            Self::History(command) => command.run(),
+            Self::Baseline(command) => command.run(),
             Self::List(command) => command.run(),
             Self::Install(command) => command.run(),
             Self::Check(command) => command.run(),

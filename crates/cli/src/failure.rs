@@ -72,6 +72,15 @@ impl Failure {
         }
     }
 
+    /// What happened, without whose fault it is and what to do.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Said { what, .. } => what.clone(),
+            Self::Mistakes(files) => format!("{} of its files have mistakes", files.len()),
+            Self::PipeClosed => String::new(),
+        }
+    }
+
     /// Says it on standard error.
     pub fn print(&self) {
         match self {

@@ -39,11 +39,17 @@ pub fn write(dir: &Path, findings: &Findings) -> Result<PathBuf, Failure> {
 
 /// The report for this terminal.
 pub fn for_terminal(findings: &Findings) -> String {
-    let options = TerminalOptions {
+    terminal::render(findings, terminal_options())
+        .trim_end()
+        .to_owned()
+}
+
+/// How this terminal is written on.
+pub fn terminal_options() -> TerminalOptions {
+    TerminalOptions {
         colour: crate::terminal::stdout_colors(),
         columns: crate::terminal::stdout_width(),
-    };
-    terminal::render(findings, options).trim_end().to_owned()
+    }
 }
 
 /// Writes beside the file and renames, so that a page that is open in a browser is never half written.

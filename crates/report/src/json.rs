@@ -8,14 +8,19 @@ use serde::Serialize;
 pub const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct Document<'a, T> {
     schema: u32,
     #[serde(flatten)]
-    findings: &'a Findings,
+    findings: &'a T,
 }
 
 /// Writes the findings, indented, with a line break at the end.
 pub fn render(findings: &Findings) -> String {
+    document(findings)
+}
+
+/// Anything that is found, with the version of the format before it.
+pub(crate) fn document(findings: &impl Serialize) -> String {
     let document = Document {
         schema: SCHEMA,
         findings,

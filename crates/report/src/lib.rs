@@ -3,11 +3,13 @@
 //! things stand on the page.
 
 mod axis;
+pub mod compare;
 mod costs;
 pub mod costs_csv;
 pub mod csv;
 pub mod duel;
 mod facts;
+pub mod history;
 pub mod html;
 pub mod json;
 pub mod markdown;

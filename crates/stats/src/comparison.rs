@@ -46,6 +46,10 @@ pub enum Method {
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,
+    /// Welch's t on the log values of two runs ([`crate::apart`]).
+    Welch,
+    /// The prediction interval of one run among several ([`crate::apart`]).
+    Prediction,
 }
 
 /// A candidate against a baseline.
@@ -173,6 +177,10 @@ impl Spread {
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let deviation = (squares / (values.len().max(2) - 1) as f64).sqrt();
         Self { mean, deviation }
+    }
+
+    pub(crate) fn deviation(&self) -> f64 {
+        self.deviation
     }
 
     fn p_value(&self, blocks: usize) -> f64 {

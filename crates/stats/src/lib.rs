@@ -1,6 +1,7 @@
 //! Pure statistics: estimates, percentiles that may be trusted, paired comparisons, verdicts. No
 //! clock, no input or output, randomness only from a seed; every formula cites its source.
 
+pub mod apart;
 pub mod bootstrap;
 pub mod capacity;
 pub mod change_points;
@@ -25,6 +26,7 @@ pub mod student;
 pub mod trend;
 pub mod verdict;
 
+pub use apart::{MIN_RUNS, Sides, compare_runs, compare_with_runs};
 pub use change_points::{ChangePoint, change_points};
 pub use comparison::{Comparison, Method, Pair, Rule, compare, compare_all};
 pub use difference::{Difference, difference};

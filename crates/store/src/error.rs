@@ -54,6 +54,14 @@ pub enum StoreError {
         /// What is wrong in it, with the place where known.
         reason: String,
     },
+    /// The index of a folder of runs cannot be used.
+    #[error("the index {} cannot be used: {reason}", path.display())]
+    Index {
+        /// The index.
+        path: PathBuf,
+        /// What SQLite says.
+        reason: String,
+    },
     /// The caller gave a record that contradicts itself; a defect of gatebench, not of the user.
     #[error("the record of trial {trial} cannot be stored: {reason}")]
     Inconsistent {
@@ -73,10 +81,19 @@ impl StoreError {
         }
     }
 
+    pub(crate) fn index(path: &std::path::Path, error: &rusqlite::Error) -> Self {
+        Self::Index {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        }
+    }
+
     /// Whose fault it is.
     pub fn culprit(&self) -> Culprit {
         match self {
-            Self::Io { .. } | Self::Corrupt { .. } | Self::Locked { .. } => Culprit::Environment,
+            Self::Io { .. } | Self::Corrupt { .. } | Self::Locked { .. } | Self::Index { .. } => {
+                Culprit::Environment
+            }
             Self::AlreadyARun { dir: path }
             | Self::NotARun { dir: path }
             | Self::NewerSchema { path, .. } => Culprit::File {
@@ -109,6 +126,9 @@ impl StoreError {
                  measured again with --resume",
                 path.display()
             ),
+            Self::Index { .. } => {
+                "make it anew with `gatebench history --rescan`: everything in it comes from the run directories".into()
+            }
             Self::Inconsistent { .. } => {
                 "report this as a defect of gatebench with the message".into()
             }

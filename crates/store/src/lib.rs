@@ -18,6 +18,7 @@ pub mod error;
 mod foreign;
 mod group;
 pub mod histograms;
+pub mod history;
 mod lock;
 pub mod manifest;
 pub mod phase;

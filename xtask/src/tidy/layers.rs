@@ -19,7 +19,7 @@ const BELOW: [(&str, &[&str]); 16] = [
     ("peers", &["model"]),
     ("store", &["model"]),
     ("audit", &["stats"]),
-    ("analysis", &["store", "stats", "model"]),
+    ("analysis", &["audit", "store", "stats", "model"]),
     ("report", &["analysis"]),
     (
         "lab",

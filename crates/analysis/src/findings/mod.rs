@@ -3,11 +3,13 @@
 //! Numbers are in base units (nanoseconds, bytes, per second); [`crate::words::quantity`] writes
 //! them for people.
 
+mod across;
 mod comparison;
 mod cost;
 mod curve;
 mod duel;
 mod group;
+mod history;
 mod proof;
 mod scale;
 mod table;
@@ -22,6 +24,9 @@ pub use gatebench_model::{Placement, Variant};
 pub use gatebench_stats::{Comparison, Difference, Direction, Estimate, Interval, Method, Verdict};
 pub use gatebench_store::{Status, Timestamp};
 
+pub use across::{
+    CellFindings, CompareFindings, CompareMode, Control, RunDifference, RunLine, Weight,
+};
 pub use comparison::ComparisonFindings;
 pub use cost::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts};
 pub use curve::{CurveMetric, CurvePoint, PercentileCurve};
@@ -30,6 +35,7 @@ pub use group::{
     GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness, ToldCheck,
     ToldFindings, ToldMetric, ToldThreshold,
 };
+pub use history::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
 pub use proof::{
     Configuration, ConfigurationFile, Fact, ParityCaseFindings, ParityFindings, ParityMismatch,
 };

@@ -2,7 +2,7 @@
 
 use gatebench_model::Variant;
 use gatebench_stats::Estimate;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     ComparisonFindings, GroupFindings, PercentileCurve, Reason, Sentence, SlowestRoutes,
@@ -156,7 +156,7 @@ pub struct BlockValue {
 }
 
 /// What is measured of a variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Answers per second of the measurement.
@@ -220,7 +220,7 @@ pub enum Metric {
 }
 
 /// The unit of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Nanoseconds of wall time.

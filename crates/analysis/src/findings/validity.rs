@@ -81,6 +81,8 @@ pub enum Gate {
     GatewayNotSaturated,
     /// Percentiles, means and rates contradict each other.
     Inconsistent,
+    /// What `gatebench audit` calls impossible in others' tables stands in this one.
+    CannotBeTrue,
     /// The upstream saw requests more than once.
     Retries,
     /// The gateway does not keep its connections to the upstream.

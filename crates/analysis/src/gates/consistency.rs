@@ -11,9 +11,10 @@ use crate::digest::metric_word;
 use crate::findings::{Aspect, CurveMetric, Gate, Reason, Validity};
 use crate::words::{counted, decimals, grouped};
 
-const DEFECT: &str = "Report this with the run directory: the instrument contradicts itself.";
+pub(super) const DEFECT: &str =
+    "Report this with the run directory: the instrument contradicts itself.";
 
-const METRICS: [CurveMetric; 4] = [
+pub(super) const METRICS: [CurveMetric; 4] = [
     CurveMetric::Added,
     CurveMetric::Response,
     CurveMetric::Service,
@@ -21,7 +22,7 @@ const METRICS: [CurveMetric; 4] = [
 ];
 
 /// The exact sums of a metric over all answered classes; none where the phase has none.
-fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
+pub(super) fn exact(view: &View, metric: CurveMetric) -> Option<ExactSum> {
     let word = metric_word(metric);
     let answered = view.phase.sums.iter().filter(|(key, sum)| {
         let class = key

@@ -1,6 +1,7 @@
 //! The validity gates: what makes a number limited or invalid, why, and what to do about it.
 
 mod answers;
+mod audited;
 mod consistency;
 mod gateway;
 mod instrument;
@@ -75,7 +76,7 @@ const EVERYTHING: [Aspect; 4] = [
 
 type PhaseGate = fn(&View) -> Option<Reason>;
 
-const PHASE_GATES: [PhaseGate; 25] = [
+const PHASE_GATES: [PhaseGate; 26] = [
     answers::checks_failed,
     answers::errors,
     answers::never_reached_upstream,
@@ -101,6 +102,7 @@ const PHASE_GATES: [PhaseGate; 25] = [
     consistency::percentiles_and_sums,
     consistency::littles_law,
     consistency::counts_and_bytes,
+    audited::cannot_be_true,
 ];
 
 /// Judges one phase of a completed trial.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, dead_code)]
 
 pub mod gates;
+pub mod runs;
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,6 @@
-//! `gatebench audit FILE`.
+//! `gatebench audit FILE or RUN`.
+
+mod own;
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -21,13 +23,15 @@ const INDENT: usize = 4;
                   what is not told: percentiles out of order, more requests in flight than connections, means that the \
                   percentiles do not allow, percentiles of a histogram's lowest bucket, rows at different concurrency, \
                   timers too coarse, peaks told as means, more CPU time than cores, and others. Reads CSV, JSON, the tables \
-                  of a Markdown document, and what wrk and siege print. Nothing is run.",
+                  of a Markdown document, and what wrk and siege print. Nothing is run. A run directory of gatebench's own is held \
+                  against the same, trial by trial.",
     after_help = "Examples:\n  gatebench audit results.csv\n  gatebench audit README.md --json\n  \
+                  gatebench audit gatebench-runs/tour-20260102T030405Z\n  \
                   wrk -c 64 -d 10s http://127.0.0.1:8080/ | gatebench audit -\n\n\
                   Exits with 1 where something is impossible or misleading."
 )]
 pub struct Audit {
-    /// The document; `-` reads from standard input
+    /// The document, or a run directory; `-` reads from standard input
     file: PathBuf,
     /// What it is written in, where its name does not say it
     #[arg(long, value_name = "FORM")]
@@ -61,6 +65,9 @@ impl From<FormName> for Form {
 impl Audit {
     /// Judges, and says what was found.
     pub fn run(self) -> Result<Exit, Failure> {
+        if self.file.is_dir() {
+            return own::run(&self.file, self.json);
+        }
         let name = self.file.to_string_lossy();
         let form = self.form.map_or_else(|| Form::of_name(&name), Form::from);
         let audited = audit(&read(&self.file)?, form).map_err(|error| Failure::Said {

@@ -2,10 +2,13 @@
 
 pub mod ab;
 pub mod audit;
+pub mod baseline;
 pub mod check;
+pub mod compare;
 pub mod doctor;
 pub mod export;
 pub mod gateway;
+pub mod history;
 pub mod install;
 pub mod list;
 pub mod load;

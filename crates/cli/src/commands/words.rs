@@ -6,6 +6,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_lab::Library;
+use gatebench_model::DecisiveMetric;
 use gatebench_net::Backend;
 use gatebench_peers::Peer;
 
@@ -90,6 +91,33 @@ impl EngineWord {
             Self::Wrk => Some(Peer::Wrk),
             Self::H2load => Some(Peer::H2load),
             Self::K6 => Some(Peer::K6),
+        }
+    }
+}
+
+/// What decides, as the command line calls it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum MetricWord {
+    /// CPU time of the gateway per request
+    Cpu,
+    /// Requests per second of the closed load
+    Throughput,
+    /// Added latency at a fixed rate, median
+    AddedP50,
+    /// Added latency at a fixed rate, 99th percentile
+    AddedP99,
+    /// Most memory of the gateway
+    Memory,
+}
+
+impl From<MetricWord> for DecisiveMetric {
+    fn from(word: MetricWord) -> Self {
+        match word {
+            MetricWord::Cpu => Self::Cpu,
+            MetricWord::Throughput => Self::Throughput,
+            MetricWord::AddedP50 => Self::AddedP50,
+            MetricWord::AddedP99 => Self::AddedP99,
+            MetricWord::Memory => Self::Memory,
         }
     }
 }

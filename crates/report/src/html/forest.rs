@@ -1,12 +1,14 @@
 //! The comparisons of each scenario: a table with a plot in every row.
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{ComparisonFindings, ScenarioFindings, Validity, Verdict};
+use gatebench_analysis::findings::{
+    ComparisonFindings, DuelFindings, Interval, ScenarioFindings, Validity, Verdict,
+};
 use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 use serde::Serialize;
 
 use crate::palette::Palette;
-use crate::plots::forest::Forest;
+use crate::plots::forest::{Forest, Point};
 use crate::verdicts;
 
 /// The comparisons of a scenario.
@@ -18,6 +20,8 @@ pub struct ForestView {
     metrics: Vec<MetricView>,
     ticks: String,
     has_limits: bool,
+    /// Whether the baseline was measured beside itself.
+    has_noise: bool,
 }
 
 #[derive(Serialize)]
@@ -49,17 +53,31 @@ struct RowView {
 pub fn forests(findings: &Findings, palette: &Palette) -> Vec<ForestView> {
     let scenarios = findings.scenarios.iter().enumerate();
     scenarios
-        .filter_map(|(index, scenario)| forest(&format!("v{index}"), scenario, palette))
+        .filter_map(|(index, scenario)| {
+            let anchor = format!("v{index}");
+            forest(&anchor, scenario, findings.duel.as_ref(), palette)
+        })
         .collect()
 }
 
-fn forest(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Option<ForestView> {
+fn forest(
+    anchor: &str,
+    scenario: &ScenarioFindings,
+    duel: Option<&DuelFindings>,
+    palette: &Palette,
+) -> Option<ForestView> {
     let plot = Forest::of(scenario)?;
     let comparisons = &scenario.comparisons;
     let mut number = 0;
     let mut row = |found: &ComparisonFindings| {
         number += 1;
-        row_view(&format!("{anchor}-{number}"), found, &plot, palette)
+        let noise = noise(duel, comparisons, found);
+        row_view(
+            &format!("{anchor}-{number}"),
+            (found, noise),
+            &plot,
+            palette,
+        )
     };
     let metrics = comparisons
         .chunk_by(|a, b| (a.metric, &a.phase) == (b.metric, &b.phase))
@@ -76,20 +94,48 @@ fn forest(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Optio
         effect: format!("{} %", effect * 100.0),
         metrics,
         ticks: plot.ticks(&format!("{anchor}-ticks")),
+        has_noise: comparisons.iter().any(|found| is_noise(duel, found)),
         has_limits: comparisons
             .iter()
             .any(|found| found.validity == Validity::Limited),
     })
 }
 
-fn row_view(id: &str, found: &ComparisonFindings, plot: &Forest, palette: &Palette) -> RowView {
+/// Whether it is a baseline beside its other self, which tells the noise of the machine.
+fn is_noise(duel: Option<&DuelFindings>, found: &ComparisonFindings) -> bool {
+    duel.is_some_and(|duel| found.candidate == duel.baseline && found.baseline == duel.again)
+}
+
+/// What the baseline of a comparison differs by from its other self, where it was measured twice.
+fn noise(
+    duel: Option<&DuelFindings>,
+    all: &[ComparisonFindings],
+    found: &ComparisonFindings,
+) -> Option<Interval> {
+    let of_same = |it: &&ComparisonFindings| it.metric == found.metric && it.phase == found.phase;
+    let twice = all.iter().filter(of_same).find(|it| is_noise(duel, it))?;
+    (!is_noise(duel, found)).then_some(twice.result.interval)?
+}
+
+fn row_view(
+    id: &str,
+    (found, noise): (&ComparisonFindings, Option<Interval>),
+    plot: &Forest,
+    palette: &Palette,
+) -> RowView {
     let class = palette.class(&found.candidate);
     let (ratio, interval) = ratio_and_interval(&found.result);
+    let point = Point {
+        title: &format!("{} ÷ {}", found.candidate, found.baseline),
+        text: &found.text,
+        result: &found.result,
+        noise,
+    };
     let confidence = found.result.interval.map(|interval| interval.confidence);
     RowView {
         candidate: found.candidate.clone(),
         baseline: found.baseline.clone(),
-        svg: plot.row(id, found, &class),
+        svg: plot.point(id, &point, &class),
         ratio,
         interval,
         confidence: confidence

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::costs::{CostView, costs};
 use super::evidence::Evidence;
 use super::forest::{ForestView, forests};
+use super::method::{self, Section};
 use super::results::{ScenarioView, TableView, table_view};
 use crate::palette::Palette;
 use crate::problems::{problems, word};
@@ -34,7 +35,22 @@ pub struct Page {
     scale_explanation: &'static str,
     scenarios: Vec<ScenarioView>,
     evidence: Evidence,
+    method: Vec<Section>,
 }
+
+/// The sections of the method that a report of one run rests on.
+const METHODS: [&str; 10] = [
+    "Two kinds of load",
+    "What a gateway adds",
+    "CPU per request",
+    "Blocks",
+    "Two beside each other",
+    "What a policy costs",
+    "Scale",
+    "Equal on the wire",
+    "Percentiles",
+    "Validity",
+];
 
 /// A family of scenarios that differ in the number of routes or consumers.
 #[derive(Serialize)]
@@ -118,6 +134,7 @@ impl Page {
                 .map(scenario)
                 .collect(),
             evidence: Evidence::of(findings, &palette),
+            method: method::sections(&METHODS),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A comparison as a point with whiskers on an axis of ratios; the rows of a table share the axis.
 
-use gatebench_analysis::findings::{ComparisonFindings, ScenarioFindings};
+use gatebench_analysis::findings::{Comparison, Interval, ScenarioFindings};
 
 use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
@@ -19,36 +19,58 @@ pub struct Forest {
     band: (f64, f64),
 }
 
+/// A row of the plot.
+pub struct Point<'a> {
+    /// What a screen reader says first.
+    pub title: &'a str,
+    /// The comparison as a sentence.
+    pub text: &'a str,
+    /// Where it stands.
+    pub result: &'a Comparison,
+    /// What the machine differs by from itself: the interval of a baseline against its other self.
+    pub noise: Option<Interval>,
+}
+
 impl Forest {
     /// An axis for all intervals of a scenario; none where it has no comparison.
     pub fn of(scenario: &ScenarioFindings) -> Option<Self> {
         let effect = scenario.comparisons.first()?.smallest_effect;
+        let comparisons = scenario.comparisons.iter();
+        Some(Self::covering(
+            effect,
+            comparisons.filter_map(|found| found.result.interval),
+        ))
+    }
+
+    /// An axis for these intervals, and for the effect that matters.
+    pub fn covering(effect: f64, intervals: impl Iterator<Item = Interval>) -> Self {
         let band = (1.0 - effect, 1.0 + effect);
-        let intervals = scenario
-            .comparisons
-            .iter()
-            .filter_map(|found| found.result.interval)
-            .flat_map(|interval| [interval.low, interval.high]);
+        let ends = intervals.flat_map(|interval| [interval.low, interval.high]);
         let pixels = (MARGIN, WIDTH - MARGIN);
-        let (axis, ticks) = Axis::of_ratios(intervals.chain([band.0, band.1]), pixels);
-        Some(Self { axis, ticks, band })
+        let (axis, ticks) = Axis::of_ratios(ends.chain([band.0, band.1]), pixels);
+        Self { axis, ticks, band }
     }
 
     /// The row of a comparison; `class` sets its colour.
-    pub fn row(&self, id: &str, found: &ComparisonFindings, class: &str) -> String {
-        let title = format!("{} ÷ {}", found.candidate, found.baseline);
-        let mut svg = Svg::new(id, (WIDTH, ROW), &title, &found.text);
+    pub fn point(&self, id: &str, point: &Point<'_>, class: &str) -> String {
+        let mut svg = Svg::new(id, (WIDTH, ROW), point.title, point.text);
         self.backdrop(&mut svg, ROW);
+        if let Some(noise) = point.noise {
+            let (low, high) = (self.axis.at(noise.low), self.axis.at(noise.high));
+            svg.rect("noise", (low, 3.0), (high - low, ROW - 6.0), 2.0);
+        }
         let middle = ROW / 2.0;
         svg.begin_group(class);
-        if let Some(interval) = found.result.interval {
+        let at = (self.axis.at(point.result.ratio), middle);
+        if let Some(interval) = point.result.interval {
             let (low, high) = (self.axis.at(interval.low), self.axis.at(interval.high));
             svg.line("whisker", (low, middle), (high, middle));
             for end in [low, high] {
                 svg.line("whisker", (end, middle - 4.0), (end, middle + 4.0));
             }
-            let at = (self.axis.at(found.result.ratio), middle);
-            svg.dot("mean", at, 4.5, &found.text);
+            svg.dot("mean", at, 4.5, point.text);
+        } else {
+            svg.dot("dot hollow", at, 4.0, point.text);
         }
         svg.end_group();
         svg.finish()

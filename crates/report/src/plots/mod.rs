@@ -4,6 +4,7 @@ pub mod dots;
 pub mod forest;
 pub mod percentiles;
 pub mod timeline;
+pub mod trend;
 pub mod waterfall;
 
 /// Moves labels apart so that no two are nearer than `gap`, keeping their order and staying as near

@@ -2,7 +2,8 @@
 //! them. Never wider than asked, and readable without colours.
 
 mod grid;
-mod style;
+pub(crate) mod sheet;
+pub(crate) mod style;
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{Failure, PhaseKind, ScenarioFindings, Status, Tone, Validity};

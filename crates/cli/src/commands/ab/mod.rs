@@ -6,17 +6,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
 use gatebench_lab::{Prepared, RunRequest, Selection, prepare};
-use gatebench_model::DecisiveMetric;
 use gatebench_model::span::Span;
 use gatebench_report::duel;
 
 use self::sides::{Side, Sides};
 use super::run::{conduct, dry_run, out};
-use super::words::{BackendWord, Overlay, launcher};
+use super::words::{BackendWord, MetricWord, Overlay, launcher};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -99,33 +98,6 @@ pub struct Ab {
     json: bool,
     #[command(flatten)]
     overlay: Overlay,
-}
-
-/// What decides, as the command line calls it.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum MetricWord {
-    /// CPU time of the gateway per request
-    Cpu,
-    /// Requests per second of the closed load
-    Throughput,
-    /// Added latency at a fixed rate, median
-    AddedP50,
-    /// Added latency at a fixed rate, 99th percentile
-    AddedP99,
-    /// Most memory of the gateway
-    Memory,
-}
-
-impl From<MetricWord> for DecisiveMetric {
-    fn from(word: MetricWord) -> Self {
-        match word {
-            MetricWord::Cpu => Self::Cpu,
-            MetricWord::Throughput => Self::Throughput,
-            MetricWord::AddedP50 => Self::AddedP50,
-            MetricWord::AddedP99 => Self::AddedP99,
-            MetricWord::Memory => Self::Memory,
-        }
-    }
 }
 
 impl Ab {

@@ -1,0 +1,250 @@
+//! A run against another, or against a baseline of several.
+
+use gatebench_model::DecisiveMetric;
+use gatebench_stats::{
+    Comparison, Estimate, MIN_RUNS, Sides, Verdict, compare_runs, compare_with_runs,
+};
+
+use super::cells::{self, Candidate, Side, geometric_mean};
+use super::differences::between;
+use super::{RunSummary, words};
+use crate::comparisons::SMALLEST_EFFECT;
+use crate::duel::decided_by;
+use crate::findings::{
+    CellFindings, CompareFindings, CompareMode, Control, Decision, RunDifference, Sentence, Tone,
+    Weight,
+};
+
+/// A run against another by the blocks of each (Welch). What runs differ by among themselves is not in its
+/// intervals, and that is said.
+pub fn compare(
+    baseline: &RunSummary,
+    candidate: &RunSummary,
+    metric: DecisiveMetric,
+) -> CompareFindings {
+    let differences = between(candidate, baseline);
+    let found = if forbidden(&differences) {
+        Vec::new()
+    } else {
+        cells::of(candidate, baseline, metric)
+    };
+    let both = found.into_iter().filter_map(|own| {
+        let other = cells::side(baseline, &own.place)?;
+        let values = other.values.clone();
+        Some(Both { own, other, values })
+    });
+    let judged = judge(both.collect(), CompareMode::Blocks);
+    let notes = vec![caution(words::ONE_RUN_EACH)];
+    whole(candidate, &[baseline], metric, judged, (differences, notes))
+}
+
+/// A run against several. Those that cannot be compared with it, by machine or load, are left out and named.
+pub fn compare_with_baseline(
+    baseline: &[RunSummary],
+    candidate: &RunSummary,
+    metric: DecisiveMetric,
+) -> CompareFindings {
+    let (usable, other): (Vec<_>, Vec<_>) = baseline
+        .iter()
+        .map(|run| (run, between(candidate, run)))
+        .partition(|(_, differences)| !forbidden(differences));
+    let mut notes: Vec<Sentence> = other.iter().map(|(run, why)| left_out(run, why)).collect();
+    let runs: Vec<&RunSummary> = usable.iter().map(|(run, _)| *run).collect();
+    if !runs.is_empty() && runs.len() < MIN_RUNS {
+        notes.push(caution(&words::too_few_runs(runs.len())));
+    }
+    notes.extend(
+        words::unlike_in_blocks(candidate, &runs)
+            .as_deref()
+            .map(caution),
+    );
+    // The latest tells best what has changed since.
+    let differences = usable
+        .into_iter()
+        .chain(other)
+        .map(|(_, differences)| differences);
+    let mut all: Vec<Vec<RunDifference>> = differences.collect();
+    let differences = match runs.len() {
+        0 => all.pop().unwrap_or_default(),
+        count => all.swap_remove(count - 1),
+    };
+    let found = match runs.last() {
+        Some(latest) => cells::of(candidate, latest, metric),
+        None => Vec::new(),
+    };
+    let both = found
+        .into_iter()
+        .filter_map(|own| among(own, &runs, candidate));
+    let judged = judge(both.collect(), CompareMode::Runs);
+    let shown: Vec<&RunSummary> = match runs.is_empty() {
+        true => baseline.iter().collect(),
+        false => runs,
+    };
+    let mut found = whole(candidate, &shown, metric, judged, (differences, notes));
+    found.mode = CompareMode::Runs;
+    found
+}
+
+/// Both sides of a place, and the baseline's values that are compared: its blocks, or its runs.
+struct Both {
+    own: Candidate,
+    other: Side,
+    values: Vec<f64>,
+}
+
+/// The candidate's geometric mean beside that of each run that measured the same.
+fn among(mut own: Candidate, runs: &[&RunSummary], candidate: &RunSummary) -> Option<Both> {
+    let same = |run: &&&RunSummary| {
+        super::differences::is_same_scenario(candidate, run, &own.place.scenario)
+            && super::differences::is_same_phase(candidate, run, &own.place.phase)
+    };
+    let sides: Vec<Side> = runs
+        .iter()
+        .filter(same)
+        .filter_map(|run| cells::side(run, &own.place))
+        .collect();
+    let values: Vec<f64> = sides
+        .iter()
+        .map(|side| geometric_mean(&side.values))
+        .collect();
+    let validity = sides.iter().map(|side| side.validity).max()?;
+    let estimate = Estimate::of_blocks(&values)?;
+    own.side.values = vec![geometric_mean(&own.side.values)];
+    let other = Side {
+        values: values.clone(),
+        estimate,
+        validity,
+    };
+    Some(Both { own, other, values })
+}
+
+/// What decides is one family, what is merely told another, and what tells of the machine a third.
+fn judge(all: Vec<Both>, mode: CompareMode) -> Vec<CellFindings> {
+    let family = |it: &Both| (it.own.place.control.is_some(), !it.own.place.primary);
+    let mut results: Vec<Option<Comparison>> = vec![None; all.len()];
+    for wanted in [(false, false), (false, true), (true, false), (true, true)] {
+        let members: Vec<usize> = (0..all.len())
+            .filter(|at| family(&all[*at]) == wanted)
+            .collect();
+        let sides: Vec<Sides> = members.iter().map(|at| sides(&all[*at])).collect();
+        let judged = match mode {
+            CompareMode::Blocks => compare_runs(&sides, SMALLEST_EFFECT),
+            CompareMode::Runs => compare_with_runs(&sides, SMALLEST_EFFECT),
+        };
+        for (at, result) in members.into_iter().zip(judged) {
+            results[at] = result;
+        }
+    }
+    let judged = all.into_iter().zip(results);
+    judged
+        .filter_map(|(both, result)| Some(cell(both, result?, mode)))
+        .collect()
+}
+
+fn sides(both: &Both) -> Sides {
+    Sides {
+        baseline: both.values.clone(),
+        candidate: both.own.side.values.clone(),
+        direction: both.own.place.direction,
+    }
+}
+
+fn cell(both: Both, result: Comparison, mode: CompareMode) -> CellFindings {
+    let Candidate { place, side } = both.own;
+    let text = words::cell(&place, &result, mode, (&side, &both.other));
+    CellFindings {
+        scenario: place.scenario,
+        gateway: place.gateway,
+        control: place.control,
+        phase: place.phase,
+        load: place.load,
+        kind: place.kind,
+        metric: place.metric,
+        unit: place.unit,
+        direction: place.direction,
+        primary: place.primary,
+        smallest_effect: SMALLEST_EFFECT,
+        validity: side.validity.max(both.other.validity),
+        candidate: side.estimate,
+        baseline: both.other.estimate,
+        result,
+        text,
+    }
+}
+
+fn whole(
+    candidate: &RunSummary,
+    baseline: &[&RunSummary],
+    metric: DecisiveMetric,
+    cells: Vec<CellFindings>,
+    (differences, notes): (Vec<RunDifference>, Vec<Sentence>),
+) -> CompareFindings {
+    let (decision, text) = decide(&cells, &differences);
+    CompareFindings {
+        candidate: candidate.line(),
+        baseline: baseline.iter().map(|run| run.line()).collect(),
+        mode: CompareMode::Blocks,
+        metric: decided_by(metric),
+        decision,
+        text,
+        notes,
+        differences,
+        cells,
+    }
+}
+
+/// The machine is asked before the gateways: where it has changed, nothing may be said of them.
+fn decide(cells: &[CellFindings], differences: &[RunDifference]) -> (Decision, String) {
+    if forbidden(differences) {
+        return (Decision::Open, words::cannot_be_compared(differences));
+    }
+    let primary = || cells.iter().filter(|it| it.primary);
+    let differs =
+        |it: &&CellFindings| matches!(it.result.verdict, Verdict::Better | Verdict::Worse);
+    if let Some(noise) = primary().filter(|it| it.control.is_some()).find(differs) {
+        return (Decision::Open, words::machine_changed(noise));
+    }
+    let judged: Vec<&CellFindings> = match primary().any(|it| it.control.is_none()) {
+        true => primary().filter(|it| it.control.is_none()).collect(),
+        // Where nothing was changed, it is the machine that is compared with itself.
+        false => primary()
+            .filter(|it| it.control == Some(Control::SameGateway))
+            .collect(),
+    };
+    let decision = if judged.iter().any(|it| it.result.verdict == Verdict::Worse) {
+        Decision::Worse
+    } else if judged.is_empty() || judged.iter().any(|it| is_open(it)) {
+        Decision::Open
+    } else {
+        Decision::Fine
+    };
+    (decision, words::decided(decision, &judged))
+}
+
+pub(super) fn is_open(cell: &CellFindings) -> bool {
+    matches!(
+        cell.result.verdict,
+        Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. }
+    )
+}
+
+fn forbidden(differences: &[RunDifference]) -> bool {
+    differences.iter().any(|it| it.weight == Weight::Forbids)
+}
+
+fn left_out(run: &RunSummary, differences: &[RunDifference]) -> Sentence {
+    caution(&format!(
+        "{} is left out of the baseline. {}",
+        run.name,
+        words::cannot_be_compared(differences)
+    ))
+}
+
+fn caution(text: &str) -> Sentence {
+    Sentence {
+        text: text.to_owned(),
+        tone: Tone::Caution,
+        scenario: None,
+        variant: None,
+    }
+}

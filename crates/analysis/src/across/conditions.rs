@@ -1,0 +1,29 @@
+//! What must be alike for two runs to stand in one series.
+
+use gatebench_model::Variant;
+use gatebench_store::FileDigest;
+
+use super::RunSummary;
+use super::differences::{json, machine_of};
+
+/// Digits of a digest that tell series apart.
+const DIGITS: usize = 12;
+
+/// A digest of machine, engine, scenario, load and the gateway's size; not of its version, nor of how long was
+/// measured.
+pub(super) fn digest(run: &RunSummary, scenario: &str, label: &str, phase: &str) -> String {
+    let plan = &run.manifest.plan;
+    let engine = run.manifest.foreign_engine.as_ref().map(|it| &it.name);
+    let phase = plan.load.phases.iter().find(|it| it.name == phase);
+    let setup = plan.variant(label).and_then(Variant::setup);
+    let size = setup.map(|setup| (setup.limits, setup.gateway_cores(&plan.placement).len()));
+    let all = (
+        machine_of(run),
+        engine,
+        plan.scenario(scenario),
+        phase.map(|it| (&it.shape, &it.change)),
+        size,
+    );
+    let digest = FileDigest::of("", json(&all).as_bytes());
+    digest.sha256.chars().take(DIGITS).collect()
+}

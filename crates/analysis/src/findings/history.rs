@@ -1,0 +1,100 @@
+//! What many runs say of a gateway over time.
+
+use gatebench_stats::Direction;
+use gatebench_store::Timestamp;
+use serde::Serialize;
+
+use super::{Metric, Sentence, Unit};
+
+/// The history of a folder of runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct HistoryFindings {
+    /// One sentence per finding, changes to the worse first.
+    pub headlines: Vec<Sentence>,
+    /// The runs, the oldest first.
+    pub runs: Vec<HistoryRun>,
+    /// Every gateway, scenario and metric under the same conditions.
+    pub series: Vec<SeriesFindings>,
+}
+
+/// A run of the history.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HistoryRun {
+    /// Its folder.
+    pub dir: String,
+    /// When it began.
+    pub created: Timestamp,
+    /// Name of the suite.
+    pub suite: String,
+    /// Version of the gatebench that measured.
+    pub gatebench: String,
+    /// Blocks of which every trial is on disk.
+    pub blocks: u32,
+    /// Why it is in no series; none where it may be.
+    pub left_out: Option<String>,
+}
+
+/// A metric of a gateway in a scenario, run by run.
+#[derive(Clone, Debug, Serialize)]
+pub struct SeriesFindings {
+    /// The scenario.
+    pub scenario: String,
+    /// Label of the variant.
+    pub gateway: String,
+    /// The load: `64 connections`, `5,000 requests/s`.
+    pub load: String,
+    /// Which metric.
+    pub metric: Metric,
+    /// Unit of all values.
+    pub unit: Unit,
+    /// Which values are good.
+    pub direction: Direction,
+    /// A digest of machine, load, scenario, engine and size: only runs that share it are in one series.
+    pub conditions: String,
+    /// The runs in order.
+    pub points: Vec<SeriesPoint>,
+    /// Whether it is long enough for a change to be told.
+    pub searched: bool,
+    /// Where it changes.
+    pub changes: Vec<SeriesChange>,
+}
+
+/// A run in a series.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeriesPoint {
+    /// The run, counted from 0 in the history's order.
+    pub run: usize,
+    /// Version of the gateway.
+    pub version: String,
+    /// Median of the run's blocks.
+    pub value: f64,
+    /// The smallest block.
+    pub min: f64,
+    /// The largest block.
+    pub max: f64,
+    /// Blocks.
+    pub blocks: u32,
+    /// Whether something other than the gateway limited it; such a point is shown and not searched.
+    pub limited: bool,
+}
+
+/// A change of a series.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeriesChange {
+    /// The first point after it, counted from 0 among the series' points.
+    pub at: usize,
+    /// Folder of the first run after it.
+    pub run: String,
+    /// Folder of the last run before it.
+    pub after_run: String,
+    /// Geometric mean from the change before it, or the begin, up to it.
+    pub before: f64,
+    /// Geometric mean from it to the next change, or the end.
+    pub after: f64,
+    /// Share of random orders that show a change as large.
+    pub p: f64,
+    /// Whether it is one to the worse.
+    pub worse: bool,
+    /// The change as a sentence, with its full stop.
+    pub text: String,
+}

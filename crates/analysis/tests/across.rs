@@ -1,0 +1,218 @@
+//! Runs beside each other: two, one against several, and many in time.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::runs::{read_run, slower, write_run};
+use gatebench_analysis::findings::{
+    CellFindings, CompareFindings, Control, Decision, Metric, Verdict, Weight,
+};
+use gatebench_analysis::{RunSummary, compare, compare_with_baseline, entry, history};
+use gatebench_model::DecisiveMetric;
+use gatebench_store::Manifest;
+use serde_json::json;
+use tempfile::TempDir;
+
+/// A run in which haproxy takes `factor` times its CPU time.
+fn run(
+    folder: &TempDir,
+    name: &str,
+    blocks: u32,
+    factor: f64,
+    describe: impl Fn(&mut Manifest),
+) -> RunSummary {
+    let dir = folder.path().join(name);
+    write_run(&dir, blocks, describe, |made| {
+        slower(made, "haproxy", factor)
+    });
+    read_run(&dir)
+}
+
+fn cell<'a>(found: &'a CompareFindings, gateway: &str, metric: Metric) -> &'a CellFindings {
+    let mut cells = found.cells.iter();
+    cells
+        .find(|it| it.gateway == gateway && it.metric == metric)
+        .unwrap()
+}
+
+#[test]
+fn a_slower_gateway_is_worse_and_what_was_not_changed_is_a_control() {
+    let folder = TempDir::new().unwrap();
+    let before = run(&folder, "before", 10, 1.0, |_| ());
+    let after = run(&folder, "after", 10, 1.1, |_| ());
+    let found = compare(&before, &after, DecisiveMetric::Cpu);
+    assert_eq!(found.decision, Decision::Worse, "{}", found.text);
+    assert!(
+        found
+            .text
+            .starts_with("Worse: Proxy-json, haproxy: gateway CPU per request"),
+        "{}",
+        found.text
+    );
+    let judged = cell(&found, "haproxy", Metric::GatewayCpuPerRequest);
+    assert!((judged.result.ratio - 1.1).abs() < 0.001);
+    assert_eq!(
+        (judged.result.verdict, judged.control),
+        (Verdict::Worse, None)
+    );
+    let nginx = cell(&found, "nginx", Metric::GatewayCpuPerRequest);
+    assert_eq!(
+        (nginx.result.verdict, nginx.control),
+        (Verdict::NoChange, Some(Control::SameGateway))
+    );
+    let floor = cell(&found, "floor", Metric::UpstreamCpuPerRequest);
+    assert_eq!(
+        (floor.result.verdict, floor.control),
+        (Verdict::NoChange, Some(Control::Floor))
+    );
+    assert!(found.notes[0].text.starts_with("One run each"));
+    assert!(found.differences.is_empty(), "{:?}", found.differences);
+    let throughput = compare(&before, &after, DecisiveMetric::Throughput);
+    assert_eq!(throughput.decision, Decision::Fine, "{}", throughput.text);
+}
+
+#[test]
+fn nothing_is_said_where_a_control_has_moved() {
+    let folder = TempDir::new().unwrap();
+    let before = run(&folder, "before", 10, 1.0, |_| ());
+    let dir = folder.path().join("after");
+    write_run(
+        &dir,
+        10,
+        |_| (),
+        |made| {
+            slower(made, "haproxy", 1.1);
+            slower(made, "nginx", 1.5);
+        },
+    );
+    let found = compare(&before, &read_run(&dir), DecisiveMetric::Cpu);
+    assert_eq!(found.decision, Decision::Open);
+    assert!(
+        found.text.contains("nginx is the same in both, and yet"),
+        "{}",
+        found.text
+    );
+}
+
+#[test]
+fn another_machine_forbids_and_another_load_or_scenario_is_left_out() {
+    let folder = TempDir::new().unwrap();
+    let before = run(&folder, "before", 2, 1.0, |_| ());
+    let elsewhere = run(&folder, "elsewhere", 2, 1.0, |manifest| {
+        manifest.environment["cpu"]["model"] = json!("another cpu");
+    });
+    let found = compare(&before, &elsewhere, DecisiveMetric::Cpu);
+    assert_eq!(found.decision, Decision::Open);
+    assert!(
+        found.text.contains("cpu.model (a cpu and another cpu)"),
+        "{}",
+        found.text
+    );
+    assert!(found.cells.is_empty());
+    let otherwise = run(&folder, "otherwise", 2, 1.0, |manifest| {
+        manifest.plan.seed = 8;
+        manifest.environment["kernel"] = json!({ "release": "7.0" });
+        manifest.gateways.get_mut("nginx").unwrap().version = "1.26.0".into();
+        let open = serde_json::from_value(json!({ "open": { "rate_per_second": 7000.0 } }));
+        manifest.plan.load.phases[1].shape = open.unwrap();
+    });
+    let found = compare(&before, &otherwise, DecisiveMetric::Cpu);
+    let told: Vec<(Weight, &str)> = found
+        .differences
+        .iter()
+        .map(|it| (it.weight, it.what.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Weight::LeavesOut, "load of steady"),
+            (Weight::Caution, "kernel.release"),
+            (Weight::Subject, "version of nginx"),
+            (Weight::Told, "seed"),
+        ]
+    );
+    assert!(
+        found.cells.iter().all(|it| it.phase == "saturate"),
+        "only what both sent"
+    );
+}
+
+#[test]
+fn a_run_is_held_against_what_runs_differ_by() {
+    let folder = TempDir::new().unwrap();
+    let factors = [1.0, 1.06, 0.97, 1.03, 0.95];
+    let runs: Vec<RunSummary> = (0..5)
+        .map(|at| run(&folder, &format!("night-{at}"), 2, factors[at], |_| ()))
+        .collect();
+    let within = run(&folder, "within", 2, 1.05, |_| ());
+    let found = compare_with_baseline(&runs, &within, DecisiveMetric::Cpu);
+    assert_eq!(found.decision, Decision::Open, "{}", found.text);
+    assert!(
+        found
+            .text
+            .contains("within what runs of the baseline differ by"),
+        "{}",
+        found.text
+    );
+    let beyond = run(&folder, "beyond", 2, 1.3, |_| ());
+    let found = compare_with_baseline(&runs, &beyond, DecisiveMetric::Cpu);
+    assert_eq!(found.decision, Decision::Worse, "{}", found.text);
+    let few = compare_with_baseline(&runs[..2], &beyond, DecisiveMetric::Cpu);
+    assert_eq!(few.decision, Decision::Open);
+    assert!(
+        few.notes[0]
+            .text
+            .contains("2 runs that can be compared; 3 are needed"),
+        "{:?}",
+        few.notes
+    );
+}
+
+#[test]
+fn a_history_tells_the_run_with_which_a_series_changed() {
+    let folder = TempDir::new().unwrap();
+    let runs: Vec<_> = (0..12)
+        .map(|at| {
+            let factor = if at < 6 { 1.0 } else { 1.2 } + 0.004 * f64::from(at % 3);
+            let describe = |manifest: &mut Manifest| {
+                manifest.created = format!("2026-01-{:02}T03:04:05Z", at + 1).parse().unwrap();
+            };
+            entry(
+                &run(&folder, &format!("night-{at:02}"), 1, factor, describe),
+                String::new(),
+            )
+        })
+        .collect();
+    let found = history(&runs);
+    let of = |gateway: &str| {
+        let mut series = found.series.iter();
+        series
+            .find(|it| it.gateway == gateway && it.metric == Metric::GatewayCpuPerRequest)
+            .unwrap()
+    };
+    let [change] = of("haproxy").changes.as_slice() else {
+        panic!("{:#?}", of("haproxy"))
+    };
+    assert_eq!(
+        (change.at, change.run.as_str(), change.after_run.as_str()),
+        (6, "night-06", "night-05")
+    );
+    assert!(
+        change.worse && (change.after / change.before - 1.2).abs() < 0.01,
+        "{change:?}"
+    );
+    assert!(of("nginx").searched && of("nginx").changes.is_empty());
+    assert!(
+        found.headlines[0].text.contains("with night-06"),
+        "{:?}",
+        found.headlines
+    );
+    assert!(found.series.iter().all(|it| it.gateway != "floor"));
+    let short = history(&runs[..9]);
+    assert!(short.series.iter().all(|it| !it.searched));
+    assert!(
+        short.headlines[0]
+            .text
+            .contains("10 runs under the same conditions are needed")
+    );
+}

@@ -1,0 +1,66 @@
+//! A run directory of gatebench's own, held against what others' tables are held against.
+
+use std::path::Path;
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{Gate, Reason, TrialFindings};
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{reports, terminal};
+
+/// Says what in a run cannot be true.
+pub fn run(dir: &Path, as_json: bool) -> Result<Exit, Failure> {
+    let findings = reports::findings(dir)?;
+    let defects: Vec<(&TrialFindings, &Reason)> = defects(&findings).collect();
+    if as_json {
+        let told: Vec<_> = defects
+            .iter()
+            .map(|(trial, reason)| json!({ "trial": trial.number, "folder": trial.folder, "reason": reason }))
+            .collect();
+        terminal::say(&format!(
+            "{:#}",
+            json!({ "trials": findings.trials.len(), "findings": told })
+        ))?;
+    } else {
+        terminal::say(&told(&findings, &defects))?;
+    }
+    Ok(match defects.is_empty() {
+        true => Exit::Fine,
+        false => Exit::CheckFailed,
+    })
+}
+
+/// What contradicts itself, or arithmetic.
+fn defects<'f>(findings: &'f Findings) -> impl Iterator<Item = (&'f TrialFindings, &'f Reason)> {
+    let of_trial = |trial: &'f TrialFindings| trial.reasons.iter().map(move |it| (trial, it));
+    let is_defect = |(_, it): &(&TrialFindings, &Reason)| {
+        matches!(it.gate, Gate::CannotBeTrue | Gate::Inconsistent)
+    };
+    findings.trials.iter().flat_map(of_trial).filter(is_defect)
+}
+
+fn told(findings: &Findings, defects: &[(&TrialFindings, &Reason)]) -> String {
+    let trials = findings.trials.len();
+    if defects.is_empty() {
+        return format!("nothing found in the figures of {trials} trials");
+    }
+    let lines = defects.iter().map(|(trial, reason)| {
+        let phase = reason
+            .phase
+            .as_deref()
+            .map(|it| format!(", {it}"))
+            .unwrap_or_default();
+        let words = format!(
+            "{} of {} ({}{phase}): {}",
+            trial.variant, trial.scenario, trial.folder, reason.message
+        );
+        format!("✗ {}\n", terminal::wrapped(&words, terminal::WIDTH - 2, 2))
+    });
+    let lines: String = lines.collect();
+    format!(
+        "{lines}\n{} in the figures of {trials} trials that cannot be true",
+        defects.len()
+    )
+}

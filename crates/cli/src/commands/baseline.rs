@@ -1,0 +1,164 @@
+//! `gatebench baseline`: names for several runs that others are held against.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use gatebench_stats::MIN_RUNS;
+use gatebench_store::Run;
+use gatebench_store::history::{BASELINES_FILE, Baselines};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench baseline set gatebench-runs/ab-*       these runs are what others are held against
+  gatebench baseline set RUN RUN RUN --name 3.8
+  gatebench baseline show main
+  gatebench compare RUN --baseline main
+
+A baseline is of several runs of the same, on different days if it can be: what they differ by is what a
+run may differ by without a change. Three are the least, five to ten are good.";
+
+/// Names several runs as what others are held against
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Baseline {
+    /// What to do
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Names runs; those that had the name before lose it
+    Set {
+        /// The run directories
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<PathBuf>,
+        /// The name
+        #[arg(long, default_value = "main")]
+        name: String,
+        #[command(flatten)]
+        folder: Folder,
+    },
+    /// Lists the names
+    List {
+        #[command(flatten)]
+        folder: Folder,
+    },
+    /// Lists the runs of a name
+    Show {
+        /// The name
+        #[arg(default_value = "main")]
+        name: String,
+        #[command(flatten)]
+        folder: Folder,
+    },
+    /// Forgets a name; the runs stay
+    Remove {
+        /// The name
+        name: String,
+        #[command(flatten)]
+        folder: Folder,
+    },
+}
+
+/// The folder of runs.
+#[derive(Clone, Debug, Args)]
+pub struct Folder {
+    /// The folder of runs, in which the names are kept (baselines.json)
+    #[arg(long = "runs-in", value_name = "DIR", default_value = "gatebench-runs")]
+    dir: PathBuf,
+}
+
+impl Baseline {
+    /// Does it.
+    pub fn run(self) -> Result<Exit, Failure> {
+        match self.action {
+            Action::Set { runs, name, folder } => folder.set(&name, &runs)?,
+            Action::List { folder } => folder.list()?,
+            Action::Show { name, folder } => {
+                let runs = folder.runs_of(&name)?;
+                let lines: Vec<String> = runs.iter().map(|run| run.display().to_string()).collect();
+                terminal::say(&lines.join("\n"))?;
+            }
+            Action::Remove { name, folder } => folder.remove(&name)?,
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+impl Folder {
+    /// The directories of a baseline's runs.
+    pub fn runs_of(&self, name: &str) -> Result<Vec<PathBuf>, Failure> {
+        let known = Baselines::read(&self.dir)?;
+        known
+            .runs(&self.dir, name)
+            .ok_or_else(|| self.unknown(name, &known))
+    }
+
+    fn set(&self, name: &str, runs: &[PathBuf]) -> Result<(), Failure> {
+        // Every run is opened before any is named.
+        let runs = runs
+            .iter()
+            .map(|run| opened(run))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut known = Baselines::read(&self.dir)?;
+        let folder = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        known.set(&folder, name, &runs);
+        known.write(&self.dir)?;
+        let few = match runs.len() {
+            count if count < MIN_RUNS => format!("; {MIN_RUNS} are needed for a verdict"),
+            _ => String::new(),
+        };
+        let plural = if runs.len() == 1 { "" } else { "s" };
+        let file = self.dir.join(BASELINES_FILE);
+        terminal::say(&format!(
+            "{name}: {} run{plural}{few} ({})",
+            runs.len(),
+            file.display()
+        ))
+    }
+
+    fn list(&self) -> Result<(), Failure> {
+        let known = Baselines::read(&self.dir)?;
+        let line = |(name, runs): (&String, &Vec<PathBuf>)| format!("{name}  {} runs", runs.len());
+        let lines: Vec<String> = known.baselines.iter().map(line).collect();
+        if lines.is_empty() {
+            return terminal::say("no baseline yet: gatebench baseline set RUN RUN RUN");
+        }
+        terminal::say(&lines.join("\n"))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), Failure> {
+        let mut known = Baselines::read(&self.dir)?;
+        if known.baselines.remove(name).is_none() {
+            return Err(self.unknown(name, &known));
+        }
+        Ok(known.write(&self.dir)?)
+    }
+
+    fn unknown(&self, name: &str, known: &Baselines) -> Failure {
+        let names: Vec<&str> = known.baselines.keys().map(String::as_str).collect();
+        let remedy = match names.as_slice() {
+            [] => "set one: gatebench baseline set RUN RUN RUN".to_owned(),
+            names => format!("there are: {}", names.join(", ")),
+        };
+        Failure::words(
+            name,
+            format!(
+                "there is no baseline of that name in {}",
+                self.dir.display()
+            ),
+            remedy,
+        )
+    }
+}
+
+/// The absolute path of a run that can be read.
+fn opened(dir: &Path) -> Result<PathBuf, Failure> {
+    Run::open(dir)?;
+    Ok(dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))
+}

@@ -1,0 +1,127 @@
+//! `gatebench history`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use gatebench_analysis::findings::HistoryFindings;
+use gatebench_analysis::{entry, history as over_time};
+use gatebench_report::history;
+use gatebench_store::Timestamp;
+use gatebench_store::history::{Found, HistoryIndex, RunEntry};
+
+use super::compare::summary;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{reports, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench history                                 the runs of ./gatebench-runs over time
+  gatebench history --scenario proxy-json --gateway mine
+  gatebench history /var/lib/bench --format html > history.html
+  gatebench history --rescan                        make the index anew
+
+Reads what is new or has changed into DIR/history.sqlite; the run directories stay the truth, and the index can be
+deleted at any time. `gatebench run` and `ab` write nothing there. A change is told where the runs under the same
+conditions (machine, load, scenario, size) are ten or more.";
+
+/// Shows how gateways did over many runs, and where that changed
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct History {
+    /// The folder of runs
+    #[arg(default_value = "gatebench-runs")]
+    dir: PathBuf,
+    /// Show this scenario only (repeatable)
+    #[arg(long = "scenario", value_name = "NAME")]
+    scenarios: Vec<String>,
+    /// Show this gateway only (repeatable)
+    #[arg(long = "gateway", value_name = "NAME")]
+    gateways: Vec<String>,
+    /// Throw the index away and read every run again
+    #[arg(long)]
+    rescan: bool,
+    /// Print this form of it
+    #[arg(long, value_enum, default_value = "terminal")]
+    format: Format,
+    /// Print the history as JSON, as --format json does
+    #[arg(long)]
+    json: bool,
+}
+
+/// A form of the history.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// Tables for this terminal
+    Terminal,
+    /// One self-contained page with a plot for each series
+    Html,
+    /// All of it, for machines
+    Json,
+}
+
+impl History {
+    /// Brings the index up to date, and shows what it holds.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let found = self.findings()?;
+        let text = match self.format {
+            _ if self.json => history::json(&found),
+            Format::Terminal => history::terminal(&found, reports::terminal_options()),
+            Format::Html => history::html(&found),
+            Format::Json => history::json(&found),
+        };
+        terminal::say(text.trim_end())?;
+        Ok(Exit::Fine)
+    }
+
+    fn findings(&self) -> Result<HistoryFindings, Failure> {
+        let mut index = match self.rescan {
+            true => HistoryIndex::rebuild(&self.dir)?,
+            false => HistoryIndex::open(&self.dir)?,
+        };
+        let stale = index.stale()?;
+        for (number, found) in (1..).zip(&stale) {
+            if terminal::stderr_is_terminal() {
+                terminal::complain(&format!(
+                    "reading {} ({number} of {})",
+                    found.dir,
+                    stale.len()
+                ));
+            }
+            index.put(&read(&self.dir, found))?;
+        }
+        let mut entries = index.entries()?;
+        if entries.is_empty() {
+            return Err(Failure::words(
+                &self.dir.display().to_string(),
+                "there is no run in it",
+                "name the folder that holds run directories; `gatebench run` makes ./gatebench-runs",
+            ));
+        }
+        let is_asked = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+        for entry in &mut entries {
+            entry.cells.retain(|cell| {
+                is_asked(&self.scenarios, &cell.scenario) && is_asked(&self.gateways, &cell.gateway)
+            });
+        }
+        Ok(over_time(&entries))
+    }
+}
+
+/// What the index keeps of a run; one that cannot be read is kept with the reason, and not read again before
+/// it changes.
+fn read(folder: &Path, found: &Found) -> RunEntry {
+    match summary(&folder.join(&found.dir)) {
+        Ok(summary) => entry(&summary, found.stamp.clone()),
+        Err(failure) => RunEntry {
+            dir: found.dir.clone(),
+            stamp: found.stamp.clone(),
+            created: Timestamp::UNIX_EPOCH,
+            suite: String::new(),
+            gatebench: String::new(),
+            blocks: 0,
+            left_out: Some(failure.what()),
+            cells: Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,166 @@
+//! How figures were computed, on the page itself: sections of the documentation's page on the method, so that
+//! a report explains itself where there is no network.
+
+use serde::Serialize;
+
+use crate::svg::escape;
+
+const DOCUMENT: &str = include_str!("../../../../docs/METHOD.md");
+
+/// A section of the method.
+#[derive(Debug, Serialize)]
+pub struct Section {
+    /// Its heading.
+    pub title: String,
+    /// What links lead to.
+    pub anchor: String,
+    /// Its text.
+    pub html: String,
+}
+
+/// The sections of these headings, in the order that they are asked for.
+pub fn sections(titles: &[&str]) -> Vec<Section> {
+    let named = |title: &&str| {
+        let body = body(title)?;
+        let (title, anchor) = ((*title).to_owned(), anchor(title));
+        Some(Section {
+            title,
+            anchor,
+            html: html(body),
+        })
+    };
+    titles.iter().filter_map(named).collect()
+}
+
+/// The anchor of a section.
+pub fn anchor(title: &str) -> String {
+    let words = title.to_lowercase();
+    let words: Vec<&str> = words
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|it| !it.is_empty())
+        .collect();
+    format!("method-{}", words.join("-"))
+}
+
+fn body(title: &str) -> Option<&'static str> {
+    let heading = format!("\n## {title}\n");
+    let begin = DOCUMENT.find(&heading)? + heading.len();
+    let rest = &DOCUMENT[begin..];
+    Some(rest.find("\n## ").map_or(rest, |end| &rest[..end]))
+}
+
+/// The Markdown that the page on the method uses: paragraphs, lists, tables, and emphasis.
+fn html(markdown: &str) -> String {
+    let mut out = String::new();
+    for block in markdown
+        .split("\n\n")
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+    {
+        if block.starts_with('|') {
+            out.push_str(&table(block));
+        } else if let Some(list) = block.strip_prefix("- ") {
+            let items = list.split("\n- ");
+            let items: String = items
+                .map(|it| format!("<li>{}</li>\n", inline(it)))
+                .collect();
+            out.push_str(&format!("<ul>\n{items}</ul>\n"));
+        } else {
+            out.push_str(&format!("<p>{}</p>\n", inline(block)));
+        }
+    }
+    out
+}
+
+fn table(block: &str) -> String {
+    let rows = block
+        .lines()
+        .filter(|line| !line.trim_matches(['|', '-', ':', ' ']).is_empty());
+    let row = |line: &str| {
+        let cells = line.trim().trim_matches('|').split('|');
+        let cells: String = cells
+            .map(|cell| format!("<td>{}</td>", inline(cell.trim())))
+            .collect();
+        format!("<tr>{cells}</tr>\n")
+    };
+    let rows: String = rows.map(row).collect();
+    format!("<div class=\"scroll\"><table class=\"method\"><tbody>\n{rows}</tbody></table></div>\n")
+}
+
+/// Emphasis, code and links; a link to another page of the documentation is its words alone.
+fn inline(text: &str) -> String {
+    let mut out = String::new();
+    for (index, part) in text.split('`').enumerate() {
+        if index % 2 == 1 {
+            out.push_str(&format!("<code>{}</code>", escape(part)));
+        } else {
+            let strong = between(&escape(&without_links(part)), "**", "b");
+            out.push_str(&between(&strong, "*", "i"));
+        }
+    }
+    out
+}
+
+/// Every second part between two marks becomes an element; an odd mark stands for itself.
+fn between(text: &str, mark: &str, element: &str) -> String {
+    let parts: Vec<&str> = text.split(mark).collect();
+    if parts.len().is_multiple_of(2) {
+        return text.to_owned();
+    }
+    let part = |(index, part): (usize, &&str)| match index % 2 {
+        0 => (*part).to_owned(),
+        _ => format!("<{element}>{part}</{element}>"),
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
+fn without_links(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('[') {
+        out.push_str(before);
+        match after
+            .split_once("](")
+            .and_then(|(words, tail)| Some((words, tail.split_once(')')?.1)))
+        {
+            Some((words, tail)) => {
+                out.push_str(words);
+                rest = tail;
+            }
+            None => {
+                out.push('[');
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_becomes_elements_that_are_closed() {
+        let text = "A **strong** and *soft* word, `a < b`,\n[a page](X.md) & 2 * 3.\n\n- one\n- two\n\n| a | b |\n|--|--:|\n| 1 | 2 |";
+        assert_eq!(
+            html(text),
+            "<p>A <b>strong</b> and <i>soft</i> word, <code>a &lt; b</code>,\na page &amp; 2 * 3.</p>\n\
+             <ul>\n<li>one</li>\n<li>two</li>\n</ul>\n\
+             <div class=\"scroll\"><table class=\"method\"><tbody>\n<tr><td>a</td><td>b</td></tr>\n<tr><td>1</td><td>2</td></tr>\n\
+             </tbody></table></div>\n"
+        );
+    }
+
+    #[test]
+    fn sections_are_found_by_their_headings() {
+        let found = sections(&["CPU per request", "No such heading"]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].anchor, "method-cpu-per-request");
+        assert!(
+            found[0].html.starts_with("<p>CPU time"),
+            "{}",
+            found[0].html
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! From a view to a page, the same for every kind of page.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior, context};
+use serde::Serialize;
+
+use crate::svg::is_forbidden;
+use crate::text::is_direction;
+
+macro_rules! templates {
+    ($($name:literal),*) => {
+        [$(($name, include_str!(concat!("../../templates/", $name)))),*]
+    };
+}
+
+const TEMPLATES: [(&str, &str); 10] = templates!(
+    "page.html",
+    "verdicts.html",
+    "costs.html",
+    "scale.html",
+    "table.html",
+    "results.html",
+    "evidence.html",
+    "method.html",
+    "compare.html",
+    "history.html"
+);
+const STYLE: &str = include_str!("../../templates/style.css");
+
+/// Fills in a template.
+pub fn render(template: &str, page: &impl Serialize) -> String {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let syntax = SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .build()
+        .expect("these settings do not depend on each other");
+    environment.set_syntax(syntax);
+    for (name, source) in TEMPLATES {
+        environment
+            .add_template(name, source)
+            .expect("the templates are part of the program and tested");
+    }
+    let page = Serde(page);
+    let text = environment
+        .get_template(template)
+        .and_then(|template| template.render(context! { style => STYLE, page }))
+        .expect("the templates name only what the view has, whatever the findings");
+    without_hostile(text)
+}
+
+/// Replaces what a gateway's log may hold and a page may not: characters that XML forbids, and those
+/// that would turn the reading direction of everything after them.
+fn without_hostile(text: String) -> String {
+    let hostile = |character| is_forbidden(character) || is_direction(character);
+    if text.contains(hostile) {
+        text.replace(hostile, "\u{fffd}")
+    } else {
+        text
+    }
+}

@@ -1,0 +1,214 @@
+//! Runs that were measured at different times: nothing is paired, so what the machine did in one of them
+//! does not cancel out.
+//!
+//! Two runs are set beside each other by the blocks of each (Welch): B. L. Welch, *The Generalization of
+//! `Student's' Problem when Several Different Population Variances are Involved*, Biometrika 34, 1947; degrees of
+//! freedom by F. E. Satterthwaite, *An Approximate Distribution of Estimates of Variance Components*, Biometrics
+//! Bulletin 2(6), 1946. That interval holds what blocks differ by, and not what runs differ by. One run against
+//! several has both: the prediction interval for one further value, as in G. J. Hahn, *Factors for Calculating
+//! Two-Sided Prediction Intervals for Samples from a Normal Distribution*, Journal of the American Statistical
+//! Association 64, 1969.
+
+use crate::comparison::{CONFIDENCE, Comparison, Method, Spread};
+use crate::verdict::{Direction, MIN_BLOCKS, Reading, Verdict, judge};
+use crate::{Interval, holm, student};
+
+/// Runs of a baseline below which it has no interval: of two, the spread is hardly known.
+pub const MIN_RUNS: usize = 3;
+
+/// The most blocks that are worth being suggested.
+const SUGGESTED_BLOCKS_MAX: usize = 10_000;
+
+/// Values of two things that were measured apart. All are positive, for it is their ratio that counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sides {
+    /// What is compared with: the blocks of a run, or one value for each of several runs.
+    pub baseline: Vec<f64>,
+    /// What is judged: the blocks of a run, or its one value.
+    pub candidate: Vec<f64>,
+    /// Which values are good.
+    pub direction: Direction,
+}
+
+/// Compares two runs by their blocks, cell by cell; the intervals of all cells hold together with
+/// [`CONFIDENCE`] (Holm), and `smallest_effect` is what matters: 0.02 is two per cent.
+///
+/// No interval and no verdict where a side has fewer than [`MIN_BLOCKS`] blocks; none at all where one is empty
+/// or holds a value that is not positive.
+pub fn compare_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Comparison>> {
+    judge_all(cells, smallest_effect, Apart::of_blocks)
+}
+
+/// Compares one value of a run with those of several runs, cell by cell, as [`compare_runs`] does. The interval
+/// is where the ratio of a run to the baseline's mean lies, given what the baseline's runs differ by among
+/// themselves.
+///
+/// No interval and no verdict below [`MIN_RUNS`] runs; none at all where the candidate is not one value, there is
+/// no run, or a value is not positive.
+pub fn compare_with_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Comparison>> {
+    judge_all(cells, smallest_effect, Apart::of_runs)
+}
+
+/// A difference of logarithms with its standard error.
+struct Apart {
+    effect: f64,
+    /// None where the values are too few; then no verdict is given.
+    known: Option<Known>,
+    /// Values of the smaller side.
+    values: usize,
+    method: Method,
+}
+
+struct Known {
+    error: f64,
+    freedom: f64,
+    /// The deviations whose means are compared; none where more values do not help.
+    deviations: Option<[f64; 2]>,
+}
+
+fn judge_all(
+    cells: &[Sides],
+    smallest_effect: f64,
+    of: fn(&[f64], &[f64]) -> Option<Apart>,
+) -> Vec<Option<Comparison>> {
+    let apart: Vec<Option<Apart>> = cells
+        .iter()
+        .map(|cell| of(&logs(&cell.candidate)?, &logs(&cell.baseline)?))
+        .collect();
+    let p_values: Vec<f64> = apart.iter().flatten().filter_map(Apart::p_value).collect();
+    let mut levels = holm::levels(&p_values, 1.0 - CONFIDENCE).into_iter();
+    let compared = cells.iter().zip(apart).map(|(cell, apart)| {
+        let apart = apart?;
+        let level = apart.known.as_ref().and_then(|_| levels.next());
+        Some(apart.judged(cell.direction, smallest_effect, level.unwrap_or(1.0)))
+    });
+    compared.collect()
+}
+
+fn logs(values: &[f64]) -> Option<Vec<f64>> {
+    let usable = values.iter().all(|value| value.is_finite() && *value > 0.0);
+    (usable && !values.is_empty()).then(|| values.iter().map(|value| value.ln()).collect())
+}
+
+impl Apart {
+    fn of_blocks(candidate: &[f64], baseline: &[f64]) -> Option<Self> {
+        let (own, other) = (Spread::of(candidate), Spread::of(baseline));
+        let values = candidate.len().min(baseline.len());
+        let deviations = [own.deviation(), other.deviation()];
+        Some(Self {
+            effect: own.mean - other.mean,
+            known: (values >= MIN_BLOCKS)
+                .then(|| Known::welch(deviations, [candidate.len(), baseline.len()])),
+            values,
+            method: Method::Welch,
+        })
+    }
+
+    fn of_runs(candidate: &[f64], baseline: &[f64]) -> Option<Self> {
+        let [own] = candidate else { return None };
+        let other = Spread::of(baseline);
+        let runs = baseline.len();
+        Some(Self {
+            effect: own - other.mean,
+            known: (runs >= MIN_RUNS).then(|| Known {
+                error: other.deviation() * (1.0 + 1.0 / runs as f64).sqrt(),
+                freedom: (runs - 1) as f64,
+                deviations: None,
+            }),
+            values: runs,
+            method: Method::Prediction,
+        })
+    }
+
+    /// Two-sided p that there is no difference; none where nothing is known of the noise.
+    fn p_value(&self) -> Option<f64> {
+        let known = self.known.as_ref()?;
+        if self.effect == 0.0 {
+            return Some(1.0);
+        }
+        let t = self.effect.abs() / known.error;
+        Some(2.0 * student::cdf(-t, known.freedom))
+    }
+
+    fn judged(self, direction: Direction, smallest_effect: f64, level: f64) -> Comparison {
+        let mut found = Comparison {
+            ratio: self.effect.exp(),
+            interval: None,
+            method: None,
+            sign_flip_p: None,
+            verdict: Verdict::TooFewBlocks {
+                blocks: self.values,
+            },
+        };
+        if let Some(known) = &self.known {
+            let confidence = 1.0 - level;
+            let (low, high) = known.interval(self.effect, confidence);
+            found.method = Some(self.method);
+            found.interval = Some(Interval {
+                low: low.exp(),
+                high: high.exp(),
+                confidence,
+            });
+            found.verdict = judge((low, high), direction, smallest_effect, || {
+                known.blocks_needed(self.effect, self.values, confidence, smallest_effect)
+            });
+        }
+        found
+    }
+}
+
+impl Known {
+    /// Of the difference of two means.
+    fn welch(deviations: [f64; 2], blocks: [usize; 2]) -> Self {
+        let [own, other] = [0, 1].map(|side| deviations[side].powi(2) / blocks[side] as f64);
+        let [own_freedom, other_freedom] = blocks.map(|count| (count - 1) as f64);
+        let parts = own.powi(2) / own_freedom + other.powi(2) / other_freedom;
+        Self {
+            error: (own + other).sqrt(),
+            // Values that do not vary at all leave 0 ÷ 0, and no error that the degrees could matter to.
+            freedom: if parts > 0.0 {
+                (own + other).powi(2) / parts
+            } else {
+                own_freedom + other_freedom
+            },
+            deviations: Some(deviations),
+        }
+    }
+
+    fn interval(&self, effect: f64, confidence: f64) -> (f64, f64) {
+        let half = student::quantile(0.5 + confidence / 2.0, self.freedom) * self.error;
+        (effect - half, effect + half)
+    }
+
+    /// The fewest blocks of each side, more than there are, that settle it if effect and deviations stay. The
+    /// interval only shrinks with more, so the answer is found by bisection.
+    fn blocks_needed(
+        &self,
+        effect: f64,
+        blocks: usize,
+        confidence: f64,
+        smallest_effect: f64,
+    ) -> Option<usize> {
+        let deviations = self.deviations?;
+        let settled = |count| {
+            let known = Self::welch(deviations, [count, count]);
+            Reading::of(known.interval(effect, confidence), smallest_effect).settles()
+        };
+        if blocks >= SUGGESTED_BLOCKS_MAX || !settled(SUGGESTED_BLOCKS_MAX) {
+            return None;
+        }
+        let (mut open, mut done) = (blocks, SUGGESTED_BLOCKS_MAX);
+        while done - open > 1 {
+            let middle = open + (done - open) / 2;
+            if settled(middle) {
+                done = middle
+            } else {
+                open = middle
+            }
+        }
+        Some(done)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! `baselines.json`: names for several runs that others are held against.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{SCHEMA_VERSION, StoreError, atomic};
+
+/// The file in a folder of runs.
+pub const FILE: &str = "baselines.json";
+
+/// The baselines of a folder of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Baselines {
+    /// Version of the file.
+    schema: u32,
+    /// Directories of the runs by the name of their baseline: relative to the folder where they lie in it, so that it
+    /// can be moved, else absolute.
+    #[serde(default)]
+    pub baselines: BTreeMap<String, Vec<PathBuf>>,
+}
+
+impl Default for Baselines {
+    fn default() -> Self {
+        Self {
+            schema: SCHEMA_VERSION,
+            baselines: BTreeMap::new(),
+        }
+    }
+}
+
+impl Baselines {
+    /// Reads the baselines of a folder; none where it has no such file.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`], [`StoreError::NewerSchema`], [`StoreError::Io`].
+    pub fn read(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(FILE);
+        match fs::read(&path) {
+            Ok(text) => crate::schema::parse(&path, &text),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(StoreError::io("read", path, error)),
+        }
+    }
+
+    /// Writes the baselines of a folder, which is made where it is not there.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write(&self, folder: &Path) -> Result<(), StoreError> {
+        fs::create_dir_all(folder).map_err(|error| StoreError::io("make", folder, error))?;
+        let path = folder.join(FILE);
+        let mut text =
+            serde_json::to_string_pretty(self).expect("names and paths are written to memory");
+        text.push('\n');
+        atomic::write(&path, text.as_bytes())
+    }
+
+    /// Names runs; `dirs` are absolute.
+    pub fn set(&mut self, folder: &Path, name: &str, dirs: &[PathBuf]) {
+        let kept = |dir: &PathBuf| {
+            dir.strip_prefix(folder)
+                .map_or_else(|_| dir.clone(), Path::to_owned)
+        };
+        self.baselines
+            .insert(name.to_owned(), dirs.iter().map(kept).collect());
+    }
+
+    /// The runs of a baseline as paths that can be opened.
+    pub fn runs(&self, folder: &Path, name: &str) -> Option<Vec<PathBuf>> {
+        let runs = self.baselines.get(name)?;
+        Some(runs.iter().map(|run| folder.join(run)).collect())
+    }
+}
