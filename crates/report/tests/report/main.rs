@@ -1,6 +1,7 @@
 //! Every output over one set of findings, and over hostile ones.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod across;
 mod costs;
 mod duel;
 mod fixture;
