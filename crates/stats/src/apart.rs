@@ -9,15 +9,12 @@
 //! Two-Sided Prediction Intervals for Samples from a Normal Distribution*, Journal of the American Statistical
 //! Association 64, 1969.
 
-use crate::comparison::{CONFIDENCE, Comparison, Method, Spread};
+use crate::comparison::{CONFIDENCE, Comparison, Method, Spread, fewest_beyond};
 use crate::verdict::{Direction, MIN_BLOCKS, Reading, Verdict, judge};
 use crate::{Interval, holm, student};
 
 /// Runs of a baseline below which it has no interval: of two, the spread is hardly known.
 pub const MIN_RUNS: usize = 3;
-
-/// The most blocks that are worth being suggested.
-const SUGGESTED_BLOCKS_MAX: usize = 10_000;
 
 /// Values of two things that were measured apart. All are positive, for it is their ratio that counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,8 +177,7 @@ impl Known {
         (effect - half, effect + half)
     }
 
-    /// The fewest blocks of each side, more than there are, that settle it if effect and deviations stay. The
-    /// interval only shrinks with more, so the answer is found by bisection.
+    /// The fewest blocks of each side, more than there are, that settle it if effect and deviations stay.
     fn blocks_needed(
         &self,
         effect: f64,
@@ -190,23 +186,10 @@ impl Known {
         smallest_effect: f64,
     ) -> Option<usize> {
         let deviations = self.deviations?;
-        let settled = |count| {
+        fewest_beyond(blocks, |count| {
             let known = Self::welch(deviations, [count, count]);
             Reading::of(known.interval(effect, confidence), smallest_effect).settles()
-        };
-        if blocks >= SUGGESTED_BLOCKS_MAX || !settled(SUGGESTED_BLOCKS_MAX) {
-            return None;
-        }
-        let (mut open, mut done) = (blocks, SUGGESTED_BLOCKS_MAX);
-        while done - open > 1 {
-            let middle = open + (done - open) / 2;
-            if settled(middle) {
-                done = middle
-            } else {
-                open = middle
-            }
-        }
-        Some(done)
+        })
     }
 }
 
