@@ -45,7 +45,7 @@ fn a_slower_gateway_is_worse_and_what_was_not_changed_is_a_control() {
     assert!(
         found
             .text
-            .starts_with("Worse: Proxy-json, haproxy: gateway CPU per request"),
+            .starts_with("Worse: proxy-json, haproxy: gateway CPU per request"),
         "{}",
         found.text
     );

@@ -94,7 +94,7 @@ fn many_nights_have_a_history_and_a_baseline() {
         "compare gatebench-runs/night-08 --baseline main",
     );
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("Worse: Proxy-json, haproxy"), "{said}");
+    assert!(said.contains("Worse: proxy-json, haproxy"), "{said}");
     let (code, said, _) = gatebench(
         folder.path(),
         "compare gatebench-runs/night-04 --baseline main --format json",
@@ -134,7 +134,7 @@ fn two_runs_are_compared_in_every_form() {
     );
     let (_, said, _) = gatebench(folder.path(), "compare before after --format markdown");
     assert!(
-        said.starts_with("### ❌ Worse: Proxy-json, haproxy"),
+        said.starts_with("### ❌ Worse: proxy-json, haproxy"),
         "{said}"
     );
     let (_, page, _) = gatebench(folder.path(), "compare before after --format html");

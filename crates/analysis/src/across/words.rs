@@ -8,7 +8,7 @@ use crate::comparisons::verdict_words;
 use crate::findings::{
     CellFindings, CompareMode, Control, Decision, RunDifference, Validity, Weight,
 };
-use crate::words::{capitalised, counted, listed, metric_title, quantity, ratio_and_interval};
+use crate::words::{counted, listed, metric_title, quantity, ratio_and_interval};
 
 /// Beyond this factor runs differ too much in their blocks to be of one kind.
 const BLOCKS_ALIKE_MAX: f64 = 1.5;
@@ -128,7 +128,7 @@ pub(super) fn decided(decision: Decision, judged: &[&CellFindings]) -> String {
         }
         Decision::Fine => "Better, or as good",
     };
-    format!("{word}: {}", capitalised(why))
+    format!("{word}: {why}")
 }
 
 /// A baseline that is not one yet.

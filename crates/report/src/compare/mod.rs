@@ -7,9 +7,10 @@ mod terminal;
 use gatebench_analysis::findings::{
     CellFindings, CompareFindings, CompareMode, Control, Decision, Validity, Verdict, Weight,
 };
-use gatebench_analysis::words::{capitalised, metric_title, quantity, ratio_and_interval};
+use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 
 use crate::json::document;
+use crate::number::Scale;
 
 pub use html::render as html;
 pub use markdown::render as markdown;
@@ -59,6 +60,8 @@ struct Row {
 
 fn row(found: &CellFindings, mode: CompareMode) -> Row {
     let (ratio, interval) = ratio_and_interval(&found.result);
+    let medians = [found.baseline.median, found.candidate.median];
+    let scale = Scale::of_all(medians, found.unit);
     let limited = if found.validity == Validity::Limited {
         "*"
     } else {
@@ -68,8 +71,8 @@ fn row(found: &CellFindings, mode: CompareMode) -> Row {
         gateway: found.gateway.clone(),
         metric: capitalised(metric_title(found.metric)),
         load: found.load.clone(),
-        baseline: quantity(found.baseline.median, found.unit),
-        candidate: quantity(found.candidate.median, found.unit),
+        baseline: scale.full(medians[0]),
+        candidate: scale.full(medians[1]),
         ratio,
         interval,
         verdict: verdict(found, mode),

@@ -1,15 +1,16 @@
 //! A history on a terminal.
 
 use gatebench_analysis::findings::{HistoryFindings, SeriesFindings, Tone};
-use gatebench_analysis::words::{metric_title, quantity};
+use gatebench_analysis::words::metric_title;
 
 use super::EXPLANATION;
 use crate::TerminalOptions;
+use crate::number::Scale;
 use crate::terminal::sheet::Sheet;
 use crate::terminal::style::Style;
 
 /// Runs that a line of bars shows: the latest.
-const BARS_MAX: usize = 16;
+const BARS_MAX: usize = 12;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -62,7 +63,9 @@ fn table(sheet: &mut Sheet, scenario: Option<&String>, rows: &mut Vec<Vec<String
 
 fn row(series: &SeriesFindings) -> Vec<String> {
     let value = |point: Option<&gatebench_analysis::findings::SeriesPoint>| {
-        point.map_or_else(String::new, |it| quantity(it.value, series.unit))
+        point.map_or_else(String::new, |it| {
+            Scale::of(it.value, series.unit).full(it.value)
+        })
     };
     vec![
         series.gateway.clone(),

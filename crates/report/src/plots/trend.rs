@@ -45,7 +45,7 @@ pub fn plot(id: &str, series: &SeriesFindings, runs: &[HistoryRun], class: &str)
     for tick in value.ticks() {
         let y = value.at(tick);
         svg.line("grid", (LEFT, y), (WIDTH, y));
-        svg.text("", (LEFT - 6.0, y + 4.0), Anchor::End, &scale.full(tick));
+        svg.text("", (LEFT - 6.0, y + 4.0), Anchor::End, &scale.tick(tick));
     }
     svg.begin_group(class);
     levels(&mut svg, series, value, |index| LEFT + gap * index as f64);

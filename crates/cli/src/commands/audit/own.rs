@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{Gate, Reason, TrialFindings};
+use gatebench_analysis::findings::{Gate, Reason, TrialFindings, Validity};
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -36,7 +36,8 @@ pub fn run(dir: &Path, as_json: bool) -> Result<Exit, Failure> {
 fn defects<'f>(findings: &'f Findings) -> impl Iterator<Item = (&'f TrialFindings, &'f Reason)> {
     let of_trial = |trial: &'f TrialFindings| trial.reasons.iter().map(move |it| (trial, it));
     let is_defect = |(_, it): &(&TrialFindings, &Reason)| {
-        matches!(it.gate, Gate::CannotBeTrue | Gate::Inconsistent)
+        it.validity == Validity::Invalid
+            && matches!(it.gate, Gate::CannotBeTrue | Gate::Inconsistent)
     };
     findings.trials.iter().flat_map(of_trial).filter(is_defect)
 }
