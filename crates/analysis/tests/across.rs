@@ -67,8 +67,16 @@ fn a_slower_gateway_is_worse_and_what_was_not_changed_is_a_control() {
     );
     assert!(found.notes[0].text.starts_with("One run each"));
     assert!(found.differences.is_empty(), "{:?}", found.differences);
+    // Made throughputs rise from block to block, by more than the 2 % that matter.
     let throughput = compare(&before, &after, DecisiveMetric::Throughput);
-    assert_eq!(throughput.decision, Decision::Fine, "{}", throughput.text);
+    assert_eq!(throughput.decision, Decision::Open);
+    assert!(
+        throughput
+            .text
+            .starts_with("Not settled: proxy-json, haproxy"),
+        "{}",
+        throughput.text
+    );
 }
 
 #[test]

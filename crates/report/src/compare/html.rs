@@ -142,7 +142,9 @@ fn scenario(found: &CompareFindings, at: usize, name: &str) -> ScenarioView {
         .map(|cells| MetricView {
             title: row(cells[0], found.mode).metric,
             under: cells[0].load.clone(),
-            primary: cells[0].primary,
+            primary: cells
+                .iter()
+                .any(|it| it.primary && it.control != Some(Control::Floor)),
             rows: cells.iter().map(&mut view).collect(),
         })
         .collect();
