@@ -35,25 +35,27 @@ pub(crate) enum Transformer {
 
 /// Compilation is recursive along a definition's own nesting, which may be deep; memory is taken only where
 /// it is.
-const STACK_BYTES: usize = 64 << 20;
+pub(crate) const STACK_BYTES: usize = 64 << 20;
 
 impl Definitions {
-    /// Compiles everything.
+    /// Compiles everything, on a thread of its own.
     pub fn compile(options: &Options, files: &(dyn Files + Sync)) -> Self {
-        let compile = || {
-            let files = Included { options, files };
-            let _budget = Budget::begin(options.limits.allocated_bytes);
-            Self::compile_here(options, &files)
-        };
         std::thread::scope(|scope| {
             std::thread::Builder::new()
                 .name("xml-definitions".into())
                 .stack_size(STACK_BYTES)
-                .spawn_scoped(scope, compile)
+                .spawn_scoped(scope, || Self::compile_on_this_thread(options, files))
                 .ok()
                 .and_then(|thread| thread.join().ok())
         })
         .unwrap_or_else(|| Self::without_a_thread(options))
+    }
+
+    /// The same for a thread that has a stack of [`STACK_BYTES`].
+    pub fn compile_on_this_thread(options: &Options, files: &dyn Files) -> Self {
+        let files = Included { options, files };
+        let _budget = Budget::begin(options.limits.allocated_bytes);
+        Self::compile_here(options, &files)
     }
 
     fn compile_here(options: &Options, files: &Included<'_>) -> Self {

@@ -113,9 +113,18 @@ impl SoapPolicy {
     /// Compiles all definitions anew and puts them, or their failures, in the place of the old ones.
     /// Messages go on with the old ones meanwhile; not to be called by a thread that serves messages.
     pub fn recompile(&self) {
-        let definitions = Arc::new(Definitions::compile(&self.options, &*self.files));
+        self.replace(Definitions::compile(&self.options, &*self.files));
+    }
+
+    /// The same for a thread with the stack that compiling wants.
+    pub(super) fn recompile_on_this_thread(&self) {
+        let fresh = Definitions::compile_on_this_thread(&self.options, &*self.files);
+        self.replace(fresh);
+    }
+
+    fn replace(&self, definitions: Definitions) {
         let fresh = Current {
-            definitions,
+            definitions: Arc::new(definitions),
             compiled_at: Instant::now(),
         };
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);

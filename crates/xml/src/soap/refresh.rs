@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::definitions::STACK_BYTES;
 use super::policy::SoapPolicy;
 use crate::process;
 
@@ -14,6 +15,10 @@ const SLEEP_MAX: Duration = Duration::from_secs(60);
 /// One thread that recompiles policies one after the other, each when its TTL is over. It rests after
 /// each for as long as that took, at the lowest priority, so that a hundred at once do not crowd out
 /// traffic. Ends when dropped.
+///
+/// The allocator keeps a pool for each thread. This one takes the pool in which the policies were compiled
+/// and compiles in it itself, so that new definitions take the place of old ones, and no worker ever waits
+/// for a pool that a thread of low priority holds.
 pub struct Refresher {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -25,14 +30,23 @@ impl Refresher {
     /// # Errors
     /// The system starts no thread.
     pub fn start(policies: &[Arc<SoapPolicy>]) -> std::io::Result<Self> {
-        let policies = policies.iter().map(Arc::downgrade).collect();
+        let policies = policies.to_vec();
         let (stop, stopped) = mpsc::channel();
+        let (ready, is_ready) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("xml-refresher".into())
+            .stack_size(STACK_BYTES)
             .spawn(move || {
+                // The first allocation of this thread, which is given the pool that became free last.
+                let known = policies.iter().map(Arc::downgrade).collect();
+                drop(policies);
+                // Nobody listens only where the starting thread has gone.
+                let _ = ready.send(());
                 process::in_background();
-                run(policies, &stopped);
+                run(known, &stopped);
             })?;
+        // Workers start after this, and so find that pool taken.
+        let _ = is_ready.recv();
         Ok(Self {
             stop: Some(stop),
             thread: Some(thread),
@@ -73,7 +87,7 @@ fn run(mut policies: Vec<Weak<SoapPolicy>>, stopped: &mpsc::Receiver<()>) {
             Some(policy) => match policy.due_in() {
                 Duration::ZERO => {
                     let started = Instant::now();
-                    policy.recompile();
+                    policy.recompile_on_this_thread();
                     started.elapsed()
                 }
                 due => due.min(SLEEP_MAX),

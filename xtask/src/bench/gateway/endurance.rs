@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use gatebench_stats::leak::{self, LeakVerdict, Rule, Sample};
+use gatebench_stats::leak::{self, Growth, LeakVerdict, Rule, Sample};
 
 use super::{Folder, series, word};
 use crate::bench::programs::Programs;
@@ -89,20 +89,34 @@ fn judge(memory: &[u64]) -> Result<(), String> {
         println!("too short to tell whether memory grows: give it 4 minutes at least");
         return Ok(());
     };
-    if let Some((slope, interval)) = growth.slope_per_hour.zip(growth.interval.as_ref()) {
-        println!(
-            "growth: {slope:.0} KiB an hour ({:.0} to {:.0}): {:?}",
-            interval.low, interval.high, growth.verdict
-        );
-    } else {
-        println!("growth: {:?}", growth.verdict);
-    }
+    println!("{}", told(&growth));
     let rise = last.saturating_sub(*first);
     println!("from the first of these minutes to the last: {rise} KiB more");
     if growth.verdict == LeakVerdict::Leak || rise > RISE_MAX_KIB {
         return Err(format!("memory grows by {rise} KiB"));
     }
     Ok(())
+}
+
+/// The verdict in words.
+fn told(growth: &Growth) -> String {
+    let verdict = match growth.verdict {
+        LeakVerdict::Leak => "it leaks".to_owned(),
+        LeakVerdict::NoLeak => format!("no leak above {} KiB an hour", RULE.bound_per_hour),
+        LeakVerdict::Undetermined { seconds_needed, .. } => {
+            let needed = seconds_needed.map_or("a far longer run".into(), |seconds| {
+                format!("a run of {:.0} minutes", (seconds / 60.0).ceil())
+            });
+            format!("whether it leaks would take {needed} to tell")
+        }
+    };
+    let slope = growth.slope_per_hour.zip(growth.interval.as_ref());
+    slope.map_or(verdict.clone(), |(slope, interval)| {
+        format!(
+            "growth: {slope:.0} KiB an hour ({:.0} to {:.0}): {verdict}",
+            interval.low, interval.high
+        )
+    })
 }
 
 fn only_folder(path: &Path) -> Result<std::path::PathBuf, String> {

@@ -1,0 +1,58 @@
+//! Definitions that are compiled again in time take the place of those before them.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use common::{serve, upstream};
+use gatebench_model::Scenario;
+use gatebench_net::Backend;
+use gatebench_upstream::Kind;
+use serde_json::{Value, json};
+
+const ROUTES: usize = 40;
+
+fn anonymous_kib() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mut lines = status.lines();
+    let line = lines.find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.unwrap().trim().trim_end_matches(" kB");
+    number.parse().unwrap()
+}
+
+#[test]
+fn recompiled_definitions_take_no_more_memory() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/soap-5-routes.yaml");
+    let scenario: Scenario = gatebench_model::read(&path).unwrap();
+    let mut routes = serde_json::to_value(&scenario.routes[..ROUTES]).unwrap();
+    for route in routes.as_array_mut().unwrap() {
+        route["upstream"] = json!("origin");
+        for direction in ["request", "response"] {
+            route["policies"][0]["soap"][direction]["cache_ttl"] = Value::from("200ms");
+        }
+    }
+    let origin = upstream(Kind::GoBench, Backend::Epoll);
+    let empty = anonymous_kib();
+    let gateway = serve(
+        Backend::Epoll,
+        &json!({
+            "listen": ["127.0.0.1:0"],
+            "upstreams": [{"name": "origin", "keepalive": 4,
+                           "targets": [{"address": "127.0.0.1", "port": origin.address.port()}]}],
+            "routes": routes,
+        }),
+    );
+    let compiled = anonymous_kib() - empty;
+    for _ in 0..20 {
+        gateway.client().get("/team-1/echo");
+        sleep(Duration::from_millis(100));
+    }
+    let recompiled = anonymous_kib().saturating_sub(empty);
+    assert!(
+        recompiled < compiled * 3 / 2,
+        "{ROUTES} routes took {compiled} KiB and take {recompiled} KiB"
+    );
+}
