@@ -166,6 +166,24 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
     }
     assert!(podman.containers().is_empty());
     absent_images_are_told(&bench, &podman);
+    a_new_folder_for_an_image_is_filled_in_and_proven(&bench, &podman);
+}
+
+/// As a user does it: what is written names the image, and only what nobody else can know is left to fill in.
+fn a_new_folder_for_an_image_is_filled_in_and_proven(bench: &Bench, podman: &Podman) {
+    let words = format!("new gateway mine --container {IMAGE}");
+    bench.gatebench(&words).assert_code(0);
+    let spec = bench
+        .read("mine/gateway.yaml")
+        .replace("names: [mine]", "names: [no-such-program]")
+        .replace("program: /usr/bin/mine", "program: /gatebench")
+        .replace("--config, ", "gateway, ");
+    bench.write("mine/gateway.yaml", &spec);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
+    fs::copy(source.join("gateway.json"), bench.path("mine/mine.conf")).unwrap();
+    let finished = start(bench, podman, "check gateway ./mine").wait();
+    finished.assert_code(0).assert_prints(&["contract"]);
+    assert!(podman.containers().is_empty());
 }
 
 #[test]

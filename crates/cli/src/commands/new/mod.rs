@@ -13,6 +13,15 @@ use crate::terminal;
 const SPEC: &str = include_str!("gateway.yaml");
 const TEMPLATE: &str = include_str!("gateway.conf");
 
+/// Where the part of the folder begins that an image takes the place of, and where it ends.
+const WITHOUT_IMAGE: &str = "# Optional: the image that holds it";
+const INSTALL: &str = "\n# What someone is told who does not have it";
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench new gateway mine && gatebench check gateway ./mine
+  gatebench new gateway mine --container docker.io/me/mygw:2.1";
+
 /// Writes starting points: a commented gateway folder
 #[derive(Debug, Args)]
 pub struct New {
@@ -27,10 +36,13 @@ enum What {
 
 /// Writes a commented gateway folder
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gatebench new gateway mine && gatebench check gateway ./mine")]
+#[command(after_help = EXAMPLES)]
 struct NewGateway {
     /// Its name: lower-case letters, digits and hyphens; the folder is made here
     name: String,
+    /// The container image that holds it, as docker or podman has it
+    #[arg(long, value_name = "IMAGE:TAG", value_parser = image)]
+    container: Option<String>,
 }
 
 impl New {
@@ -44,7 +56,11 @@ impl New {
 impl NewGateway {
     fn run(self) -> Result<Exit, Failure> {
         let name = &self.name;
-        let spec = SPEC.replace("NAME", name);
+        let spec = match &self.container {
+            None => SPEC.to_owned(),
+            Some(image) => in_image(SPEC, image),
+        };
+        let spec = spec.replace("NAME", name);
         // The same rules that read it later: a name may be wrong.
         gatebench_model::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec).map_err(
             |_| {
@@ -74,6 +90,31 @@ impl NewGateway {
     }
 }
 
+/// The same folder for a gateway that is in an image: what is commented out for others is filled in.
+fn in_image(spec: &str, image: &str) -> String {
+    let (before, rest) = spec.split_once(WITHOUT_IMAGE).unwrap_or((spec, ""));
+    let after = rest.split_once(INSTALL).map_or("", |(_, after)| after);
+    format!(
+        "{before}\
+         # The image, which must be there (nothing is pulled), and the program in it that `binary` stands for: the\n\
+         # image's own entrypoint is not run. The container shares this machine's network and sees {{{{ work }}}} under\n\
+         # the same path. It is taken where no program of `binary.names` is on PATH.\n\
+         container:\n  image: {image}\n  program: /usr/bin/NAME\n{INSTALL}{after}"
+    )
+    .replace("other: \"put NAME on PATH\"", &format!("other: \"podman pull {image}\""))
+}
+
+/// Refuses what would not be an image's name in a line of YAML.
+fn image(word: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
+    let name = word.rsplit('/').next().unwrap_or_default();
+    if word.chars().all(plain) && name.contains(':') && !name.starts_with(':') {
+        Ok(word.to_owned())
+    } else {
+        Err("write an image with its tag, as in docker.io/me/mygw:2.1".into())
+    }
+}
+
 fn cannot(path: &Path, error: &io::Error) -> Failure {
     let (what, remedy) = if error.kind() == io::ErrorKind::AlreadyExists {
         (
@@ -87,4 +128,35 @@ fn cannot(path: &Path, error: &io::Error) -> Failure {
         )
     };
     Failure::words(&path.display().to_string(), what, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_filled_in_and_the_folder_stays_one() {
+        let spec = in_image(SPEC, "localhost/mygw:2").replace("NAME", "mine");
+        let folder =
+            gatebench_model::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec)
+                .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));
+        let container = folder.container.unwrap_or_else(|| panic!("{spec}"));
+        assert_eq!(container.image, "localhost/mygw:2");
+        assert_eq!(
+            folder.install.other.as_deref(),
+            Some("podman pull localhost/mygw:2")
+        );
+        assert!(spec.contains("{{ work }} under"), "{spec}");
+        assert!(!spec.contains("# container:"), "{spec}");
+    }
+
+    #[test]
+    fn an_image_has_a_tag() {
+        for good in ["mygw:2", "localhost:5000/mygw:2.1"] {
+            assert!(image(good).is_ok(), "{good}");
+        }
+        for bad in ["mygw", "localhost:5000/mygw", ":2", "my gw:2", "x:2\"}"] {
+            assert!(image(bad).is_err(), "{bad}");
+        }
+    }
 }
