@@ -1,0 +1,191 @@
+//! What is rendered for gateways that do not run here, against their vendors' own schemas. Nothing of a
+//! vendor's is kept in this repository: registries are asked, where one has the schemas.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+
+use gatebench_drivers::{Wiring, input_for, render};
+use gatebench_model::Scenario;
+use serde_json::Value as Json;
+use support::{folder, scenario};
+
+/// What Gravitee's schemas are of, and where Maven has them: artifact and file in it. Policies by what they are
+/// called in an API.
+const GRAVITEE: [(&str, &str, &str); 5] = [
+    (
+        "mock",
+        "io.gravitee.policy:gravitee-policy-mock:1.15.0",
+        "schemas/schema-form.json",
+    ),
+    (
+        "transform-headers",
+        "io.gravitee.policy:gravitee-policy-transformheaders:5.2.0",
+        "schemas/schema-form.json",
+    ),
+    (
+        "request-content-limit",
+        "io.gravitee.policy:gravitee-policy-request-content-limit:1.8.1",
+        "schemas/schema-form.json",
+    ),
+    (
+        ENDPOINT,
+        "io.gravitee.apim.plugin.endpoint:gravitee-apim-plugin-endpoint-http-proxy:4.10.9",
+        "schemas/schema-form.json",
+    ),
+    (
+        ENDPOINTS,
+        "io.gravitee.apim.plugin.endpoint:gravitee-apim-plugin-endpoint-http-proxy:4.10.9",
+        "schemas/sharedConfiguration/schema-form.json",
+    ),
+];
+
+/// An endpoint's own configuration, and what the endpoints of a group share.
+const ENDPOINT: &str = "(endpoint)";
+const ENDPOINTS: &str = "(endpoints of a group)";
+
+/// Every policy that the folder claims, alone and together, and routes without.
+fn scenario_of(routes: usize) -> Scenario {
+    let mut text =
+        "scenario: many\ntitle: many\nupstream: httpbin\nrequests: [{path: /r0}]\nroutes:\n"
+            .to_owned();
+    let size = "{request_size_limit: {max_bytes: 1000}}";
+    let request = "{request_headers: {set: {X-A: \"a {# b\"}, remove: [X-B]}}";
+    let response = "{response_headers: {set: {X-C: c}}}";
+    let mock =
+        "{mock: {status: 201, content_type: application/json, body: '{\"a\": \"{#b} $c\"}'}}";
+    let all = [size, request, response, mock].join(", ");
+    let chains = ["", size, request, response, mock, all.as_str()];
+    for (number, chain) in (0..routes).zip(chains.iter().cycle()) {
+        writeln!(
+            text,
+            "- {{name: r{number}, path: /r{number}, policies: [{chain}]}}"
+        )
+        .unwrap();
+    }
+    scenario(&text)
+}
+
+/// The texts of a gateway's files, for a scenario.
+fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
+    let folder = folder(gateway);
+    folder.supports(scenario).unwrap();
+    let wiring = Wiring {
+        binary: Path::new("/opt/gateway"),
+        work: Path::new("/work"),
+        listen: SocketAddr::from(([127, 0, 0, 1], 48_001)),
+        targets: &[SocketAddr::from(([127, 0, 0, 1], 48_002))],
+        keepalive: 64,
+        cores: &[0],
+        access_log: false,
+    };
+    let files = render(&folder, &input_for(scenario, &wiring)).unwrap();
+    let texts = files
+        .into_iter()
+        .map(|file| (file.path.display().to_string(), file.text));
+    texts.collect()
+}
+
+/// The configurations of all APIs: of which policy or endpoint, and what it is. An event holds its API as a text, and that its
+/// definition.
+fn gravitee_parts(list: &str) -> Vec<(String, Json)> {
+    let inner = |json: &Json| -> Json { serde_json::from_str(json.as_str().unwrap()).unwrap() };
+    let mut parts = Vec::new();
+    for line in list.lines().filter(|line| !line.trim().is_empty()) {
+        let (_, event) = line.split_once(' ').unwrap();
+        let event: Json = serde_json::from_str(event).unwrap();
+        let definition = inner(&inner(&event["apiEvent"]["payload"])["definition"]);
+        for group in definition["endpointGroups"].as_array().unwrap() {
+            parts.push((ENDPOINTS.into(), group["sharedConfiguration"].clone()));
+            for endpoint in group["endpoints"].as_array().unwrap() {
+                parts.push((ENDPOINT.into(), endpoint["configuration"].clone()));
+            }
+        }
+        for flow in definition["flows"].as_array().unwrap() {
+            for phase in ["request", "response"] {
+                for step in flow[phase].as_array().unwrap() {
+                    let policy = step["policy"].as_str().unwrap();
+                    parts.push((policy.to_owned(), step["configuration"].clone()));
+                }
+            }
+        }
+    }
+    parts
+}
+
+/// The schema in an artifact of Maven's, by Maven itself; none where there is no Maven.
+fn gravitee_schema(artifact: &str, file: &str, into: &Path) -> io::Result<Json> {
+    let told = |output: std::process::Output| {
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(io::Error::other(said))
+        }
+    };
+    let maven = Command::new("mvn")
+        .args(["-q", "-B", "dependency:copy"])
+        .arg(format!("-Dartifact={artifact}"))
+        .arg(format!("-DoutputDirectory={}", into.display()))
+        .output()?;
+    told(maven)?;
+    let (_, name) = artifact.split_once(':').unwrap();
+    let unpacked = into.join(name.replace(':', "-"));
+    let archive = unpacked.with_added_extension("jar");
+    let unzip = Command::new("python3")
+        .args(["-m", "zipfile", "-e"])
+        .arg(&archive)
+        .arg(&unpacked)
+        .output()?;
+    told(unzip)?;
+    let text = fs::read_to_string(unpacked.join(file))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+#[test]
+#[ignore = "asks Maven for Gravitee's schemas; make test-full"]
+fn gravitees_policies_and_endpoints_are_configured_as_its_schemas_say() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut schemas = BTreeMap::new();
+    for (policy, artifact, file) in GRAVITEE {
+        let schema = match gravitee_schema(artifact, file, temporary.path()) {
+            Ok(schema) => schema,
+            Err(error) => {
+                eprintln!("skipped: Maven does not give {artifact}: {error}");
+                return;
+            }
+        };
+        schemas.insert(policy, jsonschema::validator_for(&schema).unwrap());
+    }
+    let files = rendered("gravitee", &scenario_of(100));
+    let parts = gravitee_parts(&files["apis.list"]);
+    assert!(parts.len() > 100, "{}", parts.len());
+    for (policy, configuration) in parts {
+        let schema = schemas.get(policy.as_str());
+        let schema = schema.unwrap_or_else(|| panic!("no schema of {policy} is asked for"));
+        let mistakes: Vec<String> = schema
+            .iter_errors(&configuration)
+            .map(|mistake| format!("{}: {mistake}", mistake.instance_path()))
+            .collect();
+        assert!(
+            mistakes.is_empty(),
+            "{policy} {configuration}: {mistakes:?}"
+        );
+    }
+}
+
+#[test]
+fn a_hundred_routes_of_gravitee_are_a_hundred_apis() {
+    let files = rendered("gravitee", &scenario_of(100));
+    assert_eq!(files["apis.list"].lines().count(), 100);
+    // Six chains in turn, the first without a policy and the last with four; and two parts of each endpoint.
+    let policies = 17 + 17 + 17 + 16 + 16 * 4;
+    assert_eq!(gravitee_parts(&files["apis.list"]).len(), policies + 200);
+}
