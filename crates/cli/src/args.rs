@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     ab, audit, baseline, check, compare, doctor, export, gateway, history, install, list, load,
-    new, report, run, schema, supervise, upstream,
+    new, remote_end, report, run, schema, supervise, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -51,6 +51,8 @@ pub enum Command {
     Gateway(gateway::Gateway),
     #[command(hide = true)]
     Supervise(supervise::Supervise),
+    #[command(hide = true)]
+    RemoteEnd(remote_end::RemoteEnd),
 }
 
 impl Command {
@@ -74,6 +76,7 @@ impl Command {
             Self::Schema(command) => command.run(),
             Self::Upstream(command) => command.run(),
             Self::Gateway(command) => command.run(),
+            Self::RemoteEnd(command) => command.run(),
             Self::Supervise(command) => return Ok(command.run()),
         };
         exit.map(Into::into)

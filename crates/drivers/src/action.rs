@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use gatebench_model::gateway::Action;
+use rustix::process::Signal;
 
 use crate::command;
 use crate::error::DriverError;
@@ -19,6 +20,15 @@ pub(crate) struct Ready {
     pub gateway: String,
     pub name: String,
     pub action: Action,
+}
+
+/// The signals by which a gateway is changed.
+pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
+    let signal = |ready: &Ready| match &ready.action {
+        Action::Signal(name) => signal_from_name(name),
+        Action::Command(_) => None,
+    };
+    actions.iter().filter_map(signal).collect()
 }
 
 impl Ready {

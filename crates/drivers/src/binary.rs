@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use gatebench_model::gateway::Binary;
 use regex_lite::Regex;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::candidates;
@@ -23,7 +24,7 @@ use crate::version;
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A program that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundBinary {
     /// Absolute, with links followed.
     pub path: PathBuf,
@@ -33,15 +34,19 @@ pub struct FoundBinary {
     pub sha256: String,
     /// The image that it is in; none where it lies on this machine.
     pub image: Option<FoundImage>,
+    /// The host that it is on; none where that is this machine.
+    pub host: Option<String>,
 }
 
 impl FoundBinary {
     /// Where it is, in words.
     pub fn place(&self) -> String {
-        match &self.image {
-            None => self.path.display().to_string(),
-            Some(image) => format!("{} of {}", self.path.display(), image.name),
-        }
+        let path = self.path.display();
+        let image = self.image.as_ref();
+        let image = image.map_or(String::new(), |image| format!(" of {}", image.name));
+        let host = self.host.as_ref();
+        let host = host.map_or(String::new(), |host| format!(" on {host}"));
+        format!("{path}{image}{host}")
     }
 }
 
@@ -107,6 +112,7 @@ fn local(
         version,
         sha256,
         image: None,
+        host: None,
     })
 }
 
@@ -164,7 +170,7 @@ pub(crate) fn sha256_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-fn sha256_of_file(path: &Path) -> io::Result<String> {
+pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
     io::copy(&mut File::open(path)?, &mut HashWriter(&mut hasher))?;
     Ok(hex(&hasher.finalize()))

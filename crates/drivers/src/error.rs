@@ -183,6 +183,18 @@ pub enum DriverError {
         /// What the supervisor said.
         message: String,
     },
+    /// Another host, or gatebench there, said no.
+    #[error("{message}")]
+    Remote {
+        /// Whose fault it is.
+        culprit: Culprit,
+        /// What happened, and where.
+        message: String,
+        /// What to do.
+        remedy: String,
+        /// Whether only the gateway is not there.
+        is_missing: bool,
+    },
     /// The upstream did not come up.
     #[error("the upstream did not start: {message}\n{stderr}")]
     Upstream {
@@ -206,6 +218,17 @@ impl DriverError {
     pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::Io { doing, source }
+    }
+
+    /// Whether only the gateway is not there: who did not name it does without.
+    pub fn is_missing(&self) -> bool {
+        match self {
+            Self::BinaryMissing { .. } | Self::ContainerEngine { .. } | Self::NoVersion { .. } => {
+                true
+            }
+            Self::Remote { is_missing, .. } => *is_missing,
+            _ => false,
+        }
     }
 
     /// Whose fault it is.
@@ -235,6 +258,7 @@ impl DriverError {
             | Self::NotReady { gateway, .. }
             | Self::Action { gateway, .. } => Culprit::Gateway(gateway.clone()),
             Self::Attach { url, .. } => Culprit::Gateway(url.clone()),
+            Self::Remote { culprit, .. } => culprit.clone(),
             Self::Upstream { .. } => Culprit::Upstream,
             Self::UnknownGateway { .. }
             | Self::BinaryMissing { .. }
@@ -267,7 +291,10 @@ impl DriverError {
             Self::NoSuchVersion { gateway, wanted, .. } => format!(
                 "install {wanted} and put it on PATH, or name its place: {gateway}@/opt/{gateway}-{wanted}"
             ),
-            Self::ContainerEngine { remedy, .. } | Self::BadConfig { remedy, .. } | Self::Install { remedy, .. } => remedy.clone(),
+            Self::ContainerEngine { remedy, .. }
+            | Self::BadConfig { remedy, .. }
+            | Self::Install { remedy, .. }
+            | Self::Remote { remedy, .. } => remedy.clone(),
             Self::NoVersion { binary, .. } => format!(
                 "run {} by hand; if it works, correct binary.version_args and binary.version_pattern in gateway.yaml",
                 binary.display()

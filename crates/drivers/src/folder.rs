@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatebench_model::{GatewayFolder, Policy, Scenario};
+use serde::{Deserialize, Serialize};
 
 use crate::binary::{self, FoundBinary};
 use crate::error::DriverError;
@@ -16,7 +17,7 @@ use crate::launch::Launcher;
 pub(crate) const SPEC_FILE: &str = "gateway.yaml";
 
 /// Where a folder came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
     /// This program carries it.
     Embedded,
@@ -34,7 +35,7 @@ impl fmt::Display for Origin {
 }
 
 /// A gateway as data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Folder {
     /// What `gateway.yaml` says.
     pub spec: GatewayFolder,
@@ -47,7 +48,7 @@ pub struct Folder {
 }
 
 /// A configuration of the user's in a folder.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OwnConfig {
     /// The template that it stands for.
     pub template: String,

@@ -11,11 +11,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde::{Deserialize, Serialize};
 
 use crate::command::wait_until;
 use crate::container::{self, ContainerSpec, ContainerState};
 use crate::error::DriverError;
 use crate::limit;
+use crate::proc;
 use crate::supervise::{COMPLAINT, FAILED, OUT_OF_PATIENCE, Orders};
 
 /// Beyond the gateway's own stop timeout, how long the supervisor may take before it is killed too.
@@ -50,7 +52,7 @@ impl Launcher {
 }
 
 /// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// By itself, with this code.
     Code(i32),
@@ -110,7 +112,7 @@ impl Root {
 }
 
 /// How something that was started came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
     /// It was asked to stop and did.
     Stopped,
@@ -184,6 +186,15 @@ impl Supervised {
         let state = fs::read(&self.container.as_ref()?.state).ok()?;
         let state: ContainerState = serde_json::from_slice(&state).ok()?;
         Some(state.pid)
+    }
+
+    /// The process that signals are handed on to; none where it has ended.
+    pub(crate) fn main_pid(&self) -> Option<u32> {
+        match &self.container {
+            // The first that it started: orphans come after it.
+            None => proc::children(self.pid()).first().copied(),
+            Some(_) => self.container_pid(),
+        }
     }
 
     /// The root of the processes that it supervises and their descendants.

@@ -24,6 +24,7 @@ mod limit;
 mod proc;
 mod quote;
 mod ready;
+mod remote;
 mod render;
 mod revision;
 mod running;
@@ -43,6 +44,7 @@ pub use input::{CERTIFICATE_FILE, KEY_FILE, SERVER_NAME, UPSTREAM_KEEPALIVE, Wir
 pub use install::{InstallStep, install_steps};
 pub use launch::{Ended, Exit, Launcher, Root};
 pub use limit::{Amount, Group, Limit};
+pub use remote::{LIFE_SIGN, Link, READY};
 pub use render::{RenderedFile, render};
 pub use revision::{Builds, Revision, RevisionError};
 pub use running::Running;

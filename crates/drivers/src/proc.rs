@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use rustix::process::Signal;
+
 /// Inode of a socket.
 type Inode = u64;
 
@@ -18,6 +20,23 @@ pub(crate) fn started(pid: u32) -> Option<u64> {
         .next()
         .is_none_or(|state| ["Z", "X"].contains(&state));
     fields.nth(18)?.parse().ok().filter(|_| !has_ended)
+}
+
+/// Whether a process has nothing to do and would act on this signal: it sleeps, catches it and does not
+/// block it (`State`, `SigCgt` and `SigBlk` of proc_pid_status(5)).
+pub(crate) fn awaits(pid: u32, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    is_awaited_in(&status, signal)
+}
+
+fn is_awaited_in(status: &str, signal: Signal) -> bool {
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let is_in = |name: &str| {
+        let set = field(name).and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+        set.is_some_and(|set| set >> (signal.as_raw() - 1) & 1 == 1)
+    };
+    let sleeps = field("State:").is_some_and(|state| state.trim().starts_with('S'));
+    sleeps && is_in("SigCgt:") && !is_in("SigBlk:")
 }
 
 /// The direct children of a process; none where it is gone.
@@ -151,6 +170,29 @@ mod tests {
         assert!(Path::new(&folder).exists(), "it is a zombie until here");
         assert!(child.wait().unwrap().success());
         assert_eq!(started(4_000_000), None);
+    }
+
+    #[test]
+    fn a_signal_is_awaited_by_who_sleeps_and_catches_it_and_does_not_block_it() {
+        let status = |state: &str, blocked: &str, caught: &str| {
+            format!(
+                "Name:\tx\nState:\t{state}\nSigBlk:\t{blocked}\nSigIgn:\t0000000004001800\nSigCgt:\t{caught}\n"
+            )
+        };
+        let (none, hup, others) = ("0000000000000000", "0000000100716a03", "0000000100716a02");
+        for (text, awaited) in [
+            (status("S (sleeping)", none, hup), true),
+            (status("R (running)", none, hup), false),
+            (status("S (sleeping)", "0000000000310a01", hup), false),
+            (status("S (sleeping)", none, others), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(is_awaited_in(&text, Signal::HUP), awaited, "{text}");
+        }
+        assert!(
+            !awaits(std::process::id(), Signal::USR2),
+            "nobody has asked for it"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use gatebench_model::gateway::Ready;
+use rustix::process::Signal;
 
 use crate::command::wait_until;
 use crate::http;
@@ -15,6 +16,9 @@ use crate::proc;
 
 /// One request may take this long; a start that hangs is found by the timeout of the whole.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Beyond its readiness, how long a gateway may take until it acts on signals.
+const HEARD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What was seen at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +95,18 @@ pub(crate) fn wait_for(
         }
     });
     settled.unwrap_or(Outcome::TimedOut(last))
+}
+
+/// Waits until the gateway acts on the signals of its actions. A port that answers does not say so: workers
+/// answer while their master still sets itself up. HAProxy's runs its program anew after it has started the
+/// worker, and on the way ignores SIGHUP for a moment, by which the kernel throws away one that is waiting.
+/// One that never gets there is left to who sends the signal.
+pub(crate) fn wait_to_be_heard(process: &Supervised, signals: &[Signal]) {
+    let heard = || {
+        let awaits = |main| signals.iter().all(|signal| proc::awaits(main, *signal));
+        process.main_pid().is_none_or(awaits).then_some(())
+    };
+    wait_until(Instant::now() + HEARD_TIMEOUT, heard);
 }
 
 /// `ask`: which answer is asked for, where one is.

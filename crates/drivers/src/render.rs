@@ -7,7 +7,7 @@ use gatebench_model::suggest::{listed, nearest};
 use gatebench_model::{GatewayInput, Policy};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::binary::sha256_of;
@@ -18,7 +18,7 @@ use crate::level::{self, Misses};
 use crate::quote;
 
 /// A file made from a template.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderedFile {
     /// Where it is, relative to the working folder.
     pub path: PathBuf,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,8 @@ pub struct GatewayStart<'a> {
     pub limits: &'a [Limit],
     /// What a container engine is told that it may use at most.
     pub amounts: &'a [Amount],
+    /// The address of this machine that it listens at.
+    pub listen: IpAddr,
     /// Where the upstream listens.
     pub targets: &'a [SocketAddr],
     /// Idle upstream connections it keeps.
@@ -117,16 +119,13 @@ impl GatewayStart<'_> {
     /// Unsupported policies, a template that does not render.
     pub fn rehearse(&self) -> Result<(), DriverError> {
         self.folder.supports(self.scenario)?;
-        self.prepare(
-            self.work,
-            SocketAddr::from((Ipv4Addr::LOCALHOST, REHEARSED_PORT)),
-        )
-        .map(drop)
+        self.prepare(self.work, SocketAddr::from((self.listen, REHEARSED_PORT)))
+            .map(drop)
     }
 
     fn next_port(&self, tried: &[u16]) -> Result<Option<u16>, DriverError> {
         match &self.ports {
-            Ports::Free if tried.len() < PORT_ATTEMPTS => reserve_port()
+            Ports::Free if tried.len() < PORT_ATTEMPTS => reserve_port(self.listen)
                 .map(Some)
                 .map_err(DriverError::io("looking for a free port")),
             Ports::Free => Ok(None),
@@ -135,7 +134,7 @@ impl GatewayStart<'_> {
     }
 
     fn attempt(&self, work: &Path, port: u16) -> Result<Attempt, DriverError> {
-        let prepared = self.prepare(work, SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+        let prepared = self.prepare(work, SocketAddr::from((self.listen, port)))?;
         prepared.write_files(work)?;
         self.check(work, &prepared)?;
         let spec = &self.folder.spec;
@@ -145,9 +144,13 @@ impl GatewayStart<'_> {
         let stderr = |process: &Supervised| process.stderr_tail();
         let has_tls = self.scenario.transport.tls;
         match ready::wait_for(&mut process, prepared.addr, &spec.ready, has_tls) {
-            Outcome::Ready => Ok(Attempt::Ready(Box::new(
-                prepared.into_running(process, started.elapsed()),
-            ))),
+            Outcome::Ready => {
+                let ready_after = started.elapsed();
+                ready::wait_to_be_heard(&process, &action::signals(&prepared.actions));
+                Ok(Attempt::Ready(Box::new(
+                    prepared.into_running(process, ready_after),
+                )))
+            }
             Outcome::Clash => Ok(Attempt::Clash),
             Outcome::Ended(exit) => {
                 let gateway = spec.gateway.clone();
@@ -296,10 +299,8 @@ impl GatewayStart<'_> {
 }
 
 /// A port that was free a moment ago.
-fn reserve_port() -> io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
-        .local_addr()?
-        .port())
+fn reserve_port(address: IpAddr) -> io::Result<u16> {
+    Ok(TcpListener::bind((address, 0))?.local_addr()?.port())
 }
 
 /// A gateway rendered for one port.

@@ -1,6 +1,7 @@
 //! A gateway folder proven without a load: started for each scenario, asked its cases, and ended.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use gatebench_drivers::{Catalogue, Launcher};
@@ -123,7 +124,7 @@ pub fn find_gateway(
 ) -> Result<PreparedGateway, LabError> {
     let folder = catalogue.resolve(word)?;
     let binary = folder.find_binary(launcher)?;
-    Ok(equip::gateway(word, folder, binary, &Setup::default())?.0)
+    Ok(equip::gateway(word, folder, binary, &Setup::default(), None)?.0)
 }
 
 /// Asks a gateway one scenario after the other; each is told when it is done. Nothing is left running.
@@ -220,6 +221,7 @@ fn ask(
         &placement.upstream,
         &upstream_work,
         request.launcher,
+        Ipv4Addr::LOCALHOST.into(),
     )?;
     let bringing = Bringing {
         gateway: request.gateway,

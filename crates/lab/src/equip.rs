@@ -1,7 +1,9 @@
 //! A gateway as one variant needs it: its folder with the user's configuration, its program in the
 //! version asked for, and its limits as far as this machine sets them.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+use std::sync::Arc;
 
 use gatebench_drivers::{Amount, Catalogue, Folder, FoundBinary, Group, Launcher, Limit};
 use gatebench_model::setup::MILLIS_PER_CPU;
@@ -9,6 +11,7 @@ use gatebench_model::{Limits, Setup};
 use gatebench_probe::{GroupVersion, control_groups};
 
 use crate::error::LabError;
+use crate::remote::RemoteHost;
 use crate::warning::Warning;
 
 /// What to do where no control group can be made.
@@ -26,6 +29,8 @@ pub struct PreparedGateway {
     pub limits: Vec<Limit>,
     /// What a container engine holds it to.
     pub amounts: Vec<Amount>,
+    /// The host that it runs on; none where that is this machine.
+    pub host: Option<Arc<RemoteHost>>,
 }
 
 impl PreparedGateway {
@@ -43,6 +48,12 @@ impl PreparedGateway {
             None => "cores",
         })
     }
+}
+
+/// Where the upstream listens, so that the gateway reaches it.
+pub(crate) fn upstream_address(gateway: Option<&PreparedGateway>) -> IpAddr {
+    let host = gateway.and_then(|gateway| gateway.host.as_ref());
+    host.map_or(Ipv4Addr::LOCALHOST.into(), |host| host.here)
 }
 
 /// The folder of a name or path, with the user's configuration in place of the one it renders.
@@ -64,18 +75,24 @@ pub(crate) fn gateway(
     folder: Folder,
     binary: FoundBinary,
     setup: &Setup,
+    host: Option<Arc<RemoteHost>>,
 ) -> Result<(PreparedGateway, Option<Warning>), LabError> {
     let mut gateway = PreparedGateway {
         folder,
         binary,
         limits: Vec::new(),
         amounts: Vec::new(),
+        host,
     };
     if gateway.binary.image.is_some() {
         gateway.amounts = amounts(setup.limits);
         return Ok((gateway, None));
     }
-    let (limits, warning) = limits(label, setup)?;
+    let found = match &gateway.host {
+        None => Limit::find_all(&amounts(setup.limits), groups),
+        Some(host) => host.limits(&amounts(setup.limits))?,
+    };
+    let (limits, warning) = limits(label, setup, found)?;
     gateway.limits = limits;
     Ok((gateway, warning))
 }
@@ -85,14 +102,22 @@ pub(crate) fn binary(
     folder: &Folder,
     setup: &Setup,
     launcher: &Launcher,
+    host: Option<&RemoteHost>,
 ) -> Result<FoundBinary, gatebench_drivers::DriverError> {
-    folder.find_binary_of(setup.version.as_deref(), launcher)
+    match host {
+        None => folder.find_binary_of(setup.version.as_deref(), launcher),
+        Some(host) => host.find(folder, setup),
+    }
 }
 
 /// Whole CPUs can be had as cores where control groups cannot; the reader is told.
-fn limits(label: &str, setup: &Setup) -> Result<(Vec<Limit>, Option<Warning>), LabError> {
+fn limits(
+    label: &str,
+    setup: &Setup,
+    found: Result<Vec<Limit>, String>,
+) -> Result<(Vec<Limit>, Option<Warning>), LabError> {
     let asked = setup.limits;
-    match Limit::find_all(&amounts(asked), groups) {
+    match found {
         Ok(limits) => Ok((limits, None)),
         Err(why) if cores_do(setup) => {
             let warning = Warning::LimitsByCores {
@@ -126,7 +151,7 @@ fn cores_do(setup: &Setup) -> bool {
 }
 
 /// The control groups that this process is in.
-fn groups(controller: &str) -> Vec<Group> {
+pub(crate) fn groups(controller: &str) -> Vec<Group> {
     let groups = control_groups(std::process::id(), controller);
     groups
         .into_iter()

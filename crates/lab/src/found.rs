@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::Arc;
 
-use gatebench_drivers::{Catalogue, DriverError, Folder, FoundBinary, Launcher};
-use gatebench_model::{Limits, Setup, Variant};
+use gatebench_drivers::{Catalogue, Folder, FoundBinary, Launcher};
+use gatebench_model::{Elsewhere, Limits, Setup, Variant};
 
 use crate::equip::{self, PreparedGateway};
 use crate::error::LabError;
 use crate::library::is_path;
 use crate::prepare::Attach;
+use crate::remote::{RemoteHost, RemoteHosts};
 use crate::warning::Warning;
 
 /// The word for every gateway that is found.
@@ -25,6 +27,8 @@ pub(crate) struct Wanted {
     pub(crate) configs: Vec<String>,
     /// Sizes, one variant for each; none is without limits.
     pub(crate) sizes: Vec<Limits>,
+    /// The host that they run on; this machine without.
+    pub(crate) elsewhere: Option<Elsewhere>,
     /// Whether each size runs on as many cores as it has CPUs, rounded up.
     pub(crate) cores_follow_size: bool,
 }
@@ -44,6 +48,7 @@ impl Wanted {
                 config: config.clone(),
                 limits,
                 cores: limits.whole_cpus().filter(|_| self.cores_follow_size),
+                elsewhere: self.elsewhere.clone(),
             })
         };
         configs.into_iter().flat_map(of_config).collect()
@@ -62,6 +67,7 @@ pub(crate) struct Found {
     pub(crate) variants: Vec<Variant>,
     pub(crate) gateways: BTreeMap<String, PreparedGateway>,
     pub(crate) warnings: Vec<Warning>,
+    hosts: RemoteHosts,
     /// By word.
     labels: BTreeMap<String, String>,
 }
@@ -130,13 +136,10 @@ impl Found {
     ) -> Result<(), LabError> {
         for setup in setups {
             let folder = equip::folder(word, setup.config.as_deref(), places.catalogue)?;
-            match equip::binary(&folder, setup, places.launcher) {
-                Ok(binary) => self.add(word, folder, binary, setup)?,
-                Err(
-                    error @ (DriverError::BinaryMissing { .. }
-                    | DriverError::ContainerEngine { .. }
-                    | DriverError::NoVersion { .. }),
-                ) if !named => {
+            let host = self.hosts.of(setup, places.launcher)?;
+            match equip::binary(&folder, setup, places.launcher, host.as_deref()) {
+                Ok(binary) => self.add(word, folder, binary, setup, host)?,
+                Err(error) if error.is_missing() && !named => {
                     let (reason, remedy) = (error.to_string(), error.remedy());
                     self.warnings.push(Warning::GatewayMissing {
                         gateway: folder.spec.gateway.clone(),
@@ -157,11 +160,12 @@ impl Found {
         folder: Folder,
         binary: FoundBinary,
         setup: &Setup,
+        host: Option<Arc<RemoteHost>>,
     ) -> Result<(), LabError> {
         let told = self.labels.get(word).cloned();
         let name = told.unwrap_or_else(|| label(&folder.spec.gateway, setup));
         let name = self.unique_label(&name);
-        let (gateway, warning) = equip::gateway(&name, folder, binary, setup)?;
+        let (gateway, warning) = equip::gateway(&name, folder, binary, setup, host)?;
         self.variants.push(Variant::Gateway {
             name: name.clone(),
             folder: word.to_owned(),

@@ -59,7 +59,7 @@ impl Drop for Set<'_> {
 }
 
 /// Asks every supervisor that is a child of this process to end.
-fn end_supervisors() {
+pub(crate) fn end_supervisors() {
     for pid in children() {
         let Some(raw) = Pid::from_raw(pid) else {
             continue;

@@ -24,6 +24,7 @@ pub(crate) fn of(gateway: &PreparedGateway) -> GatewayIdentity {
             .iter()
             .cloned()
             .chain(gateway.folder.own_config().map(own_config))
+            .chain(gateway.host.as_ref().map(|host| elsewhere(host.name())))
             .collect(),
     }
 }
@@ -32,6 +33,13 @@ fn own_config(path: &Path) -> String {
     format!(
         "It was configured by {}, not by its folder; that it does what the scenario asks was proven by parity.",
         path.display()
+    )
+}
+
+fn elsewhere(host: &str) -> String {
+    format!(
+        "It ran on {host}, with the network between it and both engine and upstream; the floor is without that \
+         network. What else {host} did meanwhile is not known."
     )
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gatebench_drivers::{Catalogue, Launcher};
-use gatebench_model::{DecisiveMetric, Duel, Limits, LoadProfile, Placement, Plan, Suite, Variant};
+use gatebench_model::{
+    DecisiveMetric, Duel, Elsewhere, Limits, LoadProfile, Placement, Plan, Suite, Variant,
+};
 use gatebench_store::{Manifest, Run};
 
 use crate::demand;
@@ -15,6 +17,7 @@ use crate::found::{Found, Places, Wanted};
 use crate::identity;
 use crate::library::Library;
 use crate::rehearse::rehearse;
+use crate::remote::RemoteHosts;
 use crate::suite::{beside, blocks, paced, scenarios_of, suite_of};
 use crate::warning::Warning;
 
@@ -46,6 +49,8 @@ pub struct Selection {
     pub sizes: Vec<Limits>,
     /// Configurations of the user's for the one gateway named, one variant for each.
     pub configs: Vec<String>,
+    /// The host that the gateways run on; this machine without.
+    pub elsewhere: Option<Elsewhere>,
     /// How thorough the run is.
     pub pace: Pace,
     /// Another engine in place of gatebench's own.
@@ -171,6 +176,7 @@ pub fn prepare_resume(
     let manifest: Manifest = Run::open(out)?.manifest().clone();
     let mut gateways = BTreeMap::new();
     let mut warnings = Vec::new();
+    let mut hosts = RemoteHosts::default();
     for variant in &manifest.plan.variants {
         if let Variant::Gateway {
             name,
@@ -179,8 +185,9 @@ pub fn prepare_resume(
         } = variant
         {
             let folder = equip::folder(folder, setup.config.as_deref(), catalogue)?;
-            let binary = equip::binary(&folder, setup, launcher)?;
-            let (gateway, warning) = equip::gateway(name, folder, binary, setup)?;
+            let host = hosts.of(setup, launcher)?;
+            let binary = equip::binary(&folder, setup, launcher, host.as_deref())?;
+            let (gateway, warning) = equip::gateway(name, folder, binary, setup, host)?;
             warnings.extend(warning);
             let before = manifest.gateways.get(name);
             if let Some(what) =
@@ -275,6 +282,7 @@ fn wanted(selection: &Selection) -> Result<Wanted, LabError> {
     Ok(Wanted {
         configs: selection.configs.iter().map(absolute).collect(),
         sizes: selection.sizes.clone(),
+        elsewhere: selection.elsewhere.clone(),
         cores_follow_size: selection.gateway_cores.is_none(),
     })
 }

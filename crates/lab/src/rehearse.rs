@@ -34,6 +34,7 @@ pub(crate) fn rehearse(prepared: &Prepared, launcher: &Launcher) -> Result<(), L
                 cores,
                 limits: &gateway.limits,
                 amounts: &gateway.amounts,
+                listen: Ipv4Addr::LOCALHOST.into(),
                 targets: &[SocketAddr::from((Ipv4Addr::LOCALHOST, UPSTREAM_PORT))],
                 keepalive: UPSTREAM_KEEPALIVE,
                 access_log: scenario.access_log,

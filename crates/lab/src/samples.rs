@@ -8,6 +8,7 @@
 use gatebench_probe::{MachineSample, Sample, Sampler, Scope, foreign_cpu_ns};
 use gatebench_store::{MachineFacts, SeriesUsage, Throttling, Usage};
 
+use crate::remote::RemoteSampler;
 use crate::stage::Stage;
 use crate::traffic::Outside;
 
@@ -18,14 +19,59 @@ pub(crate) struct Moment {
     pub(crate) upstream: Option<Sample>,
     /// The process that holds the engine, its displays and samplers included.
     pub(crate) own: Sample,
+    /// Whether the gateway is on another machine.
+    pub(crate) gateway_is_elsewhere: bool,
     /// CPU time of the supervisors, which are children of this process.
     pub(crate) supervisors_cpu_ns: u64,
     pub(crate) machine: MachineSample,
 }
 
+/// Samples a gateway again and again, wherever it runs.
+#[derive(Debug)]
+pub(crate) enum GatewaySampler {
+    Here {
+        sampler: Box<Sampler>,
+        /// The root of an attached gateway, and of one in a container, is the gateway itself.
+        supervisor: Option<u32>,
+    },
+    There(RemoteSampler),
+}
+
+impl GatewaySampler {
+    /// Of processes of this machine.
+    pub(crate) fn here(root: u32, scope: Scope) -> Self {
+        Self::Here {
+            sampler: Box::new(Sampler::new(root, scope)),
+            supervisor: (scope == Scope::Below).then_some(root),
+        }
+    }
+
+    /// What it has used so far, and what it holds now.
+    pub(crate) fn sample(&mut self) -> Sample {
+        match self {
+            Self::Here { sampler, .. } => sampler.sample(),
+            Self::There(sampler) => sampler.sample(),
+        }
+    }
+
+    fn pss_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Here { sampler, .. } => sampler.pss_bytes(),
+            Self::There(sampler) => sampler.pss_bytes(),
+        }
+    }
+
+    fn outside(&self) -> Outside {
+        match self {
+            Self::Here { sampler, .. } => Outside::of(sampler),
+            Self::There(sampler) => sampler.outside(),
+        }
+    }
+}
+
 /// Samples all components.
 pub(crate) struct Samplers {
-    gateway: Option<Sampler>,
+    gateway: Option<GatewaySampler>,
     upstream: Option<Sampler>,
     own: Sampler,
     supervisors: Vec<Sampler>,
@@ -37,13 +83,15 @@ pub(crate) type Pss = [Option<u64>; 3];
 impl Samplers {
     /// Samplers of what is up.
     pub(crate) fn new(stage: &Stage) -> Self {
-        let gateway = stage.gateway_root();
+        let gateway = stage.gateway_sampler();
         let upstream = stage.upstream_root();
-        // The root of an attached gateway is the gateway itself.
-        let supervisor = gateway.and_then(|(root, scope)| (scope == Scope::Below).then_some(root));
+        let supervisor = match &gateway {
+            Some(GatewaySampler::Here { supervisor, .. }) => *supervisor,
+            _ => None,
+        };
         let supervisors = supervisor.into_iter().chain(upstream);
         Self {
-            gateway: gateway.map(|(root, scope)| Sampler::new(root, scope)),
+            gateway,
             upstream: upstream.map(|root| Sampler::new(root, Scope::Below)),
             supervisors: supervisors
                 .map(|root| Sampler::new(root, Scope::Process))
@@ -55,7 +103,8 @@ impl Samplers {
     /// Everything now.
     pub(crate) fn sample(&mut self) -> Moment {
         Moment {
-            gateway: self.gateway.as_mut().map(Sampler::sample),
+            gateway: self.gateway.as_mut().map(GatewaySampler::sample),
+            gateway_is_elsewhere: matches!(self.gateway, Some(GatewaySampler::There(_))),
             upstream: self.upstream.as_mut().map(Sampler::sample),
             own: self.own.sample(),
             supervisors_cpu_ns: self
@@ -69,13 +118,14 @@ impl Samplers {
 
     /// What is seen of the gateway around a load: not during a measurement.
     pub(crate) fn outside(&self) -> Option<Outside> {
-        self.gateway.as_ref().map(Outside::of)
+        self.gateway.as_ref().map(GatewaySampler::outside)
     }
 
     /// Reads what the kernel walks every page for: not during a measurement.
     pub(crate) fn pss(&self) -> Pss {
-        let of = |sampler: &Option<Sampler>| sampler.as_ref().and_then(Sampler::pss_bytes);
-        [of(&self.gateway), of(&self.upstream), self.own.pss_bytes()]
+        let gateway = self.gateway.as_ref().and_then(GatewaySampler::pss_bytes);
+        let upstream = self.upstream.as_ref().and_then(Sampler::pss_bytes);
+        [gateway, upstream, self.own.pss_bytes()]
     }
 }
 
@@ -144,8 +194,9 @@ pub(crate) fn machine(moments: &[Moment], cores: &[usize]) -> MachineFacts {
         between.map_or(0, |(last, first)| last.cpu_ns - first.cpu_ns)
     };
     let supervisors_ns = last.supervisors_cpu_ns - first.supervisors_cpu_ns;
-    let ours_ns =
-        cpu(|it| it.gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own)) + supervisors_ns;
+    // What is used elsewhere is not missing here.
+    let gateway = |it: &Moment| it.gateway.filter(|_| !it.gateway_is_elsewhere);
+    let ours_ns = cpu(gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own)) + supervisors_ns;
     let (before, after) = (&first.machine, &last.machine);
     MachineFacts {
         window_ns: after.at_ns - before.at_ns,

@@ -1,14 +1,15 @@
 //! What is up for a trial: the upstream, and the gateway in front of it.
 
+mod gateway;
 mod secure;
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gatebench_drivers::{
-    Attached, CERTIFICATE_FILE, Ended, Exit, GatewayStart, KEY_FILE, Launcher, Ports, Root,
+    Attached, CERTIFICATE_FILE, DriverError, Ended, Exit, GatewayStart, KEY_FILE, Launcher, Ports,
     Running, UPSTREAM_KEEPALIVE, UpstreamProcess, UpstreamStart,
 };
 use gatebench_model::{Culprit, Limits, Scenario, UpstreamKind, Variant};
@@ -19,12 +20,15 @@ use gatebench_store::{FileDigest, GatewayFacts};
 use crate::equip::PreparedGateway;
 use crate::halt::{Failure, Halt};
 use crate::interrupt::Interrupt;
+use crate::remote::RemoteGateway;
+use crate::samples::GatewaySampler;
 use crate::wire::Wire;
+use gateway::Gateway;
 
 /// What is up. Dropping it ends the gateway first and then the upstream: fields drop in this order.
 #[derive(Debug, Default)]
 pub(crate) struct Stage {
-    gateway: Option<Running>,
+    gateway: Option<Gateway>,
     attached: Option<Attached>,
     upstream: Option<UpstreamProcess>,
     /// The trial's certificate, once somebody shows it.
@@ -68,8 +72,9 @@ impl Stage {
         cores: &[usize],
         work: &Path,
         launcher: &Launcher,
+        listen: IpAddr,
     ) -> Result<(), Halt> {
-        let mut command = upstream_command(launcher, kind, cores);
+        let mut command = upstream_command(launcher, kind, cores, listen);
         if has_tls {
             self.put_certificate(work)?;
             command.extend(["--tls", "--cert", CERTIFICATE_FILE].map(OsString::from));
@@ -93,40 +98,25 @@ impl Stage {
         &mut self,
         bringing: &Bringing<'_>,
     ) -> Result<GatewayFacts, Halt> {
-        let PreparedGateway {
-            folder,
-            binary,
-            limits,
-            amounts,
-        } = bringing.gateway;
+        let prepared = bringing.gateway;
         let upstream = self.upstream.as_ref().map(|upstream| upstream.addr);
-        let targets: Vec<SocketAddr> = upstream.into_iter().collect();
+        let target = upstream.ok_or(Halt::Interrupted)?;
         let transport = bringing.scenario.transport;
         if transport.tls || transport.upstream_tls {
             self.put_certificate(bringing.work)?;
         }
-        let running = GatewayStart {
-            folder,
-            binary,
-            scenario: bringing.scenario,
-            work: bringing.work,
-            cores: bringing.cores,
-            limits,
-            amounts,
-            targets: &targets,
-            keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
-            access_log: bringing.scenario.access_log,
-            ports: Ports::default(),
-            launcher: bringing.launcher,
-        }
-        .start()?;
+        let gateway = match &prepared.host {
+            None => Gateway::Here(Box::new(start(bringing, target)?)),
+            Some(host) => Gateway::There(Box::new(RemoteGateway::start(host, bringing, target)?)),
+        };
+        let binary = &prepared.binary;
+        let (commands, rendered) = gateway.made_of();
         let facts = GatewayFacts {
             version: binary.version.clone(),
             binary: binary.place(),
             sha256: binary.sha256.clone(),
-            commands: running.commands.clone(),
-            rendered: running
-                .rendered
+            commands: commands.to_vec(),
+            rendered: rendered
                 .iter()
                 .map(|file| FileDigest {
                     path: file.path.display().to_string(),
@@ -138,15 +128,12 @@ impl Stage {
                 .max(1),
             processes: 0,
             processes_ended: 0,
-            started_in_ms: u64::try_from(running.ready_after.as_millis()).unwrap_or(u64::MAX),
+            started_in_ms: u64::try_from(gateway.ready_after().as_millis()).unwrap_or(u64::MAX),
             limits: bringing.limits,
-            limited_by: bringing
-                .gateway
-                .limited_by(bringing.limits)
-                .map(str::to_owned),
+            limited_by: prepared.limited_by(bringing.limits).map(str::to_owned),
             stopped: String::new(),
         };
-        self.gateway = Some(running);
+        self.gateway = Some(gateway);
         self.gateway_has_tls = transport.tls;
         if transport.tls {
             self.await_answer(bringing)?;
@@ -176,7 +163,7 @@ impl Stage {
         let gateway = self.gateway.as_ref();
         let attached = self.attached.map(|attached| Wire::plain(attached.addr));
         gateway
-            .map(|gateway| self.wire(gateway.addr, self.gateway_has_tls))
+            .map(|gateway| self.wire(gateway.address(), self.gateway_has_tls))
             .or(attached)
             .or_else(|| self.upstream())
     }
@@ -187,13 +174,11 @@ impl Stage {
         upstream.map(|upstream| self.wire(upstream.addr, self.upstream_has_tls))
     }
 
-    /// The root of the gateway's processes, and which of them are the gateway.
-    pub(crate) fn gateway_root(&self) -> Option<(u32, Scope)> {
-        let below = self.gateway.as_ref().map(|gateway| match gateway.root() {
-            Root::Below(pid) => (pid, Scope::Below),
-            Root::Tree(pid) => (pid, Scope::Tree),
-        });
-        below.or_else(|| Some((self.attached?.pid?, Scope::Tree)))
+    /// What samples the gateway's processes.
+    pub(crate) fn gateway_sampler(&self) -> Option<GatewaySampler> {
+        let attached = || Some(GatewaySampler::here(self.attached?.pid?, Scope::Tree));
+        let gateway = self.gateway.as_ref();
+        gateway.map(Gateway::sampler).or_else(attached)
     }
 
     /// The process below which the upstream is.
@@ -205,19 +190,24 @@ impl Stage {
     pub(crate) fn gateway_stderr(&self) -> String {
         self.gateway
             .as_ref()
-            .map(Running::stderr_tail)
+            .map(Gateway::stderr_tail)
             .unwrap_or_default()
+    }
+
+    /// How the gateway died, or the connection to it, if one has.
+    fn gateway_death(&mut self, label: &str) -> Option<Failure> {
+        match self.gateway.as_mut()?.exit_status() {
+            Ok(None) => None,
+            Ok(Some(exit)) => Some(gateway_died(label, exit, &self.gateway_stderr())),
+            Err(error) => Some(Failure::from(&error)),
+        }
     }
 
     /// Who has died, if somebody has.
     pub(crate) fn death(&mut self, variant: &Variant) -> Option<Failure> {
-        if let Some(exit) = self.gateway.as_mut().and_then(Running::exit_status) {
-            let stderr = self
-                .gateway
-                .as_ref()
-                .map(Running::stderr_tail)
-                .unwrap_or_default();
-            return Some(gateway_died(variant.label(), exit, &stderr));
+        let gateway = self.gateway_death(variant.label());
+        if gateway.is_some() {
+            return gateway;
         }
         if let Some(pid) = self.attached.and_then(|attached| attached.pid)
             && !Path::new("/proc").join(pid.to_string()).exists()
@@ -252,12 +242,17 @@ impl Stage {
         let ended = gateway.stop();
         let took_ms = begun.elapsed().as_millis();
         Some(match ended {
-            Ended::Stopped => Down {
+            Err(error) => Down {
+                words: format!("by itself: {error}"),
+                warning: Some(error.to_string()),
+                crashed: None,
+            },
+            Ok(Ended::Stopped) => Down {
                 words: format!("on SIG{stop_signal} after {took_ms} ms"),
                 warning: None,
                 crashed: None,
             },
-            Ended::Killed => Down {
+            Ok(Ended::Killed) => Down {
                 words: format!("killed after {took_ms} ms"),
                 warning: Some(format!(
                     "the gateway did not end on SIG{stop_signal} within {stop_timeout:?} and was killed; \
@@ -265,7 +260,7 @@ impl Stage {
                 )),
                 crashed: None,
             },
-            Ended::Crashed(exit) => Down {
+            Ok(Ended::Crashed(exit)) => Down {
                 words: format!("by itself, {}", exit_words(exit)),
                 warning: None,
                 crashed: Some(exit),
@@ -282,19 +277,37 @@ impl Stage {
     }
 }
 
+/// Starts a gateway on this machine.
+fn start(bringing: &Bringing<'_>, target: SocketAddr) -> Result<Running, DriverError> {
+    let gateway = bringing.gateway;
+    GatewayStart {
+        folder: &gateway.folder,
+        binary: &gateway.binary,
+        scenario: bringing.scenario,
+        work: bringing.work,
+        cores: bringing.cores,
+        limits: &gateway.limits,
+        amounts: &gateway.amounts,
+        listen: Ipv4Addr::LOCALHOST.into(),
+        targets: &[target],
+        keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
+        access_log: bringing.scenario.access_log,
+        ports: Ports::default(),
+        launcher: bringing.launcher,
+    }
+    .start()
+}
+
 /// The command line of the embedded upstream; it says on one line of JSON where it listens.
-fn upstream_command(launcher: &Launcher, kind: UpstreamKind, cores: &[usize]) -> Vec<OsString> {
+fn upstream_command(
+    launcher: &Launcher,
+    kind: UpstreamKind,
+    cores: &[usize],
+    listen: IpAddr,
+) -> Vec<OsString> {
+    let listen = SocketAddr::from((listen, 0)).to_string();
     let mut words: Vec<OsString> = vec![launcher.program.clone().into()];
-    words.extend(
-        [
-            "upstream",
-            kind.as_str(),
-            "--listen",
-            "127.0.0.1:0",
-            "--json",
-        ]
-        .map(OsString::from),
-    );
+    words.extend(["upstream", kind.as_str(), "--listen", &listen, "--json"].map(OsString::from));
     if !cores.is_empty() {
         let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
         words.extend(["--cores".into(), cores.join(",").into()]);
@@ -345,7 +358,8 @@ mod tests {
             program: "gatebench".into(),
             prefix_args: vec!["supervise".into()],
         };
-        let words = upstream_command(&launcher, UpstreamKind::GoBench, &[0, 2]);
+        let here = Ipv4Addr::LOCALHOST.into();
+        let words = upstream_command(&launcher, UpstreamKind::GoBench, &[0, 2], here);
         assert_eq!(
             words.join(" ".as_ref()),
             "gatebench upstream go-bench --listen 127.0.0.1:0 --json --cores 0,2"

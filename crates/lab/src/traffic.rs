@@ -37,10 +37,12 @@ pub(crate) struct Outside {
 impl Outside {
     /// Reads a file of each thread and descriptor: not during a measurement.
     pub(crate) fn of(gateway: &Sampler) -> Self {
-        Self {
-            threads: gateway.thread_cpu_ns(),
-            files: gateway.written_files(),
-        }
+        Self::new(gateway.thread_cpu_ns(), gateway.written_files())
+    }
+
+    /// CPU time of each thread, and the sizes of the files that are written.
+    pub(crate) fn new(threads: BTreeMap<(u32, u32), u64>, files: FileSizes) -> Self {
+        Self { threads, files }
     }
 
     /// What has become of them.

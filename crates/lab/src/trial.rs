@@ -3,7 +3,6 @@
 use gatebench_drivers::Launcher;
 use gatebench_model::{Culprit, Plan, Scenario, Trial, Variant};
 use gatebench_net::{Backend, clock};
-use gatebench_probe::Sampler;
 use gatebench_store::{
     Buffering, GatewayFacts, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, TaggedInterval,
     Timestamp, TrialRecord, TrialWriter,
@@ -11,7 +10,7 @@ use gatebench_store::{
 use gatebench_upstream::Snapshot;
 
 use crate::demand::{self, Demand};
-use crate::equip::PreparedGateway;
+use crate::equip::{PreparedGateway, upstream_address};
 use crate::foreign::{self, PreparedEngine};
 use crate::halt::{Failure, Halt};
 use crate::hurry::Hurry;
@@ -20,6 +19,7 @@ use crate::ledger;
 use crate::parity::{self, Place};
 use crate::phase::{self, Loading};
 use crate::progress::{Observer, PhaseSummary, Progress, Step};
+use crate::samples::GatewaySampler;
 use crate::stage::{self, Bringing, Stage};
 use crate::trace;
 use crate::traffic;
@@ -150,7 +150,7 @@ struct Course<'a> {
     began_ns: u64,
     ended: Ended,
     /// Of the gateway's processes, from readiness to the end of the trial.
-    processes: Option<Sampler>,
+    processes: Option<GatewaySampler>,
 }
 
 impl<'a> Course<'a> {
@@ -231,10 +231,8 @@ impl<'a> Course<'a> {
             self.ended.record.warnings.push(unknown.into());
         }
         if let Some(facts) = &mut self.ended.record.gateway {
-            self.processes = stage
-                .gateway_root()
-                .map(|(root, scope)| Sampler::new(root, scope));
-            let ready = self.processes.as_mut().map(Sampler::sample);
+            self.processes = stage.gateway_sampler();
+            let ready = self.processes.as_mut().map(GatewaySampler::sample);
             facts.processes = ready.map_or(0, |sample| sample.processes);
         }
         Ok(())
@@ -288,7 +286,7 @@ impl<'a> Course<'a> {
 
     /// A worker that crashed in a warm-up or between two loads is seen here only.
     fn count_processes_ended(&mut self) {
-        let last = self.processes.as_mut().map(Sampler::sample);
+        let last = self.processes.as_mut().map(GatewaySampler::sample);
         if let Some((facts, last)) = self.ended.record.gateway.as_mut().zip(last) {
             facts.processes_ended = last.processes_ended;
         }
@@ -376,6 +374,7 @@ fn start(
         &placement.upstream,
         &work,
         scene.launcher,
+        upstream_address(scene.gateway),
     )?;
     let Some(gateway) = scene.gateway else {
         return Ok(None);

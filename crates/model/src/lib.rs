@@ -51,7 +51,7 @@ pub use request::{Body, Check, Request};
 pub use rows::RowsError;
 pub use scenario::{Consumer, ParityCase, Route, Scenario, UpstreamKind, When};
 pub use schema::{FileKind, schema};
-pub use setup::{Limits, Setup};
+pub use setup::{Elsewhere, Limits, Setup};
 pub use sheet::{Sheet, SheetKind};
 pub use span::Span;
 pub use suite::Suite;

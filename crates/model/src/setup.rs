@@ -1,6 +1,7 @@
 //! How one variant of a gateway is set up, beyond what its folder and the scenario say.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,19 @@ pub struct Setup {
     /// Of the gateway's cores, how many it runs on, with one worker each; all of them without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<usize>,
+    /// The host that it runs on; this machine without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// Another host for a gateway. Engine and upstream stay on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Elsewhere {
+    /// As `ssh` takes it: `USER@HOST`, or a name of its configuration.
+    pub host: String,
+    /// The address at which that host reaches this machine, where it is not the one that SSH comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream_address: Option<IpAddr>,
 }
 
 /// What a process tree may use at most.

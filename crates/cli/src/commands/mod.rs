@@ -13,6 +13,7 @@ pub mod install;
 pub mod list;
 pub mod load;
 pub mod new;
+pub mod remote_end;
 pub mod report;
 pub mod run;
 pub mod schema;

@@ -142,6 +142,11 @@ impl Bench {
         command
     }
 
+    /// The environment variable by which what this bench starts is found again, and its value.
+    pub fn mark(&self) -> (&str, &str) {
+        (MARK, &self.mark)
+    }
+
     /// Starts a command, with its output caught.
     pub fn spawn(&self, mut command: Command) -> Session<'_> {
         let child = command
@@ -248,7 +253,21 @@ impl<'a> Session<'a> {
 
     /// Waits for its end. Whatever happened, nothing that it started is left.
     #[track_caller]
-    pub fn wait(mut self) -> Finished {
+    pub fn wait(self) -> Finished {
+        let bench = self.bench;
+        let finished = self.wait_for_end();
+        let left = bench.processes();
+        assert!(
+            left.is_empty(),
+            "left running: {left:#?}\n{}",
+            finished.stderr
+        );
+        finished
+    }
+
+    /// Waits for its end; what it started may take a little longer.
+    #[track_caller]
+    pub fn wait_for_end(mut self) -> Finished {
         let deadline = Instant::now() + PATIENCE;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -266,8 +285,6 @@ impl<'a> Session<'a> {
             .take()
             .unwrap()
             .map(|output| output.join().unwrap());
-        let left = self.bench.processes();
-        assert!(left.is_empty(), "left running: {left:#?}\n{stderr}");
         Finished {
             code: status.code(),
             stdout,

@@ -13,6 +13,7 @@ mod limits;
 mod load;
 mod processes;
 mod reaching;
+mod remote;
 mod results;
 mod run_directory;
 mod serving;

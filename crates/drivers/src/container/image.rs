@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gatebench_model::gateway::Container;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::engine::{Engine, LABEL, label_of};
@@ -24,7 +25,7 @@ const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
 const NOFILE: u64 = 1_024;
 
 /// An image that a container engine of this machine has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundImage {
     /// As it was asked for, `docker.io/library/kong:3.9`.
     pub name: String,
@@ -84,6 +85,7 @@ pub(crate) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
             message,
         })?,
         path: container.program.into(),
+        host: None,
         sha256: found.id.trim_start_matches("sha256:").to_owned(),
         image: Some(FoundImage {
             name: name.to_owned(),

@@ -149,6 +149,7 @@ pub fn start_before(
         cores: &[0],
         limits: &[],
         amounts: &[],
+        listen: origin.ip(),
         targets: &[origin],
         keepalive: UPSTREAM_KEEPALIVE,
         access_log,

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_drivers::{CERTIFICATE_FILE, KEY_FILE, Running};
+use gatebench_drivers::{CERTIFICATE_FILE, KEY_FILE};
 use gatebench_model::{Culprit, Request};
 use gatebench_net::tls::self_signed;
 
-use super::{Bringing, Stage, gateway_died};
+use super::{Bringing, Stage};
 use crate::exchange::{exchange, render};
 use crate::halt::{Failure, Halt};
 use crate::wire::{SERVER_NAME, Wire};
@@ -59,8 +59,8 @@ impl Stage {
                 Err(error) => format!("no answer over TLS: {error}"),
             };
             let name = &bringing.gateway.folder.spec.gateway;
-            if let Some(exit) = self.gateway.as_mut().and_then(Running::exit_status) {
-                return Err(gateway_died(name, exit, &self.gateway_stderr()).into());
+            if let Some(death) = self.gateway_death(name) {
+                return Err(death.into());
             }
             if Instant::now() >= deadline {
                 let reason = format!("was not ready in time: {seen}");

@@ -7,12 +7,14 @@ pub mod out;
 mod sizes;
 mod verdict;
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
 use gatebench_lab::{
     Attach, EngineChoice, Pace, Prepared, RunRequest, Selection, prepare, prepare_resume,
 };
+use gatebench_model::Elsewhere;
 
 use super::words::{BackendWord, EngineWord, Overlay, launcher};
 use crate::exit::Exit;
@@ -26,6 +28,7 @@ Examples:
   gatebench run proxy-json --gateway nginx --gateway-cpus 0.5,1,2
   gatebench run proxy-json --gateway nginx@1.22 --gateway nginx@/opt/nginx-1.26
   gatebench run proxy-json --gateway nginx --config my-nginx.conf
+  gatebench run proxy-json --gateway nginx --gateway-on bench@10.0.0.7
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
   gatebench run my-suite.yaml --dry-run
   gatebench run api-key --engine k6               the same load, sent by k6
@@ -85,6 +88,14 @@ pub struct Run {
     /// What memory each gateway may use at most, as 256M or 1G: a variant of it for each
     #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = sizes::bytes)]
     gateway_memory: Vec<u64>,
+    /// Run the gateways on this host, as `ssh` takes it; engine and upstream stay here, and gatebench is sent
+    /// there over the same connection
+    #[arg(long, value_name = "USER@HOST", conflicts_with = "attach")]
+    gateway_on: Option<String>,
+    /// An address of this machine at which that host reaches the upstream; without, the one that SSH comes
+    /// from
+    #[arg(long, value_name = "ADDRESS", requires = "gateway_on")]
+    upstream_address: Option<IpAddr>,
     /// A configuration of yours for the gateway named, in place of the rendered one, with its
     /// placeholders, as in {{ listeners[0].port }} (repeatable: a variant for each)
     #[arg(long = "config", value_name = "FILE", requires = "gateways")]
@@ -108,7 +119,7 @@ pub struct Run {
     /// Finish the run in this directory: the trials that are missing, as they were planned
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "words", "gateways", "attach", "scenarios", "load", "blocks", "seed", "quick", "smoke", "no_floor",
-        "gateway_cores", "gateway_cpus", "gateway_memory", "configs", "engine", "script", "out",
+        "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script", "out",
     ])]
     resume: Option<PathBuf>,
     /// Print the findings (with --dry-run the plan) as JSON
@@ -156,6 +167,10 @@ impl Run {
             seed: self.seed,
             gateway_cores: self.gateway_cores,
             sizes: sizes::all(&self.gateway_cpus, &self.gateway_memory),
+            elsewhere: self.gateway_on.clone().map(|host| Elsewhere {
+                host,
+                upstream_address: self.upstream_address,
+            }),
             configs: self.configs.clone(),
             pace: match (self.quick, self.smoke) {
                 (_, true) => Pace::Smoke,

@@ -1,0 +1,26 @@
+//! `gatebench remote-end`: gatebench on the host of a gateway, at the other end of `ssh`.
+
+use clap::Args;
+
+use super::words::launcher;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Brings gateways up on this host for a gatebench on another, as its standard input asks
+#[derive(Debug, Args)]
+pub struct RemoteEnd {}
+
+impl RemoteEnd {
+    /// Answers until nobody asks any more.
+    pub fn run(self) -> Result<Exit, Failure> {
+        match gatebench_lab::serve_remote_end(launcher()?) {
+            Ok(()) => Ok(Exit::Fine),
+            Err(error) => {
+                let text = format!(
+                    "environment: {error}; `gatebench run --gateway-on USER@HOST` starts this over ssh"
+                );
+                Err(Failure::sentence(&text, Exit::Environment))
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Gateways on another host, over a real `ssh` to a real sshd: one of this test's own on 127.0.0.1, with its
+//! own keys, configuration and folders. What runs there is told from what runs here by its environment, which
+//! sshd sets, and by the folder for temporary files.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::bench::{Bench, LONG_MEASURE, Session};
+use crate::processes::{self, Process};
+
+/// Where Debian has it: not on a user's PATH.
+const SSHD: &str = "/usr/sbin/sshd";
+
+/// Of root's sshd; a container's /run has none.
+const PRIVILEGE_SEPARATION: &str = "/run/sshd";
+
+/// An sshd of this test's own. Dropped, it ends.
+struct Far {
+    sshd: Child,
+}
+
+impl Far {
+    /// Starts it, and makes `far` a host that `ssh` knows in this bench; `cache` is where programs are kept
+    /// there.
+    fn start(bench: &Bench, cache: &Path) -> Self {
+        for folder in ["far-tmp", "far-cache", "bin"] {
+            fs::create_dir_all(bench.path(folder)).unwrap();
+        }
+        for key in ["host-key", "user-key", "other-key"] {
+            let path = bench.path(key);
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(path)
+                .status();
+            assert!(made.unwrap().success());
+        }
+        if !Path::new(PRIVILEGE_SEPARATION).exists() {
+            // Where this is not root's test, sshd does without.
+            let _ = fs::DirBuilder::new()
+                .mode(0o755)
+                .create(PRIVILEGE_SEPARATION);
+        }
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        configure(bench, port, cache);
+        let sshd = Command::new(SSHD)
+            .args(["-D", "-e", "-f"])
+            .arg(bench.path("sshd.conf"))
+            .stdin(Stdio::null())
+            .stderr(fs::File::create(bench.path("sshd.log")).unwrap())
+            .spawn();
+        let far = Self {
+            sshd: sshd.unwrap(),
+        };
+        bench.wait_for("sshd", || TcpStream::connect(("127.0.0.1", port)).ok());
+        far
+    }
+}
+
+impl Drop for Far {
+    fn drop(&mut self) {
+        let _ = self.sshd.kill();
+        let _ = self.sshd.wait();
+    }
+}
+
+/// What sshd and ssh are told. A wrapper on PATH stands for the configuration in the user's home, which this
+/// test leaves alone.
+fn configure(bench: &Bench, port: u16, cache: &Path) {
+    let at = |name: &str| bench.path(name).display().to_string();
+    let (mark, value) = bench.mark();
+    bench.write(
+        "sshd.conf",
+        &format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\n\
+             UsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\n\
+             SetEnv {mark}={value} TMPDIR={} XDG_CACHE_HOME={}\n",
+            at("host-key"),
+            at("user-key.pub"),
+            at("far-tmp"),
+            cache.display()
+        ),
+    );
+    let key = bench.read("host-key.pub");
+    bench.write("known", &format!("[127.0.0.1]:{port} {key}"));
+    let host = |name: &str, port: u16, identity: &str, known: &str| {
+        format!(
+            "Host {name}\nHostName 127.0.0.1\nPort {port}\nIdentityFile {identity}\nIdentitiesOnly yes\nUserKnownHostsFile {known}\n"
+        )
+    };
+    let text = [
+        host("far", port, &at("user-key"), &at("known")),
+        host("refusing", port, &at("other-key"), &at("known")),
+        host("unknown", port, &at("user-key"), &at("nobody-known")),
+        // The discard port: nothing listens there.
+        host("deaf", 9, &at("user-key"), &at("known")),
+    ];
+    bench.write("ssh.conf", &text.concat());
+    let wrapper = format!(
+        "#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n",
+        at("ssh.conf")
+    );
+    bench.write("bin/ssh", &wrapper);
+    fs::set_permissions(bench.path("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// gatebench without its debugging information, which would be sent as well.
+fn stripped(bench: &Bench) -> PathBuf {
+    let program = bench.path("gatebench");
+    if !program.exists() {
+        let stripped = Command::new("strip")
+            .arg("-o")
+            .arg(&program)
+            .arg(env!("CARGO_BIN_EXE_gatebench"))
+            .status();
+        assert!(stripped.unwrap().success());
+    }
+    program
+}
+
+fn start<'a>(bench: &'a Bench, words: &str) -> Session<'a> {
+    let (mark, value) = bench.mark();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new(stripped(bench));
+    command
+        .args(words.split_whitespace())
+        .current_dir(bench.path(""))
+        .env(mark, value)
+        .env("PATH", format!("{}:{path}", bench.path("bin").display()))
+        .env_remove("NO_COLOR");
+    bench.spawn(command)
+}
+
+/// Nothing runs, and the far end's folder is gone.
+fn assert_nothing_left(bench: &Bench) {
+    bench.wait_for("everything to have ended", || {
+        bench.processes().is_empty().then_some(())
+    });
+    let left: Vec<_> = fs::read_dir(bench.path("far-tmp"))
+        .unwrap()
+        .flatten()
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn gateways_on_another_host_are_measured_and_leave_nothing() {
+    let bench = Bench::new();
+    let _far = Far::start(&bench, &bench.path("far-cache"));
+    bench.suite("reference, nginx", 1);
+    start(&bench, "run suite.yaml --gateway-on far --out run")
+        .wait()
+        .assert_measured();
+    assert_nothing_left(&bench);
+    bench.assert_reportable("run", 2);
+    for trial in bench.kept_trials("run") {
+        let record = bench.read(&format!("run/trials/{trial}/trial.json"));
+        for told in [
+            " on far\"",
+            "\"stopped\": \"on SIG",
+            "\"gateway\": {\"cpu_ns\"",
+        ] {
+            let record = record.replace("\n", "").replace("  ", "");
+            assert!(record.contains(told), "{told} is not in {record}");
+        }
+        let logs = bench.path(&format!("run/trials/{trial}/gateway/gateway.stderr.log"));
+        assert!(logs.exists());
+    }
+    let programs = fs::read_dir(bench.path("far-cache/gatebench")).unwrap();
+    assert_eq!(programs.count(), 1, "it was sent once");
+    what_is_not_there_is_told(&bench);
+}
+
+fn what_is_not_there_is_told(bench: &Bench) {
+    bench.faulty("honest");
+    let spec = bench
+        .read("faulty/gateway.yaml")
+        .replace("[/usr/bin/python3, python3]", "[no-such-program]");
+    bench.write("faulty/gateway.yaml", &spec);
+    let words = "run suite.yaml --gateway ./faulty --gateway-on far --out missing";
+    let missing = start(bench, words).wait();
+    missing
+        .assert_code(3)
+        .assert_says(&["on far: gateway faulty is not installed", "→ on far: "]);
+    bench.faulty("refuse:line-7-says-nonsense");
+    let words = "run suite.yaml --gateway ./faulty --gateway-on far --out refused";
+    let refused = start(bench, words).wait();
+    refused
+        .assert_code(1)
+        .assert_says(&["gateway faulty", "on far: ", "line 7 says nonsense"]);
+    assert_nothing_left(bench);
+}
+
+#[test]
+fn a_connection_that_breaks_ends_what_runs_there() {
+    let bench = Bench::new();
+    let _far = Far::start(&bench, &bench.path("far-cache"));
+    bench.load(LONG_MEASURE);
+    let session = start(&bench, "run suite.yaml --gateway-on far --out broken");
+    session.until_load();
+    let is_ssh = |process: &Process| process.command.iter().any(|word| word == "BatchMode=yes");
+    let ssh: Vec<Process> = bench.processes().into_iter().filter(is_ssh).collect();
+    assert_eq!(ssh.len(), 1, "{ssh:?}");
+    processes::signal(ssh[0].pid, "KILL");
+    let finished = session.wait_for_end();
+    finished.assert_says(&[
+        "environment: ",
+        "the connection to far broke",
+        "→ see that far and the network to it are up",
+    ]);
+    assert_nothing_left(&bench);
+
+    let session = start(&bench, "run suite.yaml --gateway-on far --out killed");
+    session.until_load();
+    session.signal("KILL");
+    drop(session);
+    assert_nothing_left(&bench);
+}
+
+#[test]
+fn a_host_that_cannot_be_used_is_told_with_the_remedy() {
+    let bench = Bench::new();
+    // The kernel's own file system: nobody makes a folder there.
+    let _far = Far::start(&bench, Path::new("/sys"));
+    for (host, said) in [
+        (
+            "refusing",
+            [
+                "Permission denied (publickey)",
+                "see that `ssh refusing true` works",
+            ],
+        ),
+        (
+            "unknown",
+            [
+                "Host key verification failed",
+                "log in once by hand, `ssh unknown`",
+            ],
+        ),
+        ("deaf", ["Connection refused", "see that sshd runs on deaf"]),
+        (
+            "no-such-host.invalid",
+            [
+                "Could not resolve hostname",
+                "name the host as `ssh` knows it",
+            ],
+        ),
+        (
+            "far",
+            ["cannot create directory", "→ give the user on far a home"],
+        ),
+    ] {
+        let words = format!("run suite.yaml --gateway-on {host} --out run");
+        let finished = start(&bench, &words).wait();
+        let cannot = format!("environment: gatebench cannot be run on {host}: ");
+        finished
+            .assert_code(3)
+            .assert_says(&[&cannot])
+            .assert_says(&said);
+        assert!(!bench.path("run").exists(), "nothing was begun");
+    }
+    assert_nothing_left(&bench);
+}
