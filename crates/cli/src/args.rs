@@ -32,7 +32,7 @@ pub struct Cli {
 /// Every command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Run(run::Run),
+    Run(Box<run::Run>),
     Load(Box<load::Load>),
     Ab(Box<ab::Ab>),
     Report(report::Report),

@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::io::{self, BufRead as _, Write as _};
 use std::net::{IpAddr, TcpStream};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +15,8 @@ use gatebench_probe::{Sampler, Scope};
 use serde::Serialize;
 
 use super::folder::WorkFolder;
-use super::words::{Answer, Ask, HURRY, Hello, OutsidePairs, Start, Started, Stopped, Told};
+use super::kept;
+use super::words::{Answer, Ask, HURRY, Hello, OutsidePairs, Start, Started, Stopped, Told, Tried};
 use crate::hurry::end_supervisors;
 use crate::{cores, equip};
 
@@ -24,9 +25,6 @@ const SILENCE: Duration = LIFE_SIGN.saturating_mul(6);
 
 /// How long an upstream may take to accept a connection.
 const REACH_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How much of a log is sent back.
-const LOG_BYTES_MAX: usize = 256 * 1024;
 
 /// Where sshd tells who is connected: `CLIENT PORT SERVER PORT` (sshd(8), ENVIRONMENT).
 const CONNECTION: &str = "SSH_CONNECTION";
@@ -120,7 +118,7 @@ impl End {
                     "let a firewall pass connections to it, or name another address at which this host reaches gatebench's: --upstream-address ADDRESS",
                 )),
             },
-            Ask::Start(start) => json(&self.start(&start)?),
+            Ask::Start(start) => json(&self.try_to_start(&start)),
             Ask::Exit => json(&self.gateway()?.exit_status()),
             Ask::Stderr => json(&self.gateway()?.stderr_tail()),
             Ask::Act { action } => json(&self.gateway()?.act(&action)?),
@@ -138,13 +136,32 @@ impl End {
         }
     }
 
-    fn start(&mut self, start: &Start) -> Result<Started, Told> {
+    fn try_to_start(&mut self, start: &Start) -> Tried {
         // One that was not stopped belongs to a trial that failed.
         self.gateway = None;
         self.samplers.clear();
         self.trials += 1;
-        let work = self.folder.path().join(self.trials.to_string());
-        put(&work, &start.files)?;
+        let started = self.start(start);
+        let kept = match &started {
+            Ok(_) => Vec::new(),
+            Err(_) => kept::texts_of(&self.work()),
+        };
+        Tried { started, kept }
+    }
+
+    /// The working folder of the trial.
+    fn work(&self) -> PathBuf {
+        self.folder.path().join(self.trials.to_string())
+    }
+
+    fn start(&mut self, start: &Start) -> Result<Started, Told> {
+        let work = self.work();
+        kept::put(&work, &start.files).map_err(|error| {
+            Told::environment(
+                format!("{} cannot be written: {error}", work.display()),
+                "make room in its folder for temporary files, or set TMPDIR",
+            )
+        })?;
         let running = GatewayStart {
             folder: &start.folder,
             binary: &start.binary,
@@ -188,17 +205,11 @@ impl End {
     fn stop(&mut self) -> Result<Stopped, Told> {
         let mut gateway = self.gateway.take().ok_or_else(none_runs)?;
         let ended = gateway.stop();
-        let log = |path: &Path| {
-            let bytes = fs::read(path).unwrap_or_default();
-            let tail = &bytes[bytes.len().saturating_sub(LOG_BYTES_MAX)..];
-            let name = path.file_name().unwrap_or_default();
-            (name.into(), String::from_utf8_lossy(tail).into_owned())
-        };
-        let logs = vec![log(gateway.stdout_log()), log(gateway.stderr_log())];
         drop(gateway);
+        let kept = kept::texts_of(&self.work());
         // A soak's logs need not wait for the end of the run.
-        let _ = fs::remove_dir_all(self.folder.path().join(self.trials.to_string()));
-        Ok(Stopped { ended, logs })
+        let _ = fs::remove_dir_all(self.work());
+        Ok(Stopped { ended, kept })
     }
 }
 
@@ -208,19 +219,6 @@ fn json(value: &impl Serialize) -> Answer {
 
 fn none_runs() -> Told {
     Told::environment("no gateway runs here".into(), "begin the trial again")
-}
-
-fn put(work: &Path, files: &[(String, String)]) -> Result<(), Told> {
-    let mut written = fs::create_dir_all(work);
-    for (name, text) in files {
-        written = written.and_then(|()| fs::write(work.join(name), text));
-    }
-    written.map_err(|error| {
-        Told::environment(
-            format!("{} cannot be written: {error}", work.display()),
-            "make room in its folder for temporary files, or set TMPDIR",
-        )
-    })
 }
 
 fn some_cores(count: usize) -> Result<Vec<usize>, Told> {

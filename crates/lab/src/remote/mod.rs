@@ -6,6 +6,7 @@
 mod end;
 mod folder;
 mod host;
+mod kept;
 mod running;
 mod words;
 

@@ -12,7 +12,8 @@ use gatebench_drivers::{
 use gatebench_probe::Sample;
 
 use super::host::RemoteHost;
-use super::words::{Ask, OutsidePairs, Start, Started, Stopped};
+use super::kept::{self, Texts};
+use super::words::{Ask, OutsidePairs, Start, Stopped, Tried};
 use crate::stage::Bringing;
 use crate::traffic::Outside;
 
@@ -51,7 +52,9 @@ impl RemoteGateway {
             keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
         };
         let is_unwanted = || bringing.interrupt.is_raised();
-        let started: Started = host.ask_unless(&Ask::Start(Box::new(start)), is_unwanted)?;
+        let tried: Tried = host.ask_unless(&Ask::Start(Box::new(start)), is_unwanted)?;
+        keep(bringing.work, &tried.kept);
+        let started = tried.started.map_err(|told| told.on(host.name()))?;
         let running = Self {
             host: Arc::clone(host),
             address: started.address,
@@ -61,18 +64,8 @@ impl RemoteGateway {
             work: bringing.work.to_owned(),
             has_stopped: false,
         };
-        running.keep_files();
         host.must_be_reached(running.address)?;
         Ok(running)
-    }
-
-    /// What was rendered there is kept here as well; that the folder can be written shows elsewhere.
-    fn keep_files(&self) {
-        for file in &self.rendered {
-            let path = self.work.join(&file.path);
-            let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-            let _ = made.and_then(|()| fs::write(path, &file.text));
-        }
     }
 
     /// How it ended, if it did.
@@ -94,10 +87,7 @@ impl RemoteGateway {
     pub(crate) fn stop(&mut self) -> Result<Ended, DriverError> {
         self.has_stopped = true;
         let stopped: Stopped = self.host.ask(&Ask::Stop)?;
-        for (name, text) in stopped.logs {
-            // A log that cannot be kept is no reason to lose the trial.
-            let _ = fs::write(self.work.join(name), text);
-        }
+        keep(&self.work, &stopped.kept);
         Ok(stopped.ended)
     }
 
@@ -119,11 +109,16 @@ impl Drop for RemoteGateway {
     }
 }
 
+/// Rendered files and logs belong to the trial; that they cannot be kept is no reason to lose it.
+fn keep(work: &Path, texts: &Texts) {
+    let _ = kept::put(work, texts);
+}
+
 /// The trial's certificate and key, where it has them.
-fn certificate(work: &Path) -> Vec<(String, String)> {
+fn certificate(work: &Path) -> Texts {
     let text = |name: &str| {
         let text = fs::read_to_string(work.join(name)).ok()?;
-        Some((name.to_owned(), text))
+        Some((name.into(), text))
     };
     [CERTIFICATE_FILE, KEY_FILE]
         .into_iter()

@@ -2,13 +2,14 @@
 //! the same program, byte for byte, so that nothing here has a version.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use gatebench_drivers::{Amount, DriverError, Ended, Folder, FoundBinary, Limit, RenderedFile};
 use gatebench_model::{Culprit, Scenario};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+
+use super::kept::Texts;
 
 /// Said while a question is open: end what is being started.
 pub(super) const HURRY: &str = "hurry";
@@ -33,7 +34,7 @@ pub(super) enum Ask {
     Limits { amounts: Vec<Amount> },
     /// Whether somebody answers at an address: nothing.
     Reach { address: SocketAddr },
-    /// A gateway: [`Started`].
+    /// A gateway: [`Tried`].
     Start(Box<Start>),
     /// How it ended by itself: an `Option` of [`gatebench_drivers::Exit`].
     Exit,
@@ -58,7 +59,7 @@ pub(super) struct Start {
     pub(super) binary: FoundBinary,
     pub(super) scenario: Scenario,
     /// Files of the working folder that are there before the start, with their text.
-    pub(super) files: Vec<(String, String)>,
+    pub(super) files: Texts,
     /// Cores, and workers.
     pub(super) cores: usize,
     pub(super) limits: Vec<Limit>,
@@ -66,6 +67,13 @@ pub(super) struct Start {
     pub(super) listen: IpAddr,
     pub(super) target: SocketAddr,
     pub(super) keepalive: u32,
+}
+
+/// A start, and where it failed what it left to be read.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Tried {
+    pub(super) started: Result<Started, Told>,
+    pub(super) kept: Texts,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -79,8 +87,8 @@ pub(super) struct Started {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Stopped {
     pub(super) ended: Ended,
-    /// Names of its logs, and the ends of their texts.
-    pub(super) logs: Vec<(PathBuf, String)>,
+    /// What its working folder held.
+    pub(super) kept: Texts,
 }
 
 /// What an outside sample is: CPU times by process and thread, sizes by device and inode.
