@@ -138,7 +138,7 @@ fn gravitee_schema(artifact: &str, file: &str, into: &Path) -> io::Result<Json> 
     told(maven)?;
     let (_, name) = artifact.split_once(':').unwrap();
     let unpacked = into.join(name.replace(':', "-"));
-    let archive = unpacked.with_added_extension("jar");
+    let archive = into.join(format!("{}.jar", name.replace(':', "-")));
     let unzip = Command::new("python3")
         .args(["-m", "zipfile", "-e"])
         .arg(&archive)

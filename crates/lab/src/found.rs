@@ -257,6 +257,7 @@ mod tests {
                 cpu_millis: Some(500),
                 memory_bytes: Some(256 << 20),
             }],
+            elsewhere: None,
             cores_follow_size: true,
         };
         let labels: Vec<String> = wanted
