@@ -34,16 +34,20 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// A flag that SIGINT and SIGTERM set; SIGHUP calls `on_hangup` instead, on a thread of its own.
+/// A flag that the second SIGINT or SIGTERM sets; the first calls `on_first`, and SIGHUP `on_hangup`, on a
+/// thread of their own.
 pub fn stop_flag_beside(
+    mut on_first: impl FnMut() + Send + 'static,
     mut on_hangup: impl FnMut() + Send + 'static,
 ) -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
     let handle = move || {
+        let mut is_first = true;
         signals.forever().for_each(|signal| match signal {
             SIGHUP => on_hangup(),
+            _ if std::mem::take(&mut is_first) => on_first(),
             _ => flag.store(true, Ordering::Relaxed),
         });
     };

@@ -245,6 +245,14 @@ impl Client {
         }
     }
 
+    /// The gateway stops: the connection ends with the request under way, or with one that is on its way.
+    pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
+        self.exchange.toward.keep_alive &= self.exchange.has_answer;
+        if self.exchange.phase == Phase::Idle && self.exchange.outbox.pending_bytes() == 0 {
+            self.rearm(core);
+        }
+    }
+
     /// Sends what is queued and decides how it goes on.
     fn settle<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
         let exchange = &mut self.exchange;
@@ -294,7 +302,7 @@ impl Client {
             // One deadline for the whole head, however slowly it comes.
             Phase::Idle if exchange.is_in_head && was_in_head => return,
             Phase::Idle if exchange.is_in_head => limits.request_head_ns,
-            Phase::Idle => limits.client_idle_ns,
+            Phase::Idle => core.idle_ns(),
             _ if owes_body || exchange.outbox.pending_bytes() > 0 => limits.client_idle_ns,
             _ => return exchange.deadline.clear(),
         };

@@ -188,6 +188,8 @@ pub struct Timeouts {
     pub client_idle_ms: u32,
     /// From the first byte of a request's head to its last; then 408.
     pub request_head_ms: u32,
+    /// For requests under way when the gateway is told to stop; what is left then is broken off.
+    pub drain_ms: u32,
 }
 
 /// How long the gateway waits for an upstream on one route, in milliseconds.
@@ -209,6 +211,7 @@ impl Default for Timeouts {
             upstream_ms: 30_000,
             client_idle_ms: 75_000,
             request_head_ms: 10_000,
+            drain_ms: 10_000,
         }
     }
 }

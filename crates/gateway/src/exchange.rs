@@ -46,6 +46,8 @@ pub(crate) struct Core<I> {
     /// Requests that Redis was asked about.
     pub(crate) asked: u64,
     pub(crate) limits: Limits,
+    /// When the gateway stops: until when what is under way has time.
+    pub(crate) drain_until_ns: Option<u64>,
     pub(crate) timers: Timers<Party>,
     pub(crate) holds: Holds,
     pub(crate) log: AccessLog,
@@ -128,7 +130,7 @@ impl Exchange {
         self.toward = Toward {
             is_head: head.method() == "HEAD",
             is_http10: head.version_minor() == 0,
-            keep_alive: head.keep_alive(),
+            keep_alive: head.keep_alive() && !(core.is_draining() && self.id.slot.is_none()),
         };
         self.expects_continue = head.expects_continue();
         self.is_request_done = false;

@@ -34,7 +34,7 @@ impl Policies {
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
         let site = Site::new(config, None)?;
-        let caches = (0..site.caches).map(|_| jwt::Cache::default()).collect();
+        let caches = site.caches.iter().map(|_| jwt::Cache::default()).collect();
         Ok(Self { site, caches })
     }
 

@@ -43,6 +43,7 @@ mod client;
 mod collect;
 mod config;
 mod document;
+mod drain;
 mod exchange;
 mod forward;
 #[doc(hidden)]
@@ -117,7 +118,6 @@ pub fn serve(
 /// A gateway whose configuration can be replaced while it serves, from any thread.
 pub struct Gateway {
     inner: worker::Gateway,
-    workers: usize,
     tls: Option<(Tls, ServerContext)>,
     /// Compiles definitions again in time, for as long as this lives.
     refresher: Mutex<Option<Refresher>>,
@@ -137,8 +137,7 @@ impl Gateway {
         let site = site::Site::new(config, None)?;
         Ok(Self {
             refresher: Mutex::new(site.refresher()?),
-            inner: worker::Gateway::new(site),
-            workers: config.workers as usize,
+            inner: worker::Gateway::new(site, config.workers as usize),
             tls: tls.transpose()?,
         })
     }
@@ -170,7 +169,7 @@ impl Gateway {
         let site = self.inner.site();
         let workers = Workers {
             listen: &site.listen,
-            count: self.workers,
+            count: self.inner.workers,
             cores,
             backend,
             stop: &stop,
@@ -183,10 +182,17 @@ impl Gateway {
         Ok(self.inner.totals())
     }
 
+    /// Stops without losing a request: nothing is accepted any more, what is under way is finished, and then
+    /// [`Self::serve`] returns, after the configuration's `drain_ms` at the latest. Connections that are left
+    /// then are reset. It cannot be taken back.
+    pub fn drain(&self) {
+        self.inner.drain();
+    }
+
     /// Goes by another configuration: each worker for the requests that it reads from its next round on
     /// (within 50 ms), while those on their way are served as they began. No connection is closed for it,
-    /// but for idle ones to targets that are not named any more. Rate limits count anew, and tokens are
-    /// verified anew.
+    /// but for idle ones to targets that are not named any more. Where a policy stays as it is, its route too,
+    /// rate limits count on and tokens that were verified stay so; where it changes, it begins anew.
     ///
     /// # Errors
     /// Everything that is wrong with the new configuration, or that cannot change without a restart: then
@@ -197,7 +203,7 @@ impl Gateway {
         let site = site::Site::new(config, Some(&before))?;
         let fixed = [
             ("/listen", site.listen == before.listen),
-            ("/workers", config.workers as usize == self.workers),
+            ("/workers", config.workers as usize == self.inner.workers),
             (
                 "/tls",
                 config.tls.as_ref() == self.tls.as_ref().map(|(tls, _)| tls),

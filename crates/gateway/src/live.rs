@@ -38,6 +38,36 @@ pub(crate) struct Current {
     pub(crate) counts: Vec<Counts>,
 }
 
+/// What another configuration leaves to do.
+#[derive(Debug)]
+pub(crate) struct Replaced {
+    /// Idle connections to targets that it does not name, to be closed.
+    pub(crate) idle: Vec<ConnId>,
+    /// The new numbers of limits that are counted in Redis, by their old ones.
+    pub(crate) limits: Vec<Option<usize>>,
+}
+
+/// What was learnt for policies that are still there, in the order of those that there are now; and which
+/// place each got.
+fn keep<T: Default, P: PartialEq>(
+    learnt: Vec<T>,
+    before: &[P],
+    now: &[P],
+) -> (Vec<T>, Vec<Option<usize>>) {
+    let mut kept: Vec<T> = now.iter().map(|_| T::default()).collect();
+    let mut places = vec![None; learnt.len()];
+    let mut taken = vec![false; now.len()];
+    for (from, (one, policy)) in learnt.into_iter().zip(before).enumerate() {
+        let same = |&to: &usize| !taken[to] && now[to] == *policy;
+        if let Some(to) = (0..now.len()).find(same) {
+            kept[to] = one;
+            taken[to] = true;
+            places[from] = Some(to);
+        }
+    }
+    (kept, places)
+}
+
 impl Current {
     pub(crate) fn new(site: Arc<Site>) -> Self {
         let mut current = Self {
@@ -57,9 +87,9 @@ impl Current {
         current
     }
 
-    /// Goes by another configuration from now on. Answers the idle connections to targets that it does
-    /// not name, to be closed; a target that it names keeps its connections.
-    pub(crate) fn replace(&mut self, site: Arc<Site>) -> Vec<ConnId> {
+    /// Goes by another configuration from now on. A target that it names keeps its connections, a policy
+    /// that it leaves as it is what it has learnt.
+    pub(crate) fn replace(&mut self, site: Arc<Site>) -> Replaced {
         for target in &mut self.targets {
             target.keepalive = 0;
         }
@@ -81,10 +111,19 @@ impl Current {
         self.delays = routes
             .map(|route| route.delay.map(DelayTurns::new))
             .collect();
-        self.caches = (0..site.caches).map(|_| jwt::Cache::default()).collect();
-        self.counts = (0..site.redis_limits).map(|_| Counts::default()).collect();
+        let before = Rc::clone(&self.live);
+        let caches = std::mem::take(&mut self.caches);
+        // A cache knows consumers by their numbers.
+        let known = match before.site.consumers.names() == site.consumers.names() {
+            true => before.site.caches.as_slice(),
+            false => &[],
+        };
+        self.caches = keep(caches, known, &site.caches).0;
+        let counts = std::mem::take(&mut self.counts);
+        let (counts, limits) = keep(counts, &before.site.redis_limits, &site.redis_limits);
+        self.counts = counts;
         self.live = Rc::new(Live { site, target_ids });
-        idle
+        Replaced { idle, limits }
     }
 
     /// The worker's number for a target, whose settings are taken over.

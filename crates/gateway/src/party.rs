@@ -70,6 +70,15 @@ impl Clients {
         self.0.remove(conn)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Every connection.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (ConnId, &mut Front)> {
+        self.0.iter_mut()
+    }
+
     /// Who asks there.
     pub(crate) fn client_mut(&mut self, party: Party) -> Option<&mut Client> {
         match (self.0.get_mut(party.conn)?, party.slot) {

@@ -23,6 +23,12 @@ impl Exchange {
         if !failed.is_connected {
             return self.try_another(failed, origins, core);
         }
+        if failed.is_gated && self.failures < ATTEMPTS_MAX {
+            // A kept connection that closed while the request waited for Redis: nothing of it was sent.
+            self.failures += 1;
+            let begun = failed.outbox.queued();
+            return self.begin_again(failed, failed.target, begun, origins, core);
+        }
         let may_repeat = !failed.has_answered && !failed.replay.is_empty();
         if why != Choice::Error(502) || !may_repeat {
             return false;

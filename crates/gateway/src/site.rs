@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use gatebench_model::policy::{MockPolicy, Policy, RedisCounting};
+use gatebench_model::policy::{JwtPolicy, MockPolicy, Policy, RedisCounting, RedisRateLimitPolicy};
 use gatebench_xml::soap::Refresher;
 
 use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Route, TestDelay, Timeouts};
@@ -27,10 +27,10 @@ pub(crate) struct Site {
     pub(crate) realms: Vec<String>,
     /// By the numbers that stages of `mock` have.
     pub(crate) mocks: Vec<MockPolicy>,
-    /// Caches of verified tokens that each worker needs.
-    pub(crate) caches: usize,
-    /// Limits that are counted in Redis.
-    pub(crate) redis_limits: usize,
+    /// The policies that each worker keeps a cache of verified tokens for, by its number.
+    pub(crate) caches: Vec<JwtPolicy>,
+    /// Limits that are counted in Redis, by number, with what names them there.
+    pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// The routes whose limits are counted in Redis without waiting for it.
     pub(crate) tellers: Vec<usize>,
     pub(crate) http2: bool,
@@ -82,6 +82,7 @@ pub(crate) struct Limits {
     pub(crate) waits: Waits,
     pub(crate) client_idle_ns: u64,
     pub(crate) request_head_ns: u64,
+    pub(crate) drain_ns: u64,
     /// In bytes, of one message.
     pub(crate) collected_max: usize,
 }
@@ -96,13 +97,15 @@ impl Limits {
             },
             client_idle_ns: ns(timeouts.client_idle_ms),
             request_head_ns: ns(timeouts.request_head_ms),
+            drain_ns: ns(timeouts.drain_ms),
             collected_max: collected_max as usize,
         }
     }
 }
 
 impl Site {
-    /// Makes a validated configuration ready. Metrics go on from those of the one before it.
+    /// Makes a validated configuration ready. Metrics go on from those of the one before it, and so do rate
+    /// limits that are the same.
     pub(crate) fn new(config: &GatewayConfig, before: Option<&Self>) -> Result<Self, ConfigErrors> {
         let mut mistakes = Vec::new();
         let (upstreams, targets) = upstreams(config, &mut mistakes);
@@ -124,6 +127,10 @@ impl Site {
         if !mistakes.is_empty() {
             return Err(ConfigErrors(mistakes));
         }
+        let consumers = Consumers::new(&config.consumers);
+        if let Some(before) = before {
+            inherit(&mut routes, &consumers, before);
+        }
         Ok(Self {
             listen: config
                 .listen
@@ -134,7 +141,7 @@ impl Site {
             routes,
             upstreams,
             targets,
-            consumers: Consumers::new(&config.consumers),
+            consumers,
             realms: compiler.realms,
             mocks: compiler.mocks,
             caches: compiler.caches,
@@ -173,6 +180,17 @@ impl Site {
         let soap = routes.filter_map(|(at, route)| Some((at, route.chain.soap.as_ref()?)));
         soap.flat_map(|(at, soap)| policy_errors(at, soap.problems().collect()))
             .collect()
+    }
+}
+
+/// Lets routes go on with what those of the same name had counted.
+fn inherit(routes: &mut [SiteRoute], consumers: &Consumers, before: &Site) {
+    for route in routes {
+        let then = before.routes.iter().find(|then| then.name == route.name);
+        if let Some(then) = then {
+            let theirs = &before.consumers;
+            route.chain.inherit(&then.chain, consumers, theirs);
+        }
     }
 }
 

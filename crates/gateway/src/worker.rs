@@ -1,7 +1,7 @@
 //! One worker's loop: events to the two sides of each request.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gatebench_net::timers::Timers;
@@ -29,6 +29,8 @@ pub struct Totals {
     pub retries: u64,
     /// Requests that failed for the upstream: answered with 502 or 504, or broken off.
     pub upstream_failures: u64,
+    /// Connections that were broken off since the time for a graceful stop was up.
+    pub cut_off: u64,
 }
 
 /// Hears what an operator should know, from any worker, seldom.
@@ -41,16 +43,24 @@ pub(crate) struct Gateway {
     site: Mutex<Arc<Site>>,
     /// Counts the configurations, so that a worker sees a new one without a lock.
     generation: AtomicU64,
+    /// No connection is accepted any more, and those that there are end with the request under way.
+    is_draining: AtomicBool,
+    pub(crate) workers: usize,
+    /// Those with nothing left to do.
+    drained: AtomicUsize,
     totals: Mutex<Totals>,
 }
 
 impl Gateway {
-    pub(crate) fn new(site: Site) -> Self {
+    pub(crate) fn new(site: Site, workers: usize) -> Self {
         Self {
             heed: Arc::new(|_| {}),
             handicap: None,
             site: Mutex::new(Arc::new(site)),
             generation: AtomicU64::new(0),
+            is_draining: AtomicBool::new(false),
+            workers,
+            drained: AtomicUsize::new(0),
             totals: Mutex::default(),
         }
     }
@@ -65,6 +75,11 @@ impl Gateway {
         self.generation.fetch_add(1, Ordering::Release);
     }
 
+    /// Lets every worker end once nothing is under way, within its time for that.
+    pub(crate) fn drain(&self) {
+        self.is_draining.store(true, Ordering::Release);
+    }
+
     pub(crate) fn totals(&self) -> Totals {
         *self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -75,6 +90,7 @@ impl Gateway {
         sum.answers += totals.answers;
         sum.retries += totals.retries;
         sum.upstream_failures += totals.upstream_failures;
+        sum.cut_off += totals.cut_off;
     }
 }
 
@@ -85,13 +101,22 @@ impl Service for Gateway {
         worker.core.handicap = self.handicap.map(Handicap::new);
         let mut events = Vec::new();
         let mut outcome = Ok(());
+        let mut is_drained = false;
         while !seat.stopped() && outcome.is_ok() {
             let latest = self.generation.load(Ordering::Acquire);
             if latest != generation {
                 generation = latest;
                 worker.replace(self.site());
             }
-            outcome = worker.round(&mut events);
+            outcome = worker.round(&mut events, STOP_CHECK_NS);
+            if outcome.is_ok() && self.is_draining.load(Ordering::Acquire) && !is_drained {
+                is_drained = worker.is_drained(&seat.listeners, &mut events)?;
+                self.drained.fetch_add(is_drained.into(), Ordering::AcqRel);
+            }
+            // A worker that ends alone would take the others with it.
+            if self.drained.load(Ordering::Acquire) == self.workers {
+                break;
+            }
         }
         worker.core.log.flush(worker.core.now_ns);
         self.add(worker.core.totals);
@@ -113,6 +138,7 @@ impl<I: Io> Worker<I> {
             worker,
             limits: site.limits,
             log: AccessLog::new(site.access_log),
+            drain_until_ns: None,
             current: Current::new(site),
             links: Vec::new(),
             redis_key: Vec::new(),
@@ -133,20 +159,24 @@ impl<I: Io> Worker<I> {
     /// Goes by another configuration from now on; requests on their way keep theirs.
     fn replace(&mut self, site: Arc<Site>) {
         self.core.limits = site.limits;
-        for id in self.core.current.replace(site) {
+        let replaced = self.core.current.replace(site);
+        for id in replaced.idle {
             self.origins.remove(id);
             self.core.io.close(id);
         }
+        for link in &mut self.core.links {
+            link.renumber(&replaced.limits);
+        }
     }
 
-    /// Waits, then handles what happened and what is due.
-    fn round(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
+    /// Waits for so long at most, then handles what happened and what is due.
+    pub(crate) fn round(&mut self, events: &mut Vec<Event>, wait_ns: u64) -> io::Result<()> {
         let core = &mut self.core;
         let wakes = [core.timers.next_ns(), core.holds.sleep_until_ns()];
         let until_ns = wakes
             .into_iter()
             .flatten()
-            .fold(core.now_ns + STOP_CHECK_NS, u64::min);
+            .fold(core.now_ns + wait_ns, u64::min);
         core.io.poll(Some(until_ns), events)?;
         core.now_ns = core.io.now_ns();
         for event in events.drain(..) {

@@ -3,16 +3,16 @@
 
 mod common;
 
-use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
+use common::h2::Connection;
 use common::{Server, backends, scripted, serve, upstream};
 use gatebench_gateway::Totals;
 use gatebench_net::Backend;
-use gatebench_net::http2::{Block, Client, Event, Limits, Settings, StreamId};
+use gatebench_net::http2::Settings;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
@@ -41,100 +41,6 @@ fn curl(arguments: &[&str]) -> Vec<u8> {
         .unwrap();
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     output.stdout
-}
-
-/// An answer, or that the stream was reset.
-#[derive(Clone, Debug, Default)]
-struct Answer {
-    status: u16,
-    fields: HashMap<String, String>,
-    body: Vec<u8>,
-    is_whole: bool,
-    is_reset: bool,
-}
-
-/// A connection of HTTP/2 that sends what a test says.
-struct Connection {
-    socket: TcpStream,
-    client: Client,
-    out: Vec<u8>,
-    answers: HashMap<u32, Answer>,
-}
-
-impl Connection {
-    fn open(address: SocketAddr, settings: Settings) -> Self {
-        let socket = TcpStream::connect(address).unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_secs(10)))
-            .unwrap();
-        let client = Client::new(settings, Limits::default());
-        let mut out = Vec::new();
-        client.preface(&mut out);
-        Self {
-            socket,
-            client,
-            out,
-            answers: HashMap::new(),
-        }
-    }
-
-    fn ask(&mut self, method: &str, path: &str, fields: &[(&str, &str)], body: &[u8]) -> StreamId {
-        let mut block = Block::request(method, "http", "example", path);
-        for (name, value) in fields {
-            block.field(name, value.as_bytes());
-        }
-        self.client.request(&block, body, &mut self.out).unwrap()
-    }
-
-    /// Sends what is queued, then reads until `enough` says so, or the peer closes.
-    fn until(&mut self, enough: impl Fn(&HashMap<u32, Answer>) -> bool) {
-        loop {
-            self.socket.write_all(&self.out).unwrap();
-            self.out.clear();
-            if enough(&self.answers) {
-                return;
-            }
-            let mut bytes = [0; 65536];
-            let length = self.socket.read(&mut bytes).unwrap();
-            if length == 0 {
-                return;
-            }
-            self.read(&bytes[..length]);
-        }
-    }
-
-    fn read(&mut self, mut input: &[u8]) {
-        while let Ok(Some(event)) = self.client.next(&mut input, &mut self.out) {
-            match event {
-                Event::Head { stream, head } => {
-                    let answer = self.answers.entry(stream.number()).or_default();
-                    answer.status = head.status();
-                    for field in head.fields() {
-                        let value = String::from_utf8(field.value.to_vec()).unwrap();
-                        answer.fields.insert(field.name.to_owned(), value);
-                    }
-                }
-                Event::Body { stream, bytes } => {
-                    let answer = self.answers.entry(stream.number()).or_default();
-                    answer.body.extend_from_slice(bytes);
-                }
-                Event::End { stream } => {
-                    self.answers.entry(stream.number()).or_default().is_whole = true;
-                }
-                Event::Reset { stream, .. } => {
-                    self.answers.entry(stream.number()).or_default().is_reset = true;
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn answer(&mut self, stream: StreamId) -> Answer {
-        let number = stream.number();
-        let is_over = |answer: &Answer| answer.is_whole || answer.is_reset;
-        self.until(|answers| answers.get(&number).is_some_and(is_over));
-        self.answers.remove(&number).unwrap_or_default()
-    }
 }
 
 #[test]

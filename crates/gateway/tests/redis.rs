@@ -255,3 +255,82 @@ fn without_redis_it_goes_as_configured_and_comes_back() {
         assert_eq!(get(&gateway, "/uuid", "alice-key").status, 503);
     }
 }
+
+/// A target that closes a kept connection while a request waits for its count has not had anything of it.
+#[test]
+fn a_body_waits_with_its_request() {
+    let redis = Redis::start(None);
+    for backend in backends() {
+        redis.command("FLUSHALL");
+        let closes = Duration::from_millis(50);
+        let origin = common::scripted(move |number, mut peer| {
+            let head = peer.head();
+            let length = common::field(&head, "Content-Length").map_or(0, |it| it.parse().unwrap());
+            let body = peer.exact(length);
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+            peer.send(head.as_bytes());
+            peer.send(&body);
+            if number == 0 {
+                std::thread::sleep(closes);
+            } else {
+                let _ = peer.rest();
+            }
+        });
+        let gateway = before(backend, origin, redis.address, &json!({"timeout": "5s"}));
+        let mut client = gateway.client();
+        let post = |body: &str| {
+            let length = body.len();
+            format!(
+                "POST / HTTP/1.1\r\nHost: h\r\nX-Api-Key: alice-key\r\nContent-Length: {length}\r\n\r\n"
+            )
+        };
+        assert_eq!(client.ask(&(post("first") + "first")).body, b"first");
+        redis.command("CLIENT PAUSE 300 ALL");
+        client.send((post("second") + "sec").as_bytes());
+        std::thread::sleep(closes * 3);
+        client.send(b"ond");
+        let answer = client.answer(false);
+        assert_eq!((answer.status, answer.body), (200, b"second".to_vec()));
+    }
+}
+
+/// What passes beyond the limit is bounded by what other workers let through before they are heard of.
+#[test]
+fn without_waiting_a_limit_is_exceeded_by_one_interval_at_most() {
+    let redis = Redis::start(None);
+    for backend in backends() {
+        redis.command("FLUSHALL");
+        let origin = upstream(Kind::Httpbin, backend);
+        let settings = json!({"counting": "asynchronous", "interval": "10ms", "limit": 100});
+        let gateways = [0, 1].map(|_| before(backend, origin.address, redis.address, &settings));
+        let allowed: Vec<usize> = std::thread::scope(|scope| {
+            let clients = gateways.iter().map(|gateway| {
+                scope.spawn(|| {
+                    let mut client = gateway.client();
+                    let begun = Instant::now();
+                    let mut allowed = 0;
+                    while client.get("/mock").status == 200 {
+                        allowed += 1;
+                        assert!(begun.elapsed() < Duration::from_secs(10));
+                    }
+                    allowed
+                })
+            });
+            let clients: Vec<_> = clients.collect();
+            clients.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        // By itself none lets more through than the limit, and together no fewer.
+        assert!(allowed.iter().all(|&one| one <= 100), "{allowed:?}");
+        assert!(allowed.iter().sum::<usize>() >= 100, "{allowed:?}");
+        // Once all are told Redis knows every one, and nobody lets another through.
+        let begun = Instant::now();
+        let sum = format!("\r\n{}\r\n", allowed.iter().sum::<usize>());
+        while !redis.command("GET gatebench:mock:0:all").contains(&sum) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{allowed:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        for gateway in &gateways {
+            assert_eq!(gateway.client().get("/mock").status, 429);
+        }
+    }
+}

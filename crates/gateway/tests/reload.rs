@@ -4,13 +4,12 @@
 mod common;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::time::Duration;
 
-use common::{Client, backends, scripted, upstream};
-use gatebench_gateway::{Gateway, GatewayConfig};
-use gatebench_net::Backend;
+use common::{Certificates, Client, backends, scripted, upstream, while_serving};
+use gatebench_gateway::GatewayConfig;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
@@ -25,30 +24,6 @@ fn config(listen: &str, targets: &[(SocketAddr, u32)], policies: &Value) -> Gate
         "routes": [{"name": "all", "path": "/", "upstream": "origin", "policies": policies}],
     });
     GatewayConfig::parse(&config.to_string()).unwrap()
-}
-
-/// Serves while `act` goes on.
-fn while_serving(backend: Backend, config: &GatewayConfig, act: impl FnOnce(&Gateway, SocketAddr)) {
-    let gateway = Gateway::new(config).unwrap();
-    let stop = Arc::new(AtomicBool::new(false));
-    let (tell, told) = mpsc::channel();
-    std::thread::scope(|scope| {
-        let stopped = Arc::clone(&stop);
-        let serving = scope.spawn(|| {
-            gateway.serve(&[], Some(backend), stopped, |bound| {
-                tell.send(bound[0]).unwrap()
-            })
-        });
-        let address = told.recv().unwrap();
-        // Also when an assertion fails, or the scope would wait for ever.
-        let outcome =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&gateway, address)));
-        stop.store(true, Ordering::Relaxed);
-        serving.join().unwrap().unwrap();
-        if let Err(panic) = outcome {
-            std::panic::resume_unwind(panic);
-        }
-    });
 }
 
 /// An origin that answers with its name, over connections that it keeps.
@@ -173,5 +148,101 @@ fn what_cannot_change_is_named_and_the_old_configuration_stays() {
             assert_eq!(places, ["/listen", "/workers"]);
             assert_eq!(who(&mut Client::connect(address)), "a");
         });
+    }
+}
+
+#[test]
+fn limits_count_on_where_they_stay_and_anew_where_they_change() {
+    for backend in backends() {
+        let origin = upstream(Kind::Ping, backend);
+        let with = |limit: u32, per: &str, names: &[&str]| {
+            let consumers: Vec<_> = names
+                .iter()
+                .map(|name| json!({"name": name, "keys": [format!("{name}-key")]}))
+                .collect();
+            let mut config = config(
+                "127.0.0.1:0",
+                &[(origin.address, 1)],
+                &json!([
+                    {"api_key": {"header": "X-Api-Key"}},
+                    {"rate_limit": {"limit": limit, "window": "1h", "per": per, "headers": true,
+                                    "header": (per == "header").then_some("X-Api-Key")}},
+                    {"response_headers": {"set": {"X-Of": names.join(" ")}}},
+                ]),
+            );
+            config.consumers = serde_json::from_value(json!(consumers)).unwrap();
+            config
+        };
+        for per in ["route", "consumer", "header"] {
+            while_serving(backend, &with(5, per, &["alice"]), |gateway, address| {
+                let mut client = Client::connect(address);
+                let mut left = |key: &str, names: &[&str]| loop {
+                    let asked =
+                        format!("GET /ping HTTP/1.1\r\nHost: h\r\nX-Api-Key: {key}\r\n\r\n");
+                    let answer = client.ask(&asked);
+                    // A worker takes a configuration up when it comes round to it.
+                    if answer.field("X-Of") == Some(names.join(" ").as_str()) {
+                        break answer.field("RateLimit-Remaining").unwrap().to_owned();
+                    }
+                };
+                assert_eq!(left("alice-key", &["alice"]), "4");
+                gateway.replace(&with(5, per, &["bob", "alice"])).unwrap();
+                let expected = if per == "route" { "3" } else { "4" };
+                // Those that were asked before the change was heard of count too.
+                let bobs: u32 = left("bob-key", &["bob", "alice"]).parse().unwrap();
+                assert!(bobs <= expected.parse().unwrap(), "{per}: {bobs}");
+                let alices: u32 = left("alice-key", &["bob", "alice"]).parse().unwrap();
+                assert!(alices <= 3, "{per}: {alices}");
+                gateway.replace(&with(50, per, &["alice"])).unwrap();
+                assert_eq!(left("alice-key", &["alice"]), "49");
+            });
+        }
+    }
+}
+
+/// The same over HTTP/1.1, HTTP/2 and TLS, by a tool that counts what it is not answered.
+#[test]
+fn h2load_finds_no_request_lost_while_configurations_change() {
+    let certificates = Certificates::new("reload");
+    let (certificate, key) = certificates.make("gateway", "IP:127.0.0.1");
+    for backend in backends() {
+        let origin = upstream(Kind::Ping, backend);
+        for (scheme, arguments) in [
+            ("http", &["--h1", "-m1"][..]),
+            ("http", &["-m10"]),
+            ("https", &["--h1", "-m1"]),
+            ("https", &["-m10"]),
+        ] {
+            let with = |word: &str| {
+                let policies = json!([{"response_headers": {"set": {"X-By": word}}}]);
+                let mut config = config("127.0.0.1:0", &[(origin.address, 1)], &policies);
+                let tls = json!({"certificate": certificate, "key": key});
+                if scheme == "https" {
+                    config.tls = serde_json::from_value(tls).unwrap();
+                }
+                config
+            };
+            while_serving(backend, &with("a"), |gateway, address| {
+                let mut load = Command::new("h2load")
+                    .args(["-n3000", "-c4"])
+                    .args(arguments)
+                    .arg(format!("{scheme}://{address}/ping"))
+                    .stdout(Stdio::piped())
+                    .spawn()
+                    .unwrap();
+                let mut turns = 0;
+                while load.try_wait().unwrap().is_none() {
+                    turns += 1;
+                    gateway
+                        .replace(&with(if turns % 2 == 0 { "a" } else { "b" }))
+                        .unwrap();
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                let output = load.wait_with_output().unwrap();
+                let report = String::from_utf8(output.stdout).unwrap();
+                let expected = "3000 done, 3000 succeeded, 0 failed, 0 errored, 0 timeout";
+                assert!(report.contains(expected), "{scheme} {arguments:?} {report}");
+            });
+        }
     }
 }

@@ -4,61 +4,12 @@
 mod common;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::process::Command;
 
-use common::{Server, backends, serve, upstream_with_tls};
+use common::{Certificates, Server, backends, serve, upstream_with_tls};
 use gatebench_gateway::{GatewayConfig, Totals};
 use gatebench_net::Backend;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
-
-/// A folder of certificates for one test, removed at its end.
-struct Certificates(PathBuf);
-
-impl Certificates {
-    fn new(test: &str) -> Self {
-        let name = format!("gatebench-{test}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    /// A self-signed certificate of that name, and its key.
-    fn make(&self, name: &str, alternative: &str) -> (String, String) {
-        let paths = (
-            self.path(&format!("{name}.pem")),
-            self.path(&format!("{name}.key")),
-        );
-        let curve = [
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:P-256",
-            "-nodes",
-        ];
-        let made = Command::new("openssl")
-            .args(["req", "-x509", "-days", "2", "-subj", "/CN=test"])
-            .args(curve)
-            .args(["-addext", &format!("subjectAltName={alternative}")])
-            .args(["-addext", "basicConstraints=critical,CA:FALSE"])
-            .args(["-out", &paths.0, "-keyout", &paths.1])
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{made:?}");
-        paths
-    }
-}
-
-impl Drop for Certificates {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn before(backend: Backend, origin: SocketAddr, tls: &Value) -> Server<Totals> {
     serve(

@@ -258,7 +258,8 @@ pub enum RedisCounting {
     /// It does: the limit holds exactly.
     #[default]
     Synchronous,
-    /// It does not: what gateways count within an interval, they let through.
+    /// It does not: each worker lets through what it does not know to be too much, so beyond the limit passes
+    /// at most what the other workers, of all gateways, let through within an interval.
     Asynchronous,
 }
 

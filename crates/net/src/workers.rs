@@ -9,7 +9,7 @@ use std::thread;
 
 use rustix::thread::CpuSet;
 
-use crate::{Backend, Io, IoTask, run};
+use crate::{Backend, Io, IoTask, ListenerId, run};
 
 /// What every worker of a server does, compiled once for each backend.
 pub trait Service: Sync {
@@ -30,6 +30,8 @@ pub struct Seat<'a> {
     pub index: usize,
     /// The kernel's number of its thread, as in `/proc/self/task`.
     pub thread_id: i32,
+    /// What its loop listens on.
+    pub listeners: Vec<ListenerId>,
     stop: &'a AtomicBool,
     halt: &'a AtomicBool,
 }
@@ -235,18 +237,20 @@ impl<S: Service> IoTask for Task<'_, S> {
 
     fn run<I: Io>(self, mut io: I) -> Self::Output {
         let worker = self.worker;
-        let mut bound = Vec::new();
+        let (mut bound, mut listeners) = (Vec::new(), Vec::new());
         for &address in &worker.listen {
-            let (_, at) = io
+            let (listener, at) = io
                 .listen(address, worker.shared)
                 .map_err(|source| WorkersError::Listen { address, source })?;
             bound.push(at);
+            listeners.push(listener);
         }
         // The receiver outlives the workers.
         let _ = worker.ready.send(Some(bound));
         let seat = Seat {
             index: worker.index,
             thread_id: rustix::thread::gettid().as_raw_nonzero().get(),
+            listeners,
             stop: worker.stop,
             halt: worker.halt,
         };

@@ -19,7 +19,9 @@ use crate::{signals, terminal};
 #[command(
     after_help = "Examples:\n  gatebench gateway gateway.yaml\n  gatebench gateway gateway.yaml --check\n\n\
                   An instrument, not a product: it has no admin interface. SIGHUP makes it read its file again, \
-                  without losing a request; a file with mistakes changes nothing."
+                  without losing a request; a file with mistakes changes nothing. SIGTERM and Ctrl-C make it finish what is \
+                  under way (`timeouts.drain_ms`, 10 s); a second one ends it at once.\n\n\
+                  Its policies, with examples: docs/REFERENCE-GATEWAY.md"
 )]
 pub struct Gateway {
     /// Its configuration: YAML, or JSON
@@ -56,15 +58,28 @@ impl Gateway {
             None => gateway,
         });
         let (reloaded, file) = (Arc::clone(&gateway), self.file.clone());
-        let stop = signals::stop_flag_beside(move || reload(&reloaded, &file))?;
+        let drained = Arc::clone(&gateway);
+        let on_first = move || {
+            drained.drain();
+            terminal::complain(
+                "gateway finishes what is under way; a second signal ends it at once",
+            );
+        };
+        let stop = signals::stop_flag_beside(on_first, move || reload(&reloaded, &file))?;
         let mut said = Ok(());
         let backend = self.backend.map(Into::into);
-        gateway
+        let totals = gateway
             .serve(&cores, backend, stop, |bound| said = announce(bound))
             .map_err(|error| match error {
                 GatewayError::Config(errors) => wrong(errors),
                 error => Failure::sentence(&innermost(&error), Exit::Environment),
             })?;
+        if totals.cut_off > 0 {
+            terminal::complain(&format!(
+                "gateway: {} connections were broken off; raise `timeouts.drain_ms` where they need longer",
+                totals.cut_off
+            ));
+        }
         said.map(|()| Exit::Fine)
     }
 }

@@ -215,15 +215,29 @@ impl Multiplexed {
         if !self.deadline.expired(core.now_ns, party, &mut core.timers) || self.is_busy() {
             return Fate::Keep;
         }
-        if self.state != State::Open
-            || self.outbox.pending_bytes() > 0
-            || self.server.open_count() > 0
-        {
+        let owes_bytes = self.outbox.pending_bytes() > 0 || self.server.open_count() > 0;
+        if owes_bytes && self.state == State::Open && core.is_draining() {
+            // It has until the gateway ends.
+            self.stir(core);
+            return Fate::Keep;
+        }
+        if owes_bytes || self.state != State::Open {
             return Fate::Abort;
         }
         self.server.go_away(self.outbox.queue());
         self.state = State::Closing;
         self.settle(origins, core)
+    }
+
+    /// The gateway stops: the client is told to begin no further request here.
+    pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
+        if self.state == State::Open {
+            self.server.announce_end(self.outbox.queue());
+            if !self.is_busy() {
+                self.stir(core);
+            }
+            self.outbox.flush(&mut core.io, self.id, false);
+        }
     }
 
     /// A deadline of a stream came out of the queue.
@@ -248,7 +262,7 @@ impl Multiplexed {
 
     /// From now on the client has its time for the next request, or to take the rest of its answers.
     fn stir<I: Io>(&mut self, core: &mut Core<I>) {
-        let due_ns = core.now_ns + core.limits.client_idle_ns;
+        let due_ns = core.now_ns + core.idle_ns();
         self.deadline
             .set(due_ns, Party::from(self.id), &mut core.timers);
     }

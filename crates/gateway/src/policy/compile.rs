@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gatebench_model::policy::{MockPolicy, OpenapiPolicy, Policy};
+use gatebench_model::policy::{JwtPolicy, MockPolicy, OpenapiPolicy, Policy, RedisRateLimitPolicy};
 
 use super::json::Plan;
 use super::rate::RateLimiter;
@@ -15,16 +15,16 @@ use crate::redis::RedisLimit;
 /// Compiles chains; numbers the caches that each worker needs.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
-    /// Caches of verified tokens.
-    pub(crate) caches: usize,
+    /// The policies that each worker keeps a cache of verified tokens for, by its number.
+    pub(crate) caches: Vec<JwtPolicy>,
     /// Only mistakes are looked for: definitions, which take long, are not compiled.
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Vec<String>,
     /// The name of the route at hand.
     pub(crate) route: String,
-    /// Limits that are counted in Redis.
-    pub(crate) redis_limits: usize,
+    /// Limits that are counted in Redis, by number, with what names them there.
+    pub(crate) redis_limits: Vec<(String, RedisRateLimitPolicy)>,
     /// What the route at hand takes off the path.
     pub(crate) stripped: Option<String>,
     /// How many consumers there are.
@@ -86,8 +86,8 @@ impl Compiler {
                 Stage::BasicAuth(Challenge::Basic(self.realms.len() - 1))
             }
             Policy::Jwt(jwt) => {
-                let verifier = jwt::Verifier::new(jwt, self.caches)?;
-                self.caches += 1;
+                let verifier = jwt::Verifier::new(jwt, self.caches.len())?;
+                self.caches.push(jwt.clone());
                 Stage::Jwt(verifier)
             }
             Policy::RateLimit(limit) => Stage::RateLimit(RateLimiter::new(limit, self.consumers)),
@@ -97,9 +97,9 @@ impl Compiler {
                     return Err(vec![(String::new(), words.into())]);
                 }
                 let place = format!("{}:{at}", self.route);
-                let made = RedisLimit::new(limit, self.redis_limits, &place);
+                let made = RedisLimit::new(limit, self.redis_limits.len(), &place);
                 chain.redis = Some(made.map_err(|words| vec![("/redis".into(), words)])?);
-                self.redis_limits += 1;
+                self.redis_limits.push((place, (**limit).clone()));
                 return Ok(());
             }
             Policy::RequestSizeLimit(limit) => Stage::SizeLimit(limit.max_bytes),

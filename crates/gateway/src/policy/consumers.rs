@@ -41,6 +41,11 @@ impl Consumers {
         self.numbers.get(name).copied()
     }
 
+    /// All names, by number.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// The name of the consumer of that number.
     pub(crate) fn name(&self, number: u32) -> Option<&str> {
         self.names.get(number as usize).map(String::as_str)

@@ -79,6 +79,21 @@ pub(crate) struct Notes {
 }
 
 impl Chain {
+    /// Goes on with what rate limits had counted by the chain that the route had before.
+    pub(crate) fn inherit(&mut self, before: &Self, consumers: &Consumers, theirs: &Consumers) {
+        let now = self.stages.iter_mut().filter_map(|stage| match stage {
+            Stage::RateLimit(limiter) => Some(limiter),
+            _ => None,
+        });
+        let then = before.stages.iter().filter_map(|stage| match stage {
+            Stage::RateLimit(limiter) => Some(limiter),
+            _ => None,
+        });
+        for (now, then) in now.zip(then) {
+            now.inherit(then, consumers, theirs);
+        }
+    }
+
     /// Judges a request by its head, as the client sent it: an answer, or nothing against it.
     pub(crate) fn judge(
         &self,

@@ -8,9 +8,11 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
+
+use super::consumers::Consumers;
 
 /// Fractions of a nanosecond, so that a thousand million requests in any window are counted right to
 /// a few per cent, and a million to some millionths. u64 then lasts for nine years of uptime.
@@ -33,7 +35,8 @@ pub(crate) struct RateLimiter {
     cost: u64,
     /// Whether answers tell of it.
     pub(crate) has_headers: bool,
-    buckets: Buckets,
+    /// A reload that leaves the limit as it is leaves these to the next configuration.
+    buckets: Arc<Buckets>,
 }
 
 /// When each bucket will be full again, in fractions of a nanosecond of the monotonic clock.
@@ -95,13 +98,38 @@ impl RateLimiter {
             window,
             cost: (window / policy.limit.max(1)).max(1),
             has_headers: policy.headers,
-            buckets,
+            buckets: Arc::new(buckets),
+        }
+    }
+
+    /// Counts on where a limiter of the configuration before left off, if it is the same limit: the same
+    /// number in the same window, counted apart by the same. Consumers are known by their names.
+    pub(crate) fn inherit(&mut self, before: &Self, consumers: &Consumers, theirs: &Consumers) {
+        if (self.limit, self.window) != (before.limit, before.window) {
+            return;
+        }
+        let is_shared = match (&*self.buckets, &*before.buckets) {
+            (Buckets::One(_), Buckets::One(_)) => true,
+            (Buckets::PerHeader(now), Buckets::PerHeader(then)) => {
+                now.name.eq_ignore_ascii_case(&then.name)
+            }
+            (Buckets::PerConsumer(now), Buckets::PerConsumer(then)) => {
+                let is_same = consumers.names() == theirs.names();
+                if !is_same {
+                    carry_over(now, consumers, then, theirs);
+                }
+                is_same
+            }
+            _ => false,
+        };
+        if is_shared {
+            self.buckets = Arc::clone(&before.buckets);
         }
     }
 
     /// The header whose values are counted apart.
     pub(crate) fn header(&self) -> Option<&str> {
-        match &self.buckets {
+        match &*self.buckets {
             Buckets::PerHeader(by_header) => Some(&by_header.name),
             _ => None,
         }
@@ -115,7 +143,7 @@ impl RateLimiter {
         now_ns: u64,
     ) -> Standing {
         let now = now_ns.saturating_mul(FRACTIONS);
-        let outcome = match &self.buckets {
+        let outcome = match &*self.buckets {
             Buckets::One(bucket) => self.take(bucket, now),
             Buckets::PerConsumer(buckets) => {
                 let others = buckets.len() - 1;
@@ -199,6 +227,23 @@ impl Shard {
         }
         self.full_at.len() < SHARD_KEYS_MAX
     }
+}
+
+/// Copies the buckets of consumers that are still there. What requests count meanwhile, which is 50 ms at the
+/// most, is lost.
+fn carry_over(now: &[AtomicU64], consumers: &Consumers, then: &[AtomicU64], theirs: &Consumers) {
+    let copy = |into: Option<&AtomicU64>, from: Option<&AtomicU64>| {
+        if let (Some(into), Some(from)) = (into, from) {
+            into.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    };
+    for (bucket, name) in now.iter().zip(consumers.names()) {
+        let before = theirs
+            .named(name)
+            .and_then(|number| then.get(number as usize));
+        copy(Some(bucket), before);
+    }
+    copy(now.last(), then.last());
 }
 
 fn seconds(fractions: u64) -> u64 {

@@ -123,6 +123,8 @@ pub(crate) struct Counts {
     /// Keys with something that Redis does not know.
     dirty: Vec<Box<[u8]>>,
     pub(super) sent_at_ns: u64,
+    /// There is a key of which it is not known what others have counted: Redis is asked at once.
+    pub(super) is_urgent: bool,
 }
 
 #[derive(Debug, Default)]
@@ -168,6 +170,7 @@ impl Counts {
         if standing.is_allowed {
             if bucket.fresh == 0 {
                 self.dirty.push(key.into());
+                self.is_urgent |= bucket.told == 0 && bucket.ends_at_ns <= now_ns;
             }
             bucket.fresh += 1;
         }

@@ -94,6 +94,14 @@ impl Link {
         self.is_gone
     }
 
+    /// Limits have other numbers now, by their old ones; those that are gone have none.
+    pub(crate) fn renumber(&mut self, limits: &[Option<usize>]) {
+        for question in &mut self.asked {
+            let number = limits.get(question.limit).copied().flatten();
+            question.limit = number.unwrap_or(usize::MAX);
+        }
+    }
+
     /// Counts so many of a key; answers false where Redis cannot be had.
     pub(super) fn ask<I: Io>(
         &mut self,

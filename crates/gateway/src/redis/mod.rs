@@ -106,6 +106,10 @@ impl Exchange {
         if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
             origin.is_gated = false;
             origin.flush(&mut core.io);
+            // Its time begins with the request, not with the wait for Redis.
+            if origin.is_connected {
+                origin.expect_life(core.now_ns, &mut core.timers);
+            }
         }
     }
 }
@@ -144,12 +148,13 @@ impl<I: Io> Core<I> {
         for limit in limits {
             let now_ns = self.now_ns;
             let counts = &self.current.counts[limit.number];
-            if now_ns < counts.sent_at_ns + limit.interval_ns {
+            if !counts.is_urgent && now_ns < counts.sent_at_ns + limit.interval_ns {
                 continue;
             }
             let at = self.link(limit);
             let mut counts = std::mem::take(&mut self.current.counts[limit.number]);
             counts.sent_at_ns = now_ns;
+            counts.is_urgent = false;
             let mut lost = Vec::new();
             let (links, mut base) = Base::of(self);
             counts.tell(|key, amount| {
@@ -231,7 +236,7 @@ impl<I: Io> Worker<I> {
             Asker::Greeting => {}
             Asker::Counts(key, amount) => {
                 let now_ns = self.core.now_ns;
-                // A reload may have left fewer.
+                // A reload may have taken it away.
                 let Some(counts) = self.core.current.counts.get_mut(limit) else {
                     return;
                 };

@@ -1,15 +1,19 @@
 //! A gateway and upstreams on threads of this process, and a client that counts bytes.
 #![allow(clippy::unwrap_used, missing_docs, dead_code)]
 
+pub mod h2;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use gatebench_gateway::{GatewayConfig, Totals};
+use gatebench_gateway::{Gateway, GatewayConfig, Totals};
 use gatebench_net::tls::{Identity, Pem, ServerSettings};
 use gatebench_net::{Backend, choose};
 use gatebench_upstream::{Kind, UpstreamConfig};
@@ -133,6 +137,35 @@ pub fn serve(backend: Backend, config: &Value) -> Server<Totals> {
     })
 }
 
+/// Serves while `act` goes on, and until a graceful stop that it began has ended.
+pub fn while_serving(
+    backend: Backend,
+    config: &GatewayConfig,
+    act: impl FnOnce(&Gateway, SocketAddr),
+) -> Totals {
+    let gateway = Gateway::new(config).unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (tell, told) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let stopped = Arc::clone(&stop);
+        let serving = scope.spawn(|| {
+            gateway.serve(&[], Some(backend), stopped, |bound| {
+                tell.send(bound[0]).unwrap();
+            })
+        });
+        let address = told.recv().unwrap();
+        // Also when an assertion fails, or the scope would wait for ever.
+        let outcome =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&gateway, address)));
+        stop.store(true, Ordering::Relaxed);
+        let totals = serving.join().unwrap().unwrap();
+        if let Err(panic) = outcome {
+            std::panic::resume_unwind(panic);
+        }
+        totals
+    })
+}
+
 /// One route for everything.
 pub fn all() -> Value {
     json!([{"name": "all", "path": "/", "upstream": "origin"}])
@@ -152,6 +185,53 @@ pub fn scripted(act: impl Fn(usize, Client) + Send + Sync + 'static) -> SocketAd
         }
     });
     address
+}
+
+/// A folder of certificates for one test, removed at its end.
+pub struct Certificates(PathBuf);
+
+impl Certificates {
+    pub fn new(test: &str) -> Self {
+        let name = format!("gatebench-{test}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// A self-signed certificate of that name, and its key.
+    pub fn make(&self, name: &str, alternative: &str) -> (String, String) {
+        let paths = (
+            self.path(&format!("{name}.pem")),
+            self.path(&format!("{name}.key")),
+        );
+        let curve = [
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+        ];
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-days", "2", "-subj", "/CN=test"])
+            .args(curve)
+            .args(["-addext", &format!("subjectAltName={alternative}")])
+            .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+            .args(["-out", &paths.0, "-keyout", &paths.1])
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        paths
+    }
+}
+
+impl Drop for Certificates {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 pub struct Client {

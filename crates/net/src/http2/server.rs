@@ -5,6 +5,9 @@ use super::event::{Event, StreamId};
 use super::frame;
 use super::{Block, ErrorCode, Limits, ProtocolError, Settings};
 
+/// The highest number of a stream: GOAWAY with it takes whatever is on its way (RFC 9113 6.8).
+const LAST_STREAM_MAX: u32 = (1 << 31) - 1;
+
 /// The server's end of one connection: events come out, responses go in, and bytes both ways.
 ///
 /// Everything is written to the `out` of the call; whoever calls sends it, once for any number of
@@ -95,6 +98,12 @@ impl Server {
     /// Ends a stream at once; nothing more is said of it.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.reset(stream, code, out);
+    }
+
+    /// Says that the connection will end: the client shall begin no further request here, and those that are
+    /// on their way already are served (RFC 9113 6.8). [`Self::go_away`] follows when they have arrived.
+    pub fn announce_end(&mut self, out: &mut Vec<u8>) {
+        frame::write_go_away(out, LAST_STREAM_MAX, ErrorCode::NO_ERROR);
     }
 
     /// Takes no more requests; those that have begun go on (RFC 9113 6.8).

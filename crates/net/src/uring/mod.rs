@@ -64,6 +64,8 @@ pub struct Uring {
     starved: Vec<ConnId>,
     /// Operations whose last completion has not come.
     outstanding: usize,
+    /// Nobody will hear of events any more.
+    is_ending: bool,
 }
 
 impl Uring {
@@ -93,6 +95,7 @@ impl Uring {
             recent: 0,
             starved: Vec::new(),
             outstanding: 0,
+            is_ending: false,
         })
     }
 
@@ -210,8 +213,8 @@ impl Uring {
         if result >= 0 {
             // SAFETY: the kernel has just made this descriptor for us and nobody else owns it.
             let socket = unsafe { OwnedFd::from_raw_fd(result) };
-            // What was accepted before its listener was stopped is closed by dropping it.
-            if matches!(self.listeners.get(listener.0 as usize), Some(Some(_))) {
+            // What was accepted before its listener was stopped is served too.
+            if !self.is_ending {
                 let conn = self.adopt(socket, None);
                 events.push(Event::Accepted { listener, conn });
                 self.arm_receive(conn);
@@ -563,6 +566,7 @@ impl Drop for Uring {
     /// Waits until the kernel has let go of all memory that operations refer to.
     fn drop(&mut self) {
         let mut events = Vec::new();
+        self.is_ending = true;
         for index in 0..self.listeners.len() {
             self.stop_listening(ListenerId(index as u32));
         }
