@@ -2,8 +2,11 @@
 
 use std::cell::RefCell;
 
-use gatebench_gateway::fuzzing::{Outcome, Policies};
+use gatebench_gateway::fuzzing::{Outcome, Policies, replies};
 use gatebench_gateway::{Document, GatewayConfig};
+use serde_json::{Value, json};
+
+use crate::cuts::Directions;
 
 /// A text as a configuration: mistakes point into it.
 pub fn configurations(data: &[u8]) {
@@ -47,6 +50,88 @@ pub fn requests(data: &[u8]) {
             "a token was forged"
         );
     }
+}
+
+/// A request of that head, with that body.
+fn pass(head: &str, body: &[u8]) -> Outcome {
+    let length = body.len();
+    let mut request = format!("{head}Host: h\r\nContent-Length: {length}\r\n\r\n").into_bytes();
+    request.extend_from_slice(body);
+    POLICIES.with_borrow_mut(|policies| policies.pass(&request))
+}
+
+/// Bytes as JSON to be edited: what is JSON passes, is JSON afterwards, and has been edited.
+pub fn json(data: &[u8]) {
+    let outcome = pass(
+        "POST /json HTTP/1.1\r\nContent-Type: application/json\r\n",
+        data,
+    );
+    let Ok(before) = serde_json::from_slice::<Value>(data) else {
+        return;
+    };
+    let Outcome::Passed(edited) = outcome else {
+        panic!("JSON is refused");
+    };
+    let after: Value = serde_json::from_slice(&edited).expect("JSON stays JSON");
+    assert_eq!(before.is_object(), after.is_object());
+    if after.is_object() {
+        assert_eq!(after.get("a"), Some(&json!(1)));
+        assert_eq!((after.get("b"), after.get("c")), (None, None));
+    }
+}
+
+/// Bytes as a token: only one that was signed is believed.
+pub fn tokens(data: &[u8]) {
+    let mut request = b"GET /jwt HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ".to_vec();
+    request.extend_from_slice(data);
+    request.extend_from_slice(b"\r\n\r\n");
+    requests(&request);
+}
+
+/// Lines as a path, a query, a cookie and a body that are held against a contract.
+pub fn contract(data: &[u8]) {
+    let mut parts = data.splitn(4, |&byte| byte == b'\n');
+    let mut line = || String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+    let (path, query, cookie) = (line(), line(), line());
+    let body = parts.next().unwrap_or_default();
+    let kind = match body.first() {
+        Some(b'{' | b'[') => "application/json",
+        _ => "application/x-www-form-urlencoded",
+    };
+    let outcome = pass(
+        &format!("POST /contract/{path}?{query} HTTP/1.1\r\nCookie: {cookie}\r\nContent-Type: {kind}\r\n"),
+        body,
+    );
+    if let Outcome::Passed(passed) = outcome {
+        assert!(passed == body, "a body is changed that is only looked at");
+    }
+}
+
+/// A text as an OpenAPI document: mistakes are told in words.
+pub fn documents(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let config = json!({
+        "listen": ["127.0.0.1:0"],
+        "routes": [{"name": "a", "path": "/", "policies": [
+            {"openapi": {"document": text}}, {"mock": {"status": 200, "content_type": "a/b", "body": ""}}]}],
+    });
+    let Ok(config) = GatewayConfig::parse(&config.to_string()) else {
+        return;
+    };
+    match config.validate() {
+        Ok(()) => drop(Policies::new(&config).expect("what is right can be served")),
+        Err(wrong) => assert!(wrong.0.iter().all(|one| !one.message.is_empty())),
+    }
+}
+
+/// Bytes as what a Redis answers: whole or in pieces, the same.
+pub fn redis(data: &[u8]) {
+    let Some((directions, said)) = Directions::take(data) else {
+        return;
+    };
+    assert_eq!(replies(&directions.cut(said)), replies(&[said]));
 }
 
 fn policies() -> Policies {

@@ -41,6 +41,14 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
             "gateway_requests",
             POLICIES.iter().map(|it| it.as_bytes().to_vec()).collect(),
         ),
+        ("gateway_json", texts(BODIES)),
+        ("gateway_tokens", texts(&[TOKEN, "a.b.c"])),
+        ("gateway_contract", texts(CONTRACTS)),
+        ("gateway_documents", texts(DOCUMENTS)),
+        (
+            "gateway_redis",
+            directed(&[&b":1\r\n:1\r\n:999\r\n"[..], b"+OK\r\n$3\r\nabc\r\n$-1\r\n-ERR no\r\n"]),
+        ),
         (
             "template",
             TEMPLATES.iter().map(|it| it.as_bytes().to_vec()).collect(),
@@ -101,6 +109,25 @@ const POLICIES: &[&str] = &[
     "POST /json HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 27\r\n\r\n{\"b\": [1], \"c\": {\"e\": null}}",
     "POST /contract/1,2?filter[a]=1.5&list=true,false HTTP/1.1\r\nHost: h\r\nCookie: session=aaa\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n{\"a\": \"2020-02-02\"}",
     "POST /contract/1 HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\na=1&a=%32",
+];
+
+const TOKEN: &str =
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.cK2FPsq3Pop9aCm5uFmtpbmzBPMt1lcRyvPDYaxPi0Y";
+
+const BODIES: &[&str] = &[
+    r#"{"b": [1], "c": {"e": null}, "e": {"f": 1}, "a": "\u00e9\n"}"#,
+    r#"[1, -2.5e+3, true, false, null, "", {}, []]"#,
+    r#"{"a":0,"a":1,"b":2,"b":3,"c":4,"c":5}"#,
+];
+
+const CONTRACTS: &[&str] = &[
+    "1,2\nfilter[a]=1.5&list=true,false\nsession=aaa\n{\"a\": \"2020-02-02\"}",
+    "1\n\n\na=1&a=%32",
+];
+
+const DOCUMENTS: &[&str] = &[
+    "openapi: 3.1.0\ninfo: {title: t, version: v}\npaths:\n  /a/{b}:\n    parameters: [{$ref: '#/components/parameters/b'}]\n    get: {responses: {default: {description: d}}}\ncomponents:\n  parameters:\n    b: {name: b, in: path, required: true, schema: {$ref: '#/components/schemas/c'}}\n  schemas:\n    c: {type: [string, 'null'], pattern: '^(a+)+$'}\n",
+    r#"{"openapi": "3.0.3", "info": {"title": "t", "version": "v"}, "paths": {"/a": {"post": {"requestBody": {"content": {"application/json": {"schema": {"type": "object", "nullable": true, "additionalProperties": {"type": "integer"}}}}}, "responses": {"200": {"description": "d", "headers": {"X": {"schema": {"type": "string"}}}}}}}}}"#,
 ];
 
 const REQUESTS: &[&[u8]] = &[

@@ -6,7 +6,27 @@ use crate::collect::Collected;
 use crate::config::{ConfigErrors, GatewayConfig};
 use crate::forward::Target;
 use crate::policy::{Notes, jwt};
+use crate::redis::resp;
 use crate::site::Site;
+
+/// Reads replies of a Redis that come in these pieces, as a connection does; answers them in words, and
+/// whether what was read is RESP to its end.
+pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, bool) {
+    let (mut held, mut told) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        held.extend_from_slice(piece);
+        let mut input = held.as_slice();
+        loop {
+            match resp::next(&mut input) {
+                Ok(Some(reply)) => told.push(format!("{reply:?}")),
+                Ok(None) => break,
+                Err(resp::NotResp) => return (told, false),
+            }
+        }
+        held = input.to_vec();
+    }
+    (told, true)
+}
 
 /// Routes and their policies.
 #[derive(Debug)]

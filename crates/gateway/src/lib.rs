@@ -118,7 +118,7 @@ pub fn serve(
 /// A gateway whose configuration can be replaced while it serves, from any thread.
 pub struct Gateway {
     inner: worker::Gateway,
-    tls: Option<(Tls, ServerContext)>,
+    tls: Option<ServerContext>,
     /// Compiles definitions again in time, for as long as this lives.
     refresher: Mutex<Option<Refresher>>,
 }
@@ -130,10 +130,7 @@ impl Gateway {
     /// Everything that is wrong with it.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
-        let tls = config
-            .tls
-            .as_ref()
-            .map(|tls| Ok((tls.clone(), context(tls, config.http2)?)));
+        let tls = config.tls.as_ref().map(|tls| context(tls, config.http2));
         let site = site::Site::new(config, None)?;
         Ok(Self {
             refresher: Mutex::new(site.refresher()?),
@@ -176,7 +173,7 @@ impl Gateway {
         };
         let service = &self.inner;
         match self.tls.clone() {
-            Some((_, context)) => workers.serve(&TlsService { service, context }, on_listening)?,
+            Some(context) => workers.serve(&TlsService { service, context }, on_listening)?,
             None => workers.serve(service, on_listening)?,
         }
         Ok(self.inner.totals())
@@ -204,10 +201,7 @@ impl Gateway {
         let fixed = [
             ("/listen", site.listen == before.listen),
             ("/workers", config.workers as usize == self.inner.workers),
-            (
-                "/tls",
-                config.tls.as_ref() == self.tls.as_ref().map(|(tls, _)| tls),
-            ),
+            ("/tls", config.tls.is_some() == self.tls.is_some()),
             ("/http2", site.http2 == before.http2),
             ("/access_log", site.access_log == before.access_log),
         ];
@@ -223,6 +217,9 @@ impl Gateway {
             return Err(ConfigErrors(mistakes));
         }
         let fresh = site.refresher()?;
+        if let (Some(tls), Some(current)) = (&config.tls, &self.tls) {
+            current.replace(&context(tls, config.http2)?);
+        }
         self.inner.replace(site);
         let mut refresher = self
             .refresher

@@ -246,3 +246,26 @@ fn h2load_finds_no_request_lost_while_configurations_change() {
         }
     }
 }
+
+#[test]
+fn a_renewed_certificate_is_shown_from_then_on() {
+    let certificates = Certificates::new("renewed");
+    let (certificate, key) = certificates.make("gateway", "IP:127.0.0.1");
+    for backend in backends() {
+        let mut config = config("127.0.0.1:0", &[(named("a"), 1)], &json!([]));
+        let tls = json!({"certificate": certificate, "key": key});
+        config.tls = serde_json::from_value(tls).unwrap();
+        while_serving(backend, &config, |gateway, address| {
+            let shown = || {
+                let url = format!("https://{address}/");
+                let arguments = ["-s", "--cacert", &certificate, &url];
+                Command::new("curl").args(arguments).output().unwrap()
+            };
+            assert_eq!(shown().stdout, b"a");
+            certificates.make("gateway", "IP:127.0.0.1");
+            assert!(!shown().status.success(), "the old one is not the file's");
+            gateway.replace(&config).unwrap();
+            assert_eq!(shown().stdout, b"a");
+        });
+    }
+}

@@ -6,6 +6,8 @@ use gatebench_net::trace::{TIMES_BYTES, TIMES_HEADER};
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const XML: &str = "application/xml";
+/// Which of the two calculators answers.
+pub(crate) const REGION_HEADER: &str = "X-Soap-Region";
 pub(crate) const BINARY: &str = "application/octet-stream";
 
 /// What will be answered once the request is whole.
@@ -18,6 +20,8 @@ pub(crate) struct Answer {
     pub(crate) allow: Option<&'static str>,
     /// The value of `Content-Encoding`.
     pub(crate) encoding: Option<&'static str>,
+    /// The value of `X-Soap-Region`.
+    pub(crate) region: Option<&'static str>,
     /// How long to wait from the request's last byte, by a timer.
     pub(crate) delay_ns: u64,
 }
@@ -42,6 +46,8 @@ pub(crate) enum Body {
     Lines,
     /// All about the request (httpbin's `/anything`).
     Anything(crate::apps::AnythingParts),
+    /// What the message asks for (the calculator's `/ws`).
+    Calculation(crate::apps::Calculation),
 }
 
 impl Answer {
@@ -52,6 +58,7 @@ impl Answer {
             body,
             allow: None,
             encoding: None,
+            region: None,
             delay_ns: 0,
         }
     }
@@ -77,7 +84,10 @@ impl Answer {
 
     /// Whether the request's body has to be kept until the end.
     pub(crate) fn needs_request_body(&self) -> bool {
-        matches!(self.body, Body::Echo | Body::Anything(_))
+        matches!(
+            self.body,
+            Body::Echo | Body::Anything(_) | Body::Calculation(_)
+        )
     }
 }
 
@@ -90,6 +100,7 @@ pub(crate) struct HeadOptions<'a> {
     pub(crate) length: Option<u64>,
     pub(crate) allow: Option<&'static str>,
     pub(crate) encoding: Option<&'static str>,
+    pub(crate) region: Option<&'static str>,
     /// Leave room for the times.
     pub(crate) times: bool,
     /// Of HTTP/1.1 only.
@@ -105,6 +116,7 @@ impl HeadOptions<'static> {
             length: Some(0),
             allow: answer.allow,
             encoding: answer.encoding,
+            region: answer.region,
             times: false,
             connection: None,
         }
@@ -136,6 +148,7 @@ pub(crate) fn write_head(out: &mut Vec<u8>, head: &HeadOptions<'_>) -> Option<us
         head.allow.map(|allow| ("Allow", allow.as_bytes())),
         head.encoding
             .map(|encoding| ("Content-Encoding", encoding.as_bytes())),
+        head.region.map(|region| (REGION_HEADER, region.as_bytes())),
         head.connection
             .map(|connection| ("Connection", connection.as_bytes())),
     ];
@@ -160,6 +173,7 @@ mod tests {
             length: Some(2),
             allow: None,
             encoding: None,
+            region: None,
             times: false,
             connection: None,
         }

@@ -166,6 +166,12 @@ impl Exchange {
                 apps::write_anything(&mut self.composed, parts, &self.scratch, &self.request_body);
                 (Source::Composed, self.composed.len() as u64)
             }
+            Body::Calculation(calculation) => {
+                self.composed.clear();
+                let out = &mut self.composed;
+                self.answer.status = apps::calculate(calculation, &self.request_body, out);
+                (Source::Composed, self.composed.len() as u64)
+            }
             Body::Lines if chunked => {
                 self.composed.clear();
                 for line in self.scratch.split_inclusive(|&byte| byte == b'\n') {

@@ -71,16 +71,39 @@ pub enum Kind {
     /// `/anything`, `/uuid`, `/status/{n}`, `/delay/{n}`, `/json`, `/xml`, `/headers`, `/bytes/{n}`,
     /// `/gzip`, `/stream/{n}`.
     Httpbin,
+    /// SOAP 1.1: `POST /ws` adds, subtracts, multiplies and divides; `/ws/calculator.wsdl`.
+    Calculator(Region),
     /// Service times known by construction ([`pathology`]).
     Pathology,
 }
 
+/// Which of the calculators answers, as its answers say in `X-Soap-Region`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Region {
+    /// The first.
+    Soap1,
+    /// The second, to which a gateway may route by what a message says.
+    Soap2,
+}
+
+impl Region {
+    /// As answers name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Soap1 => "soap1",
+            Self::Soap2 => "soap2",
+        }
+    }
+}
+
 impl Kind {
     /// Every kind with the name a user types.
-    pub const NAMES: [(&'static str, Self); 4] = [
+    pub const NAMES: [(&'static str, Self); 6] = [
         ("ping", Self::Ping),
         ("go-bench", Self::GoBench),
         ("httpbin", Self::Httpbin),
+        ("calculator", Self::Calculator(Region::Soap1)),
+        ("calculator-soap2", Self::Calculator(Region::Soap2)),
         ("pathology", Self::Pathology),
     ];
 
@@ -102,6 +125,7 @@ impl Kind {
             Self::Httpbin => {
                 "/anything, /uuid, /status/404, /delay/1, /json, /xml, /headers, /bytes/1024, /gzip, /stream/10"
             }
+            Self::Calculator(_) => "/ws, /ws/calculator.wsdl",
             Self::Pathology => pathology::PATHS,
         }
     }
@@ -112,6 +136,8 @@ impl Kind {
             Self::Ping => "ping",
             Self::GoBench => "go-bench",
             Self::Httpbin => "httpbin",
+            Self::Calculator(Region::Soap1) => "calculator",
+            Self::Calculator(Region::Soap2) => "calculator-soap2",
             Self::Pathology => "pathology",
         }
     }

@@ -19,7 +19,7 @@ Examples:
   gatebench upstream go-bench --listen '[::1]:0' --cores 0,1
   gatebench upstream ping --listen 127.0.0.1:8443 --tls";
 /// Columns before the paths of an origin.
-const PATHS_INDENT: usize = 13;
+const PATHS_INDENT: usize = 20;
 
 /// Serves an embedded upstream on its own, until Ctrl-C
 #[derive(Debug, Args)]
@@ -152,6 +152,7 @@ fn example_path(kind: Kind) -> &'static str {
         Kind::Ping => "/ping",
         Kind::GoBench => "/json/valid",
         Kind::Httpbin => "/anything",
+        Kind::Calculator(_) => "/ws/calculator.wsdl",
         Kind::Pathology => "/stall",
     }
 }

@@ -6,7 +6,7 @@
 
 mod limit;
 mod link;
-mod resp;
+pub(crate) mod resp;
 
 use gatebench_model::policy::{RedisCounting, WithoutRedis};
 use gatebench_net::http1::Head;

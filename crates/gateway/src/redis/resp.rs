@@ -5,7 +5,7 @@ const LINE_BYTES_MAX: usize = 4096;
 
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     Integer(i64),
     /// A text, which says nothing to us.
     Fine,
@@ -14,7 +14,7 @@ pub(super) enum Reply {
 
 /// What was received is no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NotResp;
+pub(crate) struct NotResp;
 
 /// Writes a command.
 pub(super) fn write_command(out: &mut Vec<u8>, arguments: &[&[u8]]) {
@@ -49,14 +49,12 @@ pub(super) fn write_number(out: &mut Vec<u8>, number: u64) {
 }
 
 /// The next reply, taken off the front of what was received; nothing while it is not whole.
-pub(super) fn next(input: &mut &[u8]) -> Result<Option<Reply>, NotResp> {
-    let Some(end) = input.iter().position(|&byte| byte == b'\n') else {
-        return if input.len() > LINE_BYTES_MAX {
-            Err(NotResp)
-        } else {
-            Ok(None)
-        };
-    };
+pub(crate) fn next(input: &mut &[u8]) -> Result<Option<Reply>, NotResp> {
+    let end = input.iter().position(|&byte| byte == b'\n');
+    if end.unwrap_or(input.len()) > LINE_BYTES_MAX {
+        return Err(NotResp);
+    }
+    let Some(end) = end else { return Ok(None) };
     let line = input[..end].strip_suffix(b"\r").ok_or(NotResp)?;
     let (kind, text) = line.split_first().ok_or(NotResp)?;
     let text = std::str::from_utf8(text).map_err(|_| NotResp)?;

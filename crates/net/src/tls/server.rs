@@ -1,6 +1,6 @@
 //! The server's settings, and what is made of them before the loop.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::ServerConfig;
 use rustls::crypto::ring::Ticketer;
@@ -40,10 +40,10 @@ impl ServerSettings {
     }
 }
 
-/// Everything decided before the first connection; cloning is cheap.
+/// What connections are begun with. Clones are one: what replaces it in one replaces it in all.
 #[derive(Clone, Debug)]
 pub struct ServerContext {
-    pub(super) config: Arc<ServerConfig>,
+    current: Arc<RwLock<Arc<ServerConfig>>>,
 }
 
 impl ServerContext {
@@ -68,8 +68,20 @@ impl ServerContext {
             config.send_tls13_tickets = 0;
         }
         Ok(Self {
-            config: Arc::new(config),
+            current: Arc::new(RwLock::new(Arc::new(config))),
         })
+    }
+
+    /// Begins connections as `other` does from now on; those that there are stay as they are. Sessions of before
+    /// are not resumed.
+    pub fn replace(&self, other: &Self) {
+        let config = other.config();
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;
+    }
+
+    pub(super) fn config(&self) -> Arc<ServerConfig> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current)
     }
 }
 

@@ -39,7 +39,7 @@ impl Session {
     /// # Errors
     /// When rustls refuses what the context was made of.
     pub fn server(context: &ServerContext) -> Result<Self, SettingsError> {
-        let connection = ServerConnection::new(Arc::clone(&context.config))
+        let connection = ServerConnection::new(context.config())
             .map_err(|error| SettingsError::Refused(error.to_string()))?;
         Ok(Self::new(Connection::Server(connection)))
     }

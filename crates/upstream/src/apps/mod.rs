@@ -1,6 +1,7 @@
 //! What each origin answers to which path.
 
 mod anything;
+mod calculator;
 mod go_bench;
 mod gzip;
 mod httpbin;
@@ -8,6 +9,7 @@ mod httpbin;
 use gatebench_net::{Io, http1, http2};
 
 pub(crate) use anything::{AnythingParts, write_anything};
+pub(crate) use calculator::{Calculation, calculate};
 
 use crate::Kind;
 use crate::answer::{Answer, Body, TEXT};
@@ -190,6 +192,7 @@ pub(crate) fn answer(apps: &mut Apps, asked: &Asked<'_>, scratch: &mut Vec<u8>) 
         Kind::Ping => unknown_path(Kind::Ping, scratch),
         Kind::GoBench => go_bench::answer(asked, scratch, random),
         Kind::Httpbin => httpbin::answer(asked, scratch, random),
+        Kind::Calculator(region) => calculator::answer(asked, region, scratch),
         // It has an origin of its own, which never asks here.
         Kind::Pathology => Answer::not_found(),
     }

@@ -67,6 +67,9 @@ impl Known {
         if let Some(encoding) = head.encoding {
             block.field("content-encoding", encoding.as_bytes());
         }
+        if let Some(region) = head.region {
+            block.field("x-soap-region", region.as_bytes());
+        }
         Self {
             options: HeadOptions {
                 content_type: b"",

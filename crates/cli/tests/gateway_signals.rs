@@ -1,0 +1,155 @@
+//! `gatebench gateway FILE` and signals: SIGHUP, SIGTERM.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::json;
+
+/// `gatebench gateway FILE`, listening. Killed when dropped.
+struct Gateway {
+    child: Child,
+    address: String,
+    said: Lines<BufReader<ChildStdout>>,
+}
+
+impl Gateway {
+    fn start(file: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_gatebench"))
+            .arg("gateway")
+            .arg(file)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = said.next().unwrap().unwrap();
+        let mut words = line.split(['/', ' ']);
+        let address = words.find(|word| word.starts_with("127.0.0.1:")).unwrap();
+        Self {
+            child,
+            address: address.into(),
+            said,
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args([name, &pid]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// What it prints on standard error, line by line.
+    fn complaints(&mut self) -> impl Iterator<Item = String> + use<> {
+        let lines = BufReader::new(self.child.stderr.take().unwrap()).lines();
+        lines.map_while(Result::ok)
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        // Fails where it has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn configuration(body: &str) -> String {
+    json!({
+        "listen": ["127.0.0.1:0"],
+        "upstreams": [{"name": "none", "keepalive": 0, "targets": [{"address": "127.0.0.1", "port": 1}]}],
+        "routes": [{"name": "mock", "path": "/", "upstream": "none",
+                    "policies": [{"mock": {"status": 200, "content_type": "text/plain", "body": body}}]}],
+    })
+    .to_string()
+}
+
+fn ask(client: &mut TcpStream) -> String {
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .unwrap();
+    let mut answer = [0; 4096];
+    let length = client.read(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer[..length]).into_owned()
+}
+
+#[test]
+fn a_hangup_makes_the_gateway_read_its_file_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.json");
+    std::fs::write(&file, configuration("first")).unwrap();
+    let mut gateway = Gateway::start(&file);
+    let complained = gateway.complaints();
+
+    let mut client = TcpStream::connect(&gateway.address).unwrap();
+    assert!(ask(&mut client).ends_with("first"));
+    std::fs::write(&file, configuration("second")).unwrap();
+    gateway.signal("-HUP");
+    assert_eq!(
+        gateway.said.next().unwrap().unwrap(),
+        "gateway goes by its file as it is now"
+    );
+    // A worker takes it up when it comes round to it; the connection stays.
+    while !ask(&mut client).ends_with("second") {}
+
+    std::fs::write(&file, configuration("third").replace("upstream", "upsteam")).unwrap();
+    gateway.signal("-HUP");
+    let mut told = complained.take(20);
+    assert!(told.any(|line| line.contains("upsteam")));
+    assert!(
+        ask(&mut client).ends_with("second"),
+        "a file with mistakes changes nothing"
+    );
+}
+
+/// A gateway with a request under way, which its origin has heard and not answered; and the origin's side.
+fn with_a_request_under_way(folder: &Path) -> (Gateway, TcpStream, TcpStream) {
+    let origin = TcpListener::bind("127.0.0.1:0").unwrap();
+    let file = folder.join("gateway.json");
+    let target = json!({"address": "127.0.0.1", "port": origin.local_addr().unwrap().port()});
+    let configuration = json!({
+        "listen": ["127.0.0.1:0"],
+        "upstreams": [{"name": "origin", "keepalive": 1, "targets": [target]}],
+        "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+    });
+    std::fs::write(&file, configuration.to_string()).unwrap();
+    let gateway = Gateway::start(&file);
+    let mut client = TcpStream::connect(&gateway.address).unwrap();
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .unwrap();
+    let (mut peer, _) = origin.accept().unwrap();
+    assert!(peer.read(&mut [0; 4096]).unwrap() > 0);
+    (gateway, client, peer)
+}
+
+#[test]
+fn a_first_signal_lets_requests_be_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut gateway, mut client, mut peer) = with_a_request_under_way(folder.path());
+    gateway.signal("-TERM");
+    let told = gateway.complaints().next().unwrap();
+    assert!(told.starts_with("gateway finishes what is under way"));
+    // From then on it knows that the answer is the last.
+    while TcpStream::connect(&gateway.address).is_ok() {}
+    peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        .unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("Connection: close") && answer.ends_with("ok"));
+    drop(client);
+    assert!(gateway.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut gateway, mut client, _peer) = with_a_request_under_way(folder.path());
+    gateway.signal("-TERM");
+    gateway.complaints().next().unwrap();
+    gateway.signal("-TERM");
+    assert!(gateway.child.wait().unwrap().success());
+    assert_eq!(client.read(&mut [0; 16]).unwrap_or(0), 0);
+}

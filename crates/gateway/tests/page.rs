@@ -1,0 +1,107 @@
+//! The page of the reference gateway: every example of it does what it says.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::process::Command;
+
+use common::{backends, upstream, while_serving};
+use gatebench_gateway::Document;
+use gatebench_upstream::Kind;
+
+const PAGE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../docs/REFERENCE-GATEWAY.md"
+);
+
+/// A configuration, and what is typed beside it.
+struct Example {
+    line: usize,
+    configuration: String,
+    /// Commands with what they print.
+    commands: Vec<(String, String)>,
+}
+
+/// Each block of YAML with the block of commands that follows it.
+fn examples(page: &str) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut kind = None;
+    for (line, text) in (1..).zip(page.lines()) {
+        match (kind, text) {
+            (None, "```yaml") => examples.push(Example {
+                line,
+                configuration: String::new(),
+                commands: Vec::new(),
+            }),
+            (Some("yaml"), text) if text != "```" => {
+                let configuration = &mut examples.last_mut().unwrap().configuration;
+                *configuration += &format!("{text}\n");
+            }
+            (Some("console"), text) if text != "```" => {
+                let commands = &mut examples.last_mut().unwrap().commands;
+                match text.strip_prefix("$ ") {
+                    Some(command) => commands.push((command.into(), String::new())),
+                    None => commands.last_mut().unwrap().1 += &format!("{text}\n"),
+                }
+            }
+            _ => {}
+        }
+        kind = match text.strip_prefix("```") {
+            Some("") => None,
+            Some(word) => Some(word),
+            None => kind,
+        };
+    }
+    examples
+}
+
+/// An example's file, with what the page says once for all.
+fn whole(example: &Example, origin: u16) -> String {
+    let mut text = example.configuration.clone();
+    if !text.contains("listen:") {
+        text += "listen: [\"127.0.0.1:8080\"]\n";
+    }
+    if !text.contains("upstreams:") {
+        let target = "[{address: 127.0.0.1, port: 9000}]";
+        text += &format!("upstreams:\n  - {{name: origin, keepalive: 64, targets: {target}}}\n");
+    }
+    text.replace("127.0.0.1:8080", "127.0.0.1:0")
+        .replace("9000", &origin.to_string())
+}
+
+fn printed(command: &str) -> String {
+    let output = Command::new("sh").args(["-c", command]).output().unwrap();
+    assert!(output.stderr.is_empty(), "{command}: {output:?}");
+    let text = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+    let end = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    text + end
+}
+
+#[test]
+fn every_example_does_what_the_page_says() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let examples = examples(&page);
+    assert!(examples.len() > 10 && examples.iter().all(|one| !one.commands.is_empty()));
+    let backend = backends()[0];
+    let origin = upstream(Kind::Httpbin, backend);
+    for example in examples {
+        let text = whole(&example, origin.address.port());
+        let document = Document::read("page.yaml", &text)
+            .unwrap_or_else(|wrong| panic!("line {}: {:?}", example.line, wrong.all()));
+        while_serving(backend, &document.config, |_, address| {
+            for (command, expected) in &example.commands {
+                let command = command.replace("127.0.0.1:8080", &address.to_string());
+                assert_eq!(
+                    &printed(&command),
+                    expected,
+                    "line {}: {command}",
+                    example.line
+                );
+            }
+        });
+    }
+}

@@ -1,0 +1,139 @@
+//! What a message asks for, read without a tree: tags one after the other, by their local names.
+//!
+//! It is as tolerant as a service may be whose gateway is the one that validates. Comments, CDATA sections,
+//! processing instructions and the doctype are passed over; entities are not resolved.
+
+/// One of the four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+impl Operation {
+    const ALL: [Self; 4] = [Self::Add, Self::Subtract, Self::Multiply, Self::Divide];
+
+    /// The name of its element.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Add => "Add",
+            Self::Subtract => "Subtract",
+            Self::Multiply => "Multiply",
+            Self::Divide => "Divide",
+        }
+    }
+}
+
+/// What is to be calculated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Task {
+    pub(super) operation: Operation,
+    pub(super) first: i32,
+    pub(super) second: i32,
+}
+
+impl Task {
+    /// Reads a message; where it cannot be calculated, why.
+    pub(super) fn read(message: &[u8]) -> Result<Self, &'static str> {
+        let text = std::str::from_utf8(message).map_err(|_| "the message is not UTF-8")?;
+        let mut operation = None;
+        let (mut first, mut second) = (None, None);
+        for Tag { name, content } in Tags(text) {
+            match name {
+                "intA" => first = Some(content),
+                "intB" => second = Some(content),
+                _ => {
+                    let named = |one: &Operation| one.name() == name;
+                    operation = operation.or(Operation::ALL.into_iter().find(named));
+                }
+            }
+        }
+        let operation = operation.ok_or("there is no operation in the message; write Add")?;
+        let first = first.ok_or("intA is missing")?;
+        let second = second.ok_or("intB is missing")?;
+        Ok(Self {
+            operation,
+            first: number(first).ok_or("intA is not a whole number of 32 bits")?,
+            second: number(second).ok_or("intB is not a whole number of 32 bits")?,
+        })
+    }
+}
+
+/// As xs:int has it: blanks around it count for nothing.
+fn number(content: &str) -> Option<i32> {
+    content.trim_matches([' ', '\t', '\r', '\n']).parse().ok()
+}
+
+/// The beginning of an element.
+struct Tag<'t> {
+    /// Its local name.
+    name: &'t str,
+    /// The text up to the next tag.
+    content: &'t str,
+}
+
+/// The elements that begin in a text, in order.
+struct Tags<'t>(&'t str);
+
+impl<'t> Iterator for Tags<'t> {
+    type Item = Tag<'t>;
+
+    fn next(&mut self) -> Option<Tag<'t>> {
+        loop {
+            let start = self.0.find('<')?;
+            let after = &self.0[start + 1..];
+            let aside = [
+                ("!--", "-->"),
+                ("![CDATA[", "]]>"),
+                ("?", "?>"),
+                ("!", ">"),
+                ("/", ">"),
+            ];
+            let aside = aside.iter().find(|(begin, _)| after.starts_with(begin));
+            if let Some((begin, end)) = aside {
+                let rest = &after[begin.len()..];
+                self.0 = &rest[rest.find(end)? + end.len()..];
+                continue;
+            }
+            let end = after.find('>')?;
+            let tag = &after[..end];
+            self.0 = &after[end + 1..];
+            let qualified = tag.split([' ', '\t', '\r', '\n', '/']).next()?;
+            let content = match tag.ends_with('/') {
+                true => "",
+                false => &self.0[..self.0.find('<').unwrap_or(self.0.len())],
+            };
+            return Some(Tag {
+                name: qualified.rsplit(':').next()?,
+                content,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_comments_and_attributes_are_passed_over() {
+        let message = "<?xml version='1.0'?><!-- <Divide/> --><e:Envelope><e:Header a='b'/><e:Body>\n<t:Add x='1'><t:intA>1<!-- --></t:intA><![CDATA[<intA>9</intA>]]><t:intB\n>2</t:intB></t:Add></e:Body></e:Envelope>";
+        let task = Task::read(message.as_bytes());
+        let expected = Task {
+            operation: Operation::Add,
+            first: 1,
+            second: 2,
+        };
+        assert_eq!(task, Ok(expected));
+    }
+
+    proptest::proptest! {
+        /// Nothing that anybody sends stops it.
+        #[test]
+        fn any_text_is_read(text in "[<>/!?a:A \\-\\[\\]]{0,60}|.{0,60}") {
+            let _ = Task::read(text.as_bytes());
+        }
+    }
+}
