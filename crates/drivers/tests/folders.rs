@@ -165,6 +165,7 @@ fn the_reference_gateway_gets_its_file() {
     let expected = json!({
         "listen": ["127.0.0.1:1234"],
         "workers": 2,
+        "timeouts": {"drain_ms": 1500},
         "access_log": false,
         "upstreams": [{"name": "origin", "keepalive": 64, "targets": [{"address": "::1", "port": 1, "weight": 1}]}],
         "consumers": [{"name": "alice", "keys": ["k\"1"], "password": null}],
