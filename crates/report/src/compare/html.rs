@@ -1,7 +1,7 @@
 //! A comparison of runs as a page.
 
 use gatebench_analysis::findings::{
-    CellFindings, CompareFindings, Control, Decision, Interval, RunLine, Verdict,
+    CellFindings, CompareFindings, Control, Decision, RunLine, Verdict,
 };
 use serde::Serialize;
 
@@ -114,15 +114,7 @@ fn scenario(found: &CompareFindings, at: usize, name: &str) -> ScenarioView {
         .filter(|it| it.scenario == name)
         .collect();
     let effect = cells.first().map_or(0.0, |it| it.smallest_effect);
-    // A ratio without an interval must be on the axis too.
-    let point = |ratio| Interval {
-        low: ratio,
-        high: ratio,
-        confidence: 0.0,
-    };
-    let interval = |it: &&CellFindings| it.result.interval.unwrap_or(point(it.result.ratio));
-    let intervals = cells.iter().map(interval);
-    let forest = Forest::covering(effect, intervals);
+    let forest = Forest::covering(effect, cells.iter().map(|it| &it.result));
     let mut gateways: Vec<&str> = Vec::new();
     for cell in cells.iter().filter(|it| it.control != Some(Control::Floor)) {
         if !gateways.contains(&cell.gateway.as_str()) {

@@ -38,14 +38,18 @@ impl Forest {
         let comparisons = scenario.comparisons.iter();
         Some(Self::covering(
             effect,
-            comparisons.filter_map(|found| found.result.interval),
+            comparisons.map(|found| &found.result),
         ))
     }
 
-    /// An axis for these intervals, and for the effect that matters.
-    pub fn covering(effect: f64, intervals: impl Iterator<Item = Interval>) -> Self {
+    /// An axis for these ratios with their intervals, and for the effect that matters.
+    pub fn covering<'a>(effect: f64, results: impl Iterator<Item = &'a Comparison>) -> Self {
         let band = (1.0 - effect, 1.0 + effect);
-        let ends = intervals.flat_map(|interval| [interval.low, interval.high]);
+        let ends = results.flat_map(|result| {
+            let whole = (result.ratio, result.ratio);
+            let (low, high) = result.interval.map_or(whole, |it| (it.low, it.high));
+            [low, high]
+        });
         let pixels = (MARGIN, WIDTH - MARGIN);
         let (axis, ticks) = Axis::of_ratios(ends.chain([band.0, band.1]), pixels);
         Self { axis, ticks, band }
