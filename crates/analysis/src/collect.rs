@@ -63,7 +63,7 @@ impl<'a> Collected<'a> {
         let mut reasons = judge_trial(context, record);
         if record.outcome == Outcome::Completed {
             let digest = Digest::of(trial)?;
-            for phase in &record.phases {
+            for phase in record.phases.iter().filter(|phase| is_a_load(phase)) {
                 let view = View {
                     context,
                     record,
@@ -73,7 +73,7 @@ impl<'a> Collected<'a> {
                 };
                 reasons.extend(judge_phase(&view));
             }
-            for phase in &record.phases {
+            for phase in record.phases.iter().filter(|phase| is_a_load(phase)) {
                 self.add_phase(trial, phase, &digest, &reasons);
             }
             let cell = (record.trial.scenario.clone(), record.trial.variant.clone());
@@ -137,6 +137,12 @@ impl<'a> Collected<'a> {
             });
         &mut phases[index]
     }
+}
+
+/// Whether a phase is a load of the profile. Steps of a search have findings of their own: half of them miss, which
+/// is what they are for.
+fn is_a_load(phase: &PhaseRecord) -> bool {
+    phase.step.is_none()
 }
 
 /// Reasons of a phase and of the whole trial.

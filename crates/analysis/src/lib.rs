@@ -2,6 +2,7 @@
 //! has no clock and needs no network, so the same directory gives the same findings for ever.
 
 mod across;
+pub mod capacity;
 mod cautions;
 mod changes;
 mod collect;
@@ -63,11 +64,14 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let mut headlines =
         sentences::headlines(&context, &scenarios, (costs.as_ref(), &scale), &parity);
     headlines.splice(0..0, duel.iter().map(duel::headline));
+    let capacity = capacity::findings(&context)?;
+    headlines.splice(0..0, capacity.iter().flat_map(capacity::headlines));
     Ok(Findings {
         run: run_facts::of(&context),
         headlines,
         notes: notes::of(&context, &missing, &scenarios, costs.as_ref()),
         duel,
+        capacity,
         costs,
         scale,
         scenarios,

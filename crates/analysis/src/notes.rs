@@ -51,7 +51,8 @@ fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
 
 fn no_verdict(context: &Context) -> Option<String> {
     let blocks = blocks_complete(context);
-    if blocks as usize >= MIN_BLOCKS {
+    // A search has an interval of its own from three repeats on.
+    if blocks as usize >= MIN_BLOCKS || context.plan.capacity.is_some() {
         return None;
     }
     let verb = if blocks == 1 { "carries" } else { "carry" };

@@ -5,9 +5,10 @@ use gatebench_store::{SeriesRow, SeriesUsage, TrialRecord};
 use crate::context::kind;
 use crate::findings::{TimelinePhase, TimelineSecond};
 
-/// The timeline of a trial, phase by phase.
+/// The timeline of a trial, phase by phase. Steps of a search are on its curve instead.
 pub(crate) fn of(record: &TrialRecord, series: &[SeriesRow]) -> Vec<TimelinePhase> {
-    let phases = record.phases.iter().map(|phase| TimelinePhase {
+    let loads = record.phases.iter().filter(|phase| phase.step.is_none());
+    let phases = loads.map(|phase| TimelinePhase {
         phase: phase.name.clone(),
         kind: kind(phase),
         began_ns: phase.began_ns,

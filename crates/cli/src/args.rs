@@ -7,8 +7,8 @@ use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    ab, audit, baseline, check, compare, doctor, export, gateway, history, install, list, load,
-    new, remote_end, report, run, schema, supervise, upstream,
+    ab, audit, baseline, capacity, check, compare, doctor, export, gateway, history, install, list,
+    load, new, remote_end, report, run, schema, supervise, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -35,6 +35,7 @@ pub enum Command {
     Run(Box<run::Run>),
     Load(Box<load::Load>),
     Ab(Box<ab::Ab>),
+    Capacity(Box<capacity::Capacity>),
     Report(report::Report),
     Compare(compare::Compare),
     History(history::History),
@@ -62,6 +63,7 @@ impl Command {
             Self::Run(command) => command.run(),
             Self::Load(command) => command.run(),
             Self::Ab(command) => command.run(),
+            Self::Capacity(command) => command.run(),
             Self::Report(command) => command.run(),
             Self::Compare(command) => command.run(),
             Self::History(command) => command.run(),

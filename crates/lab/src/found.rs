@@ -31,6 +31,8 @@ pub(crate) struct Wanted {
     pub(crate) elsewhere: Option<Elsewhere>,
     /// Whether each size runs on as many cores as it has CPUs, rounded up.
     pub(crate) cores_follow_size: bool,
+    /// Numbers of cores, one variant for each; none is what its size says.
+    pub(crate) cores: Vec<usize>,
 }
 
 impl Wanted {
@@ -51,7 +53,17 @@ impl Wanted {
                 elsewhere: self.elsewhere.clone(),
             })
         };
-        configs.into_iter().flat_map(of_config).collect()
+        let setups: Vec<Setup> = configs.into_iter().flat_map(of_config).collect();
+        if self.cores.is_empty() {
+            return setups;
+        }
+        let with_cores = |setup: Setup| {
+            self.cores.iter().map(move |&cores| Setup {
+                cores: Some(cores),
+                ..setup.clone()
+            })
+        };
+        setups.into_iter().flat_map(with_cores).collect()
     }
 }
 
@@ -211,7 +223,7 @@ fn split_version(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// What tells a variant from others of the same gateway: `nginx@1.22-mine-0.5cpu-256mib`.
+/// What tells a variant from others of the same gateway: `nginx@1.22-mine-0.5cpu-256mib`, `nginx-2core`.
 fn label(gateway: &str, setup: &Setup) -> String {
     let last = |path: &str, name: fn(&Path) -> Option<&OsStr>| {
         let name = name(Path::new(path)).unwrap_or_default();
@@ -227,6 +239,8 @@ fn label(gateway: &str, setup: &Setup) -> String {
     if !setup.limits.is_none() {
         let size = setup.limits.to_string().to_lowercase();
         label += &format!("-{}", size.replace(" and ", "-").replace(' ', ""));
+    } else if let Some(cores) = setup.cores {
+        label += &format!("-{cores}core");
     }
     label
 }
@@ -259,6 +273,7 @@ mod tests {
             }],
             elsewhere: None,
             cores_follow_size: true,
+            cores: vec![],
         };
         let labels: Vec<String> = wanted
             .setups(Some("1.22"))
@@ -267,6 +282,13 @@ mod tests {
             .collect();
         assert_eq!(labels, ["nginx@1.22-mine-0.5cpu-256mib"]);
         assert_eq!(label("nginx", &Setup::default()), "nginx");
+        let wanted = Wanted {
+            cores: vec![1, 2],
+            ..Wanted::default()
+        };
+        let setups = wanted.setups(None);
+        let labels = setups.iter().map(|setup| label("nginx", setup));
+        assert_eq!(labels.collect::<Vec<_>>(), ["nginx-1core", "nginx-2core"]);
         assert_eq!(Wanted::default().setups(None), [Setup::default()]);
     }
 }

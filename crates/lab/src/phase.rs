@@ -230,6 +230,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         change,
         wire: Some(traffic::facts(client, ledger, outside)),
         foreign: None,
+        step: None,
     };
     let summary = summary(&record, &outcome);
     Measured {

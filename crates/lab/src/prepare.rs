@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::{
-    DecisiveMetric, Duel, Elsewhere, Limits, LoadProfile, Placement, Plan, Suite, Variant,
+    Capacity, DecisiveMetric, Duel, Elsewhere, Limits, LoadProfile, Placement, Plan, Suite, Variant,
 };
 use gatebench_store::{Manifest, Run};
 
@@ -58,6 +58,10 @@ pub struct Selection {
     /// Makes the run a comparison, decided by this: `gateways` are then the candidate, the baseline, and the
     /// baseline again.
     pub decided_by: Option<DecisiveMetric>,
+    /// Makes the run a search for capacity, in place of the suite's load.
+    pub capacity: Option<Capacity>,
+    /// Numbers of cores, one variant of each gateway for each.
+    pub cores: Vec<usize>,
     /// What to call the gateways of these words, where their folders' names do not tell them apart.
     pub labels: BTreeMap<String, String>,
 }
@@ -117,11 +121,12 @@ pub fn prepare(
     } else {
         scenarios_of(&selection.scenarios, Path::new(""), library)?
     };
-    let load = match &selection.load {
-        Some(word) => library.find::<LoadProfile>(word, Path::new(""))?,
-        None => library.find::<LoadProfile>(&suite.load, &base)?,
+    let load = match (&selection.capacity, &selection.load) {
+        (Some(capacity), _) => capacity.load(),
+        (None, Some(word)) => library.find::<LoadProfile>(word, Path::new(""))?.document,
+        (None, None) => library.find::<LoadProfile>(&suite.load, &base)?.document,
     };
-    let load = paced(load.document, selection.pace);
+    let load = paced(load, selection.pace);
     let found = found(selection, &suite, &base, catalogue, launcher)?;
     let blocks = blocks(selection, &suite)?;
     let placement = placement(selection)?;
@@ -138,6 +143,7 @@ pub fn prepare(
     } = found;
     let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
     plan.duel = selection.decided_by.and_then(|metric| duel(&plan, metric));
+    plan.capacity = selection.capacity.clone();
     let engine = match &selection.engine {
         Some(choice) => {
             let (engine, limits) = foreign::resolve(choice, &mut plan)?;
@@ -284,14 +290,17 @@ fn wanted(selection: &Selection) -> Result<Wanted, LabError> {
         sizes: selection.sizes.clone(),
         elsewhere: selection.elsewhere.clone(),
         cores_follow_size: selection.gateway_cores.is_none(),
+        cores: selection.cores.clone(),
     })
 }
 
-/// The cores that this process may use, shared out; the gateway has as many as the largest size can fill.
+/// The cores that this process may use, shared out; the gateway has as many as the largest size can fill, or the
+/// most that are asked for.
 fn placement(selection: &Selection) -> Result<Placement, LabError> {
     let largest = selection.sizes.iter().filter_map(Limits::whole_cpus).max();
     let allowed = crate::cores::allowed();
-    match selection.gateway_cores.or(largest) {
+    let most = selection.cores.iter().copied().max();
+    match selection.gateway_cores.or(most).or(largest) {
         None => Ok(Placement::automatic(&allowed)),
         Some(count) => Placement::with_gateway_cores(&allowed, count).map_err(|error| {
             LabError::environment(

@@ -10,8 +10,8 @@ use gatebench_model::{Culprit, Trial, Variant};
 use gatebench_net::{Backend, choose};
 use gatebench_probe::EnvironmentFacts;
 use gatebench_store::{
-    GatewayIdentity, Manifest, Outcome, RunWriter, SCHEMA_VERSION, Status, StoreError, Timestamp,
-    TrialRecord,
+    GatewayIdentity, Manifest, Outcome, Run, RunWriter, SCHEMA_VERSION, Status, StoreError,
+    Timestamp, TrialRecord,
 };
 
 use crate::cores::Kept;
@@ -289,7 +289,8 @@ impl<'a> Conductor<'a> {
 
     /// Runs one trial and writes it.
     fn one(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), LabError> {
-        let Some(scene) = self.scene(trial) else {
+        let earlier = self.earlier(trial)?;
+        let Some(scene) = self.scene(trial, earlier) else {
             return Err(LabError::environment(
                 format!(
                     "trial {} names a scenario or variant that its plan lacks",
@@ -335,7 +336,24 @@ impl<'a> Conductor<'a> {
         self.judge(outcome)
     }
 
-    fn scene(&self, trial: &'a Trial) -> Option<Scene<'a>> {
+    /// The completed repeats of the search that this trial is a repeat of.
+    fn earlier(&self, trial: &Trial) -> Result<Vec<TrialRecord>, LabError> {
+        if self.request.prepared.plan.capacity.is_none() {
+            return Ok(Vec::new());
+        }
+        let run = Run::open(self.writer.dir())?;
+        let same = (&trial.scenario, &trial.variant);
+        let records = run.trials().iter().map(|trial| &trial.record);
+        let repeats = records.filter(|record| {
+            let of = (&record.trial.scenario, &record.trial.variant);
+            record.outcome == Outcome::Completed && of == same
+        });
+        let mut repeats: Vec<TrialRecord> = repeats.cloned().collect();
+        repeats.sort_by_key(|record| record.started);
+        Ok(repeats)
+    }
+
+    fn scene(&self, trial: &'a Trial, earlier: Vec<TrialRecord>) -> Option<Scene<'a>> {
         let prepared = &self.request.prepared;
         let variant = prepared.plan.variant(&trial.variant)?;
         let gateway = prepared.gateways.get(&trial.variant);
@@ -355,6 +373,7 @@ impl<'a> Conductor<'a> {
             interrupt: self.interrupt,
             hurry: self.hurry,
             observer: self.observer,
+            earlier,
         })
     }
 

@@ -1,5 +1,7 @@
 //! One trial: a fresh gateway process, from its upstream's start to its record on disk.
 
+mod search;
+
 use gatebench_drivers::Launcher;
 use gatebench_model::{Culprit, Plan, Scenario, Trial, Variant};
 use gatebench_net::{Backend, clock};
@@ -39,6 +41,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) hurry: &'a Hurry,
     pub(crate) observer: &'a dyn Observer,
+    /// The completed repeats of a search that this trial goes on with, in the order of their starts.
+    pub(crate) earlier: Vec<TrialRecord>,
 }
 
 /// A trial that has ended, to be written.
@@ -125,9 +129,10 @@ impl<'a> Scene<'a> {
 
     /// The tag of the nonces of a part of the trial.
     fn tag(&self, slot: u32) -> u16 {
+        let searched = self.plan.capacity.as_ref().map_or(0, |_| search::STEPS_MAX);
         let slots = u32::try_from(self.plan.load.phases.len())
             .unwrap_or(u32::MAX)
-            .saturating_add(FIRST_PHASE_SLOT);
+            .saturating_add(FIRST_PHASE_SLOT + searched);
         trace::tag(self.plan.seed, self.trial.number, slots, slot)
     }
 
@@ -205,6 +210,7 @@ impl<'a> Course<'a> {
             };
             self.measure(stage, &loading, writer)?;
         }
+        self.search(stage, &demand, writer)?;
         scene.step(Step::ParityAfter)?;
         // What it says is a finding: a gate of the analysis, not the end of the trial.
         self.ended.record.parity_after = Some(self.prove(stage, &demand, PARITY_AFTER_SLOT)?);

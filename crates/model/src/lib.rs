@@ -1,6 +1,7 @@
 //! The vocabulary of gatebench: scenarios, policies, load profiles, gateway folders, suites and the
 //! plan they expand to. Pure data; parsing and validation report every mistake at once.
 
+pub mod capacity;
 mod conform;
 pub mod culprit;
 pub mod data;
@@ -12,6 +13,7 @@ pub mod group;
 pub mod load;
 pub mod needs;
 mod node;
+pub mod objective;
 mod parity;
 pub mod parse;
 pub mod placement;
@@ -35,6 +37,7 @@ pub mod transport;
 mod words;
 mod yaml;
 
+pub use capacity::Capacity;
 pub use culprit::Culprit;
 pub use data::Source;
 pub use diagnostic::{Diagnostic, Diagnostics};
@@ -43,6 +46,7 @@ pub use files::ReadBeside;
 pub use gateway::{GatewayFolder, GatewayInput};
 pub use group::Group;
 pub use load::{LoadProfile, Phase, Shape};
+pub use objective::Objective;
 pub use parse::{Document, ReadError, parse, parse_beside, read};
 pub use placement::Placement;
 pub use plan::{Plan, Trial, Variant};

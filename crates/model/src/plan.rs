@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Duel, LoadProfile, Placement, Scenario, Setup, Suite};
+use crate::{Capacity, Duel, LoadProfile, Placement, Scenario, Setup, Suite};
 
 /// What a trial takes besides its phases, for the time left: start and readiness of upstream and
 /// gateway, parity twice, drains and stop. An estimate; the run corrects it as trials end.
@@ -37,6 +37,9 @@ pub struct Plan {
     /// The comparison that it is made for; none where it is made to measure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duel: Option<Duel>,
+    /// The search that it is made for; each trial of a gateway is then a repeat of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
 }
 
 /// What stands between engine and upstream.
@@ -137,6 +140,7 @@ impl Plan {
             placement,
             trials,
             duel: None,
+            capacity: None,
         }
     }
 
@@ -146,15 +150,25 @@ impl Plan {
         self.trials.retain(|trial| trial.block <= block);
     }
 
-    /// Seconds that one trial is expected to take. All trials go through the same load.
+    /// Seconds that one trial is expected to take, by the mean of all: they go through the same load, and a search
+    /// comes after it except at the floor.
     pub fn trial_seconds(&self) -> f64 {
-        self.trial_duration().as_secs_f64()
+        let trials = self.trials.len().max(1) as f64;
+        self.expected_duration().as_secs_f64() / trials
     }
 
     /// How long the run is expected to take.
     pub fn expected_duration(&self) -> Duration {
-        self.trial_duration()
-            .saturating_mul(u32::try_from(self.trials.len()).unwrap_or(u32::MAX))
+        let all = self.trials.iter().map(|trial| self.duration_of(trial));
+        all.fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// How long a trial is expected to take.
+    pub fn duration_of(&self, trial: &Trial) -> Duration {
+        let is_floor = self.variant(&trial.variant) == Some(&Variant::Floor);
+        let search = self.capacity.as_ref().filter(|_| !is_floor);
+        let load = self.trial_duration();
+        search.map_or(load, |search| load.saturating_add(search.expected()))
     }
 
     fn trial_duration(&self) -> Duration {

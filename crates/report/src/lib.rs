@@ -3,6 +3,7 @@
 //! things stand on the page.
 
 mod axis;
+mod capacity;
 pub mod compare;
 mod costs;
 pub mod costs_csv;

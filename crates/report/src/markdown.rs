@@ -6,7 +6,7 @@ use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 
 use crate::problems::{Problem, problems, word};
 use crate::table::{Cell, Column, Group, Row, Table};
-use crate::{costs, facts, parts, scale, text, verdicts};
+use crate::{capacity, costs, facts, parts, scale, text, verdicts};
 
 /// Groups of a scenario; the page has more.
 const GROUPS_MAX: usize = 8;
@@ -17,6 +17,7 @@ pub fn render(findings: &Findings) -> String {
     let run = &findings.run;
     out.push_str(&format!("## {}\n\n", escape(&run.title)));
     out.push_str(&list(findings.headlines.iter().map(|s| s.text.as_str())));
+    out.push_str(&capacity_section(findings));
     out.push_str(&costs_section(findings));
     for found in &findings.scale {
         let title = escape(&scale::title(found));
@@ -42,6 +43,25 @@ pub fn render(findings: &Findings) -> String {
         escape(&run.engine_backend),
         facts::placement(&run.placement),
     ));
+    out
+}
+
+/// Capacities, and the curve of each; nothing where the run was not made to search them.
+fn capacity_section(findings: &Findings) -> String {
+    let Some(found) = &findings.capacity else {
+        return String::new();
+    };
+    let mut out = format!("### {}\n\n", capacity::TITLE);
+    out.push_str(&whole(&capacity::table(found), "gateway"));
+    out.push_str(&format!("{}\n\n", escape(&found.method)));
+    for gateway in &found.gateways {
+        let name = escape(&capacity::name(found, gateway));
+        out.push_str(&format!(
+            "<details><summary>All rates that {name} was tried at</summary>\n\n"
+        ));
+        out.push_str(&whole(&capacity::curve(gateway), "offered"));
+        out.push_str(&format!("{}\n\n</details>\n\n", capacity::CURVE));
+    }
     out
 }
 

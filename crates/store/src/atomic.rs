@@ -22,7 +22,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 }
 
 /// Writes a file and flushes it to the disk.
-pub(crate) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("write", path, error);
     let mut file = File::create(path).map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;

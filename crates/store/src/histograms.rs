@@ -71,7 +71,7 @@ pub(crate) fn write(
         )
         .map_err(|error| inconsistent(format!("the histogram '{tag}': {error}")))?;
     }
-    atomic::write_synced(&path, &text)
+    atomic::write(&path, &text)
 }
 
 /// A histogram of a log with its tag and when it began, counted from the begin of the trial.

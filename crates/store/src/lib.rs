@@ -26,6 +26,7 @@ pub mod record;
 pub mod run;
 mod schema;
 pub mod series;
+pub mod step;
 mod wire;
 pub mod writer;
 
@@ -44,5 +45,6 @@ pub use record::{FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityReco
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;
 pub use series::{SeriesRow, SeriesUsage};
+pub use step::{StepOutcome, StepRecord, StepRole};
 pub use wire::{Buffering, GatewayWire, UpstreamWire, WireFacts};
 pub use writer::{RunWriter, TrialWriter};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::foreign::ForeignFigures;
 use crate::group::{GroupRecord, TimeFigures};
+use crate::step::StepRecord;
 use crate::wire::WireFacts;
 
 /// The record of a phase. Counts and usage cover the measurement, not the warm-up.
@@ -64,6 +65,9 @@ pub struct PhaseRecord {
     /// What another engine told, where it drove the phase; none where gatebench's own did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<ForeignFigures>,
+    /// What it was in a search for capacity; none where it is no step of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepRecord>,
 }
 
 /// Something that was done to the gateway while it was measured.

@@ -80,7 +80,7 @@ pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError>
         text.push_str(&format_row(row));
         text.push('\n');
     }
-    atomic::write_synced(&folder.join(FILE), text.as_bytes())
+    atomic::write(&folder.join(FILE), text.as_bytes())
 }
 
 /// Reads the series of a trial. Columns are found by name; unknown ones are skipped and absent ones

@@ -9,7 +9,7 @@ use gatebench_model::Trial;
 
 use crate::lock::RunLock;
 use crate::manifest::{Manifest, Status};
-use crate::record::TrialRecord;
+use crate::record::{Outcome, TrialRecord};
 use crate::run::{MANIFEST, RECORD, Run, TRIALS, is_complete, trial_folders};
 use crate::{SCHEMA_VERSION, SeriesRow, StoreError, TaggedInterval, atomic, histograms, series};
 
@@ -156,10 +156,38 @@ impl TrialWriter {
     /// record is another trial's or a tag names no phase of it.
     pub fn finish(
         self,
-        mut record: TrialRecord,
+        record: TrialRecord,
         histograms: &[TaggedInterval],
         series: &[SeriesRow],
     ) -> Result<PathBuf, StoreError> {
+        self.write(record, histograms, series)?;
+        Ok(self.folder)
+    }
+
+    /// Writes the trial as far as it came, as one that was interrupted: what was measured survives whatever ends
+    /// this process. It goes on, and [`TrialWriter::finish`] replaces it.
+    ///
+    /// # Errors
+    /// As [`TrialWriter::finish`]; what was written before stays.
+    pub fn checkpoint(
+        &self,
+        record: &TrialRecord,
+        histograms: &[TaggedInterval],
+        series: &[SeriesRow],
+    ) -> Result<(), StoreError> {
+        let record = TrialRecord {
+            outcome: Outcome::Interrupted,
+            ..record.clone()
+        };
+        self.write(record, histograms, series)
+    }
+
+    fn write(
+        &self,
+        mut record: TrialRecord,
+        histograms: &[TaggedInterval],
+        series: &[SeriesRow],
+    ) -> Result<(), StoreError> {
         if record.trial != self.trial {
             let reason = format!("the record says trial {}", record.trial.number);
             return Err(StoreError::Inconsistent {
@@ -172,8 +200,7 @@ impl TrialWriter {
         series::write(&self.folder, series)?;
         let path = self.folder.join(RECORD);
         atomic::write(&path, &to_json(&path, &record)?)?;
-        atomic::sync_parent(&self.folder)?;
-        Ok(self.folder)
+        atomic::sync_parent(&self.folder)
     }
 }
 

@@ -475,3 +475,32 @@ fn a_label_that_is_a_path_stays_in_the_directory() {
             .ends_with("trials/0001-proxy-json-.._mine_gw_1.2-b1")
     );
 }
+
+#[test]
+fn a_trial_survives_its_process_as_far_as_it_came() {
+    let (dir, writer) = run_with_a_trial();
+    let open = writer.begin_trial(&trial(2)).unwrap();
+    let mut sofar = record(2, Outcome::Completed);
+    sofar.phases = vec![phase("steady", 0)];
+    open.checkpoint(&sofar, &[interval(0, &[1_000])], &[])
+        .unwrap();
+    let seen = Run::open(dir.path()).unwrap().trials()[1].record.clone();
+    assert_eq!(seen.outcome, Outcome::Interrupted);
+    assert_eq!(seen.phases.len(), 1);
+
+    let mut further = sofar.clone();
+    further.phases.push(phase("later", 2_000_000_000));
+    let intervals = [interval(0, &[1_000]), interval(1, &[2_000])];
+    open.finish(further, &intervals, &[]).unwrap();
+    let run = Run::open(dir.path()).unwrap();
+    let whole = &run.trials()[1];
+    assert_eq!(whole.record.outcome, Outcome::Completed);
+    assert_eq!(whole.histograms().unwrap()["steady.response.2xx"].len(), 2);
+
+    let open = writer.begin_trial(&trial(3)).unwrap();
+    open.checkpoint(&record(3, Outcome::Completed), &[], &[])
+        .unwrap();
+    drop((open, writer));
+    let (_writer, finished) = RunWriter::resume(dir.path()).unwrap();
+    assert_eq!(finished.len(), 2, "the third is measured again");
+}

@@ -4,6 +4,7 @@
 //! them for people.
 
 mod across;
+mod capacity;
 mod comparison;
 mod cost;
 mod curve;
@@ -21,11 +22,16 @@ use serde::Serialize;
 
 // Findings are made of these; a report needs no other crate to read them.
 pub use gatebench_model::{Placement, Variant};
+pub use gatebench_stats::capacity::{Answer, Knee};
 pub use gatebench_stats::{Comparison, Difference, Direction, Estimate, Interval, Method, Verdict};
 pub use gatebench_store::{Status, Timestamp};
 
 pub use across::{
     CellFindings, CompareFindings, CompareMode, Control, RunDifference, RunLine, Weight,
+};
+pub use capacity::{
+    Bottleneck, CapacityFindings, CapacityPoint, CurveKnee, GatewayCapacity, ObjectiveBound,
+    SizingFindings,
 };
 pub use comparison::ComparisonFindings;
 pub use cost::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts};
@@ -60,6 +66,8 @@ pub struct Findings {
     pub notes: Vec<String>,
     /// What the comparison comes to that the run was made for; none where it was made to measure.
     pub duel: Option<DuelFindings>,
+    /// The highest rates that hold an objective; none where the run was not made to search them.
+    pub capacity: Option<CapacityFindings>,
     /// What policies cost over the plain proxy; none where no scenario with policies has one beside it.
     pub costs: Option<CostFindings>,
     /// What grows with routes and consumers, for each family of scenarios that differ in their number.

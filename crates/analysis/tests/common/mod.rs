@@ -247,6 +247,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         wire: None,
         change: None,
         foreign: None,
+        step: None,
         ledger: LedgerDelta {
             requests,
             unique: requests,

@@ -3,6 +3,7 @@
 pub mod ab;
 pub mod audit;
 pub mod baseline;
+pub mod capacity;
 pub mod check;
 pub mod compare;
 pub mod doctor;

@@ -58,6 +58,7 @@ pub(super) fn assemble(
         wire: None,
         change: None,
         foreign: Some(figures(engine, told)),
+        step: None,
     };
     let summary = summary(&record);
     Measured {

@@ -2,6 +2,7 @@
 //! width and for paper. It is well-formed XML as well as HTML, so that a parser can prove that
 //! nothing escaped its element.
 
+mod capacity;
 mod costs;
 mod evidence;
 mod figures;

@@ -14,9 +14,10 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 10] = templates!(
+const TEMPLATES: [(&str, &str); 11] = templates!(
     "page.html",
     "verdicts.html",
+    "capacity.html",
     "costs.html",
     "scale.html",
     "table.html",

@@ -4,6 +4,7 @@ use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{RunFacts, Sentence, Status, Tone};
 use serde::Serialize;
 
+use super::capacity::{CapacityView, capacity};
 use super::costs::{CostView, costs};
 use super::evidence::Evidence;
 use super::forest::{ForestView, forests};
@@ -28,6 +29,8 @@ pub struct Page {
     notes: Vec<String>,
     failures: Vec<FailureView>,
     problems: Vec<ProblemView>,
+    /// What a search for capacity came to; none where the run was not made for one.
+    capacity: Option<CapacityView>,
     /// What policies cost; empty where no policy has a plain proxy beside it.
     costs: Vec<CostView>,
     /// What grows with routes and consumers.
@@ -51,6 +54,14 @@ const METHODS: [&str; 10] = [
     "Percentiles",
     "Validity",
 ];
+
+/// Those that a search rests on besides.
+const METHODS_OF_CAPACITY: [&str; 2] = ["Capacity", "Cores for a rate"];
+
+fn methods(findings: &Findings) -> Vec<&'static str> {
+    let searched = findings.capacity.iter().flat_map(|_| METHODS_OF_CAPACITY);
+    METHODS.into_iter().chain(searched).collect()
+}
 
 /// A family of scenarios that differ in the number of routes or consumers.
 #[derive(Serialize)]
@@ -117,6 +128,7 @@ impl Page {
             notes: findings.notes.clone(),
             failures: failures(findings),
             problems: problem_views(findings, &palette),
+            capacity: capacity(findings, &palette),
             costs: costs(findings, &palette),
             scale: findings
                 .scale
@@ -134,7 +146,7 @@ impl Page {
                 .map(scenario)
                 .collect(),
             evidence: Evidence::of(findings, &palette),
-            method: method::sections(&METHODS),
+            method: method::sections(&methods(findings)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The plots of the page. Each is a function from findings to one SVG element.
 
+pub mod capacity;
 pub mod dots;
 pub mod forest;
 pub mod percentiles;

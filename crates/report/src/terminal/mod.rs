@@ -11,7 +11,7 @@ use gatebench_analysis::findings::{Failure, PhaseKind, ScenarioFindings, Status,
 use self::style::{Paint, Style};
 use crate::problems::{Problem, problems, word};
 use crate::table::Table;
-use crate::{costs, facts, parts, scale, text};
+use crate::{capacity, costs, facts, parts, scale, text};
 
 /// No line is wider, however wide the terminal is.
 pub const COLUMNS_MAX: usize = 100;
@@ -54,6 +54,7 @@ pub fn render(findings: &Findings, options: TerminalOptions) -> String {
         paint: Paint::new(options.colour),
     };
     page.masthead(findings);
+    page.capacity(findings);
     for scenario in &findings.scenarios {
         page.blank();
         let words = format!("{} · {}", scenario.name, scenario.title);
@@ -119,6 +120,28 @@ impl Page {
             facts::placement(&run.placement),
         );
         for line in text::wrap(&words, "", self.columns) {
+            self.lines.push(self.paint.with(Style::Soft, &line));
+        }
+    }
+
+    /// The highest rates that hold an objective, and the curve of each gateway.
+    fn capacity(&mut self, findings: &Findings) {
+        let Some(found) = &findings.capacity else {
+            return;
+        };
+        self.blank();
+        self.heading(&format!("{} · {}", capacity::TITLE, found.objective));
+        let table = capacity::table(found);
+        self.lines
+            .extend(grid::lines(&table, self.columns, self.paint));
+        for gateway in found.gateways.iter().filter(|it| !it.curve.is_empty()) {
+            self.blank();
+            self.heading(&format!("Curve · {}", capacity::name(found, gateway)));
+            let table = capacity::curve(gateway);
+            self.lines
+                .extend(grid::lines(&table, self.columns, self.paint));
+        }
+        for line in text::wrap(capacity::CURVE, "", self.columns) {
             self.lines.push(self.paint.with(Style::Soft, &line));
         }
     }

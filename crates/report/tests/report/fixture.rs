@@ -103,6 +103,7 @@ pub fn findings() -> Findings {
             "gatebench shares core 0 between engine and upstream.".into(),
         ],
         duel: None,
+        capacity: None,
         costs: None,
         scale: Vec::new(),
         scenarios,

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod across;
+mod capacity;
 mod costs;
 mod duel;
 mod fixture;

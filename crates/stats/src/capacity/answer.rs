@@ -30,13 +30,6 @@ pub enum Answer {
         /// What repeats found before one ended here.
         knees_per_second: Vec<f64>,
     },
-    /// Phases at this rate, one after the other, said nothing of the gateway.
-    Unusable {
-        /// The rate.
-        rate_per_second: f64,
-        /// What repeats found before.
-        knees_per_second: Vec<f64>,
-    },
 }
 
 /// The highest rate that holds an objective.

@@ -22,8 +22,22 @@ pub use answer::{Answer, Knee};
 use crate::random::Random;
 use climb::{Climb, Next};
 
-/// Phases in a row that may be unusable before the search gives up.
-const UNUSABLE_MAX: usize = 3;
+/// How close the two rates are that a repeat ends between, unless a plan says otherwise.
+pub const RESOLUTION: f64 = 0.02;
+
+/// Repeats that make the interval useful.
+pub const REPEATS: usize = 5;
+
+/// Where a search begins, as a share of what the gateway manages at saturation.
+const START_SHARE: f64 = 0.7;
+
+/// The lowest and the highest rate that are tried, as such shares. No rate above saturation can be held by as many
+/// connections; the margin is for a saturation that was measured while something else had the cores.
+const SHARES: (f64, f64) = (0.01, 4.0);
+
+/// Times that a step is tried while it is disturbed. Then it counts as missed: what disturbs only takes away, so that
+/// the answer is still a lower bound.
+const DISTURBED_MAX: usize = 3;
 
 /// What the first repeat multiplies its rate by until the answer changes.
 const FIRST_STRIDE: f64 = 2.0;
@@ -49,6 +63,28 @@ pub struct Plan {
     pub repeats: usize,
     /// Seed of where repeats begin.
     pub seed: u64,
+}
+
+impl Plan {
+    /// A plan around what the gateway manages at saturation, a closed load of as many connections as the
+    /// search has; `max_per_second` is the highest rate that is to be tried, where somebody says so.
+    pub fn around(
+        saturation_per_second: f64,
+        max_per_second: Option<f64>,
+        repeats: usize,
+        seed: u64,
+    ) -> Self {
+        let usual = saturation_per_second * SHARES.1;
+        let max = max_per_second.map_or(usual, |max| max.min(usual));
+        Self {
+            start_per_second: (saturation_per_second * START_SHARE).min(max),
+            min_per_second: (saturation_per_second * SHARES.0).min(max),
+            max_per_second: max,
+            resolution: RESOLUTION,
+            repeats,
+            seed,
+        }
+    }
 }
 
 /// How long a phase is; what that means in seconds is the caller's.
@@ -83,8 +119,9 @@ pub enum Outcome {
     Held,
     /// It was not.
     Missed,
-    /// The phase says nothing of the gateway (another process on its core, say); it is done again.
-    Unusable,
+    /// It was not, and something that is not measured had a part in it (another process on the gateway's core,
+    /// say); it is done again.
+    Disturbed,
 }
 
 /// A search under way.
@@ -95,7 +132,8 @@ pub struct Search {
     offset: f64,
     climb: Climb,
     knees_per_second: Vec<f64>,
-    unusable: usize,
+    /// Tries in a row of this step that were disturbed.
+    disturbed: usize,
     ended: Option<Answer>,
 }
 
@@ -117,7 +155,7 @@ impl Search {
             offset,
             climb: Climb::new(&plan, plan.start_per_second, offset, FIRST_STRIDE),
             knees_per_second: Vec::new(),
-            unusable: 0,
+            disturbed: 0,
             ended: None,
         })
     }
@@ -140,12 +178,12 @@ impl Search {
         if self.ended.is_some() {
             return;
         }
-        let held = match outcome {
-            Outcome::Held => true,
-            Outcome::Missed => false,
-            Outcome::Unusable => return self.unusable(),
-        };
-        self.unusable = 0;
+        if outcome == Outcome::Disturbed && self.disturbed + 1 < DISTURBED_MAX {
+            self.disturbed += 1;
+            return;
+        }
+        self.disturbed = 0;
+        let held = outcome == Outcome::Held;
         match self.climb.record(held) {
             Next::Step => {}
             Next::Knee(knee_per_second) => self.repeat_done(knee_per_second),
@@ -166,18 +204,10 @@ impl Search {
         }
     }
 
-    fn unusable(&mut self) {
-        self.unusable += 1;
-        if self.unusable == UNUSABLE_MAX {
-            let (rate, _) = self.climb.step();
-            self.end(
-                |rate, knees| Answer::Unusable {
-                    rate_per_second: rate,
-                    knees_per_second: knees,
-                },
-                rate,
-            );
-        }
+    /// What the search has come to: its answer, or that of the repeats that have ended. None where none has.
+    pub fn so_far(&self) -> Option<Answer> {
+        let found = || Knee::of(self.knees_per_second.clone()).map(Answer::Found);
+        self.ended.clone().or_else(found)
     }
 
     fn end(&mut self, answer: impl FnOnce(f64, Vec<f64>) -> Answer, rate_per_second: f64) {

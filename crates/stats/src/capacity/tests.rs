@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used)]
+mod queue;
+
 use super::*;
 use crate::simulate::Noise;
 use proptest::prelude::*;
@@ -228,24 +230,74 @@ fn the_limits_are_said_and_not_passed() {
 }
 
 #[test]
-fn what_says_nothing_is_done_again_and_then_given_up() {
+fn what_is_disturbed_is_done_again_and_then_missed() {
     let mut phases = 0;
     let (answer, _) = search(PLAN, |rate, _, _| {
         phases += 1;
-        if phases % 3 == 0 {
-            judged(rate <= 7_000.0)
-        } else {
-            Outcome::Unusable
+        match (rate <= 7_000.0, phases % 3 == 0) {
+            (true, _) => Outcome::Held,
+            (false, true) => Outcome::Missed,
+            (false, false) => Outcome::Disturbed,
         }
     });
     assert_eq!(
         answer,
         search(PLAN, exactly(7_000.0)).0,
-        "two of three were unusable"
+        "two of three were disturbed"
     );
-    let (answer, steps) = search(PLAN, |_, _, _| Outcome::Unusable);
-    assert!(matches!(answer, Answer::Unusable { .. }));
-    assert_eq!(steps, UNUSABLE_MAX);
+    let always = |rate: f64, _, _| {
+        if rate <= 7_000.0 {
+            Outcome::Held
+        } else {
+            Outcome::Disturbed
+        }
+    };
+    assert_eq!(
+        answer,
+        search(PLAN, always).0,
+        "the third time it counts as missed"
+    );
+}
+
+#[test]
+fn a_plan_lies_around_saturation_and_below_what_is_allowed() {
+    let plan = Plan::around(1_000.0, None, 5, 1);
+    assert_eq!(
+        (
+            plan.min_per_second,
+            plan.start_per_second,
+            plan.max_per_second
+        ),
+        (10.0, 700.0, 4_000.0)
+    );
+    let plan = Plan::around(1_000.0, Some(500.0), 5, 1);
+    assert_eq!(
+        (
+            plan.min_per_second,
+            plan.start_per_second,
+            plan.max_per_second
+        ),
+        (10.0, 500.0, 500.0)
+    );
+    let plan = Plan::around(1_000.0, Some(2.0), 5, 1);
+    assert!(Search::new(plan).is_some(), "{plan:?}");
+    assert!(Search::new(Plan::around(0.0, None, 5, 1)).is_none());
+}
+
+#[test]
+fn what_has_been_found_can_be_asked_for_before_the_end() {
+    let mut search = Search::new(PLAN).unwrap();
+    assert_eq!(search.so_far(), None);
+    while let Step::Try {
+        rate_per_second,
+        repeat: 0 | 1,
+        ..
+    } = search.next()
+    {
+        search.record(judged(rate_per_second <= 5_000.0));
+    }
+    let found = knee(search.so_far().unwrap());
+    assert_eq!((found.knees_per_second.len(), found.interval), (2, None));
 }
 
 #[test]
@@ -282,7 +334,7 @@ proptest! {
     fn any_outcomes_come_to_an_end(outcomes in prop::collection::vec(0_u8..5, 1..200), seed: u64) {
         let mut outcomes = outcomes.into_iter().cycle();
         let (answer, _) = search(Plan { seed, ..PLAN }, |_, _, _| match outcomes.next() {
-            Some(0) => Outcome::Unusable,
+            Some(0) => Outcome::Disturbed,
             Some(1 | 2) => Outcome::Held,
             _ => Outcome::Missed,
         });

@@ -1,10 +1,8 @@
 //! `--dry-run`: the plan, before anything starts.
 
-use std::time::Duration;
-
 use gatebench_lab::Prepared;
 use gatebench_model::group::{Group, divide};
-use gatebench_model::{Plan, Scenario, Trial, Variant};
+use gatebench_model::{Capacity, Plan, Scenario, Trial, Variant};
 
 use super::display::words::{clock, load_in_words, trials};
 use crate::failure::Failure;
@@ -40,6 +38,7 @@ fn in_words(prepared: &Prepared) -> String {
             phase.name
         ));
     }
+    lines.extend(plan.capacity.iter().map(search));
     lines.extend(plan.scenarios.iter().flat_map(|it| groups(it, plan)));
     lines.push(format!(
         "order    seed {}, {} {}",
@@ -61,6 +60,22 @@ fn in_words(prepared: &Prepared) -> String {
         clock(plan.expected_duration())
     ));
     lines.join("\n")
+}
+
+/// What a search tries after that.
+fn search(capacity: &Capacity) -> String {
+    let most = capacity
+        .rate_max_per_second
+        .map_or_else(String::new, |rate| format!(", at most {rate}/s"));
+    terminal::wrapped(
+        &format!(
+            "search   the highest rate that holds {}, by steps of {}{most}; which ones follows from what comes of \
+             each",
+            capacity.objective, capacity.step
+        ),
+        terminal::WIDTH,
+        9,
+    )
 }
 
 /// Groups of a scenario that are listed; the others are counted.
@@ -127,7 +142,6 @@ fn table(plan: &Plan) -> Vec<String> {
     let mut lines = vec![row([
         "trial", "block", "scenario", "variant", "gateway", "engine", "upstream", "takes",
     ])];
-    let takes = clock(Duration::from_secs_f64(plan.trial_seconds()));
     let placement = &plan.placement;
     for trial in &plan.trials {
         let gateway = match plan.variant(&trial.variant) {
@@ -142,7 +156,7 @@ fn table(plan: &Plan) -> Vec<String> {
             &gateway,
             &cores(&placement.engine),
             &cores(&placement.upstream),
-            &takes,
+            &clock(plan.duration_of(trial)),
         ]));
     }
     lines

@@ -1,0 +1,131 @@
+//! What was full at the rates that missed the objective.
+
+use gatebench_model::{Plan, Variant};
+use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
+
+use super::judge::is_disturbed;
+use super::replay::steps;
+use crate::findings::Bottleneck;
+use crate::gates::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
+use crate::metrics::cores_busy;
+
+/// Share of its cores from which on a gateway is called full. Under an objective for a percentile it is missed
+/// before every moment is used: a queue at 70 % of its capacity has three requests in it where one at rest has one.
+const GATEWAY_FULL: f64 = 0.70;
+
+/// What the missed steps that confirm say of a search, or else the others; none where no step missed.
+pub(super) struct Misses {
+    /// What was full in most of them.
+    pub(super) bottleneck: Bottleneck,
+    /// Whether all of them were disturbed.
+    pub(super) disturbed: bool,
+}
+
+/// Looks at the steps by which the repeats learnt that a rate is too high.
+pub(super) fn of_repeats(
+    plan: &Plan,
+    variant: &Variant,
+    repeats: &[&TrialRecord],
+) -> Option<Misses> {
+    let missed = |role: StepRole| {
+        let all = repeats
+            .iter()
+            .flat_map(|record| steps(record).map(move |phase| (*record, phase)));
+        let of = all.filter(move |(_, phase)| {
+            let step = phase.step.as_ref();
+            step.is_some_and(|step| step.role == role && step.outcome != StepOutcome::Held)
+        });
+        of.collect::<Vec<_>>()
+    };
+    let confirmed = missed(StepRole::Confirm);
+    let looked_at = if confirmed.is_empty() {
+        missed(StepRole::Search)
+    } else {
+        confirmed
+    };
+    let each: Vec<Bottleneck> = looked_at
+        .iter()
+        .map(|(record, phase)| of_step(plan, cores(plan, variant, record), phase))
+        .collect();
+    Some(Misses {
+        bottleneck: most_frequent(&each)?,
+        disturbed: looked_at.iter().all(|(_, phase)| is_disturbed(phase)),
+    })
+}
+
+/// Cores that a gateway could use: a worker each, and what its limit leaves.
+pub(super) fn cores(plan: &Plan, variant: &Variant, record: &TrialRecord) -> f64 {
+    let placed = variant
+        .setup()
+        .map_or(plan.placement.gateway.len(), |setup| {
+            setup.gateway_cores(&plan.placement).len()
+        });
+    let workers = record.gateway.as_ref().map_or(0, |it| it.workers as usize);
+    let usable = if workers > 0 {
+        workers.min(placed)
+    } else {
+        placed
+    };
+    let usable = usable.max(1) as f64;
+    let limit = record.gateway.as_ref().and_then(|it| it.limits.cpus());
+    limit.map_or(usable, |limit| limit.min(usable))
+}
+
+fn of_step(plan: &Plan, gateway_cores: f64, phase: &PhaseRecord) -> Bottleneck {
+    let gateway = cores_busy(phase, "gateway").map_or(0.0, |busy| busy / gateway_cores);
+    let (who, share) = fullest_instrument(plan, phase);
+    let waited_ns = phase.engine.run_queue_wait_ns as f64;
+    let engine_ns = phase.measure_ns.max(1) as f64 * f64::from(phase.engine.workers.max(1));
+    let is_waiting = waited_ns / engine_ns > ENGINE_WAIT_MAX;
+    if share >= ENGINE_BUSY_MAX && share > gateway {
+        who
+    } else if gateway >= GATEWAY_FULL {
+        Bottleneck::Gateway
+    } else if is_waiting && !is_disturbed(phase) {
+        // Runnable without a core, which no other process of the machine had.
+        match who {
+            Bottleneck::EngineAndUpstream => who,
+            _ => Bottleneck::Engine,
+        }
+    } else {
+        Bottleneck::Nothing
+    }
+}
+
+/// Engine or upstream, whichever has less of its cores left; both together where they share them.
+fn fullest_instrument(plan: &Plan, phase: &PhaseRecord) -> (Bottleneck, f64) {
+    let placement = &plan.placement;
+    let (engine, upstream) = (
+        cores_busy(phase, "engine").unwrap_or(0.0),
+        cores_busy(phase, "upstream").unwrap_or(0.0),
+    );
+    let alone = |core: &&usize| !placement.engine.contains(core);
+    let apart = placement.upstream.iter().filter(alone).count();
+    if apart < placement.upstream.len() {
+        let together = (placement.engine.len() + apart).max(1) as f64;
+        return (
+            Bottleneck::EngineAndUpstream,
+            (engine + upstream) / together,
+        );
+    }
+    let engine = engine / placement.engine.len().max(1) as f64;
+    let upstream = upstream / placement.upstream.len().max(1) as f64;
+    if engine >= upstream {
+        (Bottleneck::Engine, engine)
+    } else {
+        (Bottleneck::Upstream, upstream)
+    }
+}
+
+/// Of equally frequent ones the first.
+fn most_frequent(all: &[Bottleneck]) -> Option<Bottleneck> {
+    let count = |wanted: &Bottleneck| all.iter().filter(|it| *it == wanted).count();
+    let mut best: Option<(usize, Bottleneck)> = None;
+    for it in all {
+        let found = count(it);
+        if best.is_none_or(|(most, _)| found > most) {
+            best = Some((found, *it));
+        }
+    }
+    best.map(|(_, it)| it)
+}

@@ -1,0 +1,150 @@
+//! The curve of a gateway: every step, those of equal rate added up.
+
+use std::collections::BTreeMap;
+
+use gatebench_model::Shape;
+use gatebench_stats::capacity::RESOLUTION;
+use gatebench_stats::knee;
+use gatebench_store::{Histogram, PhaseRecord, StepOutcome, StoreError, StoredTrial};
+
+use super::judge::error_share;
+use super::replay::steps;
+use crate::digest::{Digest, trusted_percentile};
+use crate::findings::{CapacityPoint, CurveKnee, CurveMetric};
+use crate::metrics::cores_busy;
+
+/// A histogram without values that grows as needed, in nanoseconds.
+pub(super) fn empty() -> Histogram<u64> {
+    let mut histogram =
+        Histogram::new_with_bounds(1, 1_000_000, 3).expect("these bounds are in order");
+    histogram.auto(true);
+    histogram
+}
+
+/// Steps whose rates are alike within the resolution.
+struct Bin {
+    histogram: Histogram<u64>,
+    seconds: f64,
+    offered: f64,
+    completed: f64,
+    failed: f64,
+    intended: f64,
+    response_count: u64,
+    response_sum_ns: f64,
+    /// Of gateway, engine and upstream: cores busy times seconds, where they were sampled.
+    busy: [Option<f64>; 3],
+    held: u32,
+    missed: u32,
+}
+
+/// The curve of these trials, by rising rate. Trials that were interrupted have steps, too.
+pub(super) fn of_trials(trials: &[&StoredTrial]) -> Result<Vec<CapacityPoint>, StoreError> {
+    let mut bins: BTreeMap<i64, Bin> = BTreeMap::new();
+    for trial in trials {
+        let digest = Digest::of(trial)?;
+        for phase in steps(&trial.record) {
+            let Shape::Open(open) = &phase.shape else {
+                continue;
+            };
+            let place = (open.rate_per_second.ln() / RESOLUTION.ln_1p()).round() as i64;
+            let bin = bins.entry(place).or_insert_with(Bin::new);
+            bin.add(
+                phase,
+                open.rate_per_second,
+                digest.get(&phase.name, CurveMetric::Response),
+            );
+        }
+    }
+    Ok(bins.values().map(Bin::point).collect())
+}
+
+/// Where throughput over mean response time is largest (Kleinrock); none where that is an end of the curve, beyond
+/// which it may be larger.
+pub(super) fn knee_of(curve: &[CapacityPoint]) -> Option<CurveKnee> {
+    let points: Vec<(f64, f64)> = curve
+        .iter()
+        .map(|point| (point.achieved_per_second, point.mean_ns.unwrap_or(f64::NAN)))
+        .collect();
+    let index = knee(&points)?;
+    let (rate_per_second, mean_ns) = points[index];
+    let is_within = index > 0 && index + 1 < points.len();
+    is_within.then_some(CurveKnee {
+        rate_per_second,
+        mean_ns,
+    })
+}
+
+impl Bin {
+    fn new() -> Self {
+        Self {
+            histogram: empty(),
+            seconds: 0.0,
+            offered: 0.0,
+            completed: 0.0,
+            failed: 0.0,
+            intended: 0.0,
+            response_count: 0,
+            response_sum_ns: 0.0,
+            busy: [None; 3],
+            held: 0,
+            missed: 0,
+        }
+    }
+
+    fn add(
+        &mut self,
+        phase: &PhaseRecord,
+        rate_per_second: f64,
+        response: Option<&Histogram<u64>>,
+    ) {
+        let seconds = phase.measure_ns as f64 / 1e9;
+        self.seconds += seconds;
+        self.offered += rate_per_second * seconds;
+        self.completed += phase.counts.completed_in_window as f64;
+        self.intended += phase.counts.intended as f64;
+        self.failed += error_share(phase) * phase.counts.intended as f64;
+        if let Some(response) = response {
+            // A histogram that grows takes every value that another one holds.
+            let _ = self.histogram.add(response);
+        }
+        let answered = phase.sums.iter().filter(|(tag, _)| {
+            let (metric, class) = tag.split_once('.').unwrap_or_default();
+            metric == "response" && class != "failed"
+        });
+        for (_, sum) in answered {
+            self.response_count += sum.count;
+            self.response_sum_ns += sum.sum_ns as f64;
+        }
+        for (total, component) in self.busy.iter_mut().zip(["gateway", "engine", "upstream"]) {
+            if let Some(cores) = cores_busy(phase, component) {
+                *total.get_or_insert(0.0) += cores * seconds;
+            }
+        }
+        match phase.step.map(|step| step.outcome) {
+            Some(StepOutcome::Held) => self.held += 1,
+            _ => self.missed += 1,
+        }
+    }
+
+    fn point(&self) -> CapacityPoint {
+        let per_second = |total: f64| total / self.seconds.max(1e-9);
+        let percentile = |it| trusted_percentile(&self.histogram, it);
+        let [gateway_cores, engine_cores, upstream_cores] = self.busy.map(|it| it.map(per_second));
+        CapacityPoint {
+            offered_per_second: per_second(self.offered),
+            achieved_per_second: per_second(self.completed),
+            p50_ns: percentile(50.0),
+            p99_ns: percentile(99.0),
+            p999_ns: percentile(99.9),
+            mean_ns: (self.response_count > 0)
+                .then(|| self.response_sum_ns / self.response_count as f64),
+            error_share: self.failed / self.intended.max(1.0),
+            gateway_cores,
+            engine_cores,
+            upstream_cores,
+            seconds: self.seconds,
+            held: self.held,
+            missed: self.missed,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The capacity of one gateway in one scenario.
+
+use gatebench_model::{Capacity, Scenario, Variant};
+use gatebench_stats::capacity::Answer;
+use gatebench_stats::median;
+use gatebench_store::{
+    Outcome, PhaseRecord, StepOutcome, StepRole, StoreError, StoredTrial, TrialRecord,
+};
+
+use super::bottleneck::{self, Misses};
+use super::replay::{replayed, saturation_per_second, steps};
+use super::{curve, words};
+use crate::context::Context;
+use crate::findings::{Bottleneck, GatewayCapacity, Validity};
+use crate::gates::thresholds::FLOOR_SHARE_MAX;
+use crate::metrics::cpu_ns_per_request;
+
+/// What the repeats of a gateway came to; none where none of them is on disk.
+pub(super) fn of(
+    context: &Context,
+    capacity: &Capacity,
+    scenario: &Scenario,
+    variant: &Variant,
+) -> Result<Option<GatewayCapacity>, StoreError> {
+    let trials = trials(context, &scenario.scenario, variant.label());
+    if trials.is_empty() {
+        return Ok(None);
+    }
+    let records = trials.iter().map(|trial| &trial.record);
+    let mut completed: Vec<&TrialRecord> = records
+        .filter(|record| record.outcome == Outcome::Completed)
+        .collect();
+    // The order in which each went on from those before it.
+    completed.sort_by_key(|record| record.started);
+    let answer = replayed(context.plan, &completed).and_then(|search| search.so_far());
+    let curve = curve::of_trials(&trials)?;
+    let cores = completed.first().map_or(1.0, |record| {
+        bottleneck::cores(context.plan, variant, record)
+    });
+    let misses = bottleneck::of_repeats(context.plan, variant, &completed);
+    let floor_per_second = floor(context, &scenario.scenario);
+    let rate = answer.as_ref().and_then(rate_of);
+    let limits = limits(misses.as_ref(), rate, floor_per_second);
+    let mut found = GatewayCapacity {
+        scenario: scenario.scenario.clone(),
+        variant: variant.label().to_owned(),
+        cores,
+        validity: match (&answer, limits.is_empty()) {
+            (None, _) => Validity::Invalid,
+            (Some(_), true) => Validity::Valid,
+            (Some(_), false) => Validity::Limited,
+        },
+        limits,
+        bottleneck: misses.map(|misses| misses.bottleneck),
+        repeats_planned: context.plan.blocks,
+        per_core_per_second: rate.map(|rate| rate / cores),
+        cpu_ns_per_request: cpu_at_the_answer(&completed),
+        memory_bytes: memory(&trials),
+        saturation_per_second: median_of(
+            completed
+                .iter()
+                .filter_map(|record| saturation_per_second(record)),
+        ),
+        floor_per_second,
+        knee: curve::knee_of(&curve),
+        curve,
+        answer,
+        text: String::new(),
+    };
+    found.text = words::answer(&found, capacity, context.plan.scenarios.len() > 1);
+    Ok(Some(found))
+}
+
+/// The rate that was found, or that was held at least.
+pub(super) fn rate_of(answer: &Answer) -> Option<f64> {
+    match answer {
+        Answer::Found(knee) => Some(knee.rate_per_second),
+        Answer::AtLeast {
+            rate_per_second, ..
+        } => Some(*rate_per_second),
+        Answer::Below { .. } => None,
+    }
+}
+
+fn trials<'a>(context: &Context<'a>, scenario: &str, variant: &str) -> Vec<&'a StoredTrial> {
+    let of_cell = |trial: &&StoredTrial| {
+        let of = &trial.record.trial;
+        of.scenario == scenario && of.variant == variant
+    };
+    context.trials().iter().filter(of_cell).collect()
+}
+
+/// What the connections got without a gateway, by median.
+fn floor(context: &Context, scenario: &str) -> Option<f64> {
+    let floors = trials(context, scenario, Variant::Floor.label());
+    median_of(
+        floors
+            .iter()
+            .filter_map(|trial| saturation_per_second(&trial.record)),
+    )
+}
+
+/// Why an answer is no more than a lower bound.
+fn limits(
+    misses: Option<&Misses>,
+    rate: Option<f64>,
+    floor_per_second: Option<f64>,
+) -> Vec<String> {
+    let mut limits = Vec::new();
+    if let Some(text) = misses.and_then(|misses| words::full(misses.bottleneck)) {
+        limits.push(text.into());
+    }
+    if misses.is_some_and(|misses| misses.disturbed) {
+        limits.push(words::DISTURBED.into());
+    }
+    if let (Some(rate), Some(floor)) = (rate, floor_per_second)
+        && rate > FLOOR_SHARE_MAX * floor
+        && !misses.is_some_and(|misses| misses.bottleneck == Bottleneck::Gateway)
+    {
+        limits.push(words::near_floor(rate / floor));
+    }
+    limits
+}
+
+/// CPU time per request at the highest rates that were confirmed, by median over the repeats.
+fn cpu_at_the_answer(completed: &[&TrialRecord]) -> Option<f64> {
+    let confirmed = |phase: &&PhaseRecord| {
+        phase
+            .step
+            .is_some_and(|step| step.role == StepRole::Confirm && step.outcome == StepOutcome::Held)
+    };
+    median_of(completed.iter().filter_map(|record| {
+        let last = steps(record).filter(confirmed).last()?;
+        cpu_ns_per_request(last, "gateway")
+    }))
+}
+
+fn memory(trials: &[&StoredTrial]) -> Option<f64> {
+    let phases = trials.iter().flat_map(|trial| &trial.record.phases);
+    let used =
+        phases.filter_map(|phase| Some(phase.usage.get("gateway")?.rss_anon_bytes_max as f64));
+    used.filter(|bytes| *bytes > 0.0).reduce(f64::max)
+}
+
+fn median_of(values: impl Iterator<Item = f64>) -> Option<f64> {
+    median(&values.collect::<Vec<_>>())
+}

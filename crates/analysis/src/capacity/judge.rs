@@ -1,0 +1,168 @@
+//! Whether a step held its objective.
+
+use gatebench_model::Objective;
+use gatebench_model::objective::Bound;
+use gatebench_store::{Histogram, PhaseRecord, StepOutcome, TaggedInterval};
+
+use crate::gates::thresholds::{ACHIEVED_MIN, FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
+
+/// The tag of response times in the histograms of a phase, without the class of the status.
+const RESPONSE: &str = "response";
+
+/// Class of requests without an answer.
+const FAILED: &str = "failed";
+
+/// Judges a step: it held where every percentile of the response time and the share of errors stay below their
+/// bounds, and 99 in 100 intended requests were sent and answered in the measured time. What held in spite of a
+/// disturbance held; what missed under one is measured again.
+pub fn judge_step(
+    objective: &Objective,
+    phase: &PhaseRecord,
+    histograms: &[TaggedInterval],
+) -> StepOutcome {
+    if holds(objective, phase, &response_times(phase, histograms)) {
+        StepOutcome::Held
+    } else if is_disturbed(phase) {
+        StepOutcome::Disturbed
+    } else {
+        StepOutcome::Missed
+    }
+}
+
+fn holds(objective: &Objective, phase: &PhaseRecord, response: &Histogram<u64>) -> bool {
+    let kept = |bound: &Bound| {
+        let value_ns = response.value_at_quantile(bound.percentile / 100.0);
+        value_ns < bound.below.as_nanos()
+    };
+    !response.is_empty()
+        && achieved_share(phase) >= ACHIEVED_MIN
+        && error_share(phase) < objective.error_share
+        && objective.bounds.iter().all(kept)
+}
+
+/// Share of the intended requests that were sent and answered in the measured time.
+pub(super) fn achieved_share(phase: &PhaseRecord) -> f64 {
+    let counts = &phase.counts;
+    counts.sent.min(counts.completed_in_window) as f64 / counts.intended.max(1) as f64
+}
+
+/// Share of the intended requests that were not answered, or wrongly, or never sent.
+pub(super) fn error_share(phase: &PhaseRecord) -> f64 {
+    let counts = &phase.counts;
+    let failed: u64 = counts
+        .errors
+        .values()
+        .chain(counts.checks_failed.values())
+        .sum();
+    (failed + counts.dropped) as f64 / counts.intended.max(1) as f64
+}
+
+/// Whether somebody else took time of the cores that the load ran on.
+pub(super) fn is_disturbed(phase: &PhaseRecord) -> bool {
+    let machine = &phase.machine;
+    let window_ns = machine.window_ns.max(1) as f64;
+    let foreign = machine.foreign_cpu_ns as f64 / window_ns;
+    let stolen = machine.steal_ns as f64 / window_ns / f64::from(machine.cores.max(1));
+    machine.throttled_ns > 0 || foreign > FOREIGN_SHARE_MAX || stolen > STEAL_SHARE_MAX
+}
+
+fn response_times(phase: &PhaseRecord, histograms: &[TaggedInterval]) -> Histogram<u64> {
+    let mut sum = super::curve::empty();
+    for interval in histograms {
+        let mut parts = interval.tag.split('.');
+        let of = (parts.next(), parts.next(), parts.next());
+        let counts = matches!(of, (Some(name), Some(RESPONSE), Some(class)) if name == phase.name && class != FAILED);
+        if counts {
+            // A histogram that grows takes every value that another one holds.
+            let _ = sum.add(&interval.histogram);
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_model::Shape;
+    use gatebench_model::load::Open;
+    use gatebench_store::Counts;
+
+    use super::*;
+
+    fn phase() -> PhaseRecord {
+        let shape = serde_json::to_value(Shape::Open(Open::new(1_000.0))).unwrap();
+        let mut phase: PhaseRecord = serde_json::from_value(serde_json::json!({
+            "name": "search-1", "shape": shape, "began_ns": 0, "warm_up_ns": 0, "measure_ns": 4_000_000_000_u64,
+            "drained_ns": 0, "counts": Counts::default()
+        }))
+        .unwrap();
+        phase.counts.intended = 4_000;
+        phase.counts.sent = 4_000;
+        phase.counts.completed_in_window = 4_000;
+        phase.machine.window_ns = 4_000_000_000;
+        phase.machine.cores = 2;
+        phase
+    }
+
+    /// 98 of 100 requests take 1 ms, two take `slow_ns`; one without an answer would have taken a second.
+    fn intervals(slow_ns: u64) -> Vec<TaggedInterval> {
+        let interval = |tag: &str, values: &[(u64, u64)]| {
+            let mut histogram = super::super::curve::empty();
+            values
+                .iter()
+                .for_each(|(value, count)| histogram.record_n(*value, *count).unwrap());
+            TaggedInterval {
+                tag: tag.into(),
+                start_ns: 0,
+                duration_ns: 1,
+                histogram,
+            }
+        };
+        vec![
+            interval(
+                "search-1.response.2xx",
+                &[(1_000_000, 3_920), (slow_ns, 80)],
+            ),
+            interval("search-1.response.failed", &[(1_000_000_000, 4_000)]),
+            interval("search-10.response.2xx", &[(1_000_000_000, 4_000)]),
+        ]
+    }
+
+    fn judged(change: impl Fn(&mut PhaseRecord), slow_ns: u64) -> StepOutcome {
+        let objective: Objective = "p99<10ms, errors<0.1%".parse().unwrap();
+        let mut phase = phase();
+        change(&mut phase);
+        judge_step(&objective, &phase, &intervals(slow_ns))
+    }
+
+    #[test]
+    fn every_bound_counts() {
+        assert_eq!(judged(|_| {}, 9_900_000), StepOutcome::Held);
+        assert_eq!(judged(|_| {}, 10_100_000), StepOutcome::Missed);
+        let wrong = |phase: &mut PhaseRecord| {
+            phase.counts.checks_failed.insert("status is 200".into(), 5);
+        };
+        assert_eq!(
+            judged(wrong, 1_000_000),
+            StepOutcome::Missed,
+            "5 of 4,000 is more than 0.1 %"
+        );
+        let late = |phase: &mut PhaseRecord| phase.counts.completed_in_window = 3_900;
+        assert_eq!(
+            judged(late, 1_000_000),
+            StepOutcome::Missed,
+            "fewer than 99 of 100 in time"
+        );
+        let dropped = |phase: &mut PhaseRecord| phase.counts.dropped = 10;
+        assert_eq!(judged(dropped, 1_000_000), StepOutcome::Missed);
+    }
+
+    #[test]
+    fn a_disturbance_excuses_a_miss_and_does_not_spoil_what_held() {
+        let foreign = |phase: &mut PhaseRecord| phase.machine.foreign_cpu_ns = 400_000_000;
+        assert_eq!(judged(foreign, 9_900_000), StepOutcome::Held);
+        assert_eq!(judged(foreign, 10_100_000), StepOutcome::Disturbed);
+        let steal = |phase: &mut PhaseRecord| phase.machine.steal_ns = 100_000_000;
+        assert_eq!(judged(steal, 10_100_000), StepOutcome::Disturbed);
+    }
+}

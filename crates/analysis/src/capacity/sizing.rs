@@ -1,0 +1,121 @@
+//! How many cores a rate takes, from the capacities of the numbers of cores that were measured.
+
+use gatebench_model::{Capacity, Setup, Variant};
+use gatebench_stats::Scaling;
+use gatebench_stats::capacity::Answer;
+use gatebench_stats::scaling::Point;
+
+use super::words;
+use crate::context::Context;
+use crate::findings::{GatewayCapacity, SizingFindings, Validity};
+
+/// An answer for each gateway and scenario; none where no rate was asked for.
+pub(super) fn of_run(
+    context: &Context,
+    capacity: &Capacity,
+    gateways: &[GatewayCapacity],
+) -> Vec<SizingFindings> {
+    let Some(rate_per_second) = capacity.size_for_per_second else {
+        return Vec::new();
+    };
+    let mut sizings = Vec::new();
+    for scenario in &context.plan.scenarios {
+        for (index, variant) in context.plan.variants.iter().enumerate() {
+            // Each gateway once, at its first number of cores.
+            let is_known = context.plan.variants[..index]
+                .iter()
+                .any(|it| is_same(it, variant));
+            let of_gateway = |found: &&GatewayCapacity| {
+                let own = context.variant(&found.variant);
+                found.scenario == scenario.scenario && own.is_some_and(|own| is_same(own, variant))
+            };
+            let sizes: Vec<&GatewayCapacity> = gateways.iter().filter(of_gateway).collect();
+            if !is_known && !sizes.is_empty() {
+                sizings.push(of_gateway_in(context, &sizes, rate_per_second));
+            }
+        }
+    }
+    sizings
+}
+
+/// Whether two variants are one gateway with different numbers of cores.
+fn is_same(one: &Variant, other: &Variant) -> bool {
+    let without_size = |setup: &Setup| Setup {
+        cores: None,
+        ..setup.clone()
+    };
+    match (one, other) {
+        (
+            Variant::Gateway { folder, setup, .. },
+            Variant::Gateway {
+                folder: other_folder,
+                setup: other_setup,
+                ..
+            },
+        ) => folder == other_folder && without_size(setup) == without_size(other_setup),
+        _ => one == other,
+    }
+}
+
+fn of_gateway_in(
+    context: &Context,
+    sizes: &[&GatewayCapacity],
+    rate_per_second: f64,
+) -> SizingFindings {
+    let points: Vec<Point> = sizes.iter().flat_map(|found| points(found)).collect();
+    let mut cores_measured: Vec<f64> = points.iter().map(|point| point.cores).collect();
+    cores_measured.sort_by(f64::total_cmp);
+    cores_measured.dedup();
+    let scaling = Scaling::fit(&points, context.plan.seed);
+    let sizing = scaling
+        .as_ref()
+        .and_then(|scaling| scaling.cores_for(rate_per_second));
+    // A rate that was held at least is a lower bound, too.
+    let is_whole = |it: &&GatewayCapacity| {
+        it.validity == Validity::Valid && matches!(it.answer, Some(Answer::Found(_)))
+    };
+    let validity = match (&sizing, sizes.iter().all(is_whole)) {
+        (None, _) => Validity::Invalid,
+        (Some(_), true) => Validity::Valid,
+        (Some(_), false) => Validity::Limited,
+    };
+    let mut found = SizingFindings {
+        scenario: sizes[0].scenario.clone(),
+        gateway: name(context, &sizes[0].variant),
+        rate_per_second,
+        cores_measured,
+        law: scaling.map(|scaling| scaling.law),
+        sizing,
+        validity,
+        text: String::new(),
+    };
+    found.text = words::sizing(&found);
+    found
+}
+
+/// A point for each repeat; a rate that was held at least counts as one.
+fn points(found: &GatewayCapacity) -> Vec<Point> {
+    let rates = match &found.answer {
+        Some(Answer::Found(knee)) => knee.knees_per_second.clone(),
+        Some(Answer::AtLeast {
+            rate_per_second, ..
+        }) => vec![*rate_per_second],
+        _ => Vec::new(),
+    };
+    let point = |throughput_per_second| Point {
+        cores: found.cores,
+        throughput_per_second,
+    };
+    rates.into_iter().map(point).collect()
+}
+
+/// The label without the number of cores.
+fn name(context: &Context, label: &str) -> String {
+    let cores = context
+        .variant(label)
+        .and_then(Variant::setup)
+        .and_then(|setup| setup.cores);
+    let end = cores.map(|cores| format!("-{cores}core"));
+    let short = end.and_then(|end| label.strip_suffix(end.as_str()));
+    short.unwrap_or(label).to_owned()
+}

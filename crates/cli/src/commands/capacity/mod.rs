@@ -1,0 +1,165 @@
+//! `gatebench capacity`: the highest rate that holds an objective, and the cores that a rate takes.
+
+mod words;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::Answer;
+use gatebench_lab::{Prepared, RunRequest, Selection, prepare, prepare_resume};
+use gatebench_model::{Capacity as Search, Objective, Span};
+use gatebench_stats::capacity::REPEATS;
+
+use super::run::{conduct, dry_run, out};
+use super::words::{BackendWord, Overlay, launcher};
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// The suite that gateways and scenario come from without words.
+const SUITE: &str = "capacity";
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench capacity                               the reference gateway and nginx
+  gatebench capacity nginx haproxy --scenario api-key --slo 'p99<10ms, errors<0.1%'
+  gatebench capacity ./mine --step 10s --repeat 10
+  gatebench capacity nginx --cores 1,2,3,4 --for 60000     how many cores for 60,000 requests/s?
+  gatebench capacity nginx --dry-run
+  gatebench capacity --resume gatebench-runs/capacity-20260102T030405Z
+
+Each repeat is a fresh process. The rate grows until the objective is missed, bisects, and is confirmed by
+steps four times as long; every step is on disk before the next. An answer that is the limit of engine or
+upstream is called so, and is a lower bound.
+
+Exits with 0 where every gateway has an answer, 4 where one has none, else as gatebench run does.";
+
+/// Searches the highest rate that holds an objective, with the whole curve, and says how many cores a rate takes
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Capacity {
+    /// Gateways: a name, NAME@VERSION, NAME@/PREFIX or a folder; without, the reference gateway and nginx
+    #[arg(value_name = "GATEWAY", conflicts_with = "resume")]
+    gateways: Vec<String>,
+    /// What they do: a scenario's name or file (repeatable); without, proxy-json
+    #[arg(
+        long = "scenario",
+        value_name = "NAME or FILE",
+        conflicts_with = "resume"
+    )]
+    scenarios: Vec<String>,
+    /// What a rate must hold: percentiles of the response time, and the share of errors
+    #[arg(long, value_name = "BOUNDS", default_value = "p99<10ms, errors<0.1%")]
+    slo: Objective,
+    /// The highest rate that is tried, in requests/s; without, more than the gateway manages
+    #[arg(long, value_name = "RATE", value_parser = words::rate)]
+    max_rate: Option<f64>,
+    /// How long a step is measured; those that confirm take four times as long
+    #[arg(long, value_name = "TIME", default_value = "4s", value_parser = words::step)]
+    step: Span,
+    /// Repeats, each with a fresh process; from 3 on there is an interval
+    #[arg(long, value_name = "N", default_value_t = REPEATS as u32,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    /// Connections, opened at the most
+    #[arg(long, value_name = "N", default_value_t = 64,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    connections: u32,
+    /// Numbers of cores of each gateway, each searched by itself; without, one
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = words::cores, conflicts_with = "resume")]
+    cores: Vec<usize>,
+    /// Say how many cores this rate takes, in requests/s
+    #[arg(long = "for", value_name = "RATE", value_parser = words::rate)]
+    size_for: Option<f64>,
+    /// The most time it may take: no repeat is begun that would hardly end within it
+    #[arg(long, value_name = "TIME")]
+    budget: Option<Span>,
+    /// Seed of the order
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
+    #[arg(long)]
+    backend: Option<BackendWord>,
+    /// The run directory; without, ./gatebench-runs/capacity-TIME
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Go on with a search that was interrupted
+    #[arg(long, value_name = "DIR", conflicts_with = "dry_run")]
+    resume: Option<PathBuf>,
+    /// Print the plan and stop
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the findings (with --dry-run the plan) as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+impl Capacity {
+    /// Searches, and says what came of it.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let prepared = self.prepare()?;
+        if self.dry_run {
+            dry_run::print(&prepared, self.json)?;
+            return Ok(Exit::Fine);
+        }
+        let out = self.resume.clone().or_else(|| self.out.clone());
+        let request = RunRequest {
+            out: out.unwrap_or_else(|| out::default_dir(SUITE)),
+            resume: self.resume.is_some(),
+            launcher: launcher()?,
+            command_line: std::env::args().collect(),
+            backend: self.backend.map(Into::into),
+            budget: self.budget.map(|budget| budget.0),
+            prepared,
+        };
+        let conducted = conduct::to_its_end(&request, self.json)?;
+        Ok(match conducted.exit {
+            Exit::Fine if !is_answered(&conducted.findings) => Exit::Inconclusive,
+            other => other,
+        })
+    }
+
+    fn prepare(&self) -> Result<Prepared, Failure> {
+        let catalogue = self.overlay.catalogue();
+        if let Some(dir) = &self.resume {
+            return Ok(prepare_resume(dir, &catalogue, &launcher()?)?);
+        }
+        // One number needs no name of its own.
+        let (gateway_cores, cores) = match self.cores[..] {
+            [only] => (Some(only), Vec::new()),
+            _ => (None, self.cores.clone()),
+        };
+        let selection = Selection {
+            words: vec![SUITE.into()],
+            gateways: self.gateways.clone(),
+            scenarios: self.scenarios.clone(),
+            blocks: Some(self.repeat),
+            seed: self.seed,
+            gateway_cores,
+            cores,
+            capacity: Some(Search {
+                objective: self.slo.clone(),
+                step: self.step,
+                connections: self.connections,
+                rate_max_per_second: self.max_rate,
+                size_for_per_second: self.size_for,
+            }),
+            ..Selection::default()
+        };
+        let scenarios = self.overlay.scenarios();
+        Ok(prepare(&selection, &scenarios, &catalogue, &launcher()?)?)
+    }
+}
+
+/// Whether every gateway that was searched has a rate, and every size that was asked for is told.
+fn is_answered(findings: &Findings) -> bool {
+    let Some(found) = &findings.capacity else {
+        return false;
+    };
+    let has_rate =
+        |answer: &Option<Answer>| matches!(answer, Some(Answer::Found(_) | Answer::AtLeast { .. }));
+    found.gateways.iter().all(|it| has_rate(&it.answer))
+        && found.sizings.iter().all(|it| it.sizing.is_some())
+}

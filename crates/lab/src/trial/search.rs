@@ -1,0 +1,98 @@
+//! A repeat of a search for capacity: loads that are decided one after the other, in one gateway process.
+
+use gatebench_analysis::capacity::{NextStep, judge_step, next_step};
+use gatebench_model::{Culprit, Variant};
+use gatebench_store::{StepRecord, StepRole, StoreError, Timestamp, TrialWriter};
+
+use super::{Course, FIRST_PHASE_SLOT};
+use crate::demand::Demand;
+use crate::halt::{Failure, Halt};
+use crate::phase::Loading;
+use crate::stage::Stage;
+
+/// Steps of one repeat. A search without noise takes a dozen; each disturbed one may be taken three times.
+pub(super) const STEPS_MAX: u32 = 200;
+
+impl Course<'_> {
+    /// Searches, where the plan is made for it. Every step is on disk before the next one.
+    pub(super) fn search(
+        &mut self,
+        stage: &mut Stage,
+        demand: &Demand,
+        writer: &TrialWriter,
+    ) -> Result<(), Halt> {
+        let scene = self.scene;
+        let Some(capacity) = &scene.plan.capacity else {
+            return Ok(());
+        };
+        // The floor's saturation is what the others are held against; it has no gateway to size.
+        if *scene.variant == Variant::Floor {
+            return Ok(());
+        }
+        let loads = scene.plan.load.phases.len();
+        let first_slot = FIRST_PHASE_SLOT + u32::try_from(loads).unwrap_or(u32::MAX);
+        for number in 0..STEPS_MAX {
+            let Some(next) = next_step(scene.plan, &scene.earlier, &self.ended.record) else {
+                break;
+            };
+            let is_long = next.role == StepRole::Confirm;
+            let phase = capacity.step(name(number + 1, &next), next.rate_per_second, is_long);
+            let loading = Loading {
+                phase: &phase,
+                demand,
+                tag: scene.tag(first_slot + number),
+                trial_began_ns: self.began_ns,
+            };
+            // Of all steps the last one is told.
+            self.ended.summaries.truncate(loads);
+            self.measure(stage, &loading, writer)?;
+            self.judge(next.role);
+            self.keep(writer)?;
+        }
+        Ok(())
+    }
+
+    /// Notes what came of the last phase.
+    fn judge(&mut self, role: StepRole) {
+        let ended = &mut self.ended;
+        let objective = self.scene.plan.capacity.as_ref().map(|it| &it.objective);
+        if let (Some(objective), Some(phase)) = (objective, ended.record.phases.last_mut()) {
+            let outcome = judge_step(objective, phase, &ended.histograms);
+            phase.step = Some(StepRecord { role, outcome });
+        }
+    }
+
+    fn keep(&mut self, writer: &TrialWriter) -> Result<(), Halt> {
+        self.ended.record.finished = Timestamp::now();
+        let ended = &self.ended;
+        let kept = writer.checkpoint(&ended.record, &ended.histograms, &ended.series);
+        kept.map_err(|error: StoreError| {
+            let (reason, remedy) = (error.to_string(), error.remedy());
+            Failure::new(Culprit::Environment, reason, remedy).into()
+        })
+    }
+}
+
+/// `search-07-21250`: what it is for, which step of the repeat, and its rate.
+fn name(number: u32, next: &NextStep) -> String {
+    let role = match next.role {
+        StepRole::Curve => "curve",
+        StepRole::Search => "search",
+        StepRole::Confirm => "confirm",
+    };
+    format!("{role}-{number:02}-{:.0}", next.rate_per_second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_named_after_its_purpose_and_rate() {
+        let next = NextStep {
+            rate_per_second: 21_249.7,
+            role: StepRole::Confirm,
+        };
+        assert_eq!(name(7, &next), "confirm-07-21250");
+    }
+}

@@ -1,0 +1,137 @@
+//! The search for the highest rate that holds an objective, which a plan may be made for.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::load::{Closed, Open};
+use crate::{LoadProfile, Objective, Phase, Shape, Span};
+
+/// How many times as long as a step the steps are that confirm an answer.
+pub const CONFIRM_FACTOR: u32 = 4;
+
+/// The phase in which a gateway is asked for all it can.
+pub const SATURATION: &str = "saturation";
+
+/// Part of a step's length that it is warmed up for.
+const WARM_UP_PART: u32 = 4;
+
+/// Part of a step's length that saturation is measured for.
+const SATURATION_PART: u32 = 2;
+
+/// How long a repeat of the search takes, in steps: about five of them and three that confirm, each warmed up.
+const EXPECTED_STEPS: u32 = 19;
+
+/// What is searched, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Capacity {
+    /// What a rate must hold.
+    pub objective: Objective,
+    /// How long each step is measured; those that confirm are [`CONFIRM_FACTOR`] times as long.
+    pub step: Span,
+    /// Connections opened at the most.
+    pub connections: u32,
+    /// The highest rate that is tried, in requests per second; without, more than the gateway manages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_max_per_second: Option<f64>,
+    /// The rate for which the number of cores is asked, in requests per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_for_per_second: Option<f64>,
+}
+
+impl Capacity {
+    /// The load that every trial begins with, the floor's too: all that the connections get.
+    pub fn load(&self) -> LoadProfile {
+        let closed = Shape::Closed(Closed::new(self.connections));
+        let measure = Span(self.step.0 / SATURATION_PART);
+        LoadProfile {
+            profile: "capacity".into(),
+            title: format!(
+                "All that {} connections get, then a search",
+                self.connections
+            ),
+            phases: vec![self.phase(SATURATION.into(), closed, measure)],
+        }
+    }
+
+    /// A step at a rate, as long as it takes for its highest percentile to be told, but no longer than one
+    /// that confirms, or that itself.
+    pub fn step(&self, name: String, rate_per_second: f64, confirms: bool) -> Phase {
+        let longest = Span(self.step.0 * CONFIRM_FACTOR);
+        let enough =
+            Duration::from_secs_f64(self.objective.samples_needed() / rate_per_second.max(1e-3));
+        let measure = if confirms {
+            longest
+        } else {
+            Span(enough.clamp(self.step.0, longest.0))
+        };
+        let open = Open {
+            connections_max: self.connections,
+            ..Open::new(rate_per_second)
+        };
+        self.phase(name, Shape::Open(open), measure)
+    }
+
+    /// How long a repeat is expected to take besides its process's start and end.
+    pub fn expected(&self) -> Duration {
+        self.step.0.saturating_mul(EXPECTED_STEPS)
+    }
+
+    fn phase(&self, name: String, shape: Shape, measure: Span) -> Phase {
+        Phase {
+            name,
+            shape,
+            sweep: None,
+            warm_up: Span(self.step.0 / WARM_UP_PART),
+            measure,
+            drain: Span::from_millis(2_000),
+            timeout: Span::from_millis(10_000),
+            change: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn capacity(objective: &str) -> Capacity {
+        Capacity {
+            objective: objective.parse().unwrap(),
+            step: Span::from_millis(4_000),
+            connections: 64,
+            rate_max_per_second: None,
+            size_for_per_second: None,
+        }
+    }
+
+    #[test]
+    fn a_step_is_long_enough_for_its_percentile() {
+        let seconds = |objective: &str, rate, confirms| {
+            let phase = capacity(objective).step("s".into(), rate, confirms);
+            assert_eq!(phase.warm_up, Span::from_millis(1_000));
+            phase.measure.as_secs_f64()
+        };
+        assert_eq!(seconds("p99<10ms", 20_000.0, false), 4.0);
+        assert_eq!(seconds("p99<10ms", 200.0, false), 5.0, "1,000 requests");
+        assert_eq!(
+            seconds("p99.9<10ms", 200.0, false),
+            16.0,
+            "no longer than this"
+        );
+        assert_eq!(seconds("p99<10ms", 20_000.0, true), 16.0);
+    }
+
+    #[test]
+    fn every_trial_begins_with_all_that_the_connections_get() {
+        let load = capacity("p99<10ms").load();
+        let [phase] = &load.phases[..] else {
+            panic!("{load:?}")
+        };
+        assert_eq!(phase.name, SATURATION);
+        assert_eq!(phase.shape, Shape::Closed(Closed::new(64)));
+        assert_eq!(phase.measure, Span::from_millis(2_000));
+    }
+}

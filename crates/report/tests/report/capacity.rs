@@ -1,0 +1,144 @@
+//! A search for capacity in every form of the report.
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{
+    Answer, Bottleneck, CapacityFindings, CapacityPoint, CurveKnee, GatewayCapacity, Interval,
+    Knee, ObjectiveBound, SizingFindings, Validity,
+};
+use gatebench_report::{TerminalOptions, html, markdown, terminal};
+
+use crate::fixture::findings;
+
+fn point(offered: f64, p99_ns: f64, missed: u32) -> CapacityPoint {
+    CapacityPoint {
+        offered_per_second: offered,
+        achieved_per_second: offered,
+        p50_ns: Some(p99_ns / 10.0),
+        p99_ns: Some(p99_ns),
+        p999_ns: (offered > 5_000.0).then_some(p99_ns * 2.0),
+        mean_ns: Some(p99_ns / 8.0),
+        error_share: 0.0,
+        gateway_cores: Some(offered / 22_000.0),
+        engine_cores: Some(offered / 60_000.0),
+        upstream_cores: Some(offered / 80_000.0),
+        seconds: 4.0,
+        held: 1,
+        missed,
+    }
+}
+
+fn gateway(variant: &str, answer: Option<Answer>, validity: Validity) -> GatewayCapacity {
+    GatewayCapacity {
+        scenario: "proxy-json".into(),
+        variant: variant.into(),
+        cores: 1.0,
+        answer,
+        validity,
+        limits: Vec::new(),
+        bottleneck: Some(Bottleneck::Gateway),
+        repeats_planned: 5,
+        per_core_per_second: Some(20_000.0),
+        cpu_ns_per_request: Some(42_000.0),
+        memory_bytes: Some(9_000_000.0),
+        saturation_per_second: Some(22_000.0),
+        floor_per_second: Some(80_000.0),
+        knee: Some(CurveKnee {
+            rate_per_second: 11_000.0,
+            mean_ns: 90_000.0,
+        }),
+        curve: vec![
+            point(2_200.0, 300_000.0, 0),
+            point(11_000.0, 700_000.0, 0),
+            point(19_800.0, 8_000_000.0, 0),
+            point(20_200.0, 14_000_000.0, 2),
+            point(44_000.0, 900_000_000.0, 1),
+        ],
+        text: format!("{variant} holds <p99> up to 20.0k requests/s."),
+    }
+}
+
+fn with_capacity() -> Findings {
+    let mut findings = findings();
+    let knee = Knee {
+        rate_per_second: 20_000.0,
+        interval: Some(Interval {
+            low: 19_700.0,
+            high: 20_300.0,
+            confidence: 0.95,
+        }),
+        knees_per_second: vec![20_000.0; 5],
+    };
+    let at_least = Answer::AtLeast {
+        rate_per_second: 30_000.0,
+        knees_per_second: vec![],
+    };
+    findings.capacity = Some(CapacityFindings {
+        objective: "p99<10ms, errors<0.1%".into(),
+        bounds: vec![ObjectiveBound {
+            percentile: 99.0,
+            below_ns: 10_000_000,
+        }],
+        method: "Each repeat is a fresh process.".into(),
+        gateways: vec![
+            gateway("nginx", Some(Answer::Found(knee)), Validity::Valid),
+            gateway("haproxy", Some(at_least), Validity::Limited),
+            gateway("gatebench", None, Validity::Invalid),
+        ],
+        sizings: vec![SizingFindings {
+            scenario: "proxy-json".into(),
+            gateway: "nginx".into(),
+            rate_per_second: 50_000.0,
+            cores_measured: vec![1.0],
+            law: None,
+            sizing: None,
+            validity: Validity::Invalid,
+            text: "nginx takes 3 cores & more.".into(),
+        }],
+    });
+    findings
+}
+
+#[test]
+fn the_terminal_has_the_answers_and_the_curves() {
+    let text = terminal::render(&with_capacity(), TerminalOptions::default());
+    for wanted in [
+        "Capacity · p99<10ms, errors<0.1%",
+        "19.7–20.3k",
+        "≥ 30.0k*",
+        "no answer",
+        "Curve · nginx",
+    ] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+}
+
+#[test]
+fn markdown_folds_the_curves() {
+    let text = markdown::render(&with_capacity());
+    assert!(text.contains("### Capacity"), "{text}");
+    assert_eq!(text.matches("<details>").count(), 3);
+    assert_eq!(text.matches("</details>").count(), 3);
+}
+
+#[test]
+fn the_page_draws_a_curve_for_each_gateway() {
+    let page = html::render(&with_capacity());
+    assert_eq!(page.matches("<figure class=\"capacity\">").count(), 3);
+    assert!(page.contains("p99 &lt; 10 ms"), "the objective is drawn");
+    assert!(page.contains("nginx holds &lt;p99&gt; up to"));
+    assert!(page.contains("href=\"#method-capacity\"") && page.contains("id=\"method-capacity\""));
+    assert_eq!(
+        page.matches("44.0k/s offered").count(),
+        1,
+        "what lies far beyond an answer is left to the table"
+    );
+    let none = html::render(&findings());
+    assert!(
+        !none.contains("capacity-h"),
+        "nothing where nothing was searched"
+    );
+}
