@@ -103,6 +103,7 @@ fn one_group_is_not_told_apart_but_its_routes_are() {
     let findings = three_blocks(|made| {
         with_groups(made);
         made.closed().groups.truncate(1);
+        made.closed().groups[0].shape = Shape::Closed(Closed::new(64));
     });
     assert!(scenario(&findings).groups.is_empty());
     let slowest = &scenario(&findings).routes;
