@@ -27,6 +27,15 @@ struct Seen<'a> {
     latency: Validity,
 }
 
+/// A group of a trial, and what may be said of it.
+pub(crate) struct GroupOfTrial<'a> {
+    pub(crate) block: u32,
+    pub(crate) group: &'a GroupRecord,
+    pub(crate) measure_ns: u64,
+    pub(crate) throughput: Validity,
+    pub(crate) latency: Validity,
+}
+
 /// The trials of a variant in a phase.
 type Cell<'s, 'a> = Vec<&'s Seen<'a>>;
 
@@ -47,6 +56,33 @@ impl<'a> Groups<'a> {
                 latency,
             });
         }
+    }
+
+    /// A group in the first phase of each trial of a scenario and a variant, by block.
+    pub(crate) fn of_trials(
+        &self,
+        scenario: &str,
+        variant: &str,
+        group: &str,
+    ) -> Vec<GroupOfTrial<'a>> {
+        let own =
+            |seen: &&Seen<'a>| seen.trial.scenario == scenario && seen.trial.variant == variant;
+        let mut found: Vec<GroupOfTrial<'a>> = Vec::new();
+        for seen in self.seen.iter().filter(own) {
+            let mut groups = seen.phase.groups.iter();
+            let known = found.iter().any(|it| it.block == seen.trial.block);
+            if let Some(group) = groups.find(|it| it.name == group).filter(|_| !known) {
+                found.push(GroupOfTrial {
+                    block: seen.trial.block,
+                    group,
+                    measure_ns: seen.phase.measure_ns,
+                    throughput: seen.throughput,
+                    latency: seen.latency,
+                });
+            }
+        }
+        found.sort_by_key(|it| it.block);
+        found
     }
 
     /// The trials of each phase and variant, in the order given.

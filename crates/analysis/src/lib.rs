@@ -17,6 +17,7 @@ mod environment;
 pub mod findings;
 mod gates;
 mod groups;
+mod isolation;
 mod limits;
 mod metrics;
 mod notes;
@@ -27,6 +28,7 @@ mod rows;
 mod run_facts;
 mod scale;
 mod sentences;
+mod soak;
 mod timeline;
 mod told;
 mod trials;
@@ -63,7 +65,12 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let duel = duel::findings(&context, &scenarios);
     let mut headlines =
         sentences::headlines(&context, &scenarios, (costs.as_ref(), &scale), &parity);
-    headlines.splice(0..0, duel.iter().map(duel::headline));
+    let soak = soak::findings(&context)?;
+    let isolation = isolation::findings(&context, &collected);
+    let answers = duel.iter().map(duel::headline);
+    let answers = answers.chain(soak.iter().map(soak::headline));
+    let answers = answers.chain(isolation.iter().map(isolation::headline));
+    headlines.splice(0..0, answers.collect::<Vec<_>>());
     let capacity = capacity::findings(&context)?;
     headlines.splice(0..0, capacity.iter().flat_map(capacity::headlines));
     Ok(Findings {
@@ -72,6 +79,8 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
         notes: notes::of(&context, &missing, &scenarios, costs.as_ref()),
         duel,
         capacity,
+        soak,
+        isolation,
         costs,
         scale,
         scenarios,

@@ -50,6 +50,8 @@ fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
 }
 
 fn no_verdict(context: &Context) -> Option<String> {
+    // A soak has one process, and a verdict of its own.
+    context.plan.soak.is_none().then_some(())?;
     let blocks = blocks_complete(context);
     // A search has an interval of its own from three repeats on.
     if blocks as usize >= MIN_BLOCKS || context.plan.capacity.is_some() {

@@ -247,6 +247,23 @@ pub(crate) fn decimals(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}")
 }
 
+/// `45 s`, `12 min`, `2.5 h`.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7_200.0 => format!("{:.0} min", s / 60.0),
+        s => {
+            let hours = s / 3_600.0;
+            let text = if hours < 20.0 {
+                format!("{hours:.1}")
+            } else {
+                format!("{hours:.0}")
+            };
+            format!("{} h", text.trim_end_matches(".0"))
+        }
+    }
+}
+
 /// The first letter in upper case.
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
@@ -285,6 +302,12 @@ mod tests {
         ] {
             assert_eq!(quantity(value, unit), text);
         }
+    }
+
+    #[test]
+    fn durations_are_told_as_people_say_them() {
+        let told = [45.0, 600.0, 9_000.0, 7_200.0, 86_400.0].map(duration);
+        assert_eq!(told, ["45 s", "10 min", "2.5 h", "2 h", "24 h"]);
     }
 
     #[test]

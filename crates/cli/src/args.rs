@@ -7,8 +7,8 @@ use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    ab, audit, baseline, capacity, check, compare, doctor, export, gateway, history, install, list,
-    load, new, remote_end, report, run, schema, supervise, upstream,
+    ab, audit, baseline, capacity, check, compare, doctor, export, gateway, history, install,
+    isolation, list, load, new, remote_end, report, run, schema, soak, supervise, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -36,6 +36,8 @@ pub enum Command {
     Load(Box<load::Load>),
     Ab(Box<ab::Ab>),
     Capacity(Box<capacity::Capacity>),
+    Soak(Box<soak::Soak>),
+    Isolation(Box<isolation::Isolation>),
     Report(report::Report),
     Compare(compare::Compare),
     History(history::History),
@@ -64,6 +66,8 @@ impl Command {
             Self::Load(command) => command.run(),
             Self::Ab(command) => command.run(),
             Self::Capacity(command) => command.run(),
+            Self::Soak(command) => command.run(),
+            Self::Isolation(command) => command.run(),
             Self::Report(command) => command.run(),
             Self::Compare(command) => command.run(),
             Self::History(command) => command.run(),

@@ -449,6 +449,7 @@ impl Exchange {
         if let Some(handicap) = &mut core.handicap {
             handicap.burn();
         }
+        core.flawed.answered(self.status);
         if let Some(metrics) = &self.live.site.metrics {
             let duration_ns = core.io.now_ns().saturating_sub(self.begun_ns);
             metrics.count(core.worker, self.route, self.status, duration_ns);

@@ -8,6 +8,7 @@ use gatebench_net::timers::Timers;
 use gatebench_net::{ConnId, ConnMap, Io};
 
 use crate::client::{Exchange, Phase};
+use crate::flaws::Flawed;
 use crate::forward::{Destination, Relay, Target, write_request};
 use crate::handicap::Handicap;
 use crate::hold::{DelayTurns, Delays, Holds};
@@ -41,6 +42,8 @@ pub(crate) struct Core<I> {
     pub(crate) redis_key: Vec<u8>,
     /// A slow-down that was asked for.
     pub(crate) handicap: Option<Handicap>,
+    /// Flaws that were asked for.
+    pub(crate) flawed: Flawed,
     /// Hears what an operator should know.
     pub(crate) heed: Heed,
     /// Requests that Redis was asked about.
@@ -154,6 +157,7 @@ impl Exchange {
                 Some(Choice::Metrics)
             }
             None => Some(Choice::Error(404)),
+            Some(_) if core.flawed.strays() => Some(Choice::Error(500)),
             Some(route) => self.judge(route, head, core).or_else(|| {
                 let sent = self.send_on(route, head, target, origins, core);
                 sent.err().map(|_| Choice::Error(502))

@@ -45,6 +45,7 @@ mod config;
 mod document;
 mod drain;
 mod exchange;
+mod flaws;
 mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -86,6 +87,7 @@ pub use config::{
     Target, TestDelay, Timeouts, Tls, Upstream, UpstreamTls,
 };
 pub use document::Document;
+pub use flaws::{Flaws, Leak};
 pub use worker::Totals;
 
 /// Why the gateway did not run, or ended by itself.
@@ -142,6 +144,12 @@ impl Gateway {
     /// Lets every worker burn so much more processor time than it needs, answer by answer: 0.03 is 3 %.
     pub fn handicapped_by(mut self, share: f64) -> Self {
         self.inner.handicap = Some(share);
+        self
+    }
+
+    /// Gives every worker these flaws.
+    pub fn flawed_by(mut self, flaws: Flaws) -> Self {
+        self.inner.flaws = flaws;
         self
     }
 

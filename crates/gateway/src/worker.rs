@@ -10,6 +10,7 @@ use gatebench_net::{ConnId, ConnMap, Event, Io, http2};
 
 use crate::client::{Client, Fate};
 use crate::exchange::Core;
+use crate::flaws::{Flawed, Flaws};
 use crate::handicap::Handicap;
 use crate::hold::Holds;
 use crate::http2::Multiplexed;
@@ -40,6 +41,7 @@ pub(crate) type Heed = Arc<dyn Fn(&str) + Send + Sync>;
 pub(crate) struct Gateway {
     pub(crate) heed: Heed,
     pub(crate) handicap: Option<f64>,
+    pub(crate) flaws: Flaws,
     site: Mutex<Arc<Site>>,
     /// Counts the configurations, so that a worker sees a new one without a lock.
     generation: AtomicU64,
@@ -56,6 +58,7 @@ impl Gateway {
         Self {
             heed: Arc::new(|_| {}),
             handicap: None,
+            flaws: Flaws::default(),
             site: Mutex::new(Arc::new(site)),
             generation: AtomicU64::new(0),
             is_draining: AtomicBool::new(false),
@@ -99,6 +102,7 @@ impl Service for Gateway {
         let mut generation = self.generation.load(Ordering::Acquire);
         let mut worker = Worker::new(io, self.site(), seat.index, Arc::clone(&self.heed));
         worker.core.handicap = self.handicap.map(Handicap::new);
+        worker.core.flawed = Flawed::new(self.flaws);
         let mut events = Vec::new();
         let mut outcome = Ok(());
         let mut is_drained = false;
@@ -144,6 +148,7 @@ impl<I: Io> Worker<I> {
             redis_key: Vec::new(),
             heed,
             handicap: None,
+            flawed: Flawed::default(),
             asked: 0,
             timers: Timers::default(),
             holds: Holds::default(),

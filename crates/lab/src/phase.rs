@@ -32,6 +32,8 @@ pub(crate) struct Measured {
     pub(crate) histograms: Vec<TaggedInterval>,
     pub(crate) series: Vec<SeriesRow>,
     pub(crate) summary: PhaseSummary,
+    /// What ended it before its time, where what there is of it is kept.
+    pub(crate) halt: Option<Halt>,
 }
 
 /// What is loaded, and how.
@@ -73,7 +75,7 @@ pub(crate) fn measure(
     let pss_before = samplers.pss();
     let outside = samplers.outside();
     let shared = Shared::new(load.cores.len());
-    let mut seconds = Seconds::new(load.cores.len());
+    let mut seconds = Seconds::new(load.cores.len()).in_stretches_of(stretch_seconds(scene, phase));
     scene.observer.observe(Progress::PhaseStarted {
         name: phase.name.clone(),
         warm_up: phase.warm_up.0,
@@ -91,16 +93,20 @@ pub(crate) fn measure(
         change: phase.change.as_ref().filter(|_| scene.gateway.is_some()),
     };
     let (outcome, watched) = run_watched(&load, &shared, &mut seconds, watch);
-    if scene.interrupt.is_raised() {
-        return Err(Halt::Interrupted);
-    }
-    if let Some(death) = watched.death {
-        return Err(death.in_phase(&phase.name).into());
+    let halt = halt_of(scene, watched.death.clone(), &phase.name);
+    if let Some(halt) = &halt
+        && !is_worth_keeping(scene, &watched)
+    {
+        return Err(halt.clone());
     }
     let outcome = outcome.map_err(|error| {
         Failure::of_engine(&error, scene.target_culprit()).in_phase(&phase.name)
     })?;
-    let after = scene.ledger(stage)?;
+    let after = match &halt {
+        None => scene.ledger(stage)?,
+        // What was interrupted has not been heard to the end.
+        Some(_) => None,
+    };
     let raw = Raw {
         outcome,
         shapes: load.groups.into_iter().map(|group| group.shape).collect(),
@@ -111,11 +117,37 @@ pub(crate) fn measure(
         ledger: before.zip(after),
         answers: shared.completed(),
     };
-    let measured = assemble(scene, loading, raw, seconds);
+    let mut measured = assemble(scene, loading, raw, seconds);
+    measured.halt = halt;
     scene
         .observer
         .observe(Progress::PhaseFinished(measured.summary.clone()));
     Ok(measured)
+}
+
+/// Stretches of a long phase whose histograms are kept apart.
+const STRETCHES_MAX: u64 = 120;
+
+/// Over how many seconds a histogram goes: one, but in a soak as many as make a bounded number of them.
+fn stretch_seconds(scene: &Scene<'_>, phase: &Phase) -> u32 {
+    if scene.plan.soak.is_none() {
+        return 1;
+    }
+    let seconds = phase.measure.0.as_secs().div_ceil(STRETCHES_MAX).max(1);
+    u32::try_from(seconds).unwrap_or(u32::MAX)
+}
+
+/// What ended the load before its time.
+fn halt_of(scene: &Scene<'_>, death: Option<Failure>, phase: &str) -> Option<Halt> {
+    if scene.interrupt.is_raised() {
+        return Some(Halt::Interrupted);
+    }
+    death.map(|death| death.in_phase(phase).into())
+}
+
+/// Of a soak every second counts, however it ended.
+fn is_worth_keeping(scene: &Scene<'_>, watched: &Watched) -> bool {
+    scene.plan.soak.is_some() && watched.moments.len() > 1
 }
 
 fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load, Halt> {
@@ -238,6 +270,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         histograms,
         series,
         summary,
+        halt: None,
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::{
-    Capacity, DecisiveMetric, Duel, Elsewhere, Limits, LoadProfile, Placement, Plan, Suite, Variant,
+    Capacity, DecisiveMetric, Duel, Elsewhere, Limits, LoadProfile, Placement, Plan, Shape, Suite,
+    Variant,
 };
 use gatebench_store::{Manifest, Run};
 
@@ -16,6 +17,7 @@ use crate::foreign::{self, EngineChoice, PreparedEngine};
 use crate::found::{Found, Places, Wanted};
 use crate::identity;
 use crate::library::Library;
+use crate::purpose::{self, IsolationChoice, SoakChoice};
 use crate::rehearse::rehearse;
 use crate::remote::RemoteHosts;
 use crate::suite::{beside, blocks, paced, scenarios_of, suite_of};
@@ -62,6 +64,12 @@ pub struct Selection {
     pub capacity: Option<Capacity>,
     /// Numbers of cores, one variant of each gateway for each.
     pub cores: Vec<usize>,
+    /// The shape of every phase, in place of the load profile's.
+    pub shape: Option<Shape>,
+    /// Makes the run an endurance test.
+    pub soak: Option<SoakChoice>,
+    /// Makes the run a test of isolation.
+    pub isolation: Option<IsolationChoice>,
     /// What to call the gateways of these words, where their folders' names do not tell them apart.
     pub labels: BTreeMap<String, String>,
 }
@@ -126,7 +134,8 @@ pub fn prepare(
         (None, Some(word)) => library.find::<LoadProfile>(word, Path::new(""))?.document,
         (None, None) => library.find::<LoadProfile>(&suite.load, &base)?.document,
     };
-    let load = paced(load, selection.pace);
+    let (scenarios, isolation) = purpose::scenarios(scenarios, selection)?;
+    let load = purpose::load(paced(load, selection.pace), selection);
     let found = found(selection, &suite, &base, catalogue, launcher)?;
     let blocks = blocks(selection, &suite)?;
     let placement = placement(selection)?;
@@ -144,6 +153,8 @@ pub fn prepare(
     let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
     plan.duel = selection.decided_by.and_then(|metric| duel(&plan, metric));
     plan.capacity = selection.capacity.clone();
+    plan.soak = purpose::soak(selection, &plan.load);
+    plan.isolation = isolation;
     let engine = match &selection.engine {
         Some(choice) => {
             let (engine, limits) = foreign::resolve(choice, &mut plan)?;
@@ -179,7 +190,10 @@ pub fn prepare_resume(
     catalogue: &Catalogue,
     launcher: &Launcher,
 ) -> Result<Prepared, LabError> {
-    let manifest: Manifest = Run::open(out)?.manifest().clone();
+    let run = Run::open(out)?;
+    let mut manifest: Manifest = run.manifest().clone();
+    let records = run.trials().iter().map(|trial| &trial.record);
+    purpose::go_on(&mut manifest.plan, records);
     let mut gateways = BTreeMap::new();
     let mut warnings = Vec::new();
     let mut hosts = RemoteHosts::default();

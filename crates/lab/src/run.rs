@@ -161,6 +161,10 @@ fn open_again(request: &RunRequest) -> Result<Opened, LabError> {
     );
     writer.update_manifest(|manifest| {
         manifest.notes.push(resumed);
+        if request.prepared.plan.soak.is_some() {
+            // It has a segment more.
+            manifest.plan = request.prepared.plan.clone();
+        }
         manifest.notes.extend(warnings.map(ToString::to_string));
     })?;
     Ok(Opened {
@@ -441,7 +445,10 @@ impl<'a> Conductor<'a> {
     /// Writes how far the run came.
     fn conclude(mut self, conducted: Result<(), LabError>) -> Result<RunSummary, LabError> {
         let accounted = self.summary.completed + self.summary.not_supported + self.summary.failed;
-        self.summary.interrupted = self.interrupt.is_raised() && accounted < self.summary.planned;
+        // The segment of a soak that was stopped is kept as it is.
+        let is_stopped =
+            accounted < self.summary.planned || self.request.prepared.plan.soak.is_some();
+        self.summary.interrupted = self.interrupt.is_raised() && is_stopped;
         let status = match &conducted {
             Err(_) => Status::Failed,
             Ok(()) if self.summary.interrupted => Status::Interrupted,

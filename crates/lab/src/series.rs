@@ -19,7 +19,13 @@ pub(crate) struct Seconds {
     next: BTreeMap<usize, u32>,
     open: BTreeMap<u32, Interval>,
     done: Vec<Second>,
+    /// Seconds whose histograms are added up.
+    stretch_seconds: u32,
+    stretches: BTreeMap<u32, Recordings>,
 }
+
+/// The histograms of a stretch.
+type Recordings = BTreeMap<(Metric, Class), Histogram<u64>>;
 
 /// A second, merged over workers.
 #[derive(Debug)]
@@ -28,15 +34,24 @@ struct Second {
     completed: u64,
     failed: u64,
     engine_cpu_ns: u64,
-    response: Histogram<u64>,
-    recordings: Vec<(Metric, Class, Histogram<u64>)>,
+    response_p50_ns: Option<u64>,
+    response_p99_ns: Option<u64>,
 }
 
 impl Seconds {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             workers: workers.max(1),
+            stretch_seconds: 1,
             ..Self::default()
+        }
+    }
+
+    /// Keeps histograms of so many seconds together, so that a day of them is no more than a minute.
+    pub(crate) fn in_stretches_of(self, seconds: u32) -> Self {
+        Self {
+            stretch_seconds: seconds.max(1),
+            ..self
         }
     }
 
@@ -55,16 +70,32 @@ impl Seconds {
             self.next.values().copied().min().unwrap_or(0)
         };
         let mut median = None;
-        while let Some(entry) = self
-            .open
-            .first_entry()
-            .filter(|entry| *entry.key() < all_past)
-        {
-            let second = Second::of(&entry.remove());
-            median = percentile(&second.response, 0.5).or(median);
-            self.done.push(second);
+        while let Some(interval) = self.first_before(all_past) {
+            let second = self.close(&interval);
+            median = second.or(median);
         }
         median
+    }
+
+    /// Takes out the first second, where it lies before this one.
+    fn first_before(&mut self, all_past: u32) -> Option<Interval> {
+        let first = self.open.first_entry()?;
+        (*first.key() < all_past).then(|| first.remove())
+    }
+
+    /// Puts a whole second to the others; answers with its median response time.
+    fn close(&mut self, interval: &Interval) -> Option<u64> {
+        let stretch = interval.second / self.stretch_seconds;
+        let recordings = self.stretches.entry(stretch).or_default();
+        for (metric, class, recording) in interval.recordings() {
+            // The engine's histograms reserve room for a minute; of a second only what it holds is kept.
+            let histogram = recordings.entry((metric, class)).or_insert_with(empty);
+            add(histogram, &recording.histogram);
+        }
+        let second = Second::of(interval);
+        let median_ns = second.response_p50_ns;
+        self.done.push(second);
+        median_ns
     }
 
     /// Everything of a phase whose measurement lasted `measure_ns` and its drain `drained_ns`, with the
@@ -77,33 +108,29 @@ impl Seconds {
         drained_ns: u64,
         moments: &[Moment],
     ) -> (Vec<TaggedInterval>, Vec<SeriesRow>) {
-        let rest = std::mem::take(&mut self.open);
-        self.done
-            .extend(rest.into_values().map(|interval| Second::of(&interval)));
+        for interval in std::mem::take(&mut self.open).into_values() {
+            self.close(&interval);
+        }
+        let started = |second: u32| u64::from(second) * SECOND_NS < measure_ns;
+        let rows = self.done.iter().filter(|second| started(second.number));
+        let rows = rows.map(|second| second.row(phase, moments)).collect();
+        let stretch_ns = u64::from(self.stretch_seconds) * SECOND_NS;
         let mut intervals = Vec::new();
-        let mut rows = Vec::new();
-        for second in self.done {
-            let start_ns = (u64::from(second.number) * SECOND_NS).min(measure_ns);
-            let measured_ns = (measure_ns - start_ns).min(SECOND_NS);
-            if measured_ns > 0 {
-                rows.push(second.row(phase, moments));
-            }
+        for (stretch, recordings) in self.stretches {
+            let start_ns = (u64::from(stretch) * stretch_ns).min(measure_ns);
+            let measured_ns = (measure_ns - start_ns).min(stretch_ns);
             let duration_ns = if measured_ns > 0 {
                 measured_ns
             } else {
                 drained_ns
             };
-            intervals.extend(
-                second
-                    .recordings
-                    .into_iter()
-                    .map(|(metric, class, histogram)| TaggedInterval {
-                        tag: format!("{phase}.{}.{}", metric.as_str(), class.as_str()),
-                        start_ns,
-                        duration_ns,
-                        histogram,
-                    }),
-            );
+            let tagged = |((metric, class), histogram): ((Metric, Class), _)| TaggedInterval {
+                tag: format!("{phase}.{}.{}", metric.as_str(), class.as_str()),
+                start_ns,
+                duration_ns,
+                histogram,
+            };
+            intervals.extend(recordings.into_iter().map(tagged));
         }
         (intervals, rows)
     }
@@ -112,15 +139,10 @@ impl Seconds {
 impl Second {
     fn of(interval: &Interval) -> Self {
         let mut response = empty();
-        let mut recordings = Vec::new();
         for (metric, class, recording) in interval.recordings() {
-            // The engine's histograms reserve room for a minute; of a second only what it holds is kept.
-            let mut histogram = empty();
-            add(&mut histogram, &recording.histogram);
             if metric == Metric::Response && class != Class::Failed {
                 add(&mut response, &recording.histogram);
             }
-            recordings.push((metric, class, histogram));
         }
         let counts = &interval.counts;
         Self {
@@ -128,8 +150,8 @@ impl Second {
             completed: counts.completed_in_window,
             failed: counts.errors.iter().sum::<u64>() + counts.answers_failing_checks,
             engine_cpu_ns: interval.cpu_ns,
-            response,
-            recordings,
+            response_p50_ns: percentile(&response, 0.5),
+            response_p99_ns: percentile(&response, 0.99),
         }
     }
 
@@ -149,8 +171,8 @@ impl Second {
             second: self.number,
             completed: self.completed,
             failed: self.failed,
-            response_p50_ns: percentile(&self.response, 0.5),
-            response_p99_ns: percentile(&self.response, 0.99),
+            response_p50_ns: self.response_p50_ns,
+            response_p99_ns: self.response_p99_ns,
             gateway: both.and_then(|(from, to)| Some(step(&from.gateway?, &to.gateway?))),
             engine,
             upstream: both.and_then(|(from, to)| Some(step(&from.upstream?, &to.upstream?))),
@@ -270,6 +292,30 @@ mod tests {
         assert_eq!(
             response.iter().map(|it| it.histogram.len()).sum::<u64>(),
             41
+        );
+    }
+
+    #[test]
+    fn seconds_of_a_stretch_share_their_histograms_and_keep_their_rows() {
+        let mut seconds = Seconds::new(1).in_stretches_of(2);
+        for second in 0..5 {
+            seconds.take(0, &interval(second, &[1_000; 30]));
+        }
+        let (intervals, rows) = seconds.finish("soak", 4_500_000_000, 0, &[]);
+        assert_eq!(rows.len(), 5);
+        let response: Vec<_> = intervals
+            .iter()
+            .filter(|it| it.tag == "soak.response.2xx")
+            .map(|it| (it.start_ns, it.duration_ns, it.histogram.len()))
+            .collect();
+        let second = 1_000_000_000;
+        assert_eq!(
+            response,
+            [
+                (0, 2 * second, 60),
+                (2 * second, 2 * second, 60),
+                (4 * second, second / 2, 30)
+            ]
         );
     }
 

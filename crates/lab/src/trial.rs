@@ -64,6 +64,7 @@ pub(crate) fn run(scene: &Scene<'_>, writer: &TrialWriter) -> Ended {
     let mut stage = Stage::default();
     let outcome = match course.go(&mut stage, writer) {
         Ok(()) => Outcome::Completed,
+        Err(Halt::Interrupted) if course.keeps_what_it_has() => Outcome::Completed,
         Err(halt) => halt.into(),
     };
     course.ended.record.outcome = course.take_down(&mut stage, outcome);
@@ -320,7 +321,18 @@ impl<'a> Course<'a> {
         self.ended.histograms.extend(measured.histograms);
         self.ended.series.extend(measured.series);
         self.ended.summaries.push(measured.summary);
-        Ok(())
+        measured.halt.map_or(Ok(()), Err)
+    }
+
+    /// Whether an interrupt leaves something worth keeping: a soak that was stopped has lasted shorter.
+    fn keeps_what_it_has(&mut self) -> bool {
+        let is_kept = self.scene.plan.soak.is_some() && !self.ended.record.phases.is_empty();
+        if is_kept {
+            let stopped =
+                "it was stopped before its time was over, and parity was not proven after it";
+            self.ended.record.warnings.push(stopped.into());
+        }
+        is_kept
     }
 
     /// Ends what is up and gives the trial's outcome, which a gateway that had ended by itself changes.

@@ -8,6 +8,7 @@ use gatebench_engine::Control;
 use gatebench_model::Variant;
 use gatebench_model::load::GatewayChange;
 use gatebench_net::clock;
+use gatebench_probe::MachineSample;
 use gatebench_store::ChangeRecord;
 
 use crate::halt::Failure;
@@ -82,6 +83,15 @@ pub(crate) struct Watched {
     pub(crate) change: Option<ChangeRecord>,
 }
 
+impl Watched {
+    /// What the machine did is asked of the first and the last moment only; a day has 86,400 of them.
+    fn forget_the_machine(&mut self) {
+        if let [_, .., last] = &mut self.moments[..] {
+            last.machine = MachineSample::default();
+        }
+    }
+}
+
 impl Watch<'_> {
     /// Watches until the load is over. A death or an interrupt ends the load.
     pub(crate) fn run(mut self) -> Watched {
@@ -94,6 +104,7 @@ impl Watch<'_> {
             }
             let due_ns = self.sample_at(watched.moments.len());
             if due_ns.is_some_and(|due_ns| due_ns <= clock::now_ns()) {
+                watched.forget_the_machine();
                 watched.moments.push(self.samplers.sample());
                 continue;
             }

@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Capacity, Duel, LoadProfile, Placement, Scenario, Setup, Suite};
+use crate::{Capacity, Duel, Isolation, LoadProfile, Placement, Scenario, Setup, Soak, Suite};
 
 /// What a trial takes besides its phases, for the time left: start and readiness of upstream and
 /// gateway, parity twice, drains and stop. An estimate; the run corrects it as trials end.
@@ -40,6 +40,12 @@ pub struct Plan {
     /// The search that it is made for; each trial of a gateway is then a repeat of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
+    /// The endurance test that it is made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soak: Option<Soak>,
+    /// The tests of isolation that it is made for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub isolation: Vec<Isolation>,
 }
 
 /// What stands between engine and upstream.
@@ -141,6 +147,8 @@ impl Plan {
             trials,
             duel: None,
             capacity: None,
+            soak: None,
+            isolation: Vec::new(),
         }
     }
 

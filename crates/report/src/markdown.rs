@@ -6,7 +6,7 @@ use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 
 use crate::problems::{Problem, problems, word};
 use crate::table::{Cell, Column, Group, Row, Table};
-use crate::{capacity, costs, facts, parts, scale, text, verdicts};
+use crate::{capacity, costs, facts, parts, purposes, scale, text, verdicts};
 
 /// Groups of a scenario; the page has more.
 const GROUPS_MAX: usize = 8;
@@ -18,6 +18,7 @@ pub fn render(findings: &Findings) -> String {
     out.push_str(&format!("## {}\n\n", escape(&run.title)));
     out.push_str(&list(findings.headlines.iter().map(|s| s.text.as_str())));
     out.push_str(&capacity_section(findings));
+    out.push_str(&purposes::markdown(findings));
     out.push_str(&costs_section(findings));
     for found in &findings.scale {
         let title = escape(&scale::title(found));

@@ -11,8 +11,10 @@ mod curve;
 mod duel;
 mod group;
 mod history;
+mod isolation;
 mod proof;
 mod scale;
+mod soak;
 mod table;
 mod trial;
 mod validity;
@@ -23,6 +25,7 @@ use serde::Serialize;
 // Findings are made of these; a report needs no other crate to read them.
 pub use gatebench_model::{Placement, Variant};
 pub use gatebench_stats::capacity::{Answer, Knee};
+pub use gatebench_stats::leak::{Because, Growth, LeakVerdict, Sample};
 pub use gatebench_stats::{Comparison, Difference, Direction, Estimate, Interval, Method, Verdict};
 pub use gatebench_store::{Status, Timestamp};
 
@@ -42,10 +45,12 @@ pub use group::{
     ToldFindings, ToldMetric, ToldThreshold,
 };
 pub use history::{HistoryFindings, HistoryRun, SeriesChange, SeriesFindings, SeriesPoint};
+pub use isolation::{IsolationBlock, IsolationCounts, IsolationFindings, IsolationMeasure};
 pub use proof::{
     Configuration, ConfigurationFile, Fact, ParityCaseFindings, ParityFindings, ParityMismatch,
 };
 pub use scale::{GatewayScale, ScaleFindings, ScaleMeasure, ScalePoint, Scaled};
+pub use soak::{SoakFindings, SoakQuantity, SoakSegment, SoakStretch, SoakWhat};
 pub use table::{
     BlockValue, Metric, MetricFindings, PhaseKind, PhaseLine, RowStatus, ScenarioFindings, Unit,
     VariantRow,
@@ -68,6 +73,10 @@ pub struct Findings {
     pub duel: Option<DuelFindings>,
     /// The highest rates that hold an objective; none where the run was not made to search them.
     pub capacity: Option<CapacityFindings>,
+    /// What the endurance test comes to that the run was made for.
+    pub soak: Option<SoakFindings>,
+    /// What the tests of isolation come to that the run was made for.
+    pub isolation: Vec<IsolationFindings>,
     /// What policies cost over the plain proxy; none where no scenario with policies has one beside it.
     pub costs: Option<CostFindings>,
     /// What grows with routes and consumers, for each family of scenarios that differ in their number.

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
-use gatebench_gateway::{ConfigErrors, Document, GatewayError};
+use gatebench_gateway::{ConfigErrors, Document, Flaws, GatewayError, Leak};
 
 use super::words::{BackendWord, Cores, innermost};
 use crate::exit::Exit;
@@ -35,6 +35,12 @@ pub struct Gateway {
     /// Burns so much more processor time than it needs, to try a comparison on a known difference
     #[arg(long, value_name = "3%")]
     handicap: Option<Share>,
+    /// Never gives back so many bytes for so many answers, to try `gatebench soak` on a known leak
+    #[arg(long, hide = true, value_name = "1KiB/1000", value_parser = leak)]
+    leak: Option<Leak>,
+    /// Shows this share of errors in the answers to other requests, to try `gatebench isolation`
+    #[arg(long, hide = true, value_name = "1%")]
+    leak_errors: Option<Share>,
     /// The event loop; without, io_uring where the kernel grants it, else epoll
     #[arg(long)]
     backend: Option<BackendWord>,
@@ -52,7 +58,10 @@ impl Gateway {
         let cores = self.cores.clone().unwrap_or_default().0;
         let wrong = |errors: ConfigErrors| mistakes(&document, &errors);
         let gateway = gatebench_gateway::Gateway::new(&document.config).map_err(wrong)?;
-        let gateway = gateway.heeded_by(terminal::complain);
+        let gateway = gateway.heeded_by(terminal::complain).flawed_by(Flaws {
+            leak: self.leak,
+            stray_errors: self.leak_errors.map(|Share(share)| share),
+        });
         let gateway = Arc::new(match self.handicap {
             Some(Share(share)) => gateway.handicapped_by(share),
             None => gateway,
@@ -99,6 +108,20 @@ impl FromStr for Share {
         let percent: f64 = percent.ok_or("this is not a share from 0% to 1000%, as in 3%")?;
         Ok(Self(percent / 100.0))
     }
+}
+
+/// `1KiB/1000`: bytes, and the answers for which they are kept.
+fn leak(word: &str) -> Result<Leak, String> {
+    let parsed = word.split_once('/').and_then(|(bytes, answers)| {
+        let (number, unit) = match bytes.strip_suffix("KiB") {
+            Some(number) => (number, 1024),
+            None => (bytes.strip_suffix('B')?, 1),
+        };
+        let bytes = number.parse::<usize>().ok()?.checked_mul(unit)?;
+        let answers = answers.parse().ok().filter(|count| *count > 0)?;
+        Some(Leak { bytes, answers })
+    });
+    parsed.ok_or_else(|| "this is no leak: write bytes and answers, as in 1KiB/1000".into())
 }
 
 /// What only shows when definitions are compiled, which the gateway would serve with nevertheless.

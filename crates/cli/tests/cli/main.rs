@@ -17,4 +17,5 @@ mod remote;
 mod results;
 mod run_directory;
 mod serving;
+mod soaks;
 mod words;

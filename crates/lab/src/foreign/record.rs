@@ -66,6 +66,7 @@ pub(super) fn assemble(
         histograms: Vec::new(),
         series: Vec::new(),
         summary,
+        halt: None,
     }
 }
 

@@ -9,6 +9,7 @@ mod figures;
 mod forest;
 pub(crate) mod method;
 pub(crate) mod pages;
+mod purposes;
 mod results;
 mod told;
 mod view;

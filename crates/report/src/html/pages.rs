@@ -14,10 +14,11 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 11] = templates!(
+const TEMPLATES: [(&str, &str); 12] = templates!(
     "page.html",
     "verdicts.html",
     "capacity.html",
+    "purposes.html",
     "costs.html",
     "scale.html",
     "table.html",

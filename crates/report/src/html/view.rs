@@ -9,10 +9,11 @@ use super::costs::{CostView, costs};
 use super::evidence::Evidence;
 use super::forest::{ForestView, forests};
 use super::method::{self, Section};
+use super::purposes::{PurposeView, purposes};
 use super::results::{ScenarioView, TableView, table_view};
 use crate::palette::Palette;
 use crate::problems::{problems, word};
-use crate::{facts, number, scale};
+use crate::{facts, isolation, number, scale, soak};
 
 /// The whole page.
 #[derive(Serialize)]
@@ -26,6 +27,8 @@ pub struct Page {
     headline: Option<SentenceView>,
     sentences: Vec<SentenceView>,
     forests: Vec<ForestView>,
+    /// What the run was made for.
+    purposes: Vec<PurposeView>,
     notes: Vec<String>,
     failures: Vec<FailureView>,
     problems: Vec<ProblemView>,
@@ -60,7 +63,10 @@ const METHODS_OF_CAPACITY: [&str; 2] = ["Capacity", "Cores for a rate"];
 
 fn methods(findings: &Findings) -> Vec<&'static str> {
     let searched = findings.capacity.iter().flat_map(|_| METHODS_OF_CAPACITY);
-    METHODS.into_iter().chain(searched).collect()
+    let soaked = findings.soak.iter().map(|_| soak::METHOD);
+    let isolated = findings.isolation.iter().map(|_| isolation::METHOD);
+    let more = searched.chain(soaked).chain(isolated.take(1));
+    METHODS.into_iter().chain(more).collect()
 }
 
 /// A family of scenarios that differ in the number of routes or consumers.
@@ -125,6 +131,7 @@ impl Page {
             headline: sentences.next(),
             sentences: sentences.collect(),
             forests: forests(findings, &palette),
+            purposes: purposes(findings, &palette),
             notes: findings.notes.clone(),
             failures: failures(findings),
             problems: problem_views(findings, &palette),

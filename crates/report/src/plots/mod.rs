@@ -2,7 +2,9 @@
 
 pub mod capacity;
 pub mod dots;
+pub mod floor;
 pub mod forest;
+pub mod pairs;
 pub mod percentiles;
 pub mod timeline;
 pub mod trend;

@@ -11,7 +11,7 @@ use gatebench_analysis::findings::{Failure, PhaseKind, ScenarioFindings, Status,
 use self::style::{Paint, Style};
 use crate::problems::{Problem, problems, word};
 use crate::table::Table;
-use crate::{capacity, costs, facts, parts, scale, text};
+use crate::{capacity, costs, facts, parts, purposes, scale, text};
 
 /// No line is wider, however wide the terminal is.
 pub const COLUMNS_MAX: usize = 100;
@@ -64,6 +64,7 @@ pub fn render(findings: &Findings, options: TerminalOptions) -> String {
             .extend(grid::lines(&table, page.columns, page.paint));
         page.parts(scenario);
     }
+    page.purposes(findings);
     page.costs(findings);
     page.scale(findings);
     page.sentences(findings);
@@ -143,6 +144,24 @@ impl Page {
         }
         for line in text::wrap(capacity::CURVE, "", self.columns) {
             self.lines.push(self.paint.with(Style::Soft, &line));
+        }
+    }
+
+    /// What the run was made for.
+    fn purposes(&mut self, findings: &Findings) {
+        for (title, lines) in purposes::terminal(findings) {
+            self.blank();
+            for line in text::wrap(&title, "", self.columns) {
+                self.lines.push(self.paint.with(Style::Strong, &line));
+            }
+            for line in &lines {
+                if line.chars().count() <= self.columns {
+                    self.lines.push(line.trim_end().to_owned());
+                } else {
+                    self.lines
+                        .extend(text::wrap(line.trim(), "  ", self.columns));
+                }
+            }
         }
     }
 

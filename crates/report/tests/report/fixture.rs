@@ -104,6 +104,8 @@ pub fn findings() -> Findings {
         ],
         duel: None,
         capacity: None,
+        soak: None,
+        isolation: Vec::new(),
         costs: None,
         scale: Vec::new(),
         scenarios,

@@ -10,6 +10,7 @@ mod hostile;
 mod page;
 mod parts;
 mod plain;
+mod purposes;
 mod scale;
 mod verdicts;
 mod wire;

@@ -1,0 +1,319 @@
+//! Whether requests that fail harm others: the good group beside failing groups, and beside healthy ones.
+
+use gatebench_model::Isolation;
+use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Rule, Verdict, compare_all};
+use gatebench_store::GroupRecord;
+
+use crate::collect::Collected;
+use crate::comparisons::SMALLEST_EFFECT;
+use crate::context::Context;
+use crate::findings::{
+    Decision, IsolationBlock, IsolationCounts, IsolationFindings, IsolationMeasure, Sentence, Tone,
+    Unit, Validity,
+};
+use crate::groups::GroupOfTrial;
+use crate::words::{counted, grouped, ratio_and_interval};
+
+/// What is compared.
+struct Subject {
+    title: &'static str,
+    unit: Unit,
+    direction: Direction,
+    decides: bool,
+    read: fn(&GroupOfTrial<'_>) -> Option<f64>,
+}
+
+const SUBJECTS: [Subject; 3] = [
+    Subject {
+        title: "median response time",
+        unit: Unit::Nanoseconds,
+        direction: Direction::LowerIsBetter,
+        decides: true,
+        read: |it| latency(it, it.group.response.p50_ns),
+    },
+    Subject {
+        title: "rate",
+        unit: Unit::RequestsPerSecond,
+        direction: Direction::HigherIsBetter,
+        decides: true,
+        read: |it| {
+            let usable = it.throughput != Validity::Invalid && it.measure_ns > 0;
+            usable.then(|| it.group.counts.completed_in_window as f64 * 1e9 / it.measure_ns as f64)
+        },
+    },
+    Subject {
+        title: "response time p99",
+        unit: Unit::Nanoseconds,
+        direction: Direction::LowerIsBetter,
+        decides: false,
+        read: |it| latency(it, it.group.response.p99_ns),
+    },
+];
+
+fn latency(of: &GroupOfTrial<'_>, value: Option<u64>) -> Option<f64> {
+    value
+        .filter(|_| of.latency != Validity::Invalid)
+        .map(|value| value as f64)
+}
+
+/// Every test of isolation that the run was made for, as far as it was measured.
+pub(crate) fn findings(context: &Context, collected: &Collected<'_>) -> Vec<IsolationFindings> {
+    let variants = context.plan.variants.iter().map(|variant| variant.label());
+    let cells = context
+        .plan
+        .isolation
+        .iter()
+        .flat_map(|isolation| variants.clone().map(move |variant| (isolation, variant)));
+    cells
+        .filter_map(|(isolation, variant)| {
+            Sides::of(isolation, variant, collected).findings(isolation, variant, context.plan.seed)
+        })
+        .collect()
+}
+
+/// The answer, which opens the report.
+pub(crate) fn headline(found: &IsolationFindings) -> Sentence {
+    Sentence {
+        text: found.text.clone(),
+        tone: match found.decision {
+            Decision::Fine => Tone::Plain,
+            Decision::Open => Tone::Caution,
+            Decision::Worse => Tone::Alarm,
+        },
+        scenario: None,
+        variant: Some(found.variant.clone()),
+    }
+}
+
+/// The good group in each of the three scenarios.
+struct Sides<'a> {
+    failing: Vec<GroupOfTrial<'a>>,
+    healthy: Vec<GroupOfTrial<'a>>,
+    again: Vec<GroupOfTrial<'a>>,
+}
+
+impl<'a> Sides<'a> {
+    fn of(isolation: &Isolation, variant: &str, collected: &Collected<'a>) -> Self {
+        let side = |scenario: &str| {
+            collected
+                .groups
+                .of_trials(scenario, variant, &isolation.group)
+        };
+        Self {
+            failing: side(&isolation.failing),
+            healthy: side(&isolation.healthy),
+            again: side(&isolation.again),
+        }
+    }
+
+    /// None where one side was never measured.
+    fn findings(
+        self,
+        isolation: &Isolation,
+        variant: &str,
+        seed: u64,
+    ) -> Option<IsolationFindings> {
+        if self.failing.is_empty() || self.healthy.is_empty() {
+            return None;
+        }
+        let measures = self.measures(variant, seed);
+        let mut found = IsolationFindings {
+            variant: variant.to_owned(),
+            scenario: isolation.failing.clone(),
+            healthy: isolation.healthy.clone(),
+            group: isolation.group.clone(),
+            decision: Decision::Open,
+            text: String::new(),
+            beside_failing: counts(&self.failing),
+            beside_healthy: counts(&self.healthy),
+            measures,
+        };
+        (found.decision, found.text) = decide(&found);
+        Some(found)
+    }
+
+    /// All comparisons of the test are judged at once.
+    fn measures(&self, variant: &str, seed: u64) -> Vec<IsolationMeasure> {
+        let blocks: Vec<_> = SUBJECTS
+            .iter()
+            .map(|subject| {
+                let against = |other| paired(other, &self.healthy, subject.read);
+                (subject, against(&self.failing), against(&self.again))
+            })
+            .collect();
+        let pairs: Vec<Pair> = blocks
+            .iter()
+            .flat_map(|(subject, result, own)| [result, own].map(|it| pair(it, subject.direction)))
+            .collect();
+        let rule = Rule {
+            smallest_effect: SMALLEST_EFFECT,
+            seed,
+        };
+        let mut results = compare_all(&pairs, rule).into_iter();
+        let mut measures = Vec::new();
+        for (subject, blocks, _) in blocks {
+            let (result, own) = (results.next().flatten(), results.next().flatten());
+            if let Some(result) = result {
+                measures.push(IsolationMeasure {
+                    title: subject.title,
+                    unit: subject.unit,
+                    decides: subject.decides,
+                    text: sentence(subject, variant, &result),
+                    blocks,
+                    result,
+                    own,
+                });
+            }
+        }
+        measures
+    }
+}
+
+fn pair(blocks: &[IsolationBlock], direction: Direction) -> Pair {
+    Pair {
+        candidate: blocks.iter().map(|it| it.failing).collect(),
+        baseline: blocks.iter().map(|it| it.healthy).collect(),
+        direction,
+    }
+}
+
+/// The blocks in which both sides have a value.
+fn paired(
+    own: &[GroupOfTrial<'_>],
+    other: &[GroupOfTrial<'_>],
+    read: fn(&GroupOfTrial<'_>) -> Option<f64>,
+) -> Vec<IsolationBlock> {
+    let block = |it: &GroupOfTrial<'_>| {
+        let twin = other.iter().find(|twin| twin.block == it.block)?;
+        Some(IsolationBlock {
+            block: it.block,
+            failing: read(it)?,
+            healthy: read(twin)?,
+        })
+    };
+    own.iter().filter_map(block).collect()
+}
+
+fn counts(side: &[GroupOfTrial<'_>]) -> IsolationCounts {
+    let total = |of: fn(&GroupRecord) -> u64| side.iter().map(|it| of(it.group)).sum();
+    IsolationCounts {
+        answers: total(|group| group.counts.completed),
+        checks_failed: total(|group| group.failing_checks),
+        errors: total(|group| group.counts.errors.values().sum()),
+        dropped: total(|group| group.counts.dropped),
+    }
+}
+
+fn sentence(subject: &Subject, variant: &str, result: &Comparison) -> String {
+    let (ratio, interval) = ratio_and_interval(result);
+    let within = if interval.is_empty() {
+        String::new()
+    } else {
+        format!(" ({interval})")
+    };
+    let told = match result.verdict {
+        Verdict::Better => "better than",
+        Verdict::Worse => "worse than",
+        Verdict::NoChange => "no different from",
+        Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. } => "not told from",
+    };
+    let more = match result.verdict {
+        Verdict::Inconclusive {
+            blocks_needed: Some(blocks),
+        } => format!("; {blocks} blocks would settle it"),
+        Verdict::TooFewBlocks { blocks } => {
+            format!("; {} carry no verdict", counted(blocks as u64, "block"))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "Through {variant} the good group's {} beside failing requests is {told} that beside healthy ones: {ratio}{within}{more}.",
+        subject.title
+    )
+}
+
+/// What the test comes to, and why: harm is counted first, then speed is compared.
+fn decide(found: &IsolationFindings) -> (Decision, String) {
+    harm(found).unwrap_or_else(|| slowness(found))
+}
+
+/// What failing requests did to the answers of the good group; none where they did nothing.
+fn harm(found: &IsolationFindings) -> Option<(Decision, String)> {
+    let (variant, scenario) = (&found.variant, &found.scenario);
+    let of = |counts: IsolationCounts| {
+        format!(
+            "{} of {} requests of '{}'",
+            grouped(counts.harmed() as f64),
+            grouped((counts.answers + counts.errors + counts.dropped) as f64),
+            found.group
+        )
+    };
+    if found.beside_healthy.harmed() > 0 {
+        let text = format!(
+            "Nothing may be said of isolation in {scenario}: {} failed through {variant} even where no other group fails.",
+            of(found.beside_healthy)
+        );
+        return Some((Decision::Open, text));
+    }
+    (found.beside_failing.harmed() > 0).then(|| {
+        let text = format!(
+            "{variant} does not isolate errors in {scenario}: {} failed beside failing requests, and none beside healthy ones.",
+            of(found.beside_failing)
+        );
+        (Decision::Worse, text)
+    })
+}
+
+/// What failing requests did to the speed of the good group, whose checks were all kept.
+fn slowness(found: &IsolationFindings) -> (Decision, String) {
+    let (variant, scenario) = (&found.variant, &found.scenario);
+    let kept = format!(
+        "all {} requests of '{}' kept their checks beside failing ones",
+        grouped(found.beside_failing.answers as f64),
+        found.group
+    );
+    let deciding = || found.measures.iter().filter(|it| it.decides);
+    let verdict_is = |wanted: fn(Verdict) -> bool| {
+        deciding().find(move |measure| wanted(measure.result.verdict))
+    };
+    let differs = |it: &Comparison| matches!(it.verdict, Verdict::Better | Verdict::Worse);
+    if let Some(noise) = deciding().find(|it| it.own.as_ref().is_some_and(differs)) {
+        let text = format!(
+            "In {scenario} {kept}, but nothing may be said of their {}: it differs between two equal runs, so something on this machine changed meanwhile.",
+            noise.title
+        );
+        return (Decision::Open, text);
+    }
+    if let Some(worse) = verdict_is(|it| it == Verdict::Worse) {
+        let text = format!(
+            "{variant} lets failing requests slow others down in {scenario}: {kept}. {}",
+            worse.text
+        );
+        return (Decision::Worse, text);
+    }
+    if let Some(open) = verdict_is(is_open) {
+        return (
+            Decision::Open,
+            format!("In {scenario} {kept}. {}", open.text),
+        );
+    }
+    if found.measures.is_empty() {
+        let text = format!(
+            "In {scenario} {kept}; what it means for their latency needs {MIN_BLOCKS} valid blocks."
+        );
+        return (Decision::Open, text);
+    }
+    let told: Vec<&str> = deciding().map(|it| it.text.as_str()).collect();
+    let text = format!(
+        "{variant} isolates errors in {scenario}: {kept}. {}",
+        told.join(" ")
+    );
+    (Decision::Fine, text)
+}
+
+fn is_open(verdict: Verdict) -> bool {
+    matches!(
+        verdict,
+        Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. }
+    )
+}

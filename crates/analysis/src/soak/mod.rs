@@ -1,0 +1,130 @@
+//! An endurance test: what should not grow, process by process.
+
+mod quantity;
+mod words;
+
+use gatebench_model::{Shape, Soak};
+use gatebench_stats::LeakVerdict;
+use gatebench_store::{PhaseRecord, StoreError, StoredTrial};
+
+use crate::context::Context;
+use crate::findings::{Decision, Sentence, SoakFindings, SoakSegment, SoakWhat, Tone};
+use crate::rows::load_words;
+use crate::trials::outcome_words;
+
+/// What the endurance test comes to that the run was made for; none where it was not made for one, or nothing
+/// was measured yet.
+///
+/// # Errors
+/// [`StoreError`] naming the file, where a series cannot be read.
+pub(crate) fn findings(context: &Context) -> Result<Option<SoakFindings>, StoreError> {
+    let Some(soak) = &context.plan.soak else {
+        return Ok(None);
+    };
+    let mut segments = Vec::new();
+    let mut load = None;
+    for trial in context.trials() {
+        if let Some(phase) = trial.record.phases.first() {
+            segments.push(segment(context, soak, trial, phase)?);
+            load.get_or_insert_with(|| load_words(&phase.shape));
+        }
+    }
+    let (Some(load), Some(first)) = (load, context.trials().first()) else {
+        return Ok(None);
+    };
+    let mut found = SoakFindings {
+        variant: first.record.trial.variant.clone(),
+        scenario: first.record.trial.scenario.clone(),
+        load,
+        planned_seconds: soak.duration.as_secs_f64(),
+        measured_seconds: segments.iter().map(|it| it.measured_seconds).sum(),
+        decision: decide(&segments),
+        text: String::new(),
+        segments,
+    };
+    found.text = words::summary(&found);
+    Ok(Some(found))
+}
+
+/// The answer, which opens the report.
+pub(crate) fn headline(found: &SoakFindings) -> Sentence {
+    Sentence {
+        text: found.text.clone(),
+        tone: match found.decision {
+            Decision::Fine => Tone::Plain,
+            Decision::Open => Tone::Caution,
+            Decision::Worse => Tone::Alarm,
+        },
+        scenario: None,
+        variant: Some(found.variant.clone()),
+    }
+}
+
+fn segment(
+    context: &Context,
+    soak: &Soak,
+    trial: &StoredTrial,
+    phase: &PhaseRecord,
+) -> Result<SoakSegment, StoreError> {
+    let record = &trial.record;
+    let usage = phase.usage.get("gateway");
+    let series = trial.series()?;
+    let watched = quantity::Watched {
+        variant: &record.trial.variant,
+        rows: series
+            .iter()
+            .filter(|row| row.phase == phase.name)
+            .collect(),
+        answers: phase.counts.completed_in_window,
+        measured_seconds: phase.measure_ns as f64 / 1e9,
+        is_closed: matches!(phase.shape, Shape::Closed(_)),
+        growth_bytes_per_hour: soak.growth_bytes_per_hour as f64,
+        seed: context.plan.seed,
+    };
+    Ok(SoakSegment {
+        trial: record.trial.number,
+        started: record.started,
+        measured_seconds: watched.measured_seconds,
+        outcome: outcome_words(&record.outcome).to_owned(),
+        answers: phase.counts.completed,
+        errors: phase.counts.errors.values().sum(),
+        checks_failed: phase.counts.checks_failed.values().sum(),
+        dropped: phase.counts.dropped,
+        processes_ended: usage.map_or(0, |usage| usage.processes_ended),
+        pss_before_bytes: usage.and_then(|usage| usage.pss_before_bytes),
+        pss_after_bytes: usage.and_then(|usage| usage.pss_after_bytes),
+        quantities: watched.quantities(),
+    })
+}
+
+/// A leak, a restart or a failure in any process is one; whether memory leaks is asked of the longest.
+fn decide(segments: &[SoakSegment]) -> Decision {
+    if segments.iter().any(|it| has_failed(it) || has_leak(it)) {
+        return Decision::Worse;
+    }
+    let longest = segments
+        .iter()
+        .max_by(|a, b| a.measured_seconds.total_cmp(&b.measured_seconds));
+    let memory = longest.and_then(|it| {
+        let mut quantities = it.quantities.iter();
+        quantities.find(|quantity| quantity.what == SoakWhat::Memory)
+    });
+    match memory.map(|quantity| quantity.growth.verdict) {
+        Some(LeakVerdict::NoLeak) => Decision::Fine,
+        _ => Decision::Open,
+    }
+}
+
+fn has_failed(segment: &SoakSegment) -> bool {
+    segment.errors + segment.checks_failed > 0
+        || segment.processes_ended > 0
+        || segment.outcome == "failed"
+}
+
+/// Latency that grows is told and decides nothing: the machine has its part in it.
+fn has_leak(segment: &SoakSegment) -> bool {
+    let leaks = |it: &&crate::findings::SoakQuantity| {
+        it.what != SoakWhat::ResponseP50 && it.growth.verdict == LeakVerdict::Leak
+    };
+    segment.quantities.iter().any(|it| leaks(&it))
+}

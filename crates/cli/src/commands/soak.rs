@@ -1,0 +1,191 @@
+//! `gatebench soak GATEWAY`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::Decision;
+use gatebench_lab::{Prepared, RunRequest, Selection, SoakChoice, prepare, prepare_resume};
+use gatebench_model::Shape;
+use gatebench_model::load::{Closed, Open};
+use gatebench_model::span::Span;
+
+use super::run::{conduct, dry_run, out};
+use super::words::{BackendWord, Overlay, launcher};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The suite that the scenario and the load come from.
+const SUITE: &str = "soak";
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench soak nginx                                 2,000 requests/s for half an hour
+  gatebench soak ./mine --duration 24h --rate 5000
+  gatebench soak kong --scenario api-key --connections 64 --duration 2h
+  gatebench soak nginx --growth 512KiB                 what may grow in an hour
+  gatebench soak --resume gatebench-runs/soak-20260102T030405Z
+
+Watches memory, descriptors, connections, restarts, checks and latency, second by second. Memory is judged
+by its floor: what is left after giving back. Ctrl-C keeps what was measured and reports it; --resume then
+measures the rest of the time with a fresh process, and judges the two apart.
+
+Exits with 1 where something leaks, a process ended or answers failed, 4 where it is undetermined
+whether memory leaks, else 0.";
+
+/// Loads a gateway for a long time, and says whether it leaks
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Soak {
+    /// The gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder
+    #[arg(value_name = "GATEWAY", default_value = "reference")]
+    gateway: String,
+    /// What it does: a scenario's name or file; without, proxy-json
+    #[arg(long, value_name = "NAME or FILE")]
+    scenario: Option<String>,
+    /// How long is measured; before it come a tenth of that, at most 1m, as warm-up [default: 30m]
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Span>,
+    /// Requests per second, whether answers come or not [default: 2000]
+    #[arg(long, value_name = "N", value_parser = rate)]
+    rate: Option<f64>,
+    /// Connections that each send as soon as they are answered; with --rate the most that are opened
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: Option<u32>,
+    /// Growth of memory in an hour that does not matter
+    #[arg(long, value_name = "BYTES", default_value = "4MiB", value_parser = bytes)]
+    growth: u64,
+    /// Cores (and workers) of the gateway; without, one
+    #[arg(long, value_name = "N")]
+    gateway_cores: Option<usize>,
+    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
+    #[arg(long)]
+    backend: Option<BackendWord>,
+    /// The run directory; without, ./gatebench-runs/soak-TIME
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Measure what is left of the soak in this directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "gateway", "scenario", "duration", "rate", "connections", "growth", "gateway_cores", "out",
+    ])]
+    resume: Option<PathBuf>,
+    /// Print the plan and stop
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the findings (with --dry-run the plan) as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+impl Soak {
+    /// Soaks it, and says what came of it.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let prepared = self.prepare()?;
+        if self.dry_run {
+            dry_run::print(&prepared, self.json)?;
+            return Ok(Exit::Fine);
+        }
+        let out = self.resume.clone().or_else(|| self.out.clone());
+        let request = RunRequest {
+            out: out.unwrap_or_else(|| out::default_dir(SUITE)),
+            resume: self.resume.is_some(),
+            launcher: launcher()?,
+            command_line: std::env::args().collect(),
+            backend: self.backend.map(Into::into),
+            budget: None,
+            prepared,
+        };
+        let conducted = conduct::to_its_end(&request, self.json)?;
+        self.judged(conducted.exit, &conducted.findings)
+    }
+
+    fn prepare(&self) -> Result<Prepared, Failure> {
+        let (catalogue, launcher) = (self.overlay.catalogue(), launcher()?);
+        if let Some(dir) = &self.resume {
+            return Ok(prepare_resume(dir, &catalogue, &launcher)?);
+        }
+        let selection = Selection {
+            words: vec![SUITE.into()],
+            gateways: vec![self.gateway.clone()],
+            scenarios: self.scenario.iter().cloned().collect(),
+            gateway_cores: self.gateway_cores,
+            shape: self.shape(),
+            soak: Some(SoakChoice {
+                duration: self.duration,
+                growth_bytes_per_hour: self.growth,
+            }),
+            ..Selection::default()
+        };
+        let scenarios = self.overlay.scenarios();
+        Ok(prepare(&selection, &scenarios, &catalogue, &launcher)?)
+    }
+
+    fn shape(&self) -> Option<Shape> {
+        match (self.rate, self.connections) {
+            (Some(rate), most) => {
+                let mut open = Open::new(rate);
+                open.connections_max = most.unwrap_or(open.connections_max);
+                Some(Shape::Open(open))
+            }
+            (None, Some(connections)) => Some(Shape::Closed(Closed::new(connections))),
+            (None, None) => None,
+        }
+    }
+
+    /// The exit code, and the answer once more below the report.
+    fn judged(&self, exit: Exit, findings: &Findings) -> Result<Exit, Failure> {
+        let Some(found) = &findings.soak else {
+            return Ok(exit);
+        };
+        if !self.json {
+            terminal::say(&format!("\n{}", found.text))?;
+        }
+        Ok(match (exit, found.decision) {
+            // What leaks does so whatever the machine did to latency.
+            (Exit::Fine | Exit::Inconclusive, Decision::Worse) => Exit::CheckFailed,
+            (Exit::Fine, Decision::Open) => Exit::Inconclusive,
+            (exit, _) => exit,
+        })
+    }
+}
+
+/// Requests per second.
+pub fn rate(word: &str) -> Result<f64, String> {
+    let rate = word.parse().ok();
+    rate.filter(|rate| (0.001..=100_000_000.0).contains(rate))
+        .ok_or_else(|| "this is no rate: write requests per second, as in 2000".into())
+}
+
+/// `512KiB`, `4MiB`, `1GiB`, or bytes.
+fn bytes(word: &str) -> Result<u64, String> {
+    let units = [
+        ("GiB", 1 << 30),
+        ("MiB", 1 << 20),
+        ("KiB", 1 << 10),
+        ("B", 1),
+        ("", 1),
+    ];
+    let parsed = units.iter().find_map(|(unit, size)| {
+        let number = word.strip_suffix(unit)?.parse::<u64>().ok()?;
+        number.checked_mul(*size)
+    });
+    parsed.ok_or_else(|| "these are no bytes: write 512KiB, 4MiB or 1GiB".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_written_with_their_unit() {
+        assert_eq!(bytes("4MiB"), Ok(4 << 20));
+        assert_eq!(bytes("512KiB"), Ok(512 << 10));
+        assert_eq!(bytes("100"), Ok(100));
+        for wrong in ["", "MiB", "4MB", "-1KiB", "99999999999999GiB"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

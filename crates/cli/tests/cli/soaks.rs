@@ -1,0 +1,56 @@
+//! A soak that somebody stops, and takes up again.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+fn soak(bench: &Bench) -> Value {
+    let report: Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
+    report["soak"].clone()
+}
+
+#[test]
+fn a_soak_that_was_stopped_is_kept_and_goes_on_with_another_process() {
+    let bench = Bench::new();
+    let words = "soak reference --scenario ./ping.yaml --connections 8 --duration 20s --out run";
+    let session = bench.start(words);
+    session.until_load();
+    // The warm-up takes 2 s.
+    thread::sleep(Duration::from_secs(6));
+    session.signal("INT");
+    session.wait().assert_code(130);
+    let stopped = soak(&bench);
+    let first = stopped["measured_seconds"].as_f64().unwrap();
+    assert!((1.0..20.0).contains(&first), "{first}");
+    assert_eq!(stopped["segments"].as_array().unwrap().len(), 1);
+    assert!(bench.read("run/manifest.json").contains("\"interrupted\""));
+
+    let resumed = bench.gatebench("soak --resume run");
+    assert!(
+        matches!(resumed.code, Some(0 | 1 | 4)),
+        "a verdict on so short a time may be any: {}",
+        resumed.stdout
+    );
+    assert!(resumed.stdout.contains("Endurance"), "{}", resumed.stdout);
+    let found = soak(&bench);
+    let segments = found["segments"].as_array().unwrap();
+    assert_eq!(segments.len(), 2, "{found}");
+    assert_eq!(segments[0]["measured_seconds"].as_f64(), Some(first));
+    let all = found["measured_seconds"].as_f64().unwrap();
+    assert!((19.0..21.0).contains(&all), "{all}");
+    for segment in segments {
+        assert_eq!(
+            (&segment["errors"], &segment["checks_failed"]),
+            (&0.into(), &0.into())
+        );
+        let watched = segment["quantities"].as_array().unwrap();
+        let has = |what| watched.iter().any(|it| it["what"] == what);
+        assert!(has("memory") && has("descriptors") && has("upstream_connections"));
+    }
+    let manifest: Value = serde_json::from_str(&bench.read("run/manifest.json")).unwrap();
+    assert_eq!(manifest["status"], "finished");
+    assert_eq!(manifest["plan"]["trials"].as_array().unwrap().len(), 2);
+}

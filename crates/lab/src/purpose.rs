@@ -1,0 +1,112 @@
+//! What a run is made for besides measuring: endurance, or isolation.
+
+use std::time::Duration;
+
+use gatebench_model::{Isolation, LoadProfile, Plan, Scenario, Soak, Span, Trial};
+use gatebench_store::TrialRecord;
+
+use crate::error::LabError;
+use crate::library::Listed;
+use crate::prepare::Selection;
+
+/// The longest warm-up of a soak.
+const WARM_UP_MAX: Duration = Duration::from_secs(60);
+
+/// The part of a soak's duration that its warm-up takes at most.
+const WARM_UP_PART: u32 = 10;
+
+/// What is left of a soak and shorter than this is not worth a process.
+const SEGMENT_MIN: Duration = Duration::from_secs(1);
+
+/// A soak, as a user asks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SoakChoice {
+    /// How long is measured, in place of what the load profile says.
+    pub duration: Option<Span>,
+    /// Growth of memory that does not matter, in bytes per hour.
+    pub growth_bytes_per_hour: u64,
+}
+
+/// A test of isolation, as a user asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IsolationChoice {
+    /// The group that must not be harmed; none is the one called `good`, or the first.
+    pub group: Option<String>,
+}
+
+/// The load, with the shape and the duration that were asked for.
+pub(crate) fn load(mut load: LoadProfile, selection: &Selection) -> LoadProfile {
+    let duration = selection.soak.as_ref().and_then(|soak| soak.duration);
+    for phase in &mut load.phases {
+        if let Some(shape) = &selection.shape {
+            phase.shape = shape.clone();
+        }
+        if let Some(duration) = duration {
+            phase.measure = duration;
+            let warm_up = (duration.0 / WARM_UP_PART).min(WARM_UP_MAX);
+            phase.warm_up = phase.warm_up.min(Span(warm_up));
+        }
+    }
+    load
+}
+
+/// The scenarios, each beside its healthy twins where isolation is tested.
+pub(crate) fn scenarios(
+    listed: Vec<Listed<Scenario>>,
+    selection: &Selection,
+) -> Result<(Vec<Listed<Scenario>>, Vec<Isolation>), LabError> {
+    let Some(choice) = &selection.isolation else {
+        return Ok((listed, Vec::new()));
+    };
+    let mut all = Vec::new();
+    let mut isolations = Vec::new();
+    for Listed { document, source } in listed {
+        let (isolation, twins) = Isolation::of(&document, choice.group.as_deref())
+            .map_err(|error| {
+                LabError::words(
+                    error.to_string(),
+                    "name a scenario with a good group and failing ones, as soap-1-errors, and its good group with --group",
+                )
+            })?;
+        isolations.push(isolation);
+        all.extend(twins.map(|document| Listed {
+            document,
+            source: source.clone(),
+        }));
+    }
+    Ok((all, isolations))
+}
+
+/// The soak that a plan is made for.
+pub(crate) fn soak(selection: &Selection, load: &LoadProfile) -> Option<Soak> {
+    let choice = selection.soak.as_ref()?;
+    let measured = load.phases.iter().map(|phase| phase.measure.0);
+    Some(Soak {
+        duration: Span(measured.fold(Duration::ZERO, Duration::saturating_add)),
+        growth_bytes_per_hour: choice.growth_bytes_per_hour,
+    })
+}
+
+/// Plans what is left of a soak: the segments on disk stay, and a further one has the rest of the time.
+pub(crate) fn go_on<'a>(plan: &mut Plan, records: impl Iterator<Item = &'a TrialRecord>) {
+    let (Some(soak), Some(first)) = (&plan.soak, plan.trials.first().cloned()) else {
+        return;
+    };
+    let kept: Vec<&TrialRecord> = records.filter(|it| it.outcome.is_final()).collect();
+    let phases = kept.iter().flat_map(|record| &record.phases);
+    let measured = Duration::from_nanos(phases.map(|phase| phase.measure_ns).sum());
+    let left = soak.duration.0.saturating_sub(measured);
+    plan.trials = kept.iter().map(|record| record.trial.clone()).collect();
+    if left >= SEGMENT_MIN {
+        let number = plan.trials.iter().map(|it| it.number).max().unwrap_or(0) + 1;
+        plan.trials.push(Trial {
+            number,
+            block: number,
+            ..first
+        });
+        for phase in &mut plan.load.phases {
+            phase.measure = Span(left);
+        }
+    }
+    plan.blocks = plan.trials.iter().map(|it| it.block).max().unwrap_or(1);
+}
