@@ -104,6 +104,7 @@ fn in_short(gate: Gate) -> &'static str {
         Gate::ClientConnections => "clients' connections not kept",
         Gate::UpstreamVersion => "HTTP/1.0 to the upstream",
         Gate::AccessLog => "an access log",
+        Gate::Workers => "idle workers",
         Gate::NeverReachedUpstream => "answers not from the upstream",
         Gate::HeaderStripped => "times stripped",
         Gate::Clamped => "values beyond the histogram",

@@ -1,9 +1,10 @@
-//! What a change did to a load: how many requests noticed it, how long the worst waited, and when it was
-//! over.
+//! What a change or a failure did to a load: how many requests noticed it, how long the worst waited, and
+//! when all was as before.
 
 use std::collections::BTreeMap;
 
-use gatebench_store::{PhaseRecord, SecondHistogram};
+use gatebench_stats::is_trustworthy;
+use gatebench_store::{FailureRecord, Histogram, PhaseRecord, SecondHistogram};
 
 use crate::findings::Metric;
 
@@ -19,25 +20,32 @@ struct Second {
     p99_ns: u64,
 }
 
-/// The figures of a phase in which something was changed; none of other phases, and where no whole
-/// second lies before the change.
+/// Something that happened in a phase: the second in which it began, and when it was over.
+struct Event {
+    begin: u32,
+    over_ns: u64,
+}
+
+impl Event {
+    fn of(phase: &PhaseRecord) -> Option<Self> {
+        let change = phase.change.as_ref().map(|it| (it.began_ns, it.began_ns));
+        let failure = || phase.failure.as_ref().map(|it| (it.began_ns, it.over_ns));
+        let (began_ns, over_ns) = change.or_else(failure)?;
+        Some(Self {
+            begin: second_of(began_ns),
+            over_ns,
+        })
+    }
+}
+
+/// The figures of a phase in which something was changed or failed; none of other phases, and where no
+/// whole second lies before it.
 pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
-    let Some(change) = &phase.change else {
+    let Some(event) = Event::of(phase) else {
         return Vec::new();
     };
-    let at = u32::try_from(change.began_ns / SECOND_NS).unwrap_or(u32::MAX);
-    let responses = || seconds.iter().filter(|it| it.tag.starts_with("response."));
-    let mut all: BTreeMap<u32, Second> = BTreeMap::new();
-    for found in responses() {
-        let second = all.entry(found.second).or_default();
-        second.max_ns = second.max_ns.max(found.histogram.max());
-        if found.tag == "response.failed" {
-            second.failed += found.histogram.len();
-        } else {
-            let p99_ns = found.histogram.value_at_quantile(0.99);
-            second.p99_ns = second.p99_ns.max(p99_ns);
-        }
-    }
+    let at = event.begin;
+    let all = by_second(seconds);
     let before = || all.range(..at).map(|(_, second)| second);
     let (Some(slowest_ns), Some(p99_ns)) = (
         before().map(|it| it.max_ns).max(),
@@ -47,8 +55,8 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
     };
     let after = || all.range(at..);
     let failed: u64 = after().map(|(_, second)| second.failed).sum();
-    let slow: u64 = responses()
-        .filter(|it| it.second >= at && it.tag != "response.failed")
+    let slow: u64 = responses(seconds)
+        .filter(|it| it.second >= at && !is_failure(it))
         .map(|it| beyond(it, slowest_ns))
         .sum();
     let worst_ns = after().map(|(_, second)| second.max_ns).max().unwrap_or(0);
@@ -57,14 +65,74 @@ pub(crate) fn of_phase(phase: &PhaseRecord, seconds: &[SecondHistogram]) -> Vec<
         (Metric::ChangeAffected, (failed + slow) as f64),
         (Metric::ChangeWorst, worst_ns as f64),
     ];
-    let mut sound = after().filter(|(_, it)| it.failed == 0 && it.p99_ns <= p99_ns);
-    // The second of the change is as before only if the change was not noticed in it.
+    let mut sound = all
+        .range(second_of(event.over_ns)..)
+        .filter(|(_, it)| it.failed == 0 && it.p99_ns <= p99_ns);
+    // The second in which it was over is as before only if nothing was noticed in it.
     let recovery_ns = sound.next().map(|(second, _)| {
         let sound_ns = u64::from(*second) * SECOND_NS;
-        sound_ns.saturating_sub(change.began_ns)
+        sound_ns.saturating_sub(event.over_ns)
     });
     found.extend(recovery_ns.map(|it| (Metric::ChangeRecovery, it as f64)));
+    let effective_ns = phase.change.as_ref().and_then(|it| it.effective_ns);
+    found.extend(effective_ns.map(|it| (Metric::ChangeEffective, it as f64)));
+    if let Some(failure) = &phase.failure {
+        found.extend(of_failure(failure, seconds));
+    }
     found
+}
+
+/// What else is told of a failure: how many of the requests went to the ill target meanwhile, how many
+/// were sent again, and what the gateway added in the whole seconds of it.
+fn of_failure(failure: &FailureRecord, seconds: &[SecondHistogram]) -> Vec<(Metric, f64)> {
+    let mut found = vec![(Metric::FailureSentAgain, failure.sent_again as f64)];
+    let during: u64 = failure.targets.iter().map(|it| it.during).sum();
+    if let Some(ill) = failure.targets.first().filter(|_| during > 0) {
+        found.push((Metric::FailureShare, ill.during as f64 / during as f64));
+    }
+    let whole = second_of(failure.began_ns) + 1..second_of(failure.over_ns);
+    let added = seconds.iter().filter(|it| {
+        whole.contains(&it.second) && it.tag.starts_with("added.") && !it.histogram.is_empty()
+    });
+    let mut sum: Option<Histogram<u64>> = None;
+    for second in added {
+        match &mut sum {
+            None => sum = Some(second.histogram.clone()),
+            // All of a trial's have one range.
+            Some(sum) => drop(sum.add(&second.histogram)),
+        }
+    }
+    let p99 = sum.filter(|it| is_trustworthy(99.0, it.len()));
+    found.extend(p99.map(|it| (Metric::FailureAdded, it.value_at_quantile(0.99) as f64)));
+    found
+}
+
+fn second_of(at_ns: u64) -> u32 {
+    u32::try_from(at_ns / SECOND_NS).unwrap_or(u32::MAX)
+}
+
+fn responses(seconds: &[SecondHistogram]) -> impl Iterator<Item = &SecondHistogram> {
+    seconds.iter().filter(|it| it.tag.starts_with("response."))
+}
+
+/// Requests without an answer, or for whose answer the gateway or the upstream apologises.
+fn is_failure(found: &SecondHistogram) -> bool {
+    ["response.failed", "response.5xx"].contains(&found.tag.as_str())
+}
+
+fn by_second(seconds: &[SecondHistogram]) -> BTreeMap<u32, Second> {
+    let mut all: BTreeMap<u32, Second> = BTreeMap::new();
+    for found in responses(seconds) {
+        let second = all.entry(found.second).or_default();
+        second.max_ns = second.max_ns.max(found.histogram.max());
+        if is_failure(found) {
+            second.failed += found.histogram.len();
+        } else {
+            let p99_ns = found.histogram.value_at_quantile(0.99);
+            second.p99_ns = second.p99_ns.max(p99_ns);
+        }
+    }
+    all
 }
 
 /// Values that are larger than what `bound_ns` may have been recorded as.

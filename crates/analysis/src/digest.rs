@@ -14,7 +14,7 @@ const FAILED: &str = "failed";
 #[derive(Default)]
 pub(crate) struct Digest {
     histograms: BTreeMap<(String, CurveMetric), Histogram<u64>>,
-    /// The seconds of the phases in which something was changed.
+    /// The seconds of the phases in which something was changed or failed.
     seconds: BTreeMap<String, Vec<SecondHistogram>>,
 }
 
@@ -34,14 +34,14 @@ impl Digest {
             add(digest.histograms.entry(key), histogram, trial)?;
         }
         let changed = trial.record.phases.iter();
-        for phase in changed.filter(|phase| phase.change.is_some()) {
+        for phase in changed.filter(|phase| phase.change.is_some() || phase.failure.is_some()) {
             let seconds = trial.seconds(&phase.name)?;
             digest.seconds.insert(phase.name.clone(), seconds);
         }
         Ok(digest)
     }
 
-    /// The seconds of a phase in which something was changed; none of the others.
+    /// The seconds of a phase in which something was changed or failed; none of the others.
     pub(crate) fn seconds(&self, phase: &str) -> &[SecondHistogram] {
         self.seconds.get(phase).map_or(&[], Vec::as_slice)
     }

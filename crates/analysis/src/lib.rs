@@ -21,6 +21,7 @@ mod isolation;
 mod limits;
 mod metrics;
 mod notes;
+mod own_metrics;
 mod parity;
 mod ranking;
 mod relation;

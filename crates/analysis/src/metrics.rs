@@ -136,15 +136,18 @@ pub(crate) fn unit(metric: Metric) -> Unit {
     use Metric as M;
     match metric {
         M::Throughput | M::ThroughputPerCore => Unit::RequestsPerSecond,
-        M::ThroughputOfFloor | M::AchievedRate => Unit::Ratio,
+        M::ThroughputOfFloor | M::AchievedRate | M::FailureShare => Unit::Ratio,
         M::GatewayCpuPerRequest | M::EngineCpuPerRequest | M::UpstreamCpuPerRequest => {
             Unit::CpuNanosecondsPerRequest
         }
         M::GatewayCores => Unit::Cores,
         M::GatewayRssAnonMax => Unit::Bytes,
-        M::ChangeErrors | M::ChangeAffected | M::Errors | M::ChecksFailed | M::Dropped => {
-            Unit::Count
-        }
+        M::ChangeErrors
+        | M::ChangeAffected
+        | M::FailureSentAgain
+        | M::Errors
+        | M::ChecksFailed
+        | M::Dropped => Unit::Count,
         M::AddedP50
         | M::AddedP90
         | M::AddedP99
@@ -158,6 +161,8 @@ pub(crate) fn unit(metric: Metric) -> Unit {
         | M::LatenessP99
         | M::ChangeWorst
         | M::ChangeRecovery
+        | M::ChangeEffective
+        | M::FailureAdded
         | M::GatewayStart => Unit::Nanoseconds,
     }
 }
@@ -178,6 +183,10 @@ pub(crate) fn aspect(metric: Metric) -> Option<Aspect> {
         | M::ChangeAffected
         | M::ChangeWorst
         | M::ChangeRecovery
+        | M::ChangeEffective
+        | M::FailureShare
+        | M::FailureSentAgain
+        | M::FailureAdded
         | M::Errors
         | M::ChecksFailed
         | M::Dropped => None,

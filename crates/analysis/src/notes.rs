@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::duel;
 use crate::findings::{CostFindings, MissingTrial, ScenarioFindings};
 use crate::limits;
+use crate::own_metrics;
 use crate::trials::blocks_complete;
 use crate::words::{counted, percent};
 
@@ -26,6 +27,7 @@ pub(crate) fn of(
     notes.extend(how_judged(scenarios, costs));
     notes.extend(steadiness_untested(context));
     notes.extend(limits::of(context));
+    notes.extend(own_metrics::notes(context));
     let manifest = context.run.manifest();
     notes.extend(Some(context.plan.placement.note.clone()).filter(|note| !note.is_empty()));
     notes.extend(manifest.notes.iter().cloned());

@@ -73,10 +73,17 @@ fn phases(context: &Context) -> Vec<PhaseLine> {
         .collect()
 }
 
-/// `, reload at 3s`; nothing where nothing is changed.
+/// `, reload at 3s`, `, a target slow by 200ms from 3s until 6s`; nothing where nothing happens.
 fn change_words(phase: &Phase) -> String {
-    let change = phase.change.as_ref();
-    change.map_or_else(String::new, |it| format!(", {} at {}", it.action, it.at))
+    if let Some(change) = &phase.change {
+        return format!(", {} at {}", change.action, change.at);
+    }
+    let failure = phase.failure.as_ref();
+    failure.map_or_else(String::new, |it| {
+        let by = it.by.map_or(String::new(), |by| format!(" by {by}"));
+        let how = it.how.as_str();
+        format!(", a target {how}{by} from {} until {}", it.from, it.until)
+    })
 }
 
 /// `64 connections`, `5,000 requests/s`.

@@ -143,8 +143,19 @@ fn changed(row: &VariantRow) -> Option<String> {
             quantity(time, Unit::Nanoseconds)
         ),
     };
+    let again = estimate(row, Metric::FailureSentAgain).map(|it| it.median);
+    let what = if again.is_some() { "failure" } else { "change" };
+    let effect = estimate(row, Metric::ChangeEffective).map_or(String::new(), |it| {
+        let after = quantity(it.median, Unit::Nanoseconds);
+        format!("; it acted after {after}")
+    });
+    let again = again
+        .filter(|count| *count > 0.0)
+        .map_or(String::new(), |count| {
+            format!("; {} sent again", counted(count as u64, "request"))
+        });
     Some(format!(
-        "{} noticed the change ({}), {} of them failed; the longest took {}{recovery}",
+        "{} noticed the {what} ({}), {} of them failed; the longest took {}{recovery}{effect}{again}",
         counted(affected.median as u64, "request"),
         range(affected, Unit::Count),
         quantity(failed, Unit::Count),

@@ -27,6 +27,7 @@ fn found(seconds: impl Fn(u64) -> Second) -> Findings {
                 action: "reload".into(),
                 began_ns: 3_500_000_000,
                 took_ns: 1_000_000,
+                effective_ns: Some(20_000_000),
             });
             // Its workers are replaced.
             made.used("steady", "gateway").processes_ended = 1;
@@ -104,7 +105,7 @@ fn affected_failed_worst_and_recovery_are_recovered() {
         .map(|it| it.text.as_str())
         .collect();
     let expected = "207 requests noticed the change (207–207 over 3 blocks), 7 of them failed; the \
-                    longest took 250 ms; it was as before after 1.50 s";
+                    longest took 250 ms; it was as before after 1.50 s; it acted after 20.0 ms";
     assert!(said.iter().any(|text| text.contains(expected)), "{said:#?}");
     assert!(
         said.iter()

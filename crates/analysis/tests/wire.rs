@@ -4,7 +4,7 @@
 mod common;
 
 use common::gates::{changed, check, reasons};
-use common::{Made, three_blocks};
+use common::{Made, analysed_run, manifest, three_blocks, trial};
 use gatebench_analysis::findings::{Aspect, Findings, Gate, Tone, Validity, WireFact, WireName};
 use gatebench_store::{Buffering, GatewayWire, UpstreamWire, WireFacts};
 
@@ -136,4 +136,46 @@ fn what_gateways_do_not_have_in_common_is_a_caution() {
     assert_eq!(sentence.tone, Tone::Caution);
     let expected = "proxy-json: not equal on the wire: answers passed on before they are whole: yes at nginx; no at haproxy.";
     assert_eq!(sentence.text, expected);
+}
+
+#[test]
+fn a_log_that_is_asked_for_must_have_a_line_for_each_answer() {
+    let told = |lines: u64| {
+        let mut planned = manifest(3);
+        planned.plan.scenarios[0].access_log = true;
+        let change = move |mut made: Made| {
+            if made.is("nginx") {
+                made.record.gateway.as_mut().unwrap().access_log_lines = Some(lines);
+                made.open().wire = Some(sound());
+            }
+            Some(made)
+        };
+        let findings = analysed_run(planned, change).1;
+        trial(&findings, "nginx").reasons.clone()
+    };
+    let short = told(49_000);
+    assert_eq!(
+        (short[0].gate, short[0].validity),
+        (Gate::AccessLog, Validity::Invalid)
+    );
+    assert!(
+        short[0]
+            .message
+            .contains("49,000 lines of it were written for"),
+        "{short:#?}"
+    );
+    assert_eq!(told(49_600), []);
+}
+
+#[test]
+fn each_worker_must_have_worked() {
+    let busy = |threads_busy: u32| {
+        move |made: &mut Made| {
+            made.record.gateway.as_mut().unwrap().workers = 2;
+            let mut wire = sound();
+            wire.gateway.as_mut().unwrap().threads_busy = threads_busy;
+            made.closed().wire = Some(wire);
+        }
+    };
+    check(Gate::Workers, Validity::Limited, &WORK, busy(1), busy(2));
 }

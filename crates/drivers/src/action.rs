@@ -1,5 +1,7 @@
 //! Changing a gateway while it runs: what its folder names under `actions`.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use rustix::process::Signal;
 use crate::command;
 use crate::error::DriverError;
 use crate::launch::{Supervised, last_lines};
+use crate::render::RenderedFile;
 use crate::supervise::{FORWARDED, signal_from_name};
 
 /// A command that changes a gateway answers sooner than this.
@@ -20,13 +23,17 @@ pub(crate) struct Ready {
     pub gateway: String,
     pub name: String,
     pub action: Action,
+    /// The trial's working folder.
+    pub work: PathBuf,
+    /// What is written before it: the files of another configuration.
+    pub files: Vec<RenderedFile>,
 }
 
 /// The signals by which a gateway is changed.
 pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
     let signal = |ready: &Ready| match &ready.action {
         Action::Signal(name) => signal_from_name(name),
-        Action::Command(_) => None,
+        Action::Command(_) | Action::Watched(_) => None,
     };
     actions.iter().filter_map(signal).collect()
 }
@@ -34,15 +41,36 @@ pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
 impl Ready {
     /// Does it, and returns when the signal is sent or the command has ended well.
     pub(crate) fn perform(&self, process: &mut Supervised) -> Result<(), DriverError> {
-        let done = match &self.action {
+        let done = self.write_files().and_then(|()| match &self.action {
             Action::Signal(name) => signal(process, name),
-            Action::Command(words) => run(words),
-        };
+            Action::Command(words) => run(words, &self.work),
+            Action::Watched(_) => Ok(()),
+        });
         done.map_err(|message| DriverError::Action {
             gateway: self.gateway.clone(),
             action: self.name.clone(),
             message,
         })
+    }
+
+    /// Each file takes its place at once: who watches it never reads half of one.
+    fn write_files(&self) -> Result<(), String> {
+        for file in self.files.iter().filter(|file| self.is_written(file)) {
+            let path = self.work.join(&file.path);
+            let mut beside = path.clone().into_os_string();
+            beside.push(".new");
+            fs::write(&beside, &file.text)
+                .and_then(|()| fs::rename(&beside, &path))
+                .map_err(|error| format!("writing {}: {error}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    fn is_written(&self, file: &RenderedFile) -> bool {
+        match &self.action {
+            Action::Watched(names) => names.iter().any(|name| Path::new(name) == file.path),
+            Action::Signal(_) | Action::Command(_) => true,
+        }
     }
 }
 
@@ -52,9 +80,10 @@ fn signal(process: &mut Supervised, name: &str) -> Result<(), String> {
     process.signal(signal).map_err(|error| error.to_string())
 }
 
-fn run(words: &[String]) -> Result<(), String> {
+fn run(words: &[String], work: &Path) -> Result<(), String> {
     let (program, arguments) = words.split_first().ok_or("the command is empty")?;
-    let finished = command::run(Command::new(program).args(arguments), ACTION_TIMEOUT);
+    let mut command = Command::new(program);
+    let finished = command::run(command.args(arguments).current_dir(work), ACTION_TIMEOUT);
     let finished = finished.map_err(|error| format!("{}: {error}", command::display(words)))?;
     if finished.status.success() {
         Ok(())

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use gatebench_model::gateway::{
-    CONTRACT_VERSION, GatewayInput, InputRoute, Listener, ListenerTls, Target, Upstream,
-    UpstreamTls,
+    CONTRACT_VERSION, GatewayInput, InputRoute, Listener, ListenerTls, MetricsPort, Target,
+    Upstream, UpstreamTls,
 };
 use gatebench_model::{Route, Scenario};
 
@@ -41,6 +41,8 @@ pub struct Wiring<'a> {
     pub cores: &'a [usize],
     /// Whether each request is logged.
     pub access_log: bool,
+    /// Where it tells of itself, if it is to.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// The input of a scenario: routes with the longest prefix first, one upstream, one listener.
@@ -82,6 +84,12 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
             }),
         }],
         access_log: wiring.access_log,
+        failover: scenario.failover,
+        changes: scenario.later.is_some(),
+        metrics: wiring.metrics.map(|at| MetricsPort {
+            address: at.ip().to_string(),
+            port: at.port(),
+        }),
     }
 }
 

@@ -247,11 +247,16 @@ impl Supervised {
             Some(KILLED) if self.stop_signal != Signal::KILL => Ended::Crashed(KILLED),
             Some(_) => Ended::Stopped,
             None => {
-                self.kill_group();
-                self.exit = self.child.wait().ok().map(Exit::of_supervisor);
+                self.kill();
                 Ended::Killed
             }
         }
+    }
+
+    /// Kills it and everything it started, without asking.
+    pub(crate) fn kill(&mut self) {
+        self.kill_group();
+        self.exit = self.child.wait().ok().map(Exit::of_supervisor);
     }
 
     /// The end of all it wrote: standard output, then standard error.

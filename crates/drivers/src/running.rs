@@ -16,6 +16,8 @@ pub struct Running {
     pub(crate) gateway: String,
     /// Where it listens.
     pub addr: SocketAddr,
+    /// Where it tells of itself, if it is to.
+    pub metrics: Option<SocketAddr>,
     /// From its start, without the check before it, until it answered.
     pub ready_after: Duration,
     /// The commands that were run: check, start.
@@ -61,7 +63,8 @@ impl Running {
         self.process.exit()
     }
 
-    /// Does what the folder names under `actions`, for example `reload`.
+    /// Does what the folder names under `actions`: `reload`, or `configure`, before which the files of the
+    /// scenario after its change are written.
     ///
     /// # Errors
     /// [`DriverError::Action`] where there is no such action or it failed.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use gatebench_model::Scenario;
 use gatebench_model::gateway::Action;
+use gatebench_model::load::CONFIGURE;
 use rustix::process::Signal;
 
 use crate::action;
@@ -173,29 +174,36 @@ impl GatewayStart<'_> {
     }
 
     fn prepare(&self, work: &Path, addr: SocketAddr) -> Result<Prepared, DriverError> {
-        let input = input_for(
-            self.scenario,
-            &Wiring {
-                binary: &self.binary.path,
-                work,
-                listen: addr,
-                targets: self.targets,
-                keepalive: self.keepalive,
-                cores: self.cores,
-                access_log: self.access_log,
-            },
-        );
+        let metrics = self.metrics_address()?;
+        let wiring = Wiring {
+            binary: &self.binary.path,
+            work,
+            listen: addr,
+            targets: self.targets,
+            keepalive: self.keepalive,
+            cores: self.cores,
+            access_log: self.access_log,
+            metrics,
+        };
+        let input = input_for(self.scenario, &wiring);
         let spec = &self.folder.spec;
         let renderer = Renderer::new(self.folder, &input)?;
+        let later = match self.scenario.later {
+            Some(_) => render(self.folder, &input_for(&self.scenario.changed(), &wiring))?,
+            None => Vec::new(),
+        };
         let action = |(name, action): (&String, &Action)| {
             let action = match action {
                 Action::Command(words) => Action::Command(renderer.words("actions", words)?),
-                Action::Signal(signal) => Action::Signal(signal.clone()),
+                Action::Signal(_) | Action::Watched(_) => action.clone(),
             };
+            let is_change = name == CONFIGURE;
             Ok(action::Ready {
                 gateway: spec.gateway.clone(),
                 name: name.clone(),
                 action,
+                work: work.to_owned(),
+                files: if is_change { later.clone() } else { Vec::new() },
             })
         };
         let files = render(self.folder, &input)?;
@@ -203,6 +211,7 @@ impl GatewayStart<'_> {
         Ok(Prepared {
             gateway: spec.gateway.clone(),
             addr,
+            metrics,
             files,
             check: renderer.words("check", &spec.check)?,
             start: renderer.words("start", &spec.start)?,
@@ -213,6 +222,15 @@ impl GatewayStart<'_> {
                 .map(action)
                 .collect::<Result<_, DriverError>>()?,
         })
+    }
+
+    /// A port of its own for the gateway's metrics, where the scenario asks for them.
+    fn metrics_address(&self) -> Result<Option<SocketAddr>, DriverError> {
+        if self.scenario.metrics.is_none() {
+            return Ok(None);
+        }
+        let port = reserve_port(self.listen).map_err(DriverError::io("looking for a free port"))?;
+        Ok(Some(SocketAddr::new(self.listen, port)))
     }
 
     /// Runs the folder's check under a supervisor too: one that hangs must end with gatebench, and at Ctrl-C.
@@ -307,6 +325,7 @@ fn reserve_port(address: IpAddr) -> io::Result<u16> {
 struct Prepared {
     gateway: String,
     addr: SocketAddr,
+    metrics: Option<SocketAddr>,
     files: Vec<RenderedFile>,
     check: Vec<String>,
     start: Vec<String>,
@@ -336,6 +355,7 @@ impl Prepared {
             process,
             gateway: self.gateway,
             addr: self.addr,
+            metrics: self.metrics,
             ready_after,
             commands,
             rendered: self.files,

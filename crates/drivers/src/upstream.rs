@@ -114,6 +114,11 @@ impl UpstreamProcess {
         self.process.stderr_tail()
     }
 
+    /// Kills it at once, as a crash would.
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
     /// Ends it.
     pub fn stop(&mut self) -> Ended {
         self.process.stop()

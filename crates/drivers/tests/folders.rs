@@ -76,6 +76,7 @@ fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
         keepalive: 64,
         cores: &[0],
         access_log: false,
+        metrics: None,
     }
 }
 
@@ -157,6 +158,7 @@ fn the_reference_gateway_gets_its_file() {
         keepalive: 64,
         cores: &[2, 3],
         access_log: false,
+        metrics: None,
     };
     let files = render(&folder("reference"), &input_for(&scenario, &wiring)).unwrap();
     assert_eq!(files[0].path, Path::new("gateway.json"));
@@ -167,7 +169,7 @@ fn the_reference_gateway_gets_its_file() {
         "workers": 2,
         "timeouts": {"drain_ms": 1500},
         "access_log": false,
-        "upstreams": [{"name": "origin", "keepalive": 64, "targets": [{"address": "::1", "port": 1, "weight": 1}]}],
+        "upstreams": [{"name": "origin", "keepalive": 64, "rest_after_failure_ms": 0, "targets": [{"address": "::1", "port": 1, "weight": 1}]}],
         "consumers": [{"name": "alice", "keys": ["k\"1"], "password": null}],
         "routes": [
             {"name": "long", "path": "/json/deep", "strip_path": true, "upstream": "origin", "policies": [
@@ -201,6 +203,7 @@ fn no_cap_on_connections_lies_below_the_load() {
                 keepalive,
                 cores: &[0],
                 access_log: false,
+                metrics: None,
             };
             let files = render(&folder(name), &input_for(&support::plain(), &wiring)).unwrap();
             let line = format!("    {setting} {cap}");

@@ -85,6 +85,7 @@ fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
         keepalive: 64,
         cores: &[0],
         access_log: false,
+        metrics: None,
     };
     let files = render(&folder, &input_for(scenario, &wiring)).unwrap();
     let texts = files

@@ -3,17 +3,21 @@
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gatebench_drivers::{Catalogue, Launcher};
+use gatebench_model::load::CONFIGURE;
 use gatebench_model::{Culprit, Limits, Placement, Request, Scenario, Setup, parse};
+use gatebench_net::clock;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 
+use crate::effect::Effect;
 use crate::equip::{self, PreparedGateway};
 use crate::error::LabError;
 use crate::exchange::{exchange, render};
 use crate::halt::{Failure, Halt};
 use crate::interrupt::Interrupt;
-use crate::ledger;
+use crate::ledger::{self, Origins};
 use crate::library::Library;
 use crate::parity::{self, Place};
 use crate::stage::{Bringing, Stage};
@@ -26,6 +30,9 @@ const CONTRACT: &str = include_str!("check/contract.yaml");
 const REUSE_REQUESTS: u64 = 20;
 /// For these a gateway opens so many connections at most; it may have several workers.
 const REUSE_CONNECTIONS_MAX: u64 = 5;
+
+/// How long other routes may take to act; Traefik waits two seconds for more of them.
+const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A gateway that has so many routes or consumers right has more of them right too.
 const CHECKED_ROUTES_MAX: usize = 100;
@@ -162,8 +169,14 @@ fn check_one(
         stopped_badly: None,
         work: work.clone(),
     };
-    if let Err(unsupported) = request.gateway.folder.supports(scenario) {
-        checked.outcome = CheckOutcome::NotSupported(unsupported.policies);
+    let folder = &request.gateway.folder;
+    let supported = folder.supports(scenario).map_err(|it| it.policies);
+    let is_changed = scenario.later.is_none() || folder.spec.actions.contains_key(CONFIGURE);
+    let lacking = is_changed
+        .then_some(())
+        .ok_or_else(|| vec![CONFIGURE.to_owned()]);
+    if let Err(lacking) = supported.and(lacking) {
+        checked.outcome = CheckOutcome::NotSupported(lacking);
         return Ok(checked);
     }
     fs::create_dir_all(&work).map_err(|error| {
@@ -218,8 +231,8 @@ fn ask(
     stage.bring_upstream_up(
         scenario.upstream,
         scenario.transport.upstream_tls,
-        &placement.upstream,
-        &upstream_work,
+        scenario.targets,
+        (&placement.upstream, &upstream_work),
         request.launcher,
         Ipv4Addr::LOCALHOST.into(),
     )?;
@@ -253,16 +266,48 @@ fn ask(
             .cases
             .push(reuse(&case.request, &target, &upstream, request.interrupt)?);
     }
+    if parity::failure(&record).is_none() {
+        prove_later(scenario, stage, place, &mut record)?;
+    }
     Ok(record)
+}
+
+/// Gives the gateway its other routes, and adds the cases that hold from then on.
+fn prove_later(
+    scenario: &Scenario,
+    stage: &mut Stage,
+    place: Place<'_>,
+    record: &mut ParityRecord,
+) -> Result<(), Halt> {
+    let Some(case) = scenario
+        .later
+        .as_ref()
+        .and_then(|later| later.parity.first())
+    else {
+        return Ok(());
+    };
+    stage.change(CONFIGURE)?;
+    Effect::of(clock::now_ns(), place.target.clone(), case).within(EFFECT_TIMEOUT);
+    let place = Place {
+        is_after: true,
+        ..place
+    };
+    let after = parity::prove(&scenario.changed(), &[], &place)?;
+    record.cases.extend(after.cases);
+    (record.routes_expected, record.routes_answering) =
+        (after.routes_expected, after.routes_answering);
+    Ok(())
 }
 
 /// Whether connections to the upstream are kept and used again.
 fn reuse(
     request: &Request,
     target: &Wire,
-    upstream: &Wire,
+    upstream: &Origins,
     interrupt: &Interrupt,
 ) -> Result<ParityCaseRecord, Halt> {
+    let targets = upstream.wires.len() as u64;
+    let connections_max = REUSE_CONNECTIONS_MAX * targets;
     let bytes = render(request, &target.address.to_string(), None);
     let before = ledger::read(upstream, interrupt)?;
     for _ in 0..REUSE_REQUESTS {
@@ -273,11 +318,11 @@ fn reuse(
         }
     }
     let after = ledger::read(upstream, interrupt)?;
-    // Reading the ledger takes a connection too.
+    // Reading the ledger takes a connection to each target too.
     let opened = ledger::delta(&before, &after)
         .connections_accepted
-        .saturating_sub(1);
-    let passed = opened <= REUSE_CONNECTIONS_MAX;
+        .saturating_sub(targets);
+    let passed = opened <= connections_max;
     let mut record = ParityCaseRecord {
         name: "connections to the upstream are kept and used again".into(),
         passed,
@@ -290,7 +335,7 @@ fn reuse(
             String::from_utf8_lossy(&bytes).replace("\r\n", "\n")
         );
         record.expected =
-            format!("at most {REUSE_CONNECTIONS_MAX} connections to the upstream are opened");
+            format!("at most {connections_max} connections to the upstream are opened");
         record.received = format!("{opened} were opened");
     }
     Ok(record)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gatebench_engine::{DataError, DataSet, Group as EngineGroup, Target, sample};
 use gatebench_model::group::{Group, TooFewConnections, divide};
+use gatebench_model::load::CONFIGURE;
 use gatebench_model::{Phase, Request, Scenario, Shape, Variant};
 
 use crate::error::LabError;
@@ -131,6 +132,25 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
     if let Err(error) = Demand::of(scenario, &Variant::Floor) {
         let remedy = "correct the scenario's `data`, or the template that names it";
         return Some((error.to_string(), remedy.into()));
+    }
+    let configures = |phase: &&Phase| {
+        phase
+            .change
+            .as_ref()
+            .is_some_and(|it| it.action == CONFIGURE)
+    };
+    if let Some(phase) = phases
+        .iter()
+        .find(configures)
+        .filter(|_| scenario.later.is_none())
+    {
+        let message = format!(
+            "the phase '{}' configures the gateway anew, and the scenario does not say how",
+            phase.name
+        );
+        let remedy =
+            "write the routes that come to it under `later:`, as in scenarios/route-added.yaml";
+        return Some((message, remedy.into()));
     }
     let groups = scenario.groups();
     phases.iter().find_map(|phase| {

@@ -5,7 +5,7 @@ use gatebench_model::Shape;
 use gatebench_store::{GroupRecord, Histogram, RouteRecord, TimeFigures};
 
 use crate::demand::Demand;
-use crate::phase::{answered, counts, sums};
+use crate::figures::{answered, counts, sums};
 use crate::series::BEYOND_MIN;
 
 /// The record of each group, where there is more to tell than of the phase: several groups, or several

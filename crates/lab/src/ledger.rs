@@ -4,24 +4,53 @@ use std::io;
 
 use gatebench_model::{Culprit, Request};
 use gatebench_store::LedgerDelta;
-use gatebench_upstream::{LEDGER_PATH, Snapshot};
+use gatebench_upstream::{HEALTH_PATH, LEDGER_PATH, Snapshot};
 
 use crate::exchange::{exchange, render};
 use crate::halt::{Failure, Halt};
 use crate::interrupt::Interrupt;
 use crate::wire::Wire;
 
-/// Asks the upstream for its ledger.
-pub(crate) fn read(upstream: &Wire, interrupt: &Interrupt) -> Result<Snapshot, Halt> {
+/// The upstream: its targets, and what those saw that were ended since.
+#[derive(Clone, Debug)]
+pub(crate) struct Origins {
+    pub(crate) wires: Vec<Wire>,
+    pub(crate) past: Snapshot,
+}
+
+/// Asks all targets for their ledgers, and adds them up.
+pub(crate) fn read(upstream: &Origins, interrupt: &Interrupt) -> Result<Snapshot, Halt> {
+    let mut sum = upstream.past.clone();
+    for wire in &upstream.wires {
+        sum.add(&of_target(wire, interrupt)?);
+    }
+    Ok(sum)
+}
+
+/// Makes a target `well`, `resetting` or `slow/200` from now on.
+pub(crate) fn make(target: &Wire, health: &str, interrupt: &Interrupt) -> Result<(), Halt> {
+    let request = Request::new("POST", format!("{HEALTH_PATH}{health}"));
+    let bytes = render(&request, &target.address.to_string(), None);
+    let reason = match exchange(target, &bytes, false, interrupt) {
+        Ok(answer) if answer.status == 200 => return Ok(()),
+        Ok(answer) => format!("it answers {}", answer.status),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(Halt::Interrupted),
+        Err(error) => error.to_string(),
+    };
+    let reason = format!("the upstream does not become {health}: {reason}");
+    Err(Failure::new(Culprit::Upstream, reason, REMEDY).into())
+}
+
+/// Where to look when an upstream does not obey.
+const REMEDY: &str = "look into its logs in the trial's folder";
+
+/// Asks one target for its ledger.
+pub(crate) fn of_target(upstream: &Wire, interrupt: &Interrupt) -> Result<Snapshot, Halt> {
     let request = Request::new("GET", LEDGER_PATH);
     let bytes = render(&request, &upstream.address.to_string(), None);
     let failed = |reason: String| {
         let reason = format!("the upstream does not tell its ledger: {reason}");
-        Halt::from(Failure::new(
-            Culprit::Upstream,
-            reason,
-            "look into its logs in the trial's folder",
-        ))
+        Halt::from(Failure::new(Culprit::Upstream, reason, REMEDY))
     };
     match exchange(upstream, &bytes, false, interrupt) {
         Ok(answer) => {

@@ -11,7 +11,7 @@ use gatebench_upstream::Snapshot;
 use crate::exchange::{Answer, exchange, render, shorten};
 use crate::halt::Halt;
 use crate::interrupt::Interrupt;
-use crate::ledger;
+use crate::ledger::{self, Origins};
 use crate::wire::Wire;
 
 /// Of a message that failed, so much is kept.
@@ -27,7 +27,7 @@ pub(crate) struct Place<'a> {
     pub(crate) target: Wire,
     /// The upstream whose ledger is asked; none where it is not ours. Then a request has reached the
     /// upstream where the answer carries its times.
-    pub(crate) upstream: Option<Wire>,
+    pub(crate) upstream: Option<Origins>,
     /// Tag of the nonces.
     pub(crate) tag: u16,
     /// Whether the load is over.

@@ -1,25 +1,27 @@
 //! One load: from a phase of the profile to its record.
 
-use std::collections::BTreeMap;
 use std::panic;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use gatebench_engine::{Class, ErrorKind, Load, Metric, Outcome, Recordings};
-use gatebench_model::{Phase, Shape};
+use gatebench_engine::{Load, Outcome};
+use gatebench_model::load::{CONFIGURE, GatewayChange};
+use gatebench_model::{ParityCase, Phase, Shape};
 use gatebench_store::{
-    ChangeRecord, Counts, EngineFacts, ExactSum, Histogram, PhaseRecord, SeriesRow, TaggedInterval,
-    Usage,
+    ChangeRecord, EngineFacts, FailureRecord, PhaseRecord, SeriesRow, TaggedInterval,
 };
 use gatebench_upstream::Snapshot;
 
 use crate::demand::Demand;
+use crate::figures::{counts, summary, sums, usages};
 use crate::groups;
 use crate::halt::{Failure, Halt};
+use crate::illness::Illness;
 use crate::ledger;
 use crate::progress::{PhaseSummary, Progress};
 use crate::samples::{self, Moment, Pss, Samplers};
-use crate::series::{self, Seconds};
+use crate::scrape::{self, Scrape, Scraping};
+use crate::series::Seconds;
 use crate::stage::Stage;
 use crate::trace::{self, Seen};
 use crate::traffic::{self, Outside};
@@ -54,6 +56,8 @@ struct Raw {
     shapes: Vec<Shape>,
     moments: Vec<Moment>,
     change: Option<ChangeRecord>,
+    failure: Option<FailureRecord>,
+    scrapes: Vec<Scrape>,
     pss: (Pss, Pss),
     /// Of the gateway, before and after the load.
     outside: Option<(Outside, Outside)>,
@@ -81,6 +85,10 @@ pub(crate) fn measure(
         warm_up: phase.warm_up.0,
         measure: phase.measure.0,
     });
+    let failure = phase.failure.as_ref().filter(|_| scene.gateway.is_some());
+    let illness = failure.map(|it| Illness::new(it, stage, scene.interrupt));
+    let illness = illness.transpose()?;
+    let scraping = scraping(scene, stage, phase);
     let watch = Watch {
         shared: &shared,
         stage,
@@ -90,9 +98,10 @@ pub(crate) fn measure(
         observer: scene.observer,
         warm_up_ns: phase.warm_up.as_nanos(),
         measure_ns: phase.measure.as_nanos(),
-        change: phase.change.as_ref().filter(|_| scene.gateway.is_some()),
+        change: change(scene, phase),
+        illness,
     };
-    let (outcome, watched) = run_watched(&load, &shared, &mut seconds, watch);
+    let (outcome, watched, scrapes) = run_watched(&load, &shared, &mut seconds, watch, scraping);
     let halt = halt_of(scene, watched.death.clone(), &phase.name);
     if let Some(halt) = &halt
         && !is_worth_keeping(scene, &watched)
@@ -112,6 +121,8 @@ pub(crate) fn measure(
         shapes: load.groups.into_iter().map(|group| group.shape).collect(),
         moments: watched.moments,
         change: watched.change,
+        failure: watched.failure,
+        scrapes,
         pss: (pss_before, samplers.pss()),
         outside: outside.zip(samplers.outside()),
         ledger: before.zip(after),
@@ -174,15 +185,48 @@ fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load,
     })
 }
 
-/// Runs the engine on this thread and the watch on another.
+/// What is done to the gateway in a phase, with the first case that holds from then on.
+fn change<'a>(
+    scene: &Scene<'a>,
+    phase: &'a Phase,
+) -> Option<(&'a GatewayChange, Option<&'a ParityCase>)> {
+    let change = phase.change.as_ref().filter(|_| scene.gateway.is_some())?;
+    let later = scene.scenario.later.as_ref();
+    let case = later.and_then(|later| later.parity.first());
+    Some((change, case.filter(|_| change.action == CONFIGURE)))
+}
+
+/// What is fetched of the gateway's own metrics in a phase.
+fn scraping<'a>(scene: &Scene<'a>, stage: &Stage, phase: &Phase) -> Option<Scraping<'a>> {
+    let every = scene.scenario.metrics.as_ref()?.scrape_every?;
+    Some(Scraping {
+        address: stage.metrics_address()?,
+        metrics: scene.gateway?.folder.spec.metrics.as_ref()?,
+        every_ns: every.as_nanos(),
+        warm_up_ns: phase.warm_up.as_nanos(),
+        measure_ns: phase.measure.as_nanos(),
+        interrupt: scene.interrupt,
+    })
+}
+
+/// The engine's outcome, and what was seen and fetched meanwhile.
+type Run = (
+    Result<Outcome, gatebench_engine::EngineError>,
+    Watched,
+    Vec<Scrape>,
+);
+
+/// Runs the engine on this thread and the watch on another, and on one more who fetches metrics.
 fn run_watched(
     load: &Load,
     shared: &Shared,
     seconds: &mut Seconds,
     watch: Watch<'_>,
-) -> (Result<Outcome, gatebench_engine::EngineError>, Watched) {
+    scraping: Option<Scraping<'_>>,
+) -> Run {
     thread::scope(|scope| {
         let watching = scope.spawn(|| watch.run());
+        let scraping = scope.spawn(|| scraping.map(|it| it.run(shared)).unwrap_or_default());
         let over = Over(shared);
         let outcome = gatebench_engine::run(load, &shared.control, |worker, interval| {
             if let Some(median_ns) = seconds.take(worker, interval) {
@@ -193,7 +237,10 @@ fn run_watched(
         let watched = watching
             .join()
             .unwrap_or_else(|panic| panic::resume_unwind(panic));
-        (outcome, watched)
+        let scrapes = scraping
+            .join()
+            .unwrap_or_else(|panic| panic::resume_unwind(panic));
+        (outcome, watched, scrapes)
     })
 }
 
@@ -206,12 +253,25 @@ impl Drop for Over<'_> {
     }
 }
 
+/// The engine's own account.
+fn engine_facts(outcome: &Outcome) -> EngineFacts {
+    let workers = &outcome.workers;
+    EngineFacts {
+        backend: outcome.backend.as_str().into(),
+        workers: u32::try_from(workers.len()).unwrap_or(u32::MAX),
+        cpu_ns: workers.iter().map(|worker| worker.cpu_ns).sum(),
+        run_queue_wait_ns: workers.iter().map(|worker| worker.run_queue_wait_ns).sum(),
+    }
+}
+
 fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds) -> Measured {
     let Raw {
         outcome,
         shapes,
         moments,
         change,
+        failure,
+        scrapes,
         pss,
         outside,
         ledger,
@@ -223,8 +283,9 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
     let client = (answers, outcome.counts.connections_opened);
     let phase = loading.phase;
     let measure_ns = outcome.window_ns.1.saturating_sub(outcome.window_ns.0);
-    let (histograms, series) =
+    let (histograms, mut series) =
         seconds.finish(&phase.name, measure_ns, outcome.drained_ns, &moments);
+    scrape::into_series(&scrapes, &mut series);
     let seen = Seen {
         traced: outcome.counts.traced,
         untimed: outcome.counts.untimed,
@@ -232,16 +293,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         meant_for_gateway: groups::meant_for_gateway(&outcome, loading.demand),
         answers,
     };
-    let engine = EngineFacts {
-        backend: outcome.backend.as_str().into(),
-        workers: u32::try_from(outcome.workers.len()).unwrap_or(u32::MAX),
-        cpu_ns: outcome.workers.iter().map(|worker| worker.cpu_ns).sum(),
-        run_queue_wait_ns: outcome
-            .workers
-            .iter()
-            .map(|worker| worker.run_queue_wait_ns)
-            .sum(),
-    };
+    let engine = engine_facts(&outcome);
     let record = PhaseRecord {
         name: phase.name.clone(),
         shape: phase.shape.clone(),
@@ -260,6 +312,8 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         machine: samples::machine(&moments, &scene.cores()),
         ledger: gained.unwrap_or_default(),
         change,
+        failure,
+        own_metrics: scrape::record(&scrapes),
         wire: Some(traffic::facts(client, ledger, outside)),
         foreign: None,
         step: None,
@@ -271,121 +325,5 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         series,
         summary,
         halt: None,
-    }
-}
-
-/// The counts of a load or of a group, of which `texts` are the checks.
-pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Counts {
-    let classes = Class::ALL.into_iter().zip(counts.by_class);
-    // A connection that cannot be made is an error of the gateway's, though no request was lost by it.
-    let failed = counts.errors.iter().zip(&counts.connections_failed);
-    let failed = failed.map(|(requests, connections)| requests + connections);
-    let errors = ErrorKind::ALL.into_iter().zip(failed);
-    let checks = texts.iter().zip(&counts.checks_failed);
-    let mut checks_failed = BTreeMap::new();
-    for (text, count) in checks.filter(|(_, count)| **count > 0) {
-        // Several requests of a load may share a check.
-        *checks_failed.entry(text.clone()).or_default() += count;
-    }
-    Counts {
-        intended: counts.intended,
-        sent: counts.sent,
-        completed: counts.completed,
-        completed_in_window: counts.completed_in_window,
-        by_class: classes
-            .filter(|(_, count)| *count > 0)
-            .map(|(class, count)| (class.as_str().into(), count))
-            .collect(),
-        errors: errors
-            .filter(|(_, count)| *count > 0)
-            .map(|(kind, count)| (kind.as_str().into(), count))
-            .collect(),
-        dropped: counts.dropped,
-        queued_max: counts.queued_max,
-        checks_failed,
-        connections_opened: counts.connections_opened,
-        bytes_sent: counts.bytes_sent,
-        bytes_received: counts.bytes_received,
-    }
-}
-
-/// The exact sums of a load or of a group.
-pub(crate) fn sums(recordings: &Recordings) -> BTreeMap<String, ExactSum> {
-    let sum = |((metric, class), recording): (&(Metric, Class), &gatebench_engine::Recording)| {
-        let exact = ExactSum {
-            count: recording.histogram.len(),
-            sum_ns: u64::try_from(recording.sum_ns).unwrap_or(u64::MAX),
-            min_ns: recording.min_ns,
-            max_ns: recording.max_ns,
-            clamped: recording.clamped,
-        };
-        (format!("{}.{}", metric.as_str(), class.as_str()), exact)
-    };
-    recordings.iter().map(sum).collect()
-}
-
-/// What each component used. The engine's CPU time is its workers' own account over exactly the
-/// measurement; what it holds is the whole process's.
-fn usages(
-    moments: &[Moment],
-    pss: (Pss, Pss),
-    engine: &EngineFacts,
-    measure_ns: u64,
-) -> BTreeMap<String, Usage> {
-    let (before, after) = pss;
-    let gateway: Vec<_> = moments.iter().filter_map(|moment| moment.gateway).collect();
-    let upstream: Vec<_> = moments
-        .iter()
-        .filter_map(|moment| moment.upstream)
-        .collect();
-    let own: Vec<_> = moments.iter().map(|moment| moment.own).collect();
-    let own = samples::usage(&own, before[2], after[2]).map(|usage| Usage {
-        cpu_ns: engine.cpu_ns,
-        window_ns: measure_ns,
-        run_queue_wait_ns: engine.run_queue_wait_ns,
-        ..usage
-    });
-    let named = [
-        ("gateway", samples::usage(&gateway, before[0], after[0])),
-        ("upstream", samples::usage(&upstream, before[1], after[1])),
-        ("engine", own),
-    ];
-    named
-        .into_iter()
-        .filter_map(|(name, usage)| Some((name.to_owned(), usage?)))
-        .collect()
-}
-
-/// The response times of all answers.
-pub(crate) fn answered(recordings: &Recordings) -> Histogram<u64> {
-    let mut response: Histogram<u64> = series::empty();
-    for ((metric, class), recording) in recordings {
-        if *metric == Metric::Response && *class != Class::Failed {
-            series::add(&mut response, &recording.histogram);
-        }
-    }
-    response
-}
-
-fn summary(record: &PhaseRecord, outcome: &Outcome) -> PhaseSummary {
-    let response = answered(&outcome.recordings);
-    let seconds = record.measure_ns as f64 / 1e9;
-    let completed_per_second = if seconds > 0.0 {
-        record.counts.completed_in_window as f64 / seconds
-    } else {
-        0.0
-    };
-    let per_request = |usage: &Usage| {
-        let cores = usage.cpu_ns as f64 / usage.window_ns.max(1) as f64;
-        (completed_per_second > 0.0).then(|| cores * 1e9 / completed_per_second)
-    };
-    PhaseSummary {
-        name: record.name.clone(),
-        completed_per_second,
-        failed: record.counts.errors.values().sum::<u64>()
-            + outcome.counts.answers_failing_checks
-            + record.counts.dropped,
-        response_p50_ns: series::percentile(&response, 0.5),
-        gateway_cpu_ns_per_request: record.usage.get("gateway").and_then(per_request),
     }
 }

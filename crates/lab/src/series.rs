@@ -176,6 +176,7 @@ impl Second {
             gateway: both.and_then(|(from, to)| Some(step(&from.gateway?, &to.gateway?))),
             engine,
             upstream: both.and_then(|(from, to)| Some(step(&from.upstream?, &to.upstream?))),
+            own_requests: None,
         }
     }
 }

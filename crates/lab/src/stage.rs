@@ -2,15 +2,16 @@
 
 mod gateway;
 mod secure;
+mod targets;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gatebench_drivers::{
     Attached, CERTIFICATE_FILE, DriverError, Ended, Exit, GatewayStart, KEY_FILE, Launcher, Ports,
-    Running, UPSTREAM_KEEPALIVE, UpstreamProcess, UpstreamStart,
+    Running, UPSTREAM_KEEPALIVE,
 };
 use gatebench_model::{Culprit, Limits, Scenario, UpstreamKind, Variant};
 use gatebench_net::tls::Identity;
@@ -20,17 +21,21 @@ use gatebench_store::{FileDigest, GatewayFacts};
 use crate::equip::PreparedGateway;
 use crate::halt::{Failure, Halt};
 use crate::interrupt::Interrupt;
+use crate::log;
 use crate::remote::RemoteGateway;
 use crate::samples::GatewaySampler;
 use crate::wire::Wire;
 use gateway::Gateway;
+use targets::{Starting, Targets};
 
 /// What is up. Dropping it ends the gateway first and then the upstream: fields drop in this order.
 #[derive(Debug, Default)]
 pub(crate) struct Stage {
     gateway: Option<Gateway>,
     attached: Option<Attached>,
-    upstream: Option<UpstreamProcess>,
+    upstream: Targets,
+    /// Where the gateway's access log goes, where its folder says so.
+    access_log: Option<PathBuf>,
     /// The trial's certificate, once somebody shows it.
     identity: Option<Identity>,
     gateway_has_tls: bool,
@@ -64,32 +69,36 @@ pub(crate) struct Down {
 }
 
 impl Stage {
-    /// Starts the upstream on its cores.
+    /// Starts so many targets of the upstream on their cores, each in a folder of its own.
     pub(crate) fn bring_upstream_up(
         &mut self,
         kind: UpstreamKind,
         has_tls: bool,
-        cores: &[usize],
-        work: &Path,
+        targets: u32,
+        (cores, work): (&[usize], &Path),
         launcher: &Launcher,
         listen: IpAddr,
     ) -> Result<(), Halt> {
-        let mut command = upstream_command(launcher, kind, cores, listen);
-        if has_tls {
-            self.put_certificate(work)?;
-            command.extend(["--tls", "--cert", CERTIFICATE_FILE].map(OsString::from));
-            command.extend(["--key", KEY_FILE].map(OsString::from));
-        }
         self.upstream_has_tls = has_tls;
-        self.upstream = Some(
-            UpstreamStart {
+        for number in 1..=targets {
+            let mut command = upstream_command(launcher, kind, cores);
+            let work = match number {
+                1 => work.to_owned(),
+                _ => work.with_file_name(format!("upstream-{number}")),
+            };
+            if has_tls {
+                self.put_certificate(&work)?;
+                command.extend(["--tls", "--cert", CERTIFICATE_FILE].map(OsString::from));
+                command.extend(["--key", KEY_FILE].map(OsString::from));
+            }
+            self.upstream.add(Starting {
                 command,
                 work,
-                cores,
-                launcher,
-            }
-            .start()?,
-        );
+                cores: cores.to_vec(),
+                launcher: launcher.clone(),
+                listen,
+            })?;
+        }
         Ok(())
     }
 
@@ -99,14 +108,14 @@ impl Stage {
         bringing: &Bringing<'_>,
     ) -> Result<GatewayFacts, Halt> {
         let prepared = bringing.gateway;
-        let upstream = self.upstream.as_ref().map(|upstream| upstream.addr);
-        let target = upstream.ok_or(Halt::Interrupted)?;
+        let targets = self.upstream.addresses();
+        let target = *targets.first().ok_or(Halt::Interrupted)?;
         let transport = bringing.scenario.transport;
         if transport.tls || transport.upstream_tls {
             self.put_certificate(bringing.work)?;
         }
         let gateway = match &prepared.host {
-            None => Gateway::Here(Box::new(start(bringing, target)?)),
+            None => Gateway::Here(Box::new(start(bringing, &targets)?)),
             Some(host) => Gateway::There(Box::new(RemoteGateway::start(host, bringing, target)?)),
         };
         let binary = &prepared.binary;
@@ -128,11 +137,13 @@ impl Stage {
                 .max(1),
             processes: 0,
             processes_ended: 0,
+            access_log_lines: None,
             started_in_ms: u64::try_from(gateway.ready_after().as_millis()).unwrap_or(u64::MAX),
             limits: bringing.limits,
             limited_by: prepared.limited_by(bringing.limits).map(str::to_owned),
             stopped: String::new(),
         };
+        self.access_log = gateway.access_log(&prepared.folder.spec, bringing.work);
         self.gateway = Some(gateway);
         self.gateway_has_tls = transport.tls;
         if transport.tls {
@@ -165,13 +176,12 @@ impl Stage {
         gateway
             .map(|gateway| self.wire(gateway.address(), self.gateway_has_tls))
             .or(attached)
-            .or_else(|| self.upstream())
+            .or_else(|| self.targets().into_iter().next())
     }
 
-    /// The upstream, where it is ours.
-    pub(crate) fn upstream(&self) -> Option<Wire> {
-        let upstream = self.upstream.as_ref();
-        upstream.map(|upstream| self.wire(upstream.addr, self.upstream_has_tls))
+    /// Where the gateway tells of itself, if it does.
+    pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
+        self.gateway.as_ref()?.metrics()
     }
 
     /// What samples the gateway's processes.
@@ -181,9 +191,14 @@ impl Stage {
         gateway.map(Gateway::sampler).or_else(attached)
     }
 
-    /// The process below which the upstream is.
+    /// The process below which the upstream is; none where it has several targets.
     pub(crate) fn upstream_root(&self) -> Option<u32> {
-        self.upstream.as_ref().map(UpstreamProcess::supervisor_pid)
+        self.upstream.only_root()
+    }
+
+    /// Lines of the gateway's access log, where it is known; whole once the gateway has ended.
+    pub(crate) fn access_log_lines(&self) -> Option<u64> {
+        log::lines(self.access_log.as_ref()?).ok()
     }
 
     /// The end of what a gateway of ours wrote to standard error.
@@ -219,15 +234,7 @@ impl Stage {
                 "start it again and repeat the run",
             ));
         }
-        let exit = self
-            .upstream
-            .as_mut()
-            .and_then(UpstreamProcess::exit_status)?;
-        let stderr = self
-            .upstream
-            .as_ref()
-            .map(UpstreamProcess::stderr_tail)
-            .unwrap_or_default();
+        let (exit, stderr) = self.upstream.death()?;
         Some(upstream_died(exit, &stderr))
     }
 
@@ -270,15 +277,13 @@ impl Stage {
 
     /// Ends the upstream.
     pub(crate) fn bring_upstream_down(&mut self) {
-        if let Some(mut upstream) = self.upstream.take() {
-            // It holds nothing, so how it ends does not matter.
-            upstream.stop();
-        }
+        // It holds nothing, so how it ends does not matter.
+        self.upstream = Targets::default();
     }
 }
 
 /// Starts a gateway on this machine.
-fn start(bringing: &Bringing<'_>, target: SocketAddr) -> Result<Running, DriverError> {
+fn start(bringing: &Bringing<'_>, targets: &[SocketAddr]) -> Result<Running, DriverError> {
     let gateway = bringing.gateway;
     GatewayStart {
         folder: &gateway.folder,
@@ -289,7 +294,7 @@ fn start(bringing: &Bringing<'_>, target: SocketAddr) -> Result<Running, DriverE
         limits: &gateway.limits,
         amounts: &gateway.amounts,
         listen: Ipv4Addr::LOCALHOST.into(),
-        targets: &[target],
+        targets,
         keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
         access_log: bringing.scenario.access_log,
         ports: Ports::default(),
@@ -298,16 +303,10 @@ fn start(bringing: &Bringing<'_>, target: SocketAddr) -> Result<Running, DriverE
     .start()
 }
 
-/// The command line of the embedded upstream; it says on one line of JSON where it listens.
-fn upstream_command(
-    launcher: &Launcher,
-    kind: UpstreamKind,
-    cores: &[usize],
-    listen: IpAddr,
-) -> Vec<OsString> {
-    let listen = SocketAddr::from((listen, 0)).to_string();
+/// The command line of the embedded upstream but for `--listen`; it says on one line of JSON where it listens.
+fn upstream_command(launcher: &Launcher, kind: UpstreamKind, cores: &[usize]) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec![launcher.program.clone().into()];
-    words.extend(["upstream", kind.as_str(), "--listen", &listen, "--json"].map(OsString::from));
+    words.extend(["upstream", kind.as_str(), "--json"].map(OsString::from));
     if !cores.is_empty() {
         let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
         words.extend(["--cores".into(), cores.join(",").into()]);
@@ -358,11 +357,10 @@ mod tests {
             program: "gatebench".into(),
             prefix_args: vec!["supervise".into()],
         };
-        let here = Ipv4Addr::LOCALHOST.into();
-        let words = upstream_command(&launcher, UpstreamKind::GoBench, &[0, 2], here);
+        let words = upstream_command(&launcher, UpstreamKind::GoBench, &[0, 2]);
         assert_eq!(
             words.join(" ".as_ref()),
-            "gatebench upstream go-bench --listen 127.0.0.1:0 --json --cores 0,2"
+            "gatebench upstream go-bench --json --cores 0,2"
         );
     }
 

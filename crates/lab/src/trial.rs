@@ -3,16 +3,17 @@
 mod search;
 
 use gatebench_drivers::Launcher;
+use gatebench_model::load::CONFIGURE;
 use gatebench_model::{Culprit, Plan, Scenario, Trial, Variant};
 use gatebench_net::{Backend, clock};
 use gatebench_store::{
-    Buffering, GatewayFacts, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, TaggedInterval,
-    Timestamp, TrialRecord, TrialWriter,
+    Buffering, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, TaggedInterval, Timestamp,
+    TrialRecord, TrialWriter,
 };
 use gatebench_upstream::Snapshot;
 
-use crate::demand::{self, Demand};
-use crate::equip::{PreparedGateway, upstream_address};
+use crate::demand::Demand;
+use crate::equip::PreparedGateway;
 use crate::foreign::{self, PreparedEngine};
 use crate::halt::{Failure, Halt};
 use crate::hurry::Hurry;
@@ -21,8 +22,9 @@ use crate::ledger;
 use crate::parity::{self, Place};
 use crate::phase::{self, Loading};
 use crate::progress::{Observer, PhaseSummary, Progress, Step};
+use crate::rise;
 use crate::samples::GatewaySampler;
-use crate::stage::{self, Bringing, Stage};
+use crate::stage::{self, Stage};
 use crate::trace;
 use crate::traffic;
 
@@ -87,21 +89,44 @@ impl<'a> Scene<'a> {
         let phases = self.plan.load.phases.iter();
         let changes = phases.filter_map(|phase| phase.change.as_ref());
         let mut lacking: Vec<String> = match (self.variant, self.gateway) {
-            (Variant::Attached { .. }, _) => changes.map(|it| it.action.clone()).collect(),
+            (Variant::Attached { .. }, _) => {
+                let failures = self
+                    .plan
+                    .load
+                    .phases
+                    .iter()
+                    .filter_map(|it| it.failure.as_ref());
+                let failures =
+                    failures.map(|it| format!("an upstream that is {}", it.how.as_str()));
+                changes
+                    .map(|it| it.action.clone())
+                    .chain(failures)
+                    .collect()
+            }
             (_, Some(gateway)) => {
                 let actions = &gateway.folder.spec.actions;
                 let unknown = changes.filter(|it| !actions.contains_key(&it.action));
                 let policies = gateway.folder.supports(self.scenario).err();
                 let policies = policies.map(|it| it.policies).unwrap_or_default();
+                let afar = gateway.host.is_some().then(|| not_afar(self.scenario));
                 policies
                     .into_iter()
                     .chain(unknown.map(|it| it.action.clone()))
+                    .chain(afar.into_iter().flatten())
                     .collect()
             }
             (_, None) => return None,
         };
         lacking.dedup();
         (!lacking.is_empty()).then_some(lacking)
+    }
+
+    /// Whether a phase gives the gateway the routes under `later`.
+    fn is_configured_anew(&self) -> bool {
+        let phases = self.plan.load.phases.iter();
+        phases
+            .filter_map(|phase| phase.change.as_ref())
+            .any(|change| change.action == CONFIGURE)
     }
 
     /// The ledger of the upstream, where it is ours.
@@ -137,13 +162,21 @@ impl<'a> Scene<'a> {
         trace::tag(self.plan.seed, self.trial.number, slots, slot)
     }
 
-    fn step(&self, step: Step) -> Result<(), Halt> {
+    pub(crate) fn step(&self, step: Step) -> Result<(), Halt> {
         if self.interrupt.is_raised() {
             return Err(Halt::Interrupted);
         }
         self.observer.observe(Progress::StepStarted(step));
         Ok(())
     }
+}
+
+/// What a scenario asks for that is not done with a gateway on another host.
+fn not_afar(scenario: &Scenario) -> Vec<String> {
+    let targets = (scenario.targets > 1).then(|| "several targets from another host".to_owned());
+    let metrics = scenario.metrics.as_ref();
+    let metrics = metrics.map(|_| "metrics of another host".to_owned());
+    targets.into_iter().chain(metrics).collect()
 }
 
 const PARITY_BEFORE_SLOT: u32 = 0;
@@ -225,7 +258,7 @@ impl<'a> Course<'a> {
     fn bring_up(&mut self, stage: &mut Stage, writer: &TrialWriter) -> Result<(), Halt> {
         let facts = {
             let _starting = self.scene.hurry.while_starting();
-            start(self.scene, stage, writer)
+            rise::start(self.scene, stage, writer)
         };
         // What was ended because of an interrupt did not fail.
         if self.scene.interrupt.is_raised() {
@@ -265,6 +298,9 @@ impl<'a> Course<'a> {
         let place = self.place(stage, slot)?;
         match scene.variant {
             Variant::Floor => parity::prove_floor(&demand.samples, &place),
+            _ if place.is_after && scene.is_configured_anew() => {
+                parity::prove(&scene.scenario.changed(), &demand.samples, &place)
+            }
             _ => parity::prove(scene.scenario, &demand.samples, &place),
         }
     }
@@ -350,6 +386,7 @@ impl<'a> Course<'a> {
         let Some(down) = down else { return outcome };
         if let Some(facts) = &mut self.ended.record.gateway {
             facts.stopped = down.words;
+            facts.access_log_lines = stage.access_log_lines();
         }
         // What was hurried did not have the time it asks for.
         if !self.scene.interrupt.is_raised() {
@@ -362,55 +399,4 @@ impl<'a> Course<'a> {
             (outcome, _) => outcome,
         }
     }
-}
-
-/// Brings up what the variant needs; the facts of its gateway, if it has one.
-fn start(
-    scene: &Scene<'_>,
-    stage: &mut Stage,
-    writer: &TrialWriter,
-) -> Result<Option<GatewayFacts>, Halt> {
-    if let Variant::Attached { url, pid, .. } = scene.variant {
-        scene.step(Step::GatewayUp)?;
-        if !scene.scenario.transport.is_plain() {
-            return Err(Failure::not_attachable(&scene.scenario.scenario).into());
-        }
-        return stage.attach(url, *pid).map(Some);
-    }
-    let placement = &scene.plan.placement;
-    scene.step(Step::UpstreamUp)?;
-    let work = writer.folder().join("upstream");
-    let transport = scene.scenario.transport;
-    // Without a gateway the upstream speaks what the gateway would.
-    let upstream_has_tls = match scene.variant {
-        Variant::Floor => transport.tls,
-        _ => transport.upstream_tls,
-    };
-    stage.bring_upstream_up(
-        scene.scenario.upstream,
-        upstream_has_tls,
-        &placement.upstream,
-        &work,
-        scene.launcher,
-        upstream_address(scene.gateway),
-    )?;
-    let Some(gateway) = scene.gateway else {
-        return Ok(None);
-    };
-    scene.step(Step::GatewayUp)?;
-    let bringing = Bringing {
-        gateway,
-        scenario: scene.scenario,
-        work: &writer.gateway_folder(),
-        cores: scene.gateway_cores(),
-        limits: scene
-            .variant
-            .setup()
-            .map(|setup| setup.limits)
-            .unwrap_or_default(),
-        connections: demand::connections(scene.scenario, &scene.plan.load.phases),
-        launcher: scene.launcher,
-        interrupt: scene.interrupt,
-    };
-    stage.bring_gateway_up(&bringing).map(Some)
 }

@@ -5,13 +5,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_engine::Control;
-use gatebench_model::Variant;
 use gatebench_model::load::GatewayChange;
+use gatebench_model::{ParityCase, Variant};
 use gatebench_net::clock;
 use gatebench_probe::MachineSample;
-use gatebench_store::ChangeRecord;
+use gatebench_store::{ChangeRecord, FailureRecord};
 
-use crate::halt::Failure;
+use crate::effect::Effect;
+use crate::halt::{Failure, Halt};
+use crate::illness::Illness;
 use crate::interrupt::Interrupt;
 use crate::progress::{Observer, Progress};
 use crate::samples::{Moment, Samplers};
@@ -56,6 +58,11 @@ impl Shared {
     pub(crate) fn completed(&self) -> u64 {
         self.sum(|live| &live.completed)
     }
+
+    /// Requests so far that were answered or failed, warm-up included.
+    fn ended(&self) -> u64 {
+        self.completed() + self.sum(|live| &live.failed)
+    }
 }
 
 /// Watches one load.
@@ -68,8 +75,10 @@ pub(crate) struct Watch<'a> {
     pub(crate) observer: &'a dyn Observer,
     pub(crate) warm_up_ns: u64,
     pub(crate) measure_ns: u64,
-    /// What is done to the gateway meanwhile.
-    pub(crate) change: Option<&'a GatewayChange>,
+    /// What is done to the gateway meanwhile, and how it is seen that it is done, where it can be seen.
+    pub(crate) change: Option<(&'a GatewayChange, Option<&'a ParityCase>)>,
+    /// What happens to the upstream meanwhile.
+    pub(crate) illness: Option<Illness<'a>>,
 }
 
 /// What was seen.
@@ -81,6 +90,8 @@ pub(crate) struct Watched {
     pub(crate) death: Option<Failure>,
     /// What was done to the gateway.
     pub(crate) change: Option<ChangeRecord>,
+    /// What happened to the upstream.
+    pub(crate) failure: Option<FailureRecord>,
 }
 
 impl Watched {
@@ -98,6 +109,7 @@ impl Watch<'_> {
         let mut watched = Watched::default();
         let mut liveness = Every::new(LIVENESS_EVERY);
         let mut display = Display::new();
+        let mut effect = None;
         while !self.shared.over.load(Ordering::Acquire) {
             if self.interrupt.is_raised() {
                 self.shared.control.stop();
@@ -110,12 +122,12 @@ impl Watch<'_> {
             }
             if let Some(changed) = self.change_when_due(watched.change.is_some()) {
                 match changed {
-                    Ok(change) => watched.change = Some(change),
-                    Err(failure) => {
-                        watched.death = Some(failure);
-                        self.shared.control.stop();
-                    }
+                    Ok((change, seen)) => (watched.change, effect) = (Some(change), seen),
+                    Err(failure) => self.give_up(&mut watched, failure),
                 }
+            }
+            if let Err(Halt::Failed(failure)) = self.go_on_with_illness() {
+                self.give_up(&mut watched, failure);
             }
             if liveness.is_due() {
                 watched.death = watched.death.or_else(|| self.stage.death(self.variant));
@@ -132,36 +144,79 @@ impl Watch<'_> {
         {
             watched.moments.push(self.samplers.sample());
         }
+        if let Some(change) = &mut watched.change {
+            change.effective_ns = effect.and_then(Effect::end);
+        }
         // Who died in the last moment is found here.
         watched.death = watched.death.or_else(|| self.stage.death(self.variant));
+        if let Some(illness) = self.illness.take() {
+            match illness.record(self.stage, self.shared.ended()) {
+                Ok(record) => watched.failure = record,
+                Err(Halt::Failed(failure)) => watched.death = watched.death.or(Some(failure)),
+                // Who interrupts wants no record.
+                Err(Halt::Interrupted) => {}
+            }
+        }
         watched
     }
 
+    /// Ends the load for a reason.
+    fn give_up(&self, watched: &mut Watched, failure: Failure) {
+        watched.death.get_or_insert(failure);
+        self.shared.control.stop();
+    }
+
+    fn go_on_with_illness(&mut self) -> Result<(), Halt> {
+        let Some((illness, begin_ns)) = self
+            .illness
+            .as_mut()
+            .zip(begin_ns(self.shared, self.warm_up_ns))
+        else {
+            return Ok(());
+        };
+        match clock::now_ns().checked_sub(begin_ns) {
+            Some(since_ns) => illness.go_on(self.stage, since_ns),
+            None => Ok(()),
+        }
+    }
+
     /// Changes the gateway when it is time and it was not done before.
-    fn change_when_due(&mut self, done: bool) -> Option<Result<ChangeRecord, Failure>> {
-        let change = self.change.take_if(|_| !done)?;
-        let begin_ns = self
-            .shared
-            .control
-            .start_ns()
-            .map(|it| it + self.warm_up_ns);
+    fn change_when_due(&mut self, done: bool) -> Option<Result<Changed, Failure>> {
+        let (change, case) = self.change.take_if(|_| !done)?;
+        let begin_ns = begin_ns(self.shared, self.warm_up_ns);
         let began_ns = clock::now_ns();
         let Some(begin_ns) = begin_ns.filter(|it| it + change.at.as_nanos() <= began_ns) else {
-            self.change = Some(change);
+            self.change = Some((change, case));
             return None;
         };
-        Some(self.stage.change(&change.action).map(|()| ChangeRecord {
-            action: change.action.clone(),
-            began_ns: began_ns - begin_ns,
-            took_ns: clock::now_ns() - began_ns,
+        let asked = case.zip(self.stage.target());
+        Some(self.stage.change(&change.action).map(|()| {
+            let record = ChangeRecord {
+                action: change.action.clone(),
+                began_ns: began_ns - begin_ns,
+                took_ns: clock::now_ns() - began_ns,
+                effective_ns: None,
+            };
+            (
+                record,
+                asked.map(|(case, wire)| Effect::of(began_ns, wire, case)),
+            )
         }))
     }
 
     /// When the sample of this index is due; none before the start is known and after the last one.
     fn sample_at(&self, index: usize) -> Option<u64> {
         let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
-        Some(self.shared.control.start_ns()? + self.warm_up_ns + after_begin_ns)
+        Some(begin_ns(self.shared, self.warm_up_ns)? + after_begin_ns)
     }
+}
+
+/// A change that was made, and who sees when it acts.
+type Changed = (ChangeRecord, Option<Effect>);
+
+/// The begin of the measurement, once it is known.
+fn begin_ns(shared: &Shared, warm_up_ns: u64) -> Option<u64> {
+    shared.control.start_ns().map(|it| it + warm_up_ns)
 }
 
 /// Samples are due at the begin of the measurement, at each whole second, and at its end.

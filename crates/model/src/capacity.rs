@@ -88,6 +88,7 @@ impl Capacity {
             drain: Span::from_millis(2_000),
             timeout: Span::from_millis(10_000),
             change: None,
+            failure: None,
         }
     }
 }

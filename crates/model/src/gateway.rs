@@ -1,5 +1,4 @@
-//! The contract of a gateway folder: what its `gateway.yaml` says, and the one versioned input model
-//! that its templates are rendered from.
+//! The contract of a gateway folder: what its `gateway.yaml` says.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Span;
-use crate::policy::Policy;
-use crate::scenario::Consumer;
 
-/// The version of [`GatewayInput`] that this program renders.
-pub const CONTRACT_VERSION: u32 = 1;
+pub use crate::input::{
+    CONTRACT_VERSION, GatewayInput, InputRoute, Listener, ListenerTls, MetricsPort, Target,
+    Upstream, UpstreamTls,
+};
 
 /// A `gateway.yaml`. Every string of `check`, `start` and `actions` is a template over the same
 /// input as the files.
@@ -76,7 +75,17 @@ pub struct GatewayFolder {
     /// What it speaks besides plain HTTP/1.1: `tls` and `http2` to clients, `upstream_tls`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transport: Vec<String>,
-    /// Commands that change a running gateway: `reload`, and what later scenarios name.
+    /// Where its access log goes: a file of the working folder, or `stdout`. Its lines are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_log: Option<String>,
+    /// By what means it tries another target when one fails, and leaves that one out for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failover: Option<Support>,
+    /// Its own metrics, for Prometheus, where it has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<OwnMetrics>,
+    /// What changes a running gateway: `reload` has it read its files again; before `configure` those are
+    /// written anew, with other routes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
     /// What a reader must know to compare it with others.
@@ -265,110 +274,28 @@ pub struct Extra {
     pub install: String,
 }
 
+/// Where a gateway tells of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnMetrics {
+    /// The path at the port of `metrics` in the input.
+    #[schemars(schema_with = "crate::words::path")]
+    pub path: String,
+    /// The metric that counts the requests it answered; it may have any labels.
+    pub requests: String,
+    /// Labels that a sample must have to be counted, where others count the same requests again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
 /// Something done to a running gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// A signal to the main process.
     Signal(#[schemars(schema_with = "crate::words::signal")] String),
-    /// A command.
+    /// A command, run in the working folder.
     Command(Vec<String>),
-}
-
-/// What templates are rendered from: contract version 1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GatewayInput {
-    /// Version of the contract, at present 1.
-    pub contract: u32,
-    /// The program found, absolute.
-    pub binary: String,
-    /// The trial's working folder, absolute; everything the gateway writes goes there.
-    pub work: String,
-    /// Worker processes or threads.
-    pub workers: u32,
-    /// Cores it runs on.
-    pub cores: Vec<usize>,
-    /// Where clients connect.
-    pub listeners: Vec<Listener>,
-    /// Path prefixes, longest first.
-    pub routes: Vec<InputRoute>,
-    /// Who may call.
-    pub consumers: Vec<Consumer>,
-    /// Origins.
-    pub upstreams: Vec<Upstream>,
-    /// Whether each request is logged.
-    pub access_log: bool,
-}
-
-/// An address that clients connect to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Listener {
-    /// Unique name.
-    pub name: String,
-    /// IP address.
-    pub address: String,
-    /// TCP port, never 0.
-    pub port: u16,
-    /// The certificate shown, where clients speak TLS.
-    pub tls: Option<ListenerTls>,
-    /// Whether clients may speak HTTP/2 beside HTTP/1.1 (over TLS, by ALPN).
-    pub http2: bool,
-}
-
-/// What a listener shows to clients of TLS.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ListenerTls {
-    /// File with the certificate, in PEM, absolute.
-    pub certificate: String,
-    /// File with its private key, in PEM, absolute.
-    pub key: String,
-}
-
-/// A route of the input model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct InputRoute {
-    /// Unique name.
-    pub name: String,
-    /// Path prefix.
-    pub path: String,
-    /// Whether the prefix is removed.
-    pub strip_path: bool,
-    /// Name of the upstream.
-    pub upstream: String,
-    /// The ordered chain; in templates each entry is a map with one key, as in
-    /// `{% for policy in route.policies %}{% if policy.api_key %}`.
-    pub policies: Vec<Policy>,
-}
-
-/// An upstream of the input model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Upstream {
-    /// Unique name.
-    pub name: String,
-    /// Idle connections kept open.
-    pub keepalive: u32,
-    /// Where it listens.
-    pub targets: Vec<Target>,
-    /// How its certificate is verified, where it speaks TLS.
-    pub tls: Option<UpstreamTls>,
-}
-
-/// What an upstream's certificate must be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct UpstreamTls {
-    /// File with the certificate of its authority, in PEM, absolute.
-    pub authority: String,
-    /// The name that it must be for, which is also asked for (SNI).
-    pub server_name: String,
-}
-
-/// One address of an upstream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Target {
-    /// IP address.
-    pub address: String,
-    /// TCP port.
-    pub port: u16,
-    /// Relative share.
-    pub weight: u32,
+    /// Nothing but these files written anew, which it watches; for `configure`.
+    Watched(#[schemars(length(min = 1))] Vec<String>),
 }

@@ -50,13 +50,58 @@ pub struct Phase {
     /// has nothing to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<GatewayChange>,
+    /// What happens to the first target of the upstream meanwhile. The floor has one target, which stays well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<TargetFailure>,
 }
+
+/// A time in which the first target of the upstream is ill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TargetFailure {
+    /// What it does.
+    pub how: Ill,
+    /// How much later it answers, where it is slow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Span>,
+    /// From when, counted from the beginning of the measurement.
+    pub from: Span,
+    /// Until when.
+    pub until: Span,
+}
+
+/// How a target fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ill {
+    /// It answers, later.
+    Slow,
+    /// Its process is killed, so that connections to it are refused, and started again afterwards.
+    Refusing,
+    /// It takes requests and resets their connections.
+    Resetting,
+}
+
+impl Ill {
+    /// The word used in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Slow => "slow",
+            Self::Refusing => "refusing",
+            Self::Resetting => "resetting",
+        }
+    }
+}
+
+/// The action that gives a gateway the routes under `later`.
+pub const CONFIGURE: &str = "configure";
 
 /// Something that is done to the gateway while it is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayChange {
-    /// A name under `actions` in the gateway's folder, as in `reload`.
+    /// A name under `actions` in the gateway's folder: `reload`, or `configure`, which makes of the
+    /// scenario what is written under its `later`.
     #[schemars(schema_with = "crate::words::name")]
     pub action: String,
     /// When, from the beginning of the measurement.
@@ -73,12 +118,12 @@ fn timeout() -> Span {
 
 impl Phase {
     /// The same phase in at most these times: stages are shortened in proportion, so that a load
-    /// goes through all its numbers. A change needs a before and an after, so that its phase keeps its
-    /// length.
+    /// goes through all its numbers. A change and a failure need a before and an after, so that their
+    /// phases keep their length.
     pub fn shortened(&self, warm_up: Span, measure: Span) -> Self {
         let mut phase = self.clone();
         phase.warm_up = self.warm_up.min(warm_up);
-        if self.change.is_some() {
+        if self.change.is_some() || self.failure.is_some() {
             return phase;
         }
         phase.measure = self.measure.min(measure);

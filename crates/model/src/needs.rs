@@ -25,16 +25,22 @@ pub const PARTS: [&str; 11] = [
 
 /// The word of the access log.
 const ACCESS_LOG: &str = "access_log";
+/// The word of trying another target.
+const FAILOVER: &str = "failover";
+/// The word of a gateway's own metrics.
+const METRICS: &str = "metrics";
 
 impl Scenario {
     /// Everything that a gateway must have for this scenario.
     pub fn needs(&self) -> BTreeSet<&'static str> {
-        let policies = || self.routes.iter().flat_map(|route| &route.policies);
+        let policies = || self.all_routes().flat_map(|route| &route.policies);
         policies()
             .map(Policy::kind)
             .chain(policies().flat_map(Policy::parts))
             .chain(self.transport.needs())
             .chain(self.access_log.then_some(ACCESS_LOG))
+            .chain(self.failover.then_some(FAILOVER))
+            .chain(self.metrics.as_ref().map(|_| METRICS))
             .collect()
     }
 }
@@ -42,6 +48,11 @@ impl Scenario {
 impl GatewayFolder {
     /// Whether the gateway has what is called by a word of [`Scenario::needs`].
     pub fn has(&self, need: &str) -> bool {
+        match need {
+            METRICS => return self.metrics.is_some(),
+            FAILOVER => return self.failover.is_some(),
+            _ => {}
+        }
         if Transport::KINDS.contains(&need) {
             return self.transport.iter().any(|word| word == need);
         }

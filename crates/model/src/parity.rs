@@ -5,7 +5,14 @@ use crate::node::{Data, Node};
 use crate::template::Template;
 
 pub(crate) fn as_sent(root: &mut Node) {
-    for case in root.list_mut("parity") {
+    if let Some(later) = root.get_mut("later") {
+        cases_as_sent(later);
+    }
+    cases_as_sent(root);
+}
+
+fn cases_as_sent(parent: &mut Node) {
+    for case in parent.list_mut("parity") {
         let Some(request) = case.get_mut("request") else {
             continue;
         };

@@ -40,6 +40,9 @@ pub(crate) fn expand(root: &mut Node, problems: &mut Vec<Problem>) -> Vec<Range<
         problems,
     };
     expander.lists_of(root);
+    if let Some(later) = root.get_mut("later") {
+        expander.lists_of(later);
+    }
     expander.repeated
 }
 

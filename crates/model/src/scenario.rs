@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Span;
 use crate::data::{Source, WrittenSource};
 use crate::group::Group;
 use crate::policy::Policy;
@@ -52,6 +53,52 @@ pub struct Scenario {
     /// Proof, before and after the load, that the policies act: good requests and bad ones.
     #[serde(default)]
     pub parity: Vec<ParityCase>,
+    /// What a change of the configuration makes of it: the change `configure` of a load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<Later>,
+    /// Processes of the upstream, between which the gateway shares out the requests, by default in turn.
+    #[serde(default = "one_target", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 16))]
+    pub targets: u32,
+    /// Whether the gateway may try another target when one fails, and leave one out for a while, by what
+    /// means it has. Without it no gateway tries anything twice.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub failover: bool,
+    /// The gateway's own metrics; off where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<Metrics>,
+}
+
+/// What a scenario is after its change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Later {
+    /// Routes that are new, or take the place of one of the same name.
+    #[schemars(length(min = 1))]
+    pub routes: Vec<Route>,
+    /// What holds from then on, beside the cases that hold before. The change is in effect when the
+    /// first of these is answered as it says.
+    #[schemars(length(min = 1))]
+    pub parity: Vec<ParityCase>,
+}
+
+/// What a gateway tells of itself, for Prometheus.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Metrics {
+    /// How often they are fetched under load, in whole seconds; without it never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrape_every: Option<Span>,
+}
+
+fn one_target() -> u32 {
+    1
+}
+
+/// For serde, which passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// For serde, which passes a reference.
@@ -63,11 +110,32 @@ fn is_false(flag: &bool) -> bool {
 impl Scenario {
     /// The words of the policies that any route uses.
     pub fn policies(&self) -> BTreeSet<&'static str> {
-        self.routes
-            .iter()
+        self.all_routes()
             .flat_map(|route| &route.policies)
             .map(Policy::kind)
             .collect()
+    }
+
+    /// The routes before and after a change.
+    pub(crate) fn all_routes(&self) -> impl Iterator<Item = &Route> {
+        let later = self.later.iter().flat_map(|later| &later.routes);
+        self.routes.iter().chain(later)
+    }
+
+    /// What it is after its change; the same where none is written.
+    pub fn changed(&self) -> Self {
+        let mut changed = self.clone();
+        let Some(later) = &self.later else {
+            return changed;
+        };
+        for route in &later.routes {
+            match changed.routes.iter_mut().find(|it| it.name == route.name) {
+                Some(before) => *before = route.clone(),
+                None => changed.routes.push(route.clone()),
+            }
+        }
+        changed.parity.extend(later.parity.iter().cloned());
+        changed
     }
 
     /// The route that a path (with or without a query) takes: the longest prefix wins.

@@ -272,11 +272,17 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     const FAILED: (Metric, [&str; 2]) = (Metric::ChangeErrors, ["failed", "requests"]);
     const WORST: (Metric, [&str; 2]) = (Metric::ChangeWorst, ["longest", "response"]);
     const RECOVERY: (Metric, [&str; 2]) = (Metric::ChangeRecovery, ["recovered", "after"]);
+    const EFFECT: (Metric, [&str; 2]) = (Metric::ChangeEffective, ["in effect", "after"]);
+    // Of phases in which a target was ill.
+    const SHARE: (Metric, [&str; 2]) = (Metric::FailureShare, ["to the", "ill one"]);
+    const AGAIN: (Metric, [&str; 2]) = (Metric::FailureSentAgain, ["sent", "again"]);
+    const ADDED_ILL: (Metric, [&str; 2]) = (Metric::FailureAdded, ["added p99", "meanwhile"]);
     match (kind, has_open) {
         (PhaseKind::Closed, true) => &[THROUGHPUT, CPU],
         (PhaseKind::Closed, false) => &[THROUGHPUT, CPU, P50, P99],
         (PhaseKind::Open, _) => &[
-            CPU, P50, P99, ADDED_P50, ADDED_P99, AFFECTED, FAILED, WORST, RECOVERY,
+            CPU, P50, P99, ADDED_P50, ADDED_P99, AFFECTED, FAILED, WORST, RECOVERY, EFFECT, SHARE,
+            AGAIN, ADDED_ILL,
         ],
     }
 }

@@ -38,8 +38,8 @@ pub use histograms::TaggedInterval;
 pub use jiff::Timestamp;
 pub use manifest::{GatewayIdentity, Manifest, Status};
 pub use phase::{
-    ChangeRecord, Counts, EngineFacts, ExactSum, LedgerDelta, MachineFacts, PhaseRecord,
-    Throttling, TraceCounts, Usage,
+    ChangeRecord, Counts, EngineFacts, ExactSum, FailureRecord, LedgerDelta, MachineFacts,
+    OwnMetricsRecord, PhaseRecord, TargetShare, Throttling, TraceCounts, Usage,
 };
 pub use record::{FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord, TrialRecord};
 pub use run::{Run, SecondHistogram, StoredTrial};

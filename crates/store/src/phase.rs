@@ -62,6 +62,12 @@ pub struct PhaseRecord {
     /// What was done to the gateway meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<ChangeRecord>,
+    /// What happened to the upstream meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureRecord>,
+    /// What the gateway told of itself, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_metrics: Option<OwnMetricsRecord>,
     /// What another engine told, where it drove the phase; none where gatebench's own did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<ForeignFigures>,
@@ -79,6 +85,58 @@ pub struct ChangeRecord {
     pub began_ns: u64,
     /// How long the command took, or the signal to be sent. The gateway may be at it for longer.
     pub took_ns: u64,
+    /// From its begin until a new connection was answered as the changed configuration says; none where
+    /// nothing of it can be seen, or it never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_ns: Option<u64>,
+}
+
+/// A time in which the first target of the upstream was ill. Times count from the begin of the
+/// measurement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureRecord {
+    /// What it did: `slow`, `refusing`, `resetting`.
+    pub how: String,
+    /// How much later it answered, where it was slow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_ns: Option<u64>,
+    /// When it became ill.
+    pub began_ns: u64,
+    /// When it was well again.
+    pub over_ns: u64,
+    /// Requests that each target saw, the ill one first. The warm-up is before.
+    pub targets: Vec<TargetShare>,
+    /// Requests that the targets saw beyond those that were sent: each was sent again by the gateway.
+    /// What never reached a target hides as many.
+    pub sent_again: u64,
+}
+
+/// Requests that one target saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetShare {
+    /// Before the failure.
+    pub before: u64,
+    /// While it lasted.
+    pub during: u64,
+    /// After it.
+    pub after: u64,
+}
+
+/// What a gateway's own metrics said over a phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnMetricsRecord {
+    /// How often they were fetched.
+    pub scrapes: u64,
+    /// Of these, how many were not answered in time or not with 200.
+    pub failed: u64,
+    /// Bytes of the largest answer.
+    pub bytes_max: u64,
+    /// The longest that one took.
+    pub took_ns_max: u64,
+    /// Requests by which its own count grew from the first to the last.
+    pub requests: u64,
+    /// Answers that the engine counted between the two.
+    pub answers: u64,
 }
 
 /// Requests and what became of them.

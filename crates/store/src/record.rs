@@ -104,6 +104,9 @@ pub struct GatewayFacts {
     /// that phase's usage too.
     #[serde(default)]
     pub processes_ended: u32,
+    /// Lines of its access log when it had ended; none where the folder does not say where that goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_log_lines: Option<u64>,
     /// What it could use at most.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,

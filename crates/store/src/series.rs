@@ -29,6 +29,8 @@ pub struct SeriesRow {
     pub engine: Option<SeriesUsage>,
     /// The upstream in this second.
     pub upstream: Option<SeriesUsage>,
+    /// Requests that the gateway's own metrics had counted when they were fetched in this second.
+    pub own_requests: Option<u64>,
 }
 
 /// A component in one second.
@@ -56,6 +58,9 @@ const COLUMNS: [&str; 6] = [
     "response_p99_ns",
 ];
 
+/// The column after those of the components.
+const OWN_REQUESTS: &str = "gateway_own_requests";
+
 /// Components, each with [`USAGE_COLUMNS`].
 const COMPONENTS: [&str; 3] = ["gateway", "engine", "upstream"];
 
@@ -74,6 +79,7 @@ pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError>
     for component in COMPONENTS {
         header.extend(USAGE_COLUMNS.map(|column| format!("{component}_{column}")));
     }
+    header.push(OWN_REQUESTS.into());
     let mut text = header.join(",");
     text.push('\n');
     for row in rows {
@@ -109,6 +115,7 @@ fn format_row(row: &SeriesRow) -> String {
         let values = usage.map(|usage| usage.values());
         cells.extend((0..USAGE_COLUMNS.len()).map(|index| optional(values.map(|all| all[index]))));
     }
+    cells.push(optional(row.own_requests));
     cells.join(",")
 }
 
@@ -158,6 +165,7 @@ impl Cells<'_> {
             gateway: self.usage("gateway")?,
             engine: self.usage("engine")?,
             upstream: self.usage("upstream")?,
+            own_requests: self.number(OWN_REQUESTS)?,
         })
     }
 

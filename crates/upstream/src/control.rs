@@ -1,6 +1,6 @@
 //! The control path on the upstream's own listener, which no ledger counts.
 
-use crate::answer::{Answer, Body, JSON};
+use crate::answer::{Answer, Body, JSON, TEXT};
 use crate::ledger::Ledger;
 
 /// `GET` answers the ledger as JSON ([`crate::Snapshot`]).
@@ -8,6 +8,9 @@ pub const LEDGER_PATH: &str = "/.gatebench/ledger";
 
 /// `POST` begins the ledger anew and answers what it held until then.
 pub const RESET_PATH: &str = "/.gatebench/ledger/reset";
+
+/// `POST` to this and a word makes the origin `well`, `resetting`, or `slow/200` (milliseconds) from now on.
+pub const HEALTH_PATH: &str = "/.gatebench/health/";
 
 /// Everything below belongs to control.
 const RESERVED: &str = "/.gatebench/";
@@ -28,6 +31,15 @@ pub(crate) fn answer(method: &str, path: &str, ledger: &Ledger, scratch: &mut Ve
             answer
         }
         (RESET_PATH, _) => Answer::not_allowed("POST"),
+        (path, method) if path.starts_with(HEALTH_PATH) => {
+            if method != "POST" {
+                return Answer::not_allowed("POST");
+            }
+            match ledger.health.become_what(&path[HEALTH_PATH.len()..]) {
+                true => Answer::ok(TEXT, Body::Static(b"ok")),
+                false => Answer::not_found(),
+            }
+        }
         _ => Answer::not_found(),
     }
 }

@@ -143,6 +143,7 @@ impl Exchange {
             }
             env.counters.bytes_in.add(wire_bytes);
             env.counters.body_bytes.add(self.request_bytes);
+            return self.answer.delay_ns + env.ledger.health.delay_ns();
         }
         self.answer.delay_ns
     }
@@ -255,6 +256,11 @@ impl Exchange {
         self.is_control
     }
 
+    /// Whether the connection is reset in place of an answer.
+    pub(crate) fn is_reset<I>(&self, env: &Env<'_, I, Apps>) -> bool {
+        !self.is_control && env.ledger.health.is_resetting()
+    }
+
     /// Bytes of the body that are not queued.
     pub(crate) fn left_bytes(&self) -> u64 {
         self.rest.end - self.rest.at
@@ -320,6 +326,9 @@ impl<I: Io> Answering<I, Apps> for Exchange {
 
     fn go_on(&mut self, env: &mut Env<'_, I, Apps>, reply: &mut Reply<'_>) -> Step {
         if !self.begun {
+            if self.is_reset(env) {
+                return Step::Reset;
+            }
             self.compose(env, false);
             let mut head = self.head();
             if self.is_streamed() {

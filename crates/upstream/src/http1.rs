@@ -41,6 +41,8 @@ enum State {
     Reading,
     /// The request is whole and its answer is due later.
     Delayed,
+    /// The origin is ill: the connection is reset.
+    Broken,
     /// The last answer is queued.
     Closing,
     /// The last answer is sent, FIN too.
@@ -117,7 +119,7 @@ impl<I: Io> Conversation<I, Apps> for Connection {
                 self.fill();
                 self.advance(env)
             }
-            State::Reading | State::Closing => Fate::Keep,
+            State::Reading | State::Broken | State::Closing => Fate::Keep,
         }
     }
 
@@ -194,6 +196,10 @@ impl Connection {
     fn finish<I: Io>(&mut self, env: &mut Env<'_, I>) {
         let wire_bytes = std::mem::take(&mut self.request.wire_bytes);
         let delay_ns = self.exchange.note(env, wire_bytes);
+        if self.exchange.is_reset(env) {
+            self.state = State::Broken;
+            return;
+        }
         if delay_ns == 0 {
             return self.answer(env);
         }
@@ -281,6 +287,9 @@ impl Connection {
 
     /// Sends what is queued and decides how it goes on.
     fn settle<I: Io>(&mut self, env: &mut Env<'_, I>) -> Fate {
+        if self.state == State::Broken {
+            return Fate::Reset;
+        }
         self.flush(&mut env.io);
         if !self.is_blocked() {
             self.inbox.resume(&mut env.io, self.id);
@@ -299,7 +308,7 @@ impl Connection {
                 Fate::Keep
             }
             State::Reading if self.finished && self.inbox.is_empty() => Fate::Close,
-            State::Reading | State::Delayed | State::Lingering => Fate::Keep,
+            State::Reading | State::Delayed | State::Broken | State::Lingering => Fate::Keep,
         }
     }
 }

@@ -7,12 +7,15 @@ use gatebench_net::trace::Nonce;
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Counters;
+use crate::health::Health;
 use crate::window::{Sighting, Windows};
 
 /// Shared by the workers. Counting takes no lock; only reading the sums and resetting does.
 pub(crate) struct Ledger {
     workers: Box<[Counters]>,
     windows: Windows,
+    /// How the origin is, by control's word.
+    pub(crate) health: Health,
     /// The sums at the last reset: counters only ever grow, since only their owner writes them.
     baseline: Mutex<Snapshot>,
 }
@@ -68,6 +71,36 @@ pub struct Snapshot {
     pub workers: Vec<WorkerCpu>,
 }
 
+impl Snapshot {
+    /// Adds what another origin saw. The workers stay apart.
+    pub fn add(&mut self, other: &Self) {
+        let pairs = [
+            (&mut self.begun, other.begun),
+            (&mut self.http10, other.http10),
+            (&mut self.http2, other.http2),
+            (&mut self.fields, other.fields),
+            (&mut self.head_bytes, other.head_bytes),
+            (&mut self.body_bytes, other.body_bytes),
+            (&mut self.requests, other.requests),
+            (&mut self.unique, other.unique),
+            (&mut self.repeated, other.repeated),
+            (&mut self.too_old, other.too_old),
+            (&mut self.untracked, other.untracked),
+            (&mut self.without_nonce, other.without_nonce),
+            (&mut self.connections_accepted, other.connections_accepted),
+            (&mut self.connections_open, other.connections_open),
+            (&mut self.bytes_in, other.bytes_in),
+            (&mut self.bytes_out, other.bytes_out),
+            (&mut self.protocol_errors, other.protocol_errors),
+            (&mut self.tls_handshakes_failed, other.tls_handshakes_failed),
+        ];
+        for (sum, more) in pairs {
+            *sum += more;
+        }
+        self.workers.extend(other.workers.iter().cloned());
+    }
+}
+
 /// One worker's CPU time since its thread started (a reset does not change it).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerCpu {
@@ -84,6 +117,7 @@ impl Ledger {
         Self {
             workers: (0..workers).map(|_| Counters::default()).collect(),
             windows: Windows::default(),
+            health: Health::default(),
             baseline: Mutex::default(),
         }
     }

@@ -30,6 +30,7 @@ mod counters;
 mod duration;
 mod env;
 mod exchange;
+mod health;
 mod http1;
 mod http2;
 mod inbox;
@@ -50,7 +51,7 @@ use gatebench_net::Backend;
 use gatebench_net::tls::{ServerContext, ServerSettings, SettingsError, TlsService};
 use gatebench_net::workers::{Service, Workers, WorkersError};
 
-pub use control::{LEDGER_PATH, RESET_PATH};
+pub use control::{HEALTH_PATH, LEDGER_PATH, RESET_PATH};
 pub use exchange::PAUSE_HEADER;
 pub use ledger::{Snapshot, WorkerCpu};
 

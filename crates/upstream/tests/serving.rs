@@ -3,13 +3,14 @@
 
 mod common;
 
+use std::io::{ErrorKind, Read as _};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::{Client, Upstream, backends};
 use gatebench_net::clock;
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
-use gatebench_upstream::Kind;
+use gatebench_upstream::{HEALTH_PATH, Kind};
 
 fn on_each(kind: Kind, check: impl Fn(&Upstream)) {
     for backend in backends() {
@@ -390,4 +391,38 @@ fn an_upstream_that_has_ended_leaves_its_port_to_the_next() {
             address = upstream.address;
         }
     }
+}
+
+#[test]
+fn an_origin_is_slow_or_resets_for_as_long_as_control_says() {
+    on_each(Kind::GoBench, |upstream| {
+        let become_what = |word: &str| {
+            let path = format!(
+                "POST {HEALTH_PATH}{word} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"
+            );
+            upstream.client().ask(&path).status
+        };
+        let mut client = upstream.client();
+        assert_eq!(
+            (client.get("/json/valid").status, become_what("slow/60")),
+            (200, 200)
+        );
+        let began = Instant::now();
+        assert_eq!(client.get("/json/valid").status, 200);
+        assert!(began.elapsed() >= Duration::from_millis(60));
+        assert_eq!(
+            (become_what("resetting"), become_what("unknown")),
+            (200, 404)
+        );
+        client.send(b"GET /json/valid HTTP/1.1\r\nHost: h\r\n\r\n");
+        let reset = client.stream.read(&mut [0; 64]).unwrap_err();
+        assert_eq!(reset.kind(), ErrorKind::ConnectionReset);
+        assert_eq!(become_what("well"), 200);
+        assert_eq!(upstream.client().get("/json/valid").status, 200);
+        assert_eq!(
+            upstream.ledger().begun,
+            4,
+            "what is reset was asked all the same"
+        );
+    });
 }

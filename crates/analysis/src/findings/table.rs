@@ -211,6 +211,15 @@ pub enum Metric {
     /// From a change to the first second that is as those before it: without a failure, and with a 99th
     /// percentile that is not above that of every second before. None where there is no such second.
     ChangeRecovery,
+    /// From a change of the configuration until a new connection was served by it.
+    ChangeEffective,
+    /// Of the requests that targets saw while one was ill, the share that went to that one.
+    FailureShare,
+    /// Requests that targets saw beyond those that were sent, in a phase in which one was ill.
+    FailureSentAgain,
+    /// What the gateway added in the whole seconds in which a target was ill, 99th percentile. What
+    /// the ill one took is not in it.
+    FailureAdded,
     /// Requests without an answer.
     Errors,
     /// Answers that failed a check.

@@ -91,8 +91,10 @@ pub enum Gate {
     ClientConnections,
     /// The upstream is asked over HTTP/1.0.
     UpstreamVersion,
-    /// The gateway writes a log that it was not asked for.
+    /// The gateway writes a log that it was not asked for, or not the one that it was.
     AccessLog,
+    /// Not all of the gateway's workers worked.
+    Workers,
     /// Answers did not come from the upstream.
     NeverReachedUpstream,
     /// Times of the upstream were stripped.

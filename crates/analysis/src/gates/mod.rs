@@ -76,7 +76,7 @@ const EVERYTHING: [Aspect; 4] = [
 
 type PhaseGate = fn(&View) -> Option<Reason>;
 
-const PHASE_GATES: [PhaseGate; 26] = [
+const PHASE_GATES: [PhaseGate; 27] = [
     answers::checks_failed,
     answers::errors,
     answers::never_reached_upstream,
@@ -94,6 +94,7 @@ const PHASE_GATES: [PhaseGate; 26] = [
     wire::client_connections,
     wire::old_version,
     wire::writes_log,
+    wire::idle_workers,
     machine::throttled,
     machine::steal,
     machine::foreign_process,
@@ -107,8 +108,24 @@ const PHASE_GATES: [PhaseGate; 26] = [
 
 /// Judges one phase of a completed trial.
 pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
-    PHASE_GATES.iter().filter_map(|gate| gate(view)).collect()
+    let is_meant = view.phase.failure.is_some() || view.phase.change.is_some();
+    let reasons = PHASE_GATES.iter().filter_map(|gate| gate(view));
+    reasons
+        .filter(|reason| !(is_meant && IS_MEASURED.contains(&reason.gate)))
+        .collect()
 }
+
+/// What a change, or an upstream that fails on purpose, does to a load: it is what is measured there.
+const IS_MEASURED: [Gate; 8] = [
+    Gate::ChecksFailed,
+    Gate::RateNotAchieved,
+    Gate::RequestErrors,
+    Gate::NeverReachedUpstream,
+    Gate::HeaderStripped,
+    Gate::Retries,
+    Gate::UpstreamConnections,
+    Gate::ClientConnections,
+];
 
 pub(crate) use trial::judge_trial;
 

@@ -11,7 +11,7 @@ use crate::words::{decimals, percent};
 /// Tests throughput in a closed load and the median response time in an open one.
 pub(super) fn not_steady(view: &View) -> Option<Reason> {
     // What is changed on purpose need not be steady.
-    view.phase.change.is_none().then_some(())?;
+    (view.phase.change.is_none() && view.phase.failure.is_none()).then_some(())?;
     let rows = whole_seconds(view.series, view.phase);
     let (values, bound, what, aspect): (Vec<f64>, _, _, _) = match view.kind() {
         PhaseKind::Closed => (

@@ -63,3 +63,6 @@ pub const LITTLE_RANGE: (f64, f64) = (0.90, 1.05);
 
 /// Relative difference of the bytes of an answer from the run's median.
 pub const ANSWER_BYTES_ERROR_MAX: f64 = 0.05;
+
+/// Of the answers of a trial, so many may be missing in the access log that was asked for.
+pub const UNLOGGED_SHARE_MAX: f64 = 0.01;

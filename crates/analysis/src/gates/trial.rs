@@ -3,6 +3,7 @@
 use gatebench_store::{Outcome, TrialRecord};
 
 use super::EVERYTHING;
+use super::thresholds::UNLOGGED_SHARE_MAX;
 use crate::context::Context;
 use crate::findings::{Gate, Reason, Validity};
 use crate::words::{capitalised, counted};
@@ -13,6 +14,7 @@ pub(crate) fn judge_trial(context: &Context, record: &TrialRecord) -> Vec<Reason
         Outcome::Completed => parity(context, record)
             .into_iter()
             .chain(restarted(record))
+            .chain(unlogged(context, record))
             .collect(),
         Outcome::NotSupported { .. } => Vec::new(),
         Outcome::Failed {
@@ -81,6 +83,25 @@ fn restarted(record: &TrialRecord) -> Option<Reason> {
         format!("{count} of the gateway ended in a warm-up, a proof or between two loads.");
     let remedy = super::gateway::RESTARTED_REMEDY.to_owned();
     Some(invalid(Gate::GatewayRestarted, message, remedy, None))
+}
+
+/// A log that was asked for and is not written is work that was not done. What the last lines wait for in
+/// a buffer is forgiven.
+fn unlogged(context: &Context, record: &TrialRecord) -> Option<Reason> {
+    let scenario = context.scenario(&record.trial.scenario)?;
+    let lines = record.gateway.as_ref()?.access_log_lines?;
+    let wires = record.phases.iter().filter_map(|it| it.wire.as_ref());
+    let answers: u64 = wires.map(|wire| wire.answers).sum();
+    let is_short = (lines as f64) < (1.0 - UNLOGGED_SHARE_MAX) * answers as f64;
+    (scenario.access_log && is_short).then_some(())?;
+    let message = format!(
+        "The scenario asks for an access log, and {} of it were written for {}.",
+        counted(lines, "line"),
+        counted(answers, "answer")
+    );
+    let remedy =
+        "Turn the access log on in the gateway's templates where the input says `access_log`.";
+    Some(invalid(Gate::AccessLog, message, remedy.into(), None))
 }
 
 fn invalid(gate: Gate, message: String, remedy: String, phase: Option<String>) -> Reason {

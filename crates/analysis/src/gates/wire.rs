@@ -4,7 +4,7 @@ use gatebench_model::Shape;
 
 use super::thresholds::{RECONNECT_SHARE_MAX, WRITTEN_BYTES_MAX};
 use super::{View, says};
-use crate::findings::{Aspect, Gate, Reason, Unit, Validity};
+use crate::findings::{Aspect, Gate, PhaseKind, Reason, Unit, Validity};
 use crate::words::{counted, grouped, quantity};
 
 /// What another way of doing the work spoils.
@@ -93,5 +93,21 @@ pub(super) fn writes_log(view: &View) -> Option<Reason> {
     );
     let remedy = "Turn the access log off in the gateway's templates.";
     let gate = Gate::AccessLog;
+    Some(view.reason(gate, Validity::Limited, &WORK, says(message, remedy)))
+}
+
+/// Under a closed load each of the workers that were asked for has work; a thread that did a twentieth of
+/// it counts. More may be busy: runtimes have threads of their own.
+pub(super) fn idle_workers(view: &View) -> Option<Reason> {
+    let busy = view.phase.wire.as_ref()?.gateway?.threads_busy;
+    let workers = view.record.gateway.as_ref()?.workers;
+    let is_closed = view.kind() == PhaseKind::Closed;
+    (is_closed && busy > 0 && busy < workers).then_some(())?;
+    let message = format!(
+        "Only {busy} of the {workers} workers that the gateway was asked for did at least a twentieth of the work."
+    );
+    let remedy =
+        "See that its templates use `workers`, and that the load has connections for each.";
+    let gate = Gate::Workers;
     Some(view.reason(gate, Validity::Limited, &WORK, says(message, remedy)))
 }

@@ -246,6 +246,8 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         },
         wire: None,
         change: None,
+        failure: None,
+        own_metrics: None,
         foreign: None,
         step: None,
         ledger: LedgerDelta {
@@ -281,6 +283,7 @@ fn gateway_facts() -> GatewayFacts {
         workers: 1,
         processes: 2,
         processes_ended: 0,
+        access_log_lines: None,
         limits: gatebench_model::Limits::default(),
         limited_by: None,
         started_in_ms: 12,
@@ -358,6 +361,7 @@ fn rows(numbers: &Numbers, floor: bool) -> Vec<SeriesRow> {
         failed: 0,
         response_p50_ns: Some(p50),
         response_p99_ns: Some(2 * p50),
+        own_requests: None,
         gateway: (!floor).then(|| SeriesUsage {
             cpu_ns: SECOND_NS / 2,
             rss_anon_bytes: 8 << 20,

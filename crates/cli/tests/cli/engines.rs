@@ -103,6 +103,18 @@ fn wrk_drives_a_scenario() {
 }
 
 #[test]
+fn what_happens_in_a_load_is_not_given_to_an_engine_that_tells_no_seconds() {
+    if installed("wrk") {
+        let bench = Bench::new();
+        bench.load("- {name: noted, open: {rate_per_second: 9}, measure: 3s, change: {action: reload, at: 1s}}\n");
+        bench
+            .gatebench("run suite.yaml --engine wrk --out run")
+            .assert_code(2)
+            .assert_says(&["what happens in 'noted'", "use gatebench's own engine"]);
+    }
+}
+
+#[test]
 fn h2load_drives_a_scenario() {
     if installed("h2load") {
         let phase = assert_measured_by("h2load", CLOSED);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bench;
+mod changes;
 mod containers;
 mod engines;
 mod exit_codes;

@@ -79,6 +79,16 @@ impl PreparedEngine {
                 "use gatebench's own engine for it",
             ));
         }
+        let disturbed = |phase: &&Phase| phase.change.is_some() || phase.failure.is_some();
+        if let Some(phase) = plan.load.phases.iter().find(disturbed) {
+            let (peer, name) = (self.peer, &phase.name);
+            return Err(LabError::words(
+                format!(
+                    "what happens in '{name}' is judged by its seconds, which {peer} does not tell"
+                ),
+                "use gatebench's own engine for it",
+            ));
+        }
         let mut refusals: Vec<Refusal> = Vec::new();
         let mut limits = Limits::default();
         for (scenario, phase, part) in parts(plan) {

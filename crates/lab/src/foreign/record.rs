@@ -57,6 +57,8 @@ pub(super) fn assemble(
         ledger: ledger.unwrap_or_default(),
         wire: None,
         change: None,
+        failure: None,
+        own_metrics: None,
         foreign: Some(figures(engine, told)),
         step: None,
     };

@@ -150,6 +150,7 @@ fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool,
         drain: Span(Duration::ZERO),
         timeout: Span(Duration::from_secs(60)),
         change: None,
+        failure: None,
     }];
     Ok(true)
 }

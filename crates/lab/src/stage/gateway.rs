@@ -1,11 +1,14 @@
 //! A gateway that was started for a trial: on this machine, or on another.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gatebench_drivers::{DriverError, Ended, Exit, RenderedFile, Root, Running};
+use gatebench_model::GatewayFolder;
 use gatebench_probe::Scope;
 
+use crate::log;
 use crate::remote::RemoteGateway;
 use crate::samples::GatewaySampler;
 
@@ -22,6 +25,22 @@ impl Gateway {
         match self {
             Self::Here(running) => running.addr,
             Self::There(remote) => remote.address,
+        }
+    }
+
+    /// Where it tells of itself, if it does.
+    pub(crate) fn metrics(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Here(running) => running.metrics,
+            Self::There(_) => None,
+        }
+    }
+
+    /// Where its access log goes, where its folder says so and it is on this machine.
+    pub(crate) fn access_log(&self, spec: &GatewayFolder, work: &Path) -> Option<PathBuf> {
+        match self {
+            Self::Here(running) => Some(log::place(spec.access_log.as_ref()?, running, work)),
+            Self::There(_) => None,
         }
     }
 

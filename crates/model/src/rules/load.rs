@@ -36,6 +36,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
         sends_something(phase, measure, problems);
         sweep(phase, problems);
         change_fits(phase, measure, problems);
+        failure_fits(phase, measure, problems);
     }
     swept_names(phases, problems);
 }
@@ -131,6 +132,30 @@ fn change_fits(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>)
         let message = format!("the change comes at {at} of {measure}");
         let help = "leave at least a second before it and after it, to compare";
         problems.push(Problem::new(node.span.clone(), message, help));
+    }
+}
+
+/// As for a change, and it must end after it begins.
+fn failure_fits(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) {
+    let Some(failure) = phase.get("failure") else {
+        return;
+    };
+    let is_slow = failure.get("how").and_then(Node::text) == Some("slow");
+    if is_slow != failure.get("by").is_some() {
+        let message = "`by` belongs to `how: slow`, and to no other failure";
+        let help = "write `how: slow` and `by: 200ms` together, or neither";
+        problems.push(Problem::new(failure.head(), message, help));
+    }
+    let times = [failure.get("from"), failure.get("until")];
+    let [Some(from), Some(until)] = times.map(span) else {
+        return;
+    };
+    let Some(measure) = measure else { return };
+    let [from_s, until_s, measure_s] = [from, until, measure].map(|it| it.as_secs_f64());
+    if from_s < 1.0 || until_s < from_s + 1.0 || until_s > measure_s - 1.0 {
+        let message = format!("the failure lasts from {from} until {until} of {measure}");
+        let help = "leave at least a second before it, in it, and after it, to compare";
+        problems.push(Problem::new(failure.head(), message, help));
     }
 }
 

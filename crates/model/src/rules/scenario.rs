@@ -2,6 +2,7 @@
 
 use super::template::Sources;
 use super::{data, groups, http, policies, unique};
+use crate::Span;
 use crate::data::Rows;
 use crate::diagnostic::Problem;
 use crate::node::{Data, Node};
@@ -28,7 +29,19 @@ pub(super) fn check(
         splits_a_segment(root, request, problems);
         reaches_a_route(root, request, problems);
     }
-    for case in root.list("parity") {
+    cases(root, root, &sources, problems);
+    if let Some(later) = root.get("later") {
+        let changed = changed(root, later);
+        names(&changed, problems);
+        routes(later, problems);
+        cases(&changed, later, &sources, problems);
+    }
+    scrapes(root, problems);
+}
+
+/// The cases of a part of the file, on the routes of `root`.
+fn cases(root: &Node, part: &Node, sources: &Sources<'_>, problems: &mut Vec<Problem>) {
+    for case in part.list("parity") {
         let Some(request) = case.get("request") else {
             continue;
         };
@@ -39,6 +52,40 @@ pub(super) fn check(
             splits_a_segment(root, request, problems);
         }
         parity(root, case, request, problems);
+    }
+}
+
+/// The routes and cases after the change, and nothing else.
+fn changed(root: &Node, later: &Node) -> Node {
+    let name = |route: &Node| route.get("name").and_then(Node::text).map(str::to_owned);
+    let new: Vec<Option<String>> = later.list("routes").iter().map(name).collect();
+    let kept = root
+        .list("routes")
+        .iter()
+        .filter(|it| !new.contains(&name(it)));
+    let routes: Vec<Node> = kept.chain(later.list("routes")).cloned().collect();
+    let cases = root.list("parity").iter().chain(later.list("parity"));
+    let mut all = later.clone();
+    for (key, items) in [("routes", routes), ("parity", cases.cloned().collect())] {
+        if let Some(list) = all.get_mut(key) {
+            list.data = Data::List(items);
+        }
+    }
+    all
+}
+
+/// Metrics are shown by the second.
+fn scrapes(root: &Node, problems: &mut Vec<Problem>) {
+    let every = root.get("metrics").and_then(|it| it.get("scrape_every"));
+    let span = every
+        .and_then(Node::text)
+        .and_then(|it| it.parse::<Span>().ok());
+    if let Some((node, span)) = every.zip(span)
+        && (span.as_nanos() == 0 || span.as_nanos() % 1_000_000_000 != 0)
+    {
+        let message = format!("metrics cannot be fetched every {span}");
+        let help = "write whole seconds, as in 1s";
+        problems.push(Problem::new(node.span.clone(), message, help));
     }
 }
 

@@ -1,0 +1,137 @@
+//! What happens to a gateway, or to its upstream, while it is measured.
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+const CONFIGURE: &str = "- {name: change, open: {rate_per_second: 200, connections_max: 8}, measure: 2400ms, \
+                         change: {action: configure, at: 1100ms}}\n";
+
+/// The record of the one trial of a run, and its series.
+#[track_caller]
+fn run(bench: &Bench, scenario: &str, gateway: &str) -> (Value, String) {
+    bench.gatebench(&format!(
+        "run --scenario {scenario} --load load.yaml --blocks 1 --no-floor --out run --gateway {gateway}"
+    ));
+    let trials = std::fs::read_dir(bench.path("run/trials")).unwrap();
+    let folder = trials.flatten().next().unwrap().path();
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let record: Value = serde_json::from_str(&read("trial.json")).unwrap();
+    assert_eq!(
+        record["outcome"]["kind"].as_str().unwrap_or("completed"),
+        "completed",
+        "{record:#}"
+    );
+    (record, read("series.csv"))
+}
+
+#[test]
+fn a_new_route_answers_after_the_change_and_the_others_all_the_time() {
+    let bench = Bench::new();
+    bench.load(CONFIGURE);
+    let (record, _) = run(&bench, "route-added", "reference");
+    let phase = &record["phases"][0];
+    assert!(phase["change"]["effective_ns"].is_u64(), "{phase:#}");
+    assert_eq!(phase["counts"]["errors"], serde_json::json!({}));
+    assert_eq!(phase["counts"]["checks_failed"], serde_json::json!({}));
+    let routes = |proof: &str| record[proof]["routes_answering"].as_u64();
+    assert_eq!(
+        (routes("parity_before"), routes("parity_after")),
+        (Some(100), Some(101))
+    );
+}
+
+/// It takes no notice of what it is told.
+#[test]
+fn a_change_that_never_acts_is_seen() {
+    let bench = Bench::new();
+    bench.load(CONFIGURE);
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
+    std::fs::create_dir(bench.path("deaf")).unwrap();
+    for file in ["gateway.yaml", "gateway.json"] {
+        let text = std::fs::read_to_string(source.join(file)).unwrap();
+        let text = text.replace("gateway: reference", "gateway: deaf");
+        let deaf = text.replace("configure: {signal: HUP}", "configure: {signal: WINCH}");
+        bench.write(&format!("deaf/{file}"), &deaf);
+    }
+    let (record, _) = run(&bench, "route-added", "./deaf");
+    assert!(
+        record["phases"][0]["change"]["effective_ns"].is_null(),
+        "{record:#}"
+    );
+    let cases = record["parity_after"]["cases"].as_array().unwrap();
+    let failed: Vec<_> = cases.iter().filter(|it| it["passed"] == false).collect();
+    assert_eq!(failed.len(), 1);
+    assert_eq!(failed[0]["name"], "the new route leads to the upstream");
+    let report = bench.read("run/report.md");
+    assert!(
+        report.contains("Parity held before the load and not after it"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_scenario_that_does_not_say_what_changes_is_refused() {
+    let bench = Bench::new();
+    bench.load(CONFIGURE);
+    bench
+        .gatebench("run --scenario proxy-json --load load.yaml --gateway reference --out run")
+        .assert_code(2)
+        .assert_says(&["configures the gateway anew", "under `later:`"]);
+}
+
+#[test]
+fn each_target_is_seen_to_fail_and_to_be_well_again() {
+    let bench = Bench::new();
+    let phase = |how: &str, more: &str| {
+        format!(
+            "- {{name: {how}, open: {{rate_per_second: 200, connections_max: 64}}, measure: 3200ms, \
+             failure: {{how: {how}, {more}from: 1s, until: 2s}}}}\n"
+        )
+    };
+    bench.load(&(phase("slow", "by: 20ms, ") + &phase("resetting", "") + &phase("refusing", "")));
+    let (record, _) = run(&bench, "three-targets", "reference");
+    let failure = |index: usize| &record["phases"][index]["failure"];
+    let seen = |index: usize, target: usize, when: &str| {
+        failure(index)["targets"][target][when].as_u64().unwrap()
+    };
+    for index in 0..3 {
+        assert_eq!(failure(index)["targets"].as_array().unwrap().len(), 3);
+        for target in 0..3 {
+            let all = ["before", "during", "after"].map(|when| seen(index, target, when) > 0);
+            let is_down = index == 2 && target == 0;
+            assert_eq!(all, [true, !is_down, true], "{:#}", failure(index));
+        }
+    }
+    let errors = |index: usize| record["phases"][index]["counts"]["checks_failed"].to_string();
+    assert!(
+        errors(1).contains("status is 200"),
+        "a reset is not hidden: {}",
+        errors(1)
+    );
+    assert_eq!(errors(0), "{}", "who is slow answers");
+}
+
+#[test]
+fn a_gateways_own_metrics_are_fetched_beside_the_load() {
+    let bench = Bench::new();
+    bench.load(
+        "- {name: steady, open: {rate_per_second: 200, connections_max: 8}, measure: 2200ms}\n",
+    );
+    let (record, series) = run(&bench, "metrics-scraped", "haproxy");
+    let own = &record["phases"][0]["own_metrics"];
+    assert_eq!(
+        (own["scrapes"].as_u64(), own["failed"].as_u64()),
+        (Some(3), Some(0)),
+        "{own:#}"
+    );
+    assert!(own["requests"].as_u64() > Some(0), "{own:#}");
+    assert!(
+        series
+            .lines()
+            .next()
+            .unwrap()
+            .ends_with(",gateway_own_requests")
+    );
+    assert!(!series.lines().nth(1).unwrap().ends_with(','), "{series}");
+}

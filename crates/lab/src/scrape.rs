@@ -1,0 +1,189 @@
+//! A gateway's own metrics, fetched under load as Prometheus would: what that costs is part of what is
+//! measured, and what they say is shown as theirs.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gatebench_model::Request;
+use gatebench_model::gateway::OwnMetrics;
+use gatebench_net::clock;
+use gatebench_store::{OwnMetricsRecord, SeriesRow};
+
+use crate::exchange::{exchange, render};
+use crate::interrupt::Interrupt;
+use crate::watch::Shared;
+use crate::wire::Wire;
+
+/// How often it is looked whether the load is over.
+const NAP: Duration = Duration::from_millis(20);
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What is fetched, and how often.
+pub(crate) struct Scraping<'a> {
+    pub(crate) address: SocketAddr,
+    pub(crate) metrics: &'a OwnMetrics,
+    /// In nanoseconds, of whole seconds.
+    pub(crate) every_ns: u64,
+    pub(crate) warm_up_ns: u64,
+    pub(crate) measure_ns: u64,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// One fetch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Scrape {
+    second: u32,
+    took_ns: u64,
+    bytes: u64,
+    /// What the gateway had counted; none where it did not tell.
+    requests: Option<u64>,
+    /// Answers that the engine had counted then.
+    answers: u64,
+}
+
+impl Scraping<'_> {
+    /// Fetches in each interval of the measurement until the load is over.
+    pub(crate) fn run(&self, shared: &Shared) -> Vec<Scrape> {
+        let mut all = Vec::new();
+        let mut due_ns = 0;
+        while !shared.over.load(Ordering::Acquire) && due_ns < self.measure_ns {
+            let start_ns = shared.control.start_ns();
+            let begin_ns = start_ns.map(|start_ns| start_ns + self.warm_up_ns);
+            if begin_ns.is_some_and(|begin_ns| begin_ns + due_ns <= clock::now_ns()) {
+                let second = u32::try_from(due_ns / SECOND_NS).unwrap_or(u32::MAX);
+                all.push(self.fetch(second, shared));
+                due_ns += self.every_ns;
+            } else {
+                thread::sleep(NAP);
+            }
+        }
+        all
+    }
+
+    fn fetch(&self, second: u32, shared: &Shared) -> Scrape {
+        let request = Request::new("GET", &self.metrics.path);
+        let bytes = render(&request, &self.address.to_string(), None);
+        let (wire, began) = (Wire::plain(self.address), Instant::now());
+        let answers = shared.completed();
+        let answer = exchange(&wire, &bytes, false, self.interrupt);
+        let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let body = answer.ok().filter(|it| it.status == 200).map(|it| it.body);
+        let body = body.unwrap_or_default();
+        Scrape {
+            second,
+            took_ns,
+            bytes: body.len() as u64,
+            requests: counted(&String::from_utf8_lossy(&body), self.metrics),
+            answers,
+        }
+    }
+}
+
+/// The sum of a metric's samples in Prometheus's text format that have the labels which are asked for.
+fn counted(text: &str, metrics: &OwnMetrics) -> Option<u64> {
+    let wanted = |labels: &str| {
+        let mut pairs = metrics.labels.iter();
+        pairs.all(|(name, value)| labels.contains(&format!("{name}=\"{value}\"")))
+    };
+    let values = text.lines().filter_map(|line| {
+        let rest = line.strip_prefix(metrics.requests.as_str())?;
+        let (labels, value) = match rest.strip_prefix('{') {
+            Some(rest) => rest.rsplit_once('}')?,
+            None => ("", rest.strip_prefix(' ')?),
+        };
+        // A time stamp may stand after the value.
+        let value: f64 = value.split_whitespace().next()?.parse().ok()?;
+        wanted(labels).then_some(value)
+    });
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() as u64)
+}
+
+/// What all of them told together; none where none was fetched.
+pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
+    let told = || all.iter().filter_map(|it| Some((it.requests?, it.answers)));
+    let (first, last) = (
+        told().next().unwrap_or_default(),
+        told().next_back().unwrap_or_default(),
+    );
+    (!all.is_empty()).then(|| OwnMetricsRecord {
+        scrapes: all.len() as u64,
+        failed: all.iter().filter(|it| it.requests.is_none()).count() as u64,
+        bytes_max: all.iter().map(|it| it.bytes).max().unwrap_or(0),
+        took_ns_max: all.iter().map(|it| it.took_ns).max().unwrap_or(0),
+        requests: last.0.saturating_sub(first.0),
+        answers: last.1.saturating_sub(first.1),
+    })
+}
+
+/// Puts what they told beside what was measured in the same second.
+pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
+    for row in series {
+        let of_second = all.iter().find(|it| it.second == row.second);
+        row.own_requests = of_second.and_then(|it| it.requests);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn metrics(labels: &[(&str, &str)]) -> OwnMetrics {
+        OwnMetrics {
+            path: "/metrics".into(),
+            requests: "rq_total".into(),
+            labels: labels
+                .iter()
+                .map(|(name, value)| ((*name).into(), (*value).into()))
+                .collect::<BTreeMap<String, String>>(),
+        }
+    }
+
+    const TEXT: &str = "# HELP rq_total Requests.\n# TYPE rq_total counter\nrq_total{code=\"200\",side=\"in\"} 40\n\
+                        rq_total{code=\"404\",side=\"in\"} 2 1700000000000\nrq_total{side=\"out\"} 4.1e+01\nrq_total_more 7\nup 1\n";
+
+    #[test]
+    fn samples_of_a_metric_are_added_up_by_their_labels() {
+        assert_eq!(counted(TEXT, &metrics(&[])), Some(83));
+        assert_eq!(counted(TEXT, &metrics(&[("side", "in")])), Some(42));
+        assert_eq!(counted("rq_total 9\n", &metrics(&[])), Some(9));
+        assert_eq!(counted("other 9\n", &metrics(&[])), None);
+    }
+
+    #[test]
+    fn a_record_spans_the_scrapes_that_were_answered() {
+        let scrape = |second, requests, answers| Scrape {
+            second,
+            requests,
+            answers,
+            took_ns: 5 + u64::from(second),
+            bytes: 10,
+        };
+        let all = [
+            scrape(0, Some(100), 90),
+            scrape(1, Some(200), 190),
+            scrape(2, None, 250),
+        ];
+        let expected = OwnMetricsRecord {
+            scrapes: 3,
+            failed: 1,
+            bytes_max: 10,
+            took_ns_max: 7,
+            requests: 100,
+            answers: 100,
+        };
+        assert_eq!(record(&all), Some(expected));
+        assert_eq!(record(&[]), None);
+        let mut series = vec![SeriesRow::default(), SeriesRow::default()];
+        series[1].second = 2;
+        into_series(&all, &mut series);
+        assert_eq!(
+            (series[0].own_requests, series[1].own_requests),
+            (Some(100), None)
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! The one versioned input model that the templates of gateway folders are rendered from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::policy::Policy;
+use crate::scenario::Consumer;
+
+/// The version of [`GatewayInput`] that this program renders.
+pub const CONTRACT_VERSION: u32 = 1;
+
+/// What templates are rendered from: contract version 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GatewayInput {
+    /// Version of the contract, at present 1.
+    pub contract: u32,
+    /// The program found, absolute.
+    pub binary: String,
+    /// The trial's working folder, absolute; everything the gateway writes goes there.
+    pub work: String,
+    /// Worker processes or threads.
+    pub workers: u32,
+    /// Cores it runs on.
+    pub cores: Vec<usize>,
+    /// Where clients connect.
+    pub listeners: Vec<Listener>,
+    /// Path prefixes, longest first.
+    pub routes: Vec<InputRoute>,
+    /// Who may call.
+    pub consumers: Vec<Consumer>,
+    /// Origins.
+    pub upstreams: Vec<Upstream>,
+    /// Whether each request is logged.
+    pub access_log: bool,
+    /// Whether another target is tried when one fails, and one that fails is left out for a while.
+    pub failover: bool,
+    /// Whether its routes change while it runs, by the action `configure`.
+    pub changes: bool,
+    /// Where it tells of itself, for Prometheus.
+    pub metrics: Option<MetricsPort>,
+}
+
+/// An address for a gateway's own metrics.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricsPort {
+    /// IP address.
+    pub address: String,
+    /// TCP port, never 0.
+    pub port: u16,
+}
+
+/// An address that clients connect to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Listener {
+    /// Unique name.
+    pub name: String,
+    /// IP address.
+    pub address: String,
+    /// TCP port, never 0.
+    pub port: u16,
+    /// The certificate shown, where clients speak TLS.
+    pub tls: Option<ListenerTls>,
+    /// Whether clients may speak HTTP/2 beside HTTP/1.1 (over TLS, by ALPN).
+    pub http2: bool,
+}
+
+/// What a listener shows to clients of TLS.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ListenerTls {
+    /// File with the certificate, in PEM, absolute.
+    pub certificate: String,
+    /// File with its private key, in PEM, absolute.
+    pub key: String,
+}
+
+/// A route of the input model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InputRoute {
+    /// Unique name.
+    pub name: String,
+    /// Path prefix.
+    pub path: String,
+    /// Whether the prefix is removed.
+    pub strip_path: bool,
+    /// Name of the upstream.
+    pub upstream: String,
+    /// The ordered chain; in templates each entry is a map with one key, as in
+    /// `{% for policy in route.policies %}{% if policy.api_key %}`.
+    pub policies: Vec<Policy>,
+}
+
+/// An upstream of the input model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Upstream {
+    /// Unique name.
+    pub name: String,
+    /// Idle connections kept open.
+    pub keepalive: u32,
+    /// Where it listens.
+    pub targets: Vec<Target>,
+    /// How its certificate is verified, where it speaks TLS.
+    pub tls: Option<UpstreamTls>,
+}
+
+/// What an upstream's certificate must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UpstreamTls {
+    /// File with the certificate of its authority, in PEM, absolute.
+    pub authority: String,
+    /// The name that it must be for, which is also asked for (SNI).
+    pub server_name: String,
+}
+
+/// One address of an upstream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// IP address.
+    pub address: String,
+    /// TCP port.
+    pub port: u16,
+    /// Relative share.
+    pub weight: u32,
+}
