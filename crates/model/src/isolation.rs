@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn the_healthy_twin_sends_the_good_requests_in_every_group() {
         let one = "{name: bad, share: 3, requests: [{path: /bad}]}";
-        let two = "{name: good, requests: [{path: /ping}]}";
+        let two = "{name: good, share: 1, requests: [{path: /ping}]}";
         let failing = scenario(&format!("{one}, {two}"));
         let (isolation, [first, healthy, again]) = Isolation::of(&failing, None).unwrap();
         assert_eq!(isolation.group, "good");

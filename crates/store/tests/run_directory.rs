@@ -304,7 +304,7 @@ fn io_kind(error: &StoreError) -> ErrorKind {
 #[test]
 fn a_full_disk_keeps_what_was_finished() {
     let (dir, mut writer) = run_with_a_trial();
-    for file in ["histograms.hlog", "series.csv", ".trial.json.tmp"] {
+    for file in [".histograms.hlog.tmp", ".series.csv.tmp", ".trial.json.tmp"] {
         let open = writer.begin_trial(&trial(2)).unwrap();
         // The kernel's own full disk.
         symlink("/dev/full", open.folder().join(file)).unwrap();
