@@ -288,7 +288,9 @@ fn prove_later(
     };
     stage.change(CONFIGURE)?;
     Effect::of(clock::now_ns(), place.target.clone(), case).within(EFFECT_TIMEOUT);
+    // Nonces that were sent before would not be counted again.
     let place = Place {
+        tag: place.tag + 1,
         is_after: true,
         ..place
     };

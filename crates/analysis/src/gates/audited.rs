@@ -8,6 +8,7 @@ use gatebench_model::{Shape, Variant, load::Closed};
 use gatebench_store::PhaseRecord;
 
 use super::consistency::{DEFECT, METRICS, exact, percentiles_and_sums};
+use super::wire::streams_per_connection;
 use super::{EVERYTHING, View, says};
 use crate::digest::metric_word;
 use crate::findings::{CurveMetric, Gate, Reason, Validity};
@@ -98,7 +99,7 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
         let seconds = (phase.measure_ns + sum.max_ns) as f64 / 1e9;
         sheet = sheet
             .with("requests/s", format!("{:.3}", sum.count as f64 / seconds))
-            .with("connections", connections);
+            .with("connections", connections * streams_per_connection(view));
     }
     Some(sheet)
 }

@@ -5,6 +5,7 @@ use gatebench_stats::concurrency;
 use gatebench_store::{ExactSum, PhaseRecord};
 
 use super::thresholds::{ANSWER_BYTES_ERROR_MAX, LITTLE_RANGE, MEAN_ERROR_MAX};
+use super::wire::streams_per_connection;
 use super::{EVERYTHING, View, says};
 use crate::context::{bytes_per_answer, throughput_per_second};
 use crate::digest::metric_word;
@@ -123,7 +124,7 @@ fn always_busy(phase: &PhaseRecord) -> Option<u64> {
 /// Throughput, mean and connections of a closed load are one equation. Requests without an answer
 /// keep a connection busy without a response time, so it is not asked of a phase that has some.
 pub(super) fn littles_law(view: &View) -> Option<Reason> {
-    let connections = always_busy(view.phase)?;
+    let connections = always_busy(view.phase)? * streams_per_connection(view);
     if view.phase.counts.errors.values().any(|count| *count > 0) {
         return None;
     }

@@ -28,7 +28,7 @@ pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
 }
 
 /// Requests that a client's connection may have under way at a time.
-fn streams_per_connection(view: &View) -> u64 {
+pub(super) fn streams_per_connection(view: &View) -> u64 {
     let scenario = view.context.scenario(&view.record.trial.scenario);
     let streams = scenario.and_then(|scenario| scenario.transport.http2_streams);
     u64::from(streams.unwrap_or(1))
