@@ -121,7 +121,7 @@ fn the_examples_of_the_documentation_are_right() {
     let load = blocks("Load profiles").concat();
     let profile = parse::<LoadProfile>("docs", &load)
         .unwrap_or_else(|told| panic!("{}", told.render(false, 100)));
-    assert_eq!(profile.phases.len(), 9);
+    assert_eq!(profile.phases.len(), 11);
     let data = blocks("Values that differ").concat();
     let text = format!(
         "scenario: s\ntitle: t\nupstream: httpbin\nroutes: [{{name: all, path: /users}}]\n{data}"
