@@ -7,14 +7,12 @@ use gatebench_upstream::pathology::{self, Arrivals, Truth, truth};
 /// One illness under one load.
 pub struct Case {
     pub name: &'static str,
-    /// Path and query for a load of so many seconds, and the number of its pass.
-    target: fn(u64, u64) -> String,
+    /// Path and query for a load of so many seconds.
+    target: fn(u64) -> String,
     rate_per_second: f64,
     /// Requests of this case wait for a connection because the upstream stands still: the tail of the
     /// lateness says nothing about the machine.
     pub stands_still: bool,
-    /// Every second of it is like every other, so that it can be driven in short passes.
-    pub is_steady: bool,
 }
 
 /// A load that a tool is asked for.
@@ -34,82 +32,61 @@ pub struct Job {
 pub const WARM_UP_SECONDS: u64 = 1;
 const SECONDS: u64 = 14;
 const QUICK_SECONDS: u64 = 3;
-/// Short enough to lie between two moments in which a shared machine stands still.
-const PASS_SECONDS: u64 = 2;
-/// The quiet passes of a steady case: as long together as the whole case.
-pub const PASSES: usize = (SECONDS / PASS_SECONDS) as usize;
 
 /// All cases. No quantile that is looked at lies at the edge of a step, where a single request decides.
 pub const CASES: [Case; 7] = [
     Case {
         name: "stall",
-        target: |seconds, _| {
+        target: |seconds| {
             let stall_ms = seconds * 1_000 / 14;
             format!("/stall?every={seconds}s&for={stall_ms}ms&service=5ms")
         },
         rate_per_second: 1_000.0,
         stands_still: true,
-        is_steady: false,
     },
     Case {
         name: "bimodal",
-        target: |_, _| "/bimodal?fast=1ms&slow=20ms&slow_every=8".into(),
+        target: |_| "/bimodal?fast=1ms&slow=20ms&slow_every=8".into(),
         rate_per_second: 1_000.0,
         stands_still: false,
-        is_steady: true,
     },
     Case {
         name: "slow-start",
-        target: |seconds, _| format!("/slow-start?for={}ms&from=50ms&to=2ms", seconds * 400),
+        target: |seconds| format!("/slow-start?for={}ms&from=50ms&to=2ms", seconds * 400),
         rate_per_second: 1_000.0,
         stands_still: false,
-        is_steady: false,
     },
     Case {
         name: "jitter",
-        target: |_, pass| format!("/jitter?distribution=exponential&mean=5ms&seed={pass}"),
+        target: |_| "/jitter?distribution=exponential&mean=5ms&seed=1".into(),
         rate_per_second: 1_000.0,
         stands_still: false,
-        is_steady: true,
     },
     Case {
         name: "heavy-tail",
-        target: |_, pass| format!("/jitter?distribution=pareto&mean=5ms&seed={pass}"),
+        target: |_| "/jitter?distribution=pareto&mean=5ms&seed=1".into(),
         rate_per_second: 1_000.0,
         stands_still: false,
-        is_steady: true,
     },
     Case {
         name: "reset",
-        target: |_, _| "/reset?every=100&service=2ms&bytes=1024".into(),
+        target: |_| "/reset?every=100&service=2ms&bytes=1024".into(),
         rate_per_second: 1_000.0,
         stands_still: false,
-        is_steady: true,
     },
     Case {
         name: "trickle",
-        target: |_, _| "/trickle?bytes=2000&piece=200&every=2ms&service=1ms".into(),
+        target: |_| "/trickle?bytes=2000&piece=200&every=2ms&service=1ms".into(),
         rate_per_second: 200.0,
         stands_still: false,
-        is_steady: true,
     },
 ];
 
 impl Case {
-    /// The whole case in one load.
     pub fn job(&self, quick: bool) -> Job {
         let seconds = if quick { QUICK_SECONDS } else { SECONDS };
-        self.load(seconds, 1)
-    }
-
-    /// One of the short passes of a steady case, counted from 1: each has random times of its own.
-    pub fn pass(&self, number: u64) -> Job {
-        self.load(PASS_SECONDS, number)
-    }
-
-    fn load(&self, seconds: u64, pass: u64) -> Job {
         Job {
-            target: (self.target)(seconds, pass),
+            target: (self.target)(seconds),
             rate_per_second: self.rate_per_second,
             seconds,
             warm_up_seconds: WARM_UP_SECONDS,

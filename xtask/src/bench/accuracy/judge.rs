@@ -21,9 +21,11 @@ const WAITED_SHARE: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     Right,
+    /// The machine stood still, and the engine says what the ledger does: with what shows it.
+    ByLedger(String),
     /// With what is wrong.
     Wrong(Vec<String>),
-    /// The machine stood still: with what shows it.
+    /// The machine stood still, and the ledger does not say the same: with what shows it.
     Noisy(String),
 }
 
@@ -31,6 +33,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Right => f.write_str("right"),
+            Self::ByLedger(noise) => write!(f, "right by the ledger ({noise})"),
             Self::Wrong(reasons) => write!(f, "WRONG: {}", reasons.join("; ")),
             Self::Noisy(what) => write!(f, "machine too noisy: {what}"),
         }
@@ -60,13 +63,7 @@ pub struct Trial {
 impl Trial {
     pub fn new(case: &Case, job: Job, said: Said, account: Account) -> Result<Self, String> {
         let truth = job.truth()?;
-        let mut reasons = counts_off(&said, &account, &job);
-        reasons.extend(times_off(&said.times, &truth));
-        let noise = stood_still(&said, &account, case.stands_still);
-        let verdict = noise.map_or_else(
-            || excused(reasons, &said, &account, case.stands_still),
-            Verdict::Noisy,
-        );
+        let verdict = judged(&said, &account, &job, &truth, case.stands_still);
         Ok(Self {
             name: case.name,
             job,
@@ -187,21 +184,42 @@ pub fn seen(account: &Account) -> Option<[f64; 5]> {
     Some([it.p50, it.p90, it.p99, it.p99_9, it.max].map(|ns| ns as f64))
 }
 
-/// What shows that the machine stood still: then nothing can be said about the engine. Where the upstream
-/// stands still on purpose, the tail of both figures says nothing.
-fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<String> {
-    let (over_ns, lag_ns) = (&account.overshoot_ns, lag(account));
-    if stands_still {
-        late("p90", said.lateness.p90, lag_ns.p90, over_ns.p90)
+/// Counts must be the ledger's in any case. Times must be the truth, or the ledger's where the machine stood
+/// still.
+fn judged(said: &Said, account: &Account, job: &Job, truth: &Truth, stands_still: bool) -> Verdict {
+    let miscounted = counts_off(said, account, job);
+    let off = times_off(&said.times, truth);
+    if !miscounted.is_empty() || off.is_empty() {
+        return Verdict::of(miscounted.into_iter().chain(off).collect());
+    }
+    let Some(noise) = stood_still(said, account, stands_still) else {
+        return Verdict::Wrong(off);
+    };
+    let ledger = seen(account).unwrap_or_default();
+    let count = truth.response_ns.len() as u64;
+    let beside = quantiles_off(&said.times, count, |number| ledger[number]);
+    if beside.is_empty() {
+        Verdict::ByLedger(noise)
     } else {
-        late("p99", said.lateness.p99, lag_ns.p99, over_ns.p99)
+        Verdict::Noisy(format!("{noise}; by the ledger, {}", beside.join("; ")))
     }
 }
 
-/// What shows that the machine stood still even once, in a case whose upstream does not on purpose.
-pub fn stood_still_at_all(said: &Said, account: &Account) -> Option<String> {
-    let lag_ns = lag(account).max;
-    late("max", said.lateness.max, lag_ns, account.overshoot_ns.max)
+/// What shows that the machine stood still. Where the upstream stands still on purpose, the tail of both
+/// figures says nothing.
+fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<String> {
+    let (over_ns, lag_ns) = (&account.overshoot_ns, lag(account));
+    let percent = said.waited_share * 100.0;
+    let waited = format!("the engine waited for its core {percent:.1} % of the time");
+    let waited = (said.waited_share > WAITED_SHARE).then_some(waited);
+    let lateness = &said.lateness;
+    waited.or_else(|| {
+        if stands_still {
+            late("p90", lateness.p90, lag_ns.p90, over_ns.p90)
+        } else {
+            late("p99.9", lateness.p99_9, lag_ns.p99_9, over_ns.p99_9)
+        }
+    })
 }
 
 /// From due to received: what left in time and came late shows that the upstream had no core.
@@ -210,22 +228,15 @@ fn lag(account: &Account) -> Quantiles {
     at_rate.lag_ns
 }
 
-/// The verdict on what is off, unless the machine may be to blame for it: little noise does not spoil what
-/// is right, but it excuses what is not.
+/// The verdict on what is off, unless the machine may be to blame for it.
 pub fn excused(
     reasons: Vec<String>,
     said: &Said,
     account: &Account,
     stands_still: bool,
 ) -> Verdict {
-    let percent = said.waited_share * 100.0;
-    let waited = format!("the engine waited for its core {percent:.1} % of the time");
-    let waited = (said.waited_share > WAITED_SHARE).then_some(waited);
-    let over_ns = account.overshoot_ns.p99_9;
-    let tail = || late("p99.9", said.lateness.p99_9, lag(account).p99_9, over_ns);
-    let excuse = waited.or_else(|| tail().filter(|_| !stands_still));
-    match excuse.filter(|_| !reasons.is_empty()) {
-        Some(excuse) => Verdict::Noisy(excuse),
+    match stood_still(said, account, stands_still).filter(|_| !reasons.is_empty()) {
+        Some(noise) => Verdict::Noisy(noise),
         None => Verdict::of(reasons),
     }
 }
@@ -245,6 +256,8 @@ fn late(name: &str, sent_ns: Option<f64>, received_ns: u64, answered_ns: u64) ->
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gatebench_upstream::pathology::AtRate;
+
     use super::super::case::CASES;
     use super::*;
 
@@ -305,16 +318,30 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_stood_still_is_neither_right_nor_wrong() {
-        let (mut said, account, _) = honest();
-        said.times.p50 = None;
-        said.lateness.p90 = Some(1_000_001.0);
+    fn a_machine_that_stood_still_is_judged_by_the_ledger() {
+        let (mut said, mut account, _) = honest();
+        said.times.p99_9 = Some(2e9);
+        assert!(matches!(verdict(&said, &account), Verdict::Wrong(_)));
+        // Waiting for a core spoils nothing that is right; what is off needs the ledger as its witness.
+        said.waited_share = 0.02;
         assert!(matches!(verdict(&said, &account), Verdict::Noisy(_)));
-        // Waiting for a core excuses what is off, and does not spoil what is right.
+        let at = |pick: fn(&Times) -> Option<f64>| pick(&said.times).unwrap() as u64;
+        let response_ns = Quantiles {
+            p50: at(|it| it.p50),
+            p90: at(|it| it.p90),
+            p99: at(|it| it.p99),
+            p99_9: at(|it| it.p99_9),
+            ..Quantiles::default()
+        };
+        account.at_rate = Some(AtRate {
+            response_ns,
+            ..AtRate::default()
+        });
+        assert!(matches!(verdict(&said, &account), Verdict::ByLedger(_)));
+        said.answered -= 1;
+        assert!(matches!(verdict(&said, &account), Verdict::Wrong(_)));
         let (mut said, account, _) = honest();
         said.waited_share = 0.02;
         assert_eq!(verdict(&said, &account), Verdict::Right);
-        said.times.p99_9 = Some(2e9);
-        assert!(matches!(verdict(&said, &account), Verdict::Noisy(_)));
     }
 }

@@ -2,17 +2,16 @@
 //! latency distribution is known by construction, and its quantiles are held against the truth.
 //!
 //! Two truths stand beside what a tool says. *Truth* is worked out before the run, from the case and the
-//! schedule; the verdict is about this one. *Ledger* is what the upstream saw: from when the n-th
-//! arrival was due, counted from the first, until its answer left. Where both agree and the engine does
-//! not, the engine is wrong; where the ledger is off the truth too, requests left late or the machine
-//! stood still. A case whose seconds are all alike is driven in short passes, of which the quiet ones count.
+//! schedule. *Ledger* is what the upstream saw: from when the n-th arrival was due, counted from the first,
+//! until its answer left. The verdict is about the truth, unless the machine is seen to have stood still: then
+//! requests left and answers came later than they were meant to, and the ledger, which saw that too, is what the
+//! engine has to say.
 
 mod case;
 mod cells;
 mod folder;
 mod judge;
 mod origin;
-mod passes;
 mod peers;
 mod table;
 mod tool;
@@ -136,9 +135,6 @@ impl Bench<'_> {
     /// Runs a case until the machine did not stand still in it, or so often that it shall not be
     /// called right.
     fn settled(&self, case: &Case) -> Result<judge::Trial, String> {
-        if case.is_steady && !self.options.quick {
-            return passes::run(self, case);
-        }
         let mut trial = self.attempt(case)?;
         for _ in 1..TRIES {
             if !matches!(trial.verdict, Verdict::Noisy(_)) {

@@ -1,6 +1,5 @@
 //! What a load tool is asked, and what it says.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -46,17 +45,6 @@ impl Said {
 pub fn gatebench(programs: &Programs, url: &str, job: &Job) -> Result<Said, String> {
     // Failed requests and dropped arrivals have an exit code of their own: the output says it better.
     read_gatebench(&output(&mut at_rate(programs, url, job))?)
-}
-
-/// As [`gatebench`], and writes its histograms to a log.
-pub fn gatebench_logged(
-    programs: &Programs,
-    url: &str,
-    job: &Job,
-    log: &Path,
-) -> Result<Said, String> {
-    let mut command = at_rate(programs, url, job);
-    read_gatebench(&output(command.arg("--hdr").arg(log))?)
 }
 
 fn at_rate(programs: &Programs, url: &str, job: &Job) -> Command {
