@@ -10,6 +10,7 @@ use crate::findings::{
     VariantRow,
 };
 use crate::trials::blocks_complete;
+use crate::wire;
 use crate::words::{counted, metric_title, ratio_and_interval};
 
 /// The smallest effect that matters, either way.
@@ -41,6 +42,8 @@ pub(crate) struct Cell {
     blocks: Vec<u32>,
     validity: Validity,
     pub(crate) pair: Pair,
+    /// What the same work took in the same trials, where there is such a thing.
+    pub(crate) control: Option<Pair>,
 }
 
 /// What is compared.
@@ -102,7 +105,10 @@ fn cells(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Cell> {
                 duel.is_none_or(|duel| duel.has(&candidate.variant, &other.variant))
             };
             let others = gateways[index + 1..].iter().filter(asked);
-            cells.extend(others.filter_map(|other| cell(subject, candidate, other)));
+            cells.extend(others.filter_map(|other| {
+                let cell = cell(subject, candidate, other)?;
+                Some(cell.controlled(scenario, candidate, other))
+            }));
         }
     }
     cells
@@ -132,6 +138,7 @@ fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Opti
             baseline: both.iter().map(|(_, other)| other.value).collect(),
             direction: subject.direction,
         },
+        control: None,
     })
 }
 
@@ -153,6 +160,33 @@ pub(crate) fn paired<'a>(
 }
 
 impl Cell {
+    /// With the upstream's CPU time beside the gateways', where both give the upstream the same work: it changes
+    /// with the machine as theirs does.
+    fn controlled(
+        mut self,
+        scenario: &ScenarioFindings,
+        candidate: &VariantRow,
+        baseline: &VariantRow,
+    ) -> Self {
+        let kind = self.subject.kind;
+        let upstream = |row: &VariantRow| {
+            let found = row.metric(kind, Metric::UpstreamCpuPerRequest)?;
+            let value = |block: &u32| found.blocks.iter().find(|it| it.block == *block);
+            let values = self.blocks.iter().map(|block| Some(value(block)?.value));
+            values.collect::<Option<Vec<f64>>>()
+        };
+        let is_asked = self.subject.metric == Metric::GatewayCpuPerRequest
+            && wire::is_same_work(&scenario.wire, &candidate.variant, &baseline.variant);
+        if is_asked && let (Some(own), Some(other)) = (upstream(candidate), upstream(baseline)) {
+            self.control = Some(Pair {
+                candidate: own,
+                baseline: other,
+                direction: self.subject.direction,
+            });
+        }
+        self
+    }
+
     /// Whether it is about the metric that decides.
     pub(crate) fn decides(&self) -> bool {
         self.subject.primary

@@ -2,11 +2,11 @@
 //! all looks together.
 
 use gatebench_model::{DecisiveMetric, Duel};
-use gatebench_stats::{Comparison, MIN_BLOCKS, Pair, Sequential, Verdict};
+use gatebench_stats::{Comparison, MIN_BLOCKS, Sequential, Verdict};
 use gatebench_store::{Run, StoreError};
 
 use crate::collect::Collected;
-use crate::comparisons::{SMALLEST_EFFECT, cells_of_run};
+use crate::comparisons::{Cell, SMALLEST_EFFECT, cells_of_run};
 use crate::context::Context;
 use crate::findings::{
     ComparisonFindings, Decision, DuelFindings, Metric, ScenarioFindings, Sentence, Tone,
@@ -16,6 +16,10 @@ use crate::words::metric_title;
 
 /// Share of runs in which the verdict of what decides may be wrong.
 const ALPHA: f64 = 0.05;
+
+/// What is said of the control.
+const CONTROLLED: &str = " Where both give the upstream the same work, what the upstream's CPU time for it says of the machine \
+                          in each trial is taken out.";
 
 /// The metric that decides.
 pub(crate) fn metric(duel: &Duel) -> Metric {
@@ -34,9 +38,13 @@ pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
 }
 
 /// The comparison of what decides, at this look.
-pub(crate) fn look(duel: &Duel, pair: &Pair) -> Option<Comparison> {
+pub(crate) fn look(duel: &Duel, cell: &Cell) -> Option<Comparison> {
     let plan = Sequential::plan(duel.blocks_max as usize, ALPHA)?;
-    Some(plan.look(pair, SMALLEST_EFFECT)?.comparison)
+    let look = match &cell.control {
+        Some(control) => plan.look_beside(&cell.pair, control, SMALLEST_EFFECT),
+        None => plan.look(&cell.pair, SMALLEST_EFFECT),
+    };
+    Some(look?.comparison)
 }
 
 /// Whether what decides is settled in every scenario of a run that may be unfinished; never in a run that is
@@ -57,7 +65,7 @@ pub fn is_settled(run: &Run) -> Result<bool, StoreError> {
         .filter(|(_, cell)| cell.decides() && cell.is_of(&duel.candidate, &duel.baseline));
     let mut settled = 0;
     for (_, cell) in deciding {
-        match look(duel, &cell.pair) {
+        match look(duel, cell) {
             Some(found) if is_final(found.verdict) => settled += 1,
             _ => return Ok(false),
         }
@@ -85,12 +93,16 @@ pub(crate) fn note(context: &Context) -> Option<String> {
     Some(format!(
         "{} and {} are the same gateway: what differs between them is the noise of this machine. The {} decides, judged after \
          every block by repeated confidence intervals for at most {} blocks: whenever it ends, its verdict is wrong in at most {} of \
-         100 runs.",
+         100 runs.{}",
         duel.baseline,
         duel.again,
         metric_title(metric(duel)),
         duel.blocks_max,
-        ALPHA * 100.0
+        ALPHA * 100.0,
+        match metric(duel) {
+            Metric::GatewayCpuPerRequest => CONTROLLED,
+            _ => "",
+        }
     ))
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) -> Opti
         .into_iter()
         .partition(|(_, cell)| duel.is_some() && cell.decides());
     for (index, cell) in deciding {
-        let found = duel.and_then(|duel| duel::look(duel, &cell.pair));
+        let found = duel.and_then(|duel| duel::look(duel, &cell));
         add_to(&mut scenarios[index], cell, found);
     }
     let costing = costs::Costing::of(context, scenarios);

@@ -7,7 +7,7 @@ use common::{Made, RATE, SECONDS, analysed_run, every_cell, manifest};
 use gatebench_analysis::findings::{Decision, Findings, Method, Metric, Verdict};
 use gatebench_analysis::is_settled;
 use gatebench_model::{DecisiveMetric, Duel, Variant};
-use gatebench_store::{Manifest, Run};
+use gatebench_store::{Manifest, Run, UpstreamWire, WireFacts};
 use tempfile::TempDir;
 
 /// The candidate `mine`, and nginx twice.
@@ -152,4 +152,53 @@ fn a_run_made_to_measure_is_never_settled() {
     let (dir, findings) = analysed_run(manifest(10), Some);
     assert!(findings.duel.is_none());
     assert!(!settled(&dir));
+}
+
+/// Twenty blocks on a machine whose speed changes by a fifth from trial to trial; the candidate uses 5 % more. The
+/// upstream is given requests of so many bytes, and its CPU time changes with the machine as the gateway's does.
+fn run_on_a_changing_machine(head_bytes: impl Fn(&str) -> u64) -> Verdict {
+    let (_, findings) = analysed_run(duel_of(20), |mut made: Made| {
+        let trial = made.record.trial.clone();
+        let label = trial.variant.as_str();
+        // Numbers that look random and mean nothing: the middle digits of a square.
+        let drawn = |salt: u64| {
+            let number = u64::from(trial.number) * 7_919 + salt;
+            ((number * number / 100) % 1_000) as f64 / 500.0 - 1.0
+        };
+        let machine = 1.0 + 0.2 * drawn(3);
+        let effect = if label == "mine" { 1.05 } else { 1.0 };
+        let requests = RATE * SECONDS;
+        let total = |ns: f64| (ns * requests as f64) as u64;
+        let gateway = 20_000.0 * effect * machine * (1.0 + 0.01 * drawn(17));
+        let upstream = 5_000.0 * machine * (1.0 + 0.01 * drawn(31));
+        made.used("steady", "gateway").cpu_ns = total(gateway);
+        made.used("steady", "upstream").cpu_ns = total(upstream);
+        made.open().wire = Some(WireFacts {
+            answers: requests,
+            client_connections: 64,
+            upstream: Some(UpstreamWire {
+                requests,
+                connections: 64,
+                fields: 3 * requests,
+                head_bytes: head_bytes(label) * requests,
+                ..UpstreamWire::default()
+            }),
+            gateway: None,
+        });
+        Some(made)
+    });
+    let mut compared = findings.scenarios[0].comparisons.iter();
+    let decisive = compared.find(|it| it.primary && it.candidate == "mine");
+    decisive.unwrap().result.verdict
+}
+
+#[test]
+fn what_the_machine_did_to_equal_work_is_taken_out() {
+    assert_eq!(run_on_a_changing_machine(|_| 100), Verdict::Worse);
+}
+
+#[test]
+fn work_that_differs_is_no_measure_of_the_machine() {
+    let found = run_on_a_changing_machine(|label| if label == "mine" { 110 } else { 100 });
+    assert!(matches!(found, Verdict::Inconclusive { .. }), "{found:?}");
 }

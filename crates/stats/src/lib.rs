@@ -6,6 +6,7 @@ pub mod bootstrap;
 pub mod capacity;
 pub mod change_points;
 pub mod comparison;
+pub mod control;
 pub mod difference;
 pub mod estimate;
 pub mod holm;
