@@ -8,6 +8,7 @@ mod client;
 mod engine;
 mod files;
 mod gateway;
+mod known_truth;
 mod memory;
 mod programs;
 mod scaling;
@@ -45,6 +46,9 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
                           answer is wrong or memory grows
   cargo xtask bench recompile [--rounds 5] [--seconds 2]
                           what it costs the traffic that 200 policy instances are compiled anew, and their memory
+  cargo xtask bench known-truth [--blocks 150] [--live 3] [--minutes 10] [--from DIR] [--out DIR]
+                          how often `gatebench ab` is right about a gateway that is slowed by 0, 3 and 5 %, beside
+                          a running compiler; replays a recording, then runs live; about two hours
   cargo xtask bench upstream [--rounds 5] [--seconds 2] [--connections 64]
                           server CPU per request of `upstream ping`, beside nginx `return 200`
   cargo xtask bench memory [--minutes 10] [--connections 64] [--routes 1]
@@ -54,6 +58,7 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
 pub fn run(words: &[&str], root: &Path) -> ExitCode {
     let answer = match words {
         ["accuracy", rest @ ..] => accuracy::run(rest, root),
+        ["known-truth", rest @ ..] => known_truth::run(rest, root).map(|()| ExitCode::SUCCESS),
         [name, rest @ ..] => named(name, rest, root).map(|()| ExitCode::SUCCESS),
         [] => Err(HELP.into()),
     };
