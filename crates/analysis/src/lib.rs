@@ -12,6 +12,7 @@ mod context;
 mod costs;
 mod curves;
 mod digest;
+mod documents;
 mod duel;
 mod environment;
 pub mod findings;
@@ -40,6 +41,7 @@ pub mod words;
 use gatebench_store::{Run, StoreError};
 
 pub use across::{RunSummary, compare, compare_with_baseline, entry, history, summarise};
+pub use documents::{Document, in_columns_of};
 pub use duel::is_settled;
 pub use findings::Findings;
 pub use gates::thresholds;

@@ -8,6 +8,7 @@ pub mod compare;
 mod costs;
 pub mod costs_csv;
 pub mod csv;
+pub mod document;
 pub mod duel;
 mod facts;
 pub mod history;

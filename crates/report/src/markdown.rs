@@ -107,7 +107,7 @@ fn scenario_section(scenario: &ScenarioFindings) -> String {
     out
 }
 
-fn whole(table: &Table, first: &str) -> String {
+pub(crate) fn whole(table: &Table, first: &str) -> String {
     let mut out = head(table, first);
     for row in &table.rows {
         out.push_str(&table_row(row, table));

@@ -25,6 +25,13 @@ impl Palette {
         Self { variants }
     }
 
+    /// As [`Palette::of`], for the variants of a table.
+    pub fn of_labels(labels: &[&str]) -> Self {
+        let gateways = labels.iter().filter(|label| **label != FLOOR);
+        let variants = gateways.map(|label| (*label).to_owned()).collect();
+        Self { variants }
+    }
+
     /// The class that sets the variant's colour.
     pub fn class(&self, variant: &str) -> String {
         match self.variants.iter().position(|known| known == variant) {

@@ -8,6 +8,7 @@ mod capacity;
 mod comparison;
 mod cost;
 mod curve;
+mod document;
 mod duel;
 mod group;
 mod history;
@@ -39,6 +40,10 @@ pub use capacity::{
 pub use comparison::ComparisonFindings;
 pub use cost::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts};
 pub use curve::{CurveMetric, CurvePoint, PercentileCurve};
+pub use document::{
+    Correction, CorrectionRow, DocumentCell, DocumentColumn, DocumentDoubt, DocumentFindings,
+    DocumentGroup, DocumentRow, DocumentTable,
+};
 pub use duel::{Decision, DuelFindings};
 pub use group::{
     GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness, ToldCheck,

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gatebench_analysis::Findings;
-use gatebench_report::{csv, html, json, markdown};
+use gatebench_analysis::{Document, Findings, analyse, in_columns_of};
+use gatebench_report::{csv, document as as_document, html, json, markdown};
+use gatebench_store::Run;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -14,7 +15,9 @@ use crate::{reports, terminal};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gatebench report gatebench-runs/tour-20260102T030405Z\n  \
-                        gatebench report DIR --format markdown | less"
+                        gatebench report DIR --format markdown | less\n  \
+                        gatebench report DIR --as soap                  # in the columns of the Kong SOAP/XML load test\n  \
+                        gatebench report DIR --as gravitee --format html > page.html"
 )]
 pub struct Report {
     /// The run directory
@@ -22,6 +25,44 @@ pub struct Report {
     /// Print this form of it; without, the terminal's is printed and the run directory's files are written
     #[arg(long)]
     format: Option<Format>,
+    /// Print the run in the columns of a published document, with what differs from it and why; nothing is written
+    #[arg(long = "as", value_name = "DOCUMENT")]
+    document: Option<DocumentName>,
+}
+
+/// A published document; docs/PUBLISHED.md tells of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DocumentName {
+    /// The Kong SOAP/XML load test
+    #[value(alias = "seed-000")]
+    Soap,
+    /// Its earlier edition
+    #[value(alias = "seed-001")]
+    SoapEarlier,
+    /// Kong against nginx, over connections
+    #[value(alias = "seed-002")]
+    KongVsNginx,
+    /// Gravitee, over sizings
+    #[value(alias = "seed-003")]
+    Gravitee,
+    /// Kong's testing framework, version by version
+    #[value(alias = "seed-004")]
+    KongFramework,
+    /// Kong's gateway benchmark
+    KongBenchmark,
+}
+
+impl From<DocumentName> for Document {
+    fn from(name: DocumentName) -> Self {
+        match name {
+            DocumentName::Soap => Self::KongSoap,
+            DocumentName::SoapEarlier => Self::KongSoapEarlier,
+            DocumentName::KongVsNginx => Self::KongVsNginx,
+            DocumentName::Gravitee => Self::Gravitee,
+            DocumentName::KongFramework => Self::KongFramework,
+            DocumentName::KongBenchmark => Self::KongBenchmark,
+        }
+    }
 }
 
 /// A form of the report.
@@ -54,6 +95,9 @@ impl Format {
 impl Report {
     /// Prints it, or writes it.
     pub fn run(self) -> Result<Exit, Failure> {
+        if let Some(name) = self.document {
+            return self.in_columns_of(name.into());
+        }
         let findings = reports::findings(&self.dir)?;
         match self.format {
             Some(format) => terminal::say(format.render(&findings).trim_end())?,
@@ -66,6 +110,27 @@ impl Report {
                 ))?;
             }
         }
+        Ok(Exit::Fine)
+    }
+
+    fn in_columns_of(&self, document: Document) -> Result<Exit, Failure> {
+        let run = Run::open(&self.dir)?;
+        let found = in_columns_of(document, &run, &analyse(&run)?)?;
+        if found.tables.is_empty() {
+            return Err(Failure::words(
+                &format!("{} --as {}", self.dir.display(), document.name()),
+                "this run has none of the document's scenarios",
+                format!("measure them: gatebench run {}", document.suite()),
+            ));
+        }
+        let text = match self.format.unwrap_or(Format::Terminal) {
+            Format::Terminal => as_document::terminal(&found, reports::terminal_options()),
+            Format::Markdown => as_document::markdown(&found),
+            Format::Html => as_document::html(&found),
+            Format::Json => as_document::json(&found),
+            Format::Csv => as_document::csv(&found),
+        };
+        terminal::say(text.trim_end())?;
         Ok(Exit::Fine)
     }
 }

@@ -36,6 +36,25 @@ fn a_run_is_reported_on_the_terminal_and_in_files() {
 }
 
 #[test]
+fn a_run_is_told_in_the_columns_of_a_document() {
+    let bench = Bench::new();
+    bench
+        .gatebench("run suite.yaml --out run")
+        .assert_measured();
+    let told = bench.gatebench("report run --as kong-vs-nginx");
+    told.assert_code(0);
+    for part in ["Kong against nginx", "via reference", "A timer of 10 ms"] {
+        assert!(told.stdout.contains(part), "{part} in {}", told.stdout);
+    }
+    let json = bench.gatebench("report run --as seed-002 --format json");
+    assert!(json.stdout.contains("\"document\": \"kong-vs-nginx\""));
+    bench
+        .gatebench("report run --as soap")
+        .assert_code(2)
+        .assert_says(&["none of the document's scenarios", "gatebench run soap"]);
+}
+
+#[test]
 fn a_report_is_rebuilt_byte_for_byte() {
     const FILES: [&str; 4] = ["report.html", "report.md", "report.json", "summary.csv"];
     let bench = Bench::new();

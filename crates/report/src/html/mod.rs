@@ -10,7 +10,7 @@ mod forest;
 pub(crate) mod method;
 pub(crate) mod pages;
 mod purposes;
-mod results;
+pub(crate) mod results;
 mod told;
 mod view;
 mod wire;

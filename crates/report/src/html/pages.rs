@@ -14,7 +14,7 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 12] = templates!(
+const TEMPLATES: [(&str, &str); 13] = templates!(
     "page.html",
     "verdicts.html",
     "capacity.html",
@@ -26,6 +26,7 @@ const TEMPLATES: [(&str, &str); 12] = templates!(
     "evidence.html",
     "method.html",
     "compare.html",
+    "document.html",
     "history.html"
 );
 const STYLE: &str = include_str!("../../templates/style.css");

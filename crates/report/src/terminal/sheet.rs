@@ -1,7 +1,9 @@
 //! Lines of a terminal: headings, wrapped sentences and small tables.
 
+use super::grid;
 use super::style::{Paint, Style};
 use super::{COLUMNS_MAX, COLUMNS_MIN, TerminalOptions};
+use crate::table::Table;
 use crate::text;
 
 /// Blanks between two columns of a table.
@@ -87,6 +89,12 @@ impl Sheet {
         let head = self.paint.with(Style::Soft, &line(&heads));
         self.lines.push(head);
         self.lines.extend(cleaned.iter().map(|row| line(row)));
+    }
+
+    /// A table of results, with medians and ranges.
+    pub fn grid(&mut self, table: &Table) {
+        self.lines
+            .extend(grid::lines(table, self.columns, self.paint));
     }
 
     /// All lines, with a line break at the end.

@@ -4,6 +4,7 @@
 mod across;
 mod capacity;
 mod costs;
+mod documents;
 mod duel;
 mod fixture;
 mod hostile;

@@ -1,0 +1,250 @@
+//! A run in the columns of the documents whose scenarios it measures: their tables with our figures, what is told
+//! beside, ratios against the published ones, and what was corrected.
+
+mod artefacts;
+mod checks;
+mod corrections;
+mod doubts;
+mod measured;
+mod policies;
+mod published;
+mod ratio;
+mod sizings;
+mod sweep;
+mod versions;
+
+use gatebench_store::{Run, StoreError};
+
+use crate::Findings;
+use crate::findings::{Correction, DocumentFindings, DocumentTable};
+use measured::{Load, Measured};
+use policies::{Columns, Line};
+use published::PolicyRow;
+
+/// A published document whose scenarios are suites here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// The Kong SOAP/XML load test.
+    KongSoap,
+    /// Its earlier edition.
+    KongSoapEarlier,
+    /// Kong against nginx, a sweep over connections.
+    KongVsNginx,
+    /// Gravitee's performance tests.
+    Gravitee,
+    /// Kong's performance testing framework.
+    KongFramework,
+    /// Kong's gateway benchmark.
+    KongBenchmark,
+}
+
+/// Policies of Kong's gateway benchmark, whose figures are in no document here.
+const BENCHMARK: [PolicyRow; 8] = [
+    unpublished("kong-benchmark-1", "no policy, 1 route"),
+    unpublished("kong-benchmark-100", "no policy, 100 routes"),
+    unpublished("kong-benchmark-rate-limit-1", "rate limit, 1 route"),
+    unpublished("kong-benchmark-rate-limit-100", "rate limit, 100 routes"),
+    unpublished("kong-benchmark-key-auth-1", "rate limit + key, 1 consumer"),
+    unpublished(
+        "kong-benchmark-key-auth-100",
+        "rate limit + key, 100 consumers",
+    ),
+    unpublished(
+        "kong-benchmark-basic-auth-1",
+        "rate limit + password, 1 consumer",
+    ),
+    unpublished(
+        "kong-benchmark-basic-auth-100",
+        "rate limit + password, 100 consumers",
+    ),
+];
+
+const fn unpublished(scenario: &'static str, label: &'static str) -> PolicyRow {
+    PolicyRow {
+        scenario,
+        label,
+        figures: None,
+    }
+}
+
+impl Document {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KongSoap => "soap",
+            Self::KongSoapEarlier => "soap-earlier",
+            Self::KongVsNginx => "kong-vs-nginx",
+            Self::Gravitee => "gravitee",
+            Self::KongFramework => "kong-framework",
+            Self::KongBenchmark => "kong-benchmark",
+        }
+    }
+
+    /// The suite that has its scenarios.
+    pub fn suite(self) -> &'static str {
+        match self {
+            Self::KongSoapEarlier => "soap",
+            other => other.name(),
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::KongSoap => "The Kong SOAP/XML load test",
+            Self::KongSoapEarlier => "The Kong SOAP/XML load test, earlier edition",
+            Self::KongVsNginx => "Kong against nginx",
+            Self::Gravitee => "Gravitee's performance tests",
+            Self::KongFramework => "Kong's performance testing framework",
+            Self::KongBenchmark => "Kong's gateway benchmark",
+        }
+    }
+
+    fn setting(self) -> &'static str {
+        match self {
+            Self::KongSoap => {
+                "Kong 3.10 with SOAP/XML plug-ins 1.4.0 on 4 CPUs of a cluster, k6 and upstreams on nodes of their own"
+            }
+            Self::KongSoapEarlier => {
+                "Kong 3.9 with earlier plug-ins on 4 CPUs of a cluster, k6 and upstreams on nodes of their own"
+            }
+            Self::KongVsNginx => {
+                "Kong 0.14 and nginx 1.12 with 2 workers on a cloud machine of 4 cores, siege on another"
+            }
+            Self::Gravitee => "Gravitee 4.3 on 0.5, 4 and 16 CPUs of a cluster, k6 on other nodes",
+            Self::KongFramework => {
+                "a development version of Kong on a bare machine, wrk on another"
+            }
+            Self::KongBenchmark => "no figures of it stand here",
+        }
+    }
+}
+
+/// What a run says in the columns of a document. Scenarios are known by their names, so that any run which has
+/// some of them will do.
+///
+/// # Errors
+/// [`StoreError`] naming the file, where histograms or series cannot be read.
+pub fn in_columns_of(
+    document: Document,
+    run: &Run,
+    findings: &Findings,
+) -> Result<DocumentFindings, StoreError> {
+    let measured = Measured::of(run, findings)?;
+    let mut notes = Vec::new();
+    let (tables, corrections) = match document {
+        Document::KongVsNginx => (sweep::tables(&measured), sweep_corrections(&measured)),
+        Document::Gravitee => {
+            let lines = sizings::lines(&measured);
+            let first = lines
+                .iter()
+                .find(|it| it.iter().any(|line| !line.ramp.is_empty()));
+            let corrections = first.map_or(Ok(Vec::new()), |it| corrections::of_sizings(it))?;
+            (sizings::tables(&measured, &lines)?, corrections)
+        }
+        Document::KongFramework => (
+            versions::tables(&measured),
+            framework_corrections(&measured),
+        ),
+        Document::KongSoap | Document::KongSoapEarlier | Document::KongBenchmark => {
+            of_policies(document, &measured, &mut notes)
+        }
+    };
+    notes.extend(doubts::notes(document, &tables));
+    Ok(DocumentFindings {
+        document: document.name(),
+        title: document.title(),
+        setting: document.setting(),
+        suite: document.suite(),
+        command: findings.run.command.clone(),
+        gatebench: findings.run.gatebench.clone(),
+        doubts: doubts::of(findings, &tables),
+        corrections: if tables.is_empty() {
+            Vec::new()
+        } else {
+            corrections
+        },
+        tables,
+        notes,
+    })
+}
+
+/// A part of a document of policies: its heading, its rows, and the row that others are set against.
+type Part = (&'static str, &'static [PolicyRow], &'static str);
+
+fn parts(document: Document) -> (Columns, &'static [Part]) {
+    const SOAP: [Part; 3] = [
+        ("performance", &published::SOAP, "soap-0"),
+        (
+            "endurance, 100 routes",
+            &published::SOAP_ENDURANCE,
+            "soap-5-routes",
+        ),
+        (
+            "errors beside good requests",
+            &published::SOAP_ERRORS,
+            "soap-1-errors",
+        ),
+    ];
+    const EARLIER: [Part; 1] = [("performance", &published::SOAP_EARLIER, "soap-1")];
+    const KONG: [Part; 1] = [("policies", &BENCHMARK, "kong-benchmark-1")];
+    match document {
+        Document::KongSoapEarlier => (Columns::WithoutGatewayLatency, &EARLIER),
+        Document::KongBenchmark => (Columns::Percentiles, &KONG),
+        _ => (Columns::Whole, &SOAP),
+    }
+}
+
+fn of_policies(
+    document: Document,
+    measured: &Measured<'_>,
+    notes: &mut Vec<String>,
+) -> (Vec<DocumentTable>, Vec<Correction>) {
+    let (columns, parts) = parts(document);
+    let (mut tables, mut corrected) = (Vec::new(), Vec::new());
+    for (part, rows, base) in parts {
+        let mut any = false;
+        for variant in measured.variants().into_iter().filter(|it| *it != "floor") {
+            let lines: Vec<Line<'_>> = policies::lines(measured, rows, variant);
+            let title = format!("{variant}: {part}");
+            let table = policies::table(measured, &lines, (title, columns, base));
+            if table.is_some() && !any {
+                notes.extend(doubts::not_in_run(document, measured, &lines));
+                any = true;
+            }
+            tables.extend(table);
+            corrected.extend(lines.into_iter().filter(|line| !line.closed.is_empty()));
+        }
+        if !any {
+            notes.push(format!("Nothing of '{part}' is in this run."));
+        }
+    }
+    // One gateway is enough to show what ways of measuring do.
+    let first = corrected.first().map(|line| line.variant);
+    corrected.retain(|line| Some(line.variant) == first);
+    let corrections = first.map(|_| corrections::of_policies(document, &corrected));
+    (tables, corrections.unwrap_or_default())
+}
+
+/// The corrections of the sweep: of each target at its most connections.
+fn sweep_corrections(measured: &Measured<'_>) -> Vec<Correction> {
+    corrections::of_sweep(&sweep::at_most_connections(measured))
+}
+
+fn framework_corrections(measured: &Measured<'_>) -> Vec<Correction> {
+    let scenarios = &measured.run.manifest().plan.scenarios;
+    let several = scenarios.len() > 1;
+    let mut all: Vec<(String, Vec<Load<'_>>)> = Vec::new();
+    for scenario in scenarios {
+        for variant in measured.variants() {
+            let runs = versions::runs(measured, &scenario.scenario, variant);
+            let name = if several {
+                format!("{} · {variant}", scenario.scenario)
+            } else {
+                variant.to_owned()
+            };
+            all.push((name, runs));
+        }
+    }
+    all.retain(|(_, runs)| !runs.is_empty());
+    corrections::of_versions(&all)
+}

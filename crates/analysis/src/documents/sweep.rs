@@ -1,0 +1,218 @@
+//! Kong against nginx: requests per second over connections, at each target, and who was busy.
+
+use std::collections::BTreeSet;
+
+use gatebench_model::{Scenario, Shape, Variant};
+
+use super::measured::{Load, Measured, cell, named};
+use super::policies::worst;
+use super::published::{CONNECTIONS, DIRECT, TARGETS};
+use super::ratio::ratio;
+use crate::findings::{
+    Aspect, DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, Unit,
+};
+use crate::metrics::cores_busy;
+
+/// Something that the connections lead to.
+struct Target<'a> {
+    name: String,
+    is_direct: bool,
+    loads: Vec<Load<'a>>,
+}
+
+/// The rates, and the cores kept busy; nothing where the run has no load of a number of connections.
+pub(super) fn tables(measured: &Measured<'_>) -> Vec<DocumentTable> {
+    let targets = targets(measured);
+    let numbers: BTreeSet<u32> = targets
+        .iter()
+        .flat_map(|it| &it.loads)
+        .filter_map(connections)
+        .collect();
+    if numbers.is_empty() {
+        return Vec::new();
+    }
+    let seed = measured.run.manifest().plan.seed;
+    vec![rates(&targets, &numbers, seed), cores(&targets, &numbers)]
+}
+
+/// Connections of a load that keeps them.
+pub(super) fn connections(load: &Load<'_>) -> Option<u32> {
+    match &load.phase.shape {
+        Shape::Closed(closed) if closed.stages.is_empty() => Some(closed.connections),
+        Shape::Closed(_) | Shape::Open(_) => None,
+    }
+}
+
+/// The targets in the document's order: what answers by itself, the upstream, what is before it.
+fn targets<'a>(measured: &Measured<'a>) -> Vec<Target<'a>> {
+    let plan = &measured.run.manifest().plan;
+    let several = plan.scenarios.iter().filter(|it| it.has_floor()).count() > 1;
+    let mut found = Vec::new();
+    for scenario in &plan.scenarios {
+        for variant in &plan.variants {
+            let loads = measured.loads(&scenario.scenario, variant.label());
+            if !loads.is_empty() {
+                found.push((
+                    order(scenario, variant),
+                    target(scenario, variant, several, loads),
+                ));
+            }
+        }
+    }
+    found.sort_by_key(|(order, _)| *order);
+    found.into_iter().map(|(_, target)| target).collect()
+}
+
+fn order(scenario: &Scenario, variant: &Variant) -> u32 {
+    match (scenario.has_floor(), variant) {
+        (false, _) => 0,
+        (true, Variant::Floor) => 1,
+        (true, _) => 2,
+    }
+}
+
+fn target<'a>(
+    scenario: &Scenario,
+    variant: &Variant,
+    several: bool,
+    loads: Vec<Load<'a>>,
+) -> Target<'a> {
+    let label = variant.label();
+    let name = match (scenario.has_floor(), variant) {
+        (false, _) => format!("{label} itself"),
+        (true, Variant::Floor) => "upstream".into(),
+        (true, _) => format!("via {label}"),
+    };
+    Target {
+        name: if several && scenario.has_floor() {
+            format!("{}: {name}", scenario.scenario)
+        } else {
+            name
+        },
+        is_direct: *variant == Variant::Floor,
+        loads,
+    }
+}
+
+/// Those of a target's loads that have so many connections; of several such phases the first.
+fn at<'a>(target: &Target<'a>, number: u32) -> Vec<Load<'a>> {
+    let mut loads = target.loads.iter();
+    let first = loads.find(|it| connections(it) == Some(number));
+    named(&target.loads, first.map(|it| it.phase.name.as_str()))
+}
+
+fn rates(targets: &[Target<'_>], numbers: &BTreeSet<u32>, seed: u64) -> DocumentTable {
+    let direct = targets.iter().find(|it| it.is_direct);
+    let through: Vec<&Target<'_>> = targets.iter().filter(|it| !it.is_direct).collect();
+    let row = |number: &u32| {
+        let all = targets.iter().map(|it| at(it, *number));
+        let mut cells: Vec<DocumentCell> = all
+            .map(|loads| cell(&loads, Some(Aspect::Throughput), Load::rate))
+            .collect();
+        let base = direct.map(|it| at(it, *number)).unwrap_or_default();
+        cells.extend(through.iter().map(|it| {
+            ratio(
+                &at(it, *number),
+                &base,
+                Aspect::Throughput,
+                Load::rate,
+                seed,
+            )
+        }));
+        cells.extend(published(*number));
+        row_of(*number, cells)
+    };
+    let column = |name: &str, unit| DocumentColumn::new([name, ""], unit);
+    let names = |unit| targets.iter().map(move |it| column(&it.name, unit));
+    DocumentTable {
+        title: "requests per second over connections".into(),
+        first: "connections",
+        rows: numbers.iter().map(row).collect(),
+        groups: vec![
+            DocumentGroup {
+                title: "document",
+                label: "requests/s".into(),
+                columns: names(Unit::RequestsPerSecond).collect(),
+            },
+            DocumentGroup {
+                title: "here",
+                label: "÷ the upstream directly".into(),
+                columns: through
+                    .iter()
+                    .map(|it| column(&it.name, Unit::Ratio))
+                    .collect(),
+            },
+            DocumentGroup {
+                title: "published",
+                label: "÷ the upstream directly".into(),
+                columns: TARGETS
+                    .iter()
+                    .map(|(name, _)| column(name, Unit::Ratio))
+                    .collect(),
+            },
+        ],
+    }
+}
+
+/// The published ratios to the upstream at so many connections; none at numbers that were not tried.
+fn published(number: u32) -> Vec<DocumentCell> {
+    let place = CONNECTIONS.iter().position(|it| *it == number);
+    let of = |rates: &[Option<f64>; 11]| {
+        let place = place?;
+        Some(rates[place]? / DIRECT[place]?)
+    };
+    let cells = TARGETS
+        .iter()
+        .map(|(_, rates)| DocumentCell::published(of(rates)));
+    cells.collect()
+}
+
+/// Which component was the bottleneck: the one whose cores were all busy.
+fn cores(targets: &[Target<'_>], numbers: &BTreeSet<u32>) -> DocumentTable {
+    const COMPONENTS: [&str; 3] = ["gateway", "upstream", "engine"];
+    let busy = |loads: &[Load<'_>], component: &str| {
+        cell(loads, Some(Aspect::CpuPerRequest), |it| {
+            cores_busy(it.phase, component)
+        })
+    };
+    let row = |number: &u32| {
+        let cells = targets.iter().flat_map(|target| {
+            let loads = at(target, *number);
+            COMPONENTS.map(|component| busy(&loads, component))
+        });
+        row_of(*number, cells.collect())
+    };
+    let group = |target: &Target<'_>| DocumentGroup {
+        title: "cores busy",
+        label: target.name.clone(),
+        columns: COMPONENTS
+            .map(|it| DocumentColumn::new([it, ""], Unit::Cores))
+            .into(),
+    };
+    DocumentTable {
+        title: "who was busy: cores of each component".into(),
+        first: "connections",
+        rows: numbers.iter().map(row).collect(),
+        groups: targets.iter().map(group).collect(),
+    }
+}
+
+fn row_of(number: u32, cells: Vec<DocumentCell>) -> DocumentRow {
+    DocumentRow {
+        name: number.to_string(),
+        variant: String::new(),
+        absence: None,
+        validity: worst(&cells),
+        cells,
+    }
+}
+
+/// Each target with its loads of the most connections.
+pub(super) fn at_most_connections<'a>(measured: &Measured<'a>) -> Vec<(String, Vec<Load<'a>>)> {
+    let most = |target: Target<'a>| {
+        let number = target.loads.iter().filter_map(connections).max()?;
+        let name = format!("{}, {number} connections", target.name);
+        Some((name, at(&target, number)))
+    };
+    targets(measured).into_iter().filter_map(most).collect()
+}

@@ -1,0 +1,85 @@
+//! A run in a document's columns as a page.
+
+use gatebench_analysis::findings::{Correction, DocumentFindings, DocumentTable};
+use serde::Serialize;
+
+use super::{CORRECTIONS, EFFECT, EXPLANATION, doubt, effects, table};
+use crate::html::pages;
+use crate::html::results::{TableView, table_view};
+use crate::palette::Palette;
+use crate::problems::word;
+
+#[derive(Serialize)]
+struct Page {
+    title: &'static str,
+    setting: &'static str,
+    explanation: &'static str,
+    gatebench: String,
+    command: String,
+    tables: Vec<TablePart>,
+    notes: Vec<String>,
+    /// Validity, rows, and what was seen.
+    doubts: Vec<[String; 3]>,
+    corrected: &'static str,
+    effect: &'static str,
+    corrections: Vec<CorrectionView>,
+}
+
+#[derive(Serialize)]
+struct TablePart {
+    title: String,
+    first: &'static str,
+    table: TableView,
+}
+
+#[derive(Serialize)]
+struct CorrectionView {
+    title: &'static str,
+    published: String,
+    here: &'static str,
+    untold: Option<String>,
+    table: TableView,
+}
+
+/// Writes the page.
+pub fn render(found: &DocumentFindings) -> String {
+    let mut variants: Vec<&str> = Vec::new();
+    for row in found.tables.iter().flat_map(|it| &it.rows) {
+        if !row.variant.is_empty() && !variants.contains(&row.variant.as_str()) {
+            variants.push(&row.variant);
+        }
+    }
+    let palette = Palette::of_labels(&variants);
+    let part = |it: &DocumentTable| TablePart {
+        title: it.title.clone(),
+        first: it.first,
+        table: table_view(&table(it), &palette),
+    };
+    let correction = |it: &Correction| CorrectionView {
+        title: it.title,
+        published: it.published.clone(),
+        here: it.here,
+        untold: it.untold.clone(),
+        table: table_view(&effects(it), &palette),
+    };
+    let doubts = found.doubts.iter().map(|it| {
+        let [rows, said] = doubt(it);
+        [word(it.validity).to_owned(), rows, said]
+    });
+    pages::render(
+        "document.html",
+        &Page {
+            title: found.title,
+            setting: found.setting,
+            explanation: EXPLANATION,
+            gatebench: found.gatebench.clone(),
+            command: found.command.clone(),
+            tables: found.tables.iter().map(part).collect(),
+            notes: found.notes.clone(),
+            doubts: doubts.collect(),
+            corrected: CORRECTIONS,
+            effect: EFFECT,
+            corrections: found.corrections.iter().map(correction).collect(),
+        },
+    )
+}

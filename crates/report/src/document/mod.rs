@@ -1,0 +1,167 @@
+//! A run in the columns of a published document: for a terminal, as Markdown, as a page, as CSV and as JSON.
+
+mod csv;
+mod html;
+mod markdown;
+mod terminal;
+
+use std::borrow::Cow;
+
+use gatebench_analysis::findings::{
+    Correction, DocumentCell, DocumentFindings, DocumentRow, DocumentTable, Estimate, Unit,
+    Validity,
+};
+
+use crate::json::document;
+use crate::number::Scale;
+use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
+
+pub use csv::render as csv;
+pub use html::render as html;
+pub use markdown::render as markdown;
+pub use terminal::render as terminal;
+
+/// Writes the findings as JSON, indented, with a line break at the end.
+pub fn json(findings: &DocumentFindings) -> String {
+    document(findings)
+}
+
+/// How the tables are read.
+const EXPLANATION: &str = "Cells are the median of the blocks with their range. Figures of another machine say nothing \
+     beside ours, so what was published stands here only as ratios within its own table; the document's columns are measured as \
+     it measures them, ours beside them as they should be.";
+
+/// What stands over the corrections.
+const CORRECTIONS: &str = "How this differs from the published table";
+
+/// How corrections are read.
+const EFFECT: &str = "Each with its effect on figures of this run (of its first gateway, where rows name none): what the document's way of \
+     measuring makes of it, and what was measured.";
+
+/// The table of a document as all tables are laid out.
+fn table(found: &DocumentTable) -> Table {
+    let row = |row: &DocumentRow| Row {
+        name: row.name.clone(),
+        variant: row.variant.clone(),
+        validity: row.validity,
+        absence: row.absence.clone(),
+        cells: Vec::new(),
+    };
+    let mut place = 0;
+    let mut lanes = Vec::new();
+    for group in &found.groups {
+        let mut of_group = Vec::new();
+        for column in &group.columns {
+            let cells: Vec<&DocumentCell> = found.rows.iter().map(|it| &it.cells[place]).collect();
+            let head = column.head.clone().map(Cow::Owned);
+            of_group.push(lane(head, column.unit, &cells));
+            place += 1;
+        }
+        lanes.push(Lanes {
+            phase: group.title.into(),
+            label: group.label.clone(),
+            lanes: of_group,
+        });
+    }
+    Table::of_lanes(found.rows.iter().map(row).collect(), lanes)
+}
+
+fn lane(head: [Cow<'static, str>; 2], unit: Unit, cells: &[&DocumentCell]) -> Lane {
+    let medians = cells.iter().filter_map(|cell| cell.median());
+    let scale = Scale::of_all(medians, unit);
+    let column = Column { head, scale };
+    Lane {
+        cells: cells.iter().map(|it| cell(it, scale)).collect(),
+        column,
+    }
+}
+
+fn cell(found: &DocumentCell, scale: Scale) -> Cell {
+    if let Some(words) = &found.words {
+        return Cell::Value {
+            median: words.clone(),
+            range: String::new(),
+            limited: false,
+        };
+    }
+    let Some(validity) = found.validity else {
+        return Cell::Empty;
+    };
+    match &found.estimate {
+        Some(estimate) if estimate.interval.is_some() => with_interval(estimate, validity, scale),
+        estimate => Cell::of(estimate.as_ref(), validity, scale),
+    }
+}
+
+/// The interval takes the place of the range, where there is one.
+fn with_interval(estimate: &Estimate, validity: Validity, scale: Scale) -> Cell {
+    let range = estimate.interval.map_or_else(String::new, |interval| {
+        format!(
+            "{}–{}",
+            scale.number(interval.low),
+            scale.number(interval.high)
+        )
+    });
+    Cell::Value {
+        median: scale.number(estimate.median),
+        range,
+        limited: validity == Validity::Limited,
+    }
+}
+
+/// The effect of a correction: both figures of each row, and the one over the other.
+fn effects(found: &Correction) -> Table {
+    let row = |name: &str| Row {
+        name: name.into(),
+        variant: String::new(),
+        validity: None,
+        absence: None,
+        cells: Vec::new(),
+    };
+    let value = |value: f64, scale: Scale| Cell::Value {
+        median: scale.number(value),
+        range: String::new(),
+        limited: false,
+    };
+    let both = found.rows.iter().flat_map(|it| [it.their_way, it.measured]);
+    let scale = Scale::of_all(both, found.unit);
+    let ratio = Scale::of(1.0, Unit::Ratio);
+    let ratios = found.rows.iter().map(|it| match it.ratio {
+        Some(it) => value(it, ratio),
+        None => Cell::Empty,
+    });
+    let lane = |head: &'static str, scale, cells| Lane {
+        column: Column::new([head, ""], scale),
+        cells,
+    };
+    let cells = |of: fn(&gatebench_analysis::findings::CorrectionRow) -> f64, scale| {
+        found.rows.iter().map(|it| value(of(it), scale)).collect()
+    };
+    let lanes = Lanes {
+        phase: String::new(),
+        label: String::new(),
+        lanes: vec![
+            lane(found.heads[0], scale, cells(|it| it.their_way, scale)),
+            lane(found.heads[1], scale, cells(|it| it.measured, scale)),
+            lane("÷", ratio, ratios.collect()),
+        ],
+    };
+    let rows = found.rows.iter().map(|it| row(&it.name)).collect();
+    Table::of_lanes(rows, vec![lanes])
+}
+
+/// `limited`, with the rows, what was seen and what to do.
+fn doubt(found: &gatebench_analysis::findings::DocumentDoubt) -> [String; 2] {
+    const ROWS_MAX: usize = 3;
+    let mut rows = found
+        .rows
+        .iter()
+        .take(ROWS_MAX)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("; ");
+    if found.rows.len() > ROWS_MAX {
+        rows.push_str(&format!("; and {} more", found.rows.len() - ROWS_MAX));
+    }
+    [rows, format!("{} {}", found.message, found.remedy)]
+}

@@ -1,0 +1,147 @@
+//! A run in a document's columns, in every form, with names that try to break out.
+
+use gatebench_analysis::findings::*;
+use gatebench_report::{TerminalOptions, document};
+
+use crate::page;
+
+const NAME: &str = "<b>row</b>|`x`\u{1b}[31m\u{202e}\"'&";
+
+fn cell(median: f64, blocks: usize) -> DocumentCell {
+    DocumentCell {
+        estimate: Some(Estimate {
+            median,
+            min: 0.9 * median,
+            max: 1.1 * median,
+            blocks,
+            interval: None,
+        }),
+        validity: Some(Validity::Limited),
+        words: None,
+    }
+}
+
+fn column(head: &str, unit: Unit) -> DocumentColumn {
+    DocumentColumn {
+        head: [head.into(), String::new()],
+        unit,
+    }
+}
+
+fn found() -> DocumentFindings {
+    let words = DocumentCell {
+        words: Some("100 %".into()),
+        ..DocumentCell::default()
+    };
+    let row = |name: &str, absence: Option<&str>| DocumentRow {
+        name: name.into(),
+        variant: "nginx".into(),
+        absence: absence.map(str::to_owned),
+        validity: Some(Validity::Limited),
+        cells: vec![
+            cell(12_908.0, 3),
+            words.clone(),
+            DocumentCell::default(),
+            cell(0.7, 1),
+        ],
+    };
+    DocumentFindings {
+        document: "soap",
+        title: "A document",
+        setting: "a machine",
+        suite: "soap",
+        command: format!("gatebench run '{NAME}'"),
+        gatebench: "0.1.0".into(),
+        tables: vec![DocumentTable {
+            title: NAME.into(),
+            first: "scenario",
+            groups: vec![
+                DocumentGroup {
+                    title: "document",
+                    label: "64 connections, 3 s".into(),
+                    columns: vec![
+                        column("requests", Unit::RequestsPerSecond),
+                        column("checks", Unit::Count),
+                        column("p95", Unit::Nanoseconds),
+                    ],
+                },
+                DocumentGroup {
+                    title: "ratio",
+                    label: String::new(),
+                    columns: vec![column("here", Unit::Ratio)],
+                },
+            ],
+            rows: vec![row(NAME, None), row("other", Some("not in this run"))],
+        }],
+        notes: vec![NAME.into()],
+        doubts: vec![DocumentDoubt {
+            validity: Validity::Limited,
+            rows: ["a", "b", "c", "d"].map(str::to_owned).into(),
+            message: NAME.into(),
+            remedy: "Do this.".into(),
+        }],
+        corrections: vec![
+            Correction {
+                title: "A bucket",
+                published: NAME.into(),
+                here: "Otherwise.",
+                heads: ["their way", "measured"],
+                unit: Unit::Nanoseconds,
+                rows: vec![CorrectionRow {
+                    name: NAME.into(),
+                    their_way: 950_000.0,
+                    measured: 38_000.0,
+                    ratio: Some(25.0),
+                }],
+                untold: None,
+            },
+            Correction {
+                title: "A ramp",
+                published: "It has one.".into(),
+                here: "None.",
+                heads: ["a", "b"],
+                unit: Unit::RequestsPerSecond,
+                rows: Vec::new(),
+                untold: Some("Nothing to show.".into()),
+            },
+        ],
+    }
+}
+
+#[test]
+fn a_document_is_a_table_and_what_was_corrected_in_every_form() {
+    let found = found();
+    let text = document::terminal(&found, TerminalOptions::default());
+    let hostile = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+    assert!(!text.contains(hostile), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+    for part in [
+        "12.9k*",
+        "100 %",
+        "not in this run",
+        "25.0×",
+        "950",
+        "Nothing to show.",
+        "a; b; c; and 1 more",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let markdown = document::markdown(&found);
+    assert!(
+        markdown.contains("| 12.9k\\* (11.6–14.2k) | 100 % | – | 0.700×\\* |"),
+        "{markdown}"
+    );
+    assert!(!markdown.contains("<b>"), "{markdown}");
+    page::check(&document::html(&found));
+    assert_eq!(document::html(&found), document::html(&found));
+    assert!(document::json(&found).contains("\"document\": \"soap\""));
+    let csv = document::csv(&found);
+    assert_eq!(csv.lines().count(), 5, "{csv}");
+    assert!(
+        csv.contains(",nginx,document,requests,per_second,12908,"),
+        "{csv}"
+    );
+}
