@@ -38,35 +38,6 @@ pub enum Document {
     KongBenchmark,
 }
 
-/// Policies of Kong's gateway benchmark, whose figures are in no document here.
-const BENCHMARK: [PolicyRow; 8] = [
-    unpublished("kong-benchmark-1", "no policy, 1 route"),
-    unpublished("kong-benchmark-100", "no policy, 100 routes"),
-    unpublished("kong-benchmark-rate-limit-1", "rate limit, 1 route"),
-    unpublished("kong-benchmark-rate-limit-100", "rate limit, 100 routes"),
-    unpublished("kong-benchmark-key-auth-1", "rate limit + key, 1 consumer"),
-    unpublished(
-        "kong-benchmark-key-auth-100",
-        "rate limit + key, 100 consumers",
-    ),
-    unpublished(
-        "kong-benchmark-basic-auth-1",
-        "rate limit + password, 1 consumer",
-    ),
-    unpublished(
-        "kong-benchmark-basic-auth-100",
-        "rate limit + password, 100 consumers",
-    ),
-];
-
-const fn unpublished(scenario: &'static str, label: &'static str) -> PolicyRow {
-    PolicyRow {
-        scenario,
-        label,
-        figures: None,
-    }
-}
-
 impl Document {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -186,7 +157,7 @@ fn parts(document: Document) -> (Columns, &'static [Part]) {
         ),
     ];
     const EARLIER: [Part; 1] = [("performance", &published::SOAP_EARLIER, "soap-1")];
-    const KONG: [Part; 1] = [("policies", &BENCHMARK, "kong-benchmark-1")];
+    const KONG: [Part; 1] = [("policies", &published::BENCHMARK, "kong-no-policy-1")];
     match document {
         Document::KongSoapEarlier => (Columns::WithoutGatewayLatency, &EARLIER),
         Document::KongBenchmark => (Columns::Percentiles, &KONG),

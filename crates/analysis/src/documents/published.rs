@@ -31,6 +31,14 @@ const fn row(scenario: &'static str, label: &'static str, figures: Figures) -> P
     }
 }
 
+const fn unpublished(scenario: &'static str, label: &'static str) -> PolicyRow {
+    PolicyRow {
+        scenario,
+        label,
+        figures: None,
+    }
+}
+
 const fn figures(rate_per_second: f64, gateway_p95_ms: f64, mean_ms: f64) -> Figures {
     Figures {
         rate_per_second,
@@ -48,7 +56,7 @@ const fn earlier(rate_per_second: f64, mean_ms: f64) -> Figures {
 }
 
 /// The Kong SOAP/XML load test, plug-ins 1.4.0 on 4 CPUs: its performance scenarios.
-pub const SOAP: [PolicyRow; 15] = [
+pub const SOAP: [PolicyRow; 17] = [
     row("soap-0", "0 no policy", figures(12_908.0, 0.96, 3.86)),
     row("soap-1", "1 WSDL, request", figures(9_071.0, 0.95, 2.08)),
     row(
@@ -80,6 +88,8 @@ pub const SOAP: [PolicyRow; 15] = [
         "10 XML to JSON, saxon, both",
         figures(2_853.0, 0.98, 6.64),
     ),
+    unpublished("soap-0-gzip", "0 no policy, gzip"),
+    unpublished("soap-6-gzip", "6 WSDL, answer, gzip"),
     row(
         "httpbin-0",
         "httpbin 0 no policy",
@@ -137,16 +147,8 @@ pub const SOAP_ERRORS: [PolicyRow; 2] = [
 
 /// The earlier edition of the same document, whose plug-ins leaked memory. Times in whole milliseconds.
 pub const SOAP_EARLIER: [PolicyRow; 7] = [
-    PolicyRow {
-        scenario: "soap-0",
-        label: "0 no policy",
-        figures: None,
-    },
-    PolicyRow {
-        scenario: "soap-5",
-        label: "1 all, request and answer",
-        figures: None,
-    },
+    unpublished("soap-0", "0 no policy"),
+    unpublished("soap-5", "1 all, request and answer"),
     row("soap-1", "2 WSDL, request", earlier(3_887.0, 5.0)),
     row("soap-3", "3 XSD, request", earlier(4_939.0, 4.0)),
     row("soap-4", "4 XSLT, request", earlier(526.0, 45.0)),
@@ -216,16 +218,17 @@ pub struct Sizing {
     /// CPUs of the gateway.
     pub cpus: f64,
     /// Peak rates per second of [`GRAVITEE`]'s rows.
-    pub peaks: [Option<f64>; 6],
+    pub peaks: [Option<f64>; 7],
 }
 
-/// The scenarios of the Gravitee document: what its names here begin or end with, and what it calls them.
-pub const GRAVITEE: [(&str, &str); 6] = [
+/// The scenarios of the Gravitee document: the last part of its names here, and what it calls them.
+pub const GRAVITEE: [(&str, &str); 7] = [
     ("upstream", "dummy upstream"),
     ("passthrough", "passthrough"),
     ("mock", "mock"),
     ("api-key", "API key"),
-    ("rate-limit", "rate limit"),
+    ("rate-limit-redis", "rate limit in Redis"),
+    ("rate-limit", "rate limit in memory"),
     ("json", "JSON transformation"),
 ];
 
@@ -239,6 +242,7 @@ pub const SIZINGS: [Sizing; 3] = [
             None,
             Some(6_600.0),
             Some(5_000.0),
+            None,
             Some(3_500.0),
         ],
     },
@@ -250,6 +254,7 @@ pub const SIZINGS: [Sizing; 3] = [
             None,
             Some(23_800.0),
             Some(18_600.0),
+            None,
             Some(14_100.0),
         ],
     },
@@ -261,6 +266,7 @@ pub const SIZINGS: [Sizing; 3] = [
             None,
             Some(80_800.0),
             Some(61_800.0),
+            None,
             Some(50_900.0),
         ],
     },
@@ -273,3 +279,15 @@ pub const FRAMEWORK_RUNS: [(f64, f64); 3] =
 
 /// Its connections.
 pub const FRAMEWORK_CONNECTIONS: f64 = 1_000.0;
+
+/// Kong's gateway benchmark, of which no figures stand here.
+pub const BENCHMARK: [PolicyRow; 8] = [
+    unpublished("kong-no-policy-1", "no policy, 1 route"),
+    unpublished("kong-no-policy-100", "no policy, 100 routes"),
+    unpublished("kong-rate-limit-1", "rate limit, 1 route"),
+    unpublished("kong-rate-limit-100", "rate limit, 100 routes"),
+    unpublished("kong-key-auth-1", "limit and key, 1 consumer"),
+    unpublished("kong-key-auth-100", "limit and key, 100 consumers"),
+    unpublished("kong-basic-auth-1", "limit and password, 1"),
+    unpublished("kong-basic-auth-100", "limit and password, 100"),
+];

@@ -54,17 +54,11 @@ pub(super) fn lines<'a>(measured: &Measured<'a>) -> Vec<Vec<Line<'a>>> {
     gateways.map(of_variant).collect()
 }
 
-/// The scenario that measures a row: of those with the word in their name the shortest.
+/// The scenario that measures a row.
 fn scenario_of<'a>(measured: &Measured<'a>, word: &str) -> Option<&'a str> {
     let scenarios = measured.run.manifest().plan.scenarios.iter();
-    let named = scenarios.map(|it| it.scenario.as_str());
-    named
-        .filter(|name| {
-            name.split("gravitee-")
-                .last()
-                .is_some_and(|it| it.contains(word))
-        })
-        .min_by_key(|name| name.len())
+    let mut names = scenarios.map(|it| it.scenario.as_str());
+    names.find(|name| name.strip_prefix("gravitee-") == Some(word))
 }
 
 /// The phase whose rate changes; where there is none, the one that finds the limit.

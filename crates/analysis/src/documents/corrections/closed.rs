@@ -25,7 +25,7 @@ pub(in super::super) fn of_policies(document: Document, lines: &[Line<'_>]) -> V
     match document {
         Document::KongSoap => {
             found.splice(0..0, [bucket(&named), users(&named)]);
-            found.push(ramp(&named));
+            found.extend([ramp(&named), gzip(&named)]);
         }
         Document::KongSoapEarlier => {
             found.push(whole_milliseconds(&named));
@@ -202,6 +202,34 @@ fn steady_rate(load: &Load<'_>) -> Option<f64> {
     let steady = seconds.get(from..seconds.len().saturating_sub(1))?;
     let sum: u64 = steady.iter().sum();
     (!steady.is_empty()).then(|| sum as f64 / steady.len() as f64)
+}
+
+fn gzip(lines: &[Named<'_, '_>]) -> Correction {
+    let cpu = |scenario: &str| {
+        let mut lines = lines.iter();
+        let line = lines.find(|it| it.line.published.scenario == scenario)?;
+        line.closed(Aspect::CpuPerRequest, Load::cpu_ns)
+    };
+    let row = |scenario: &str| {
+        let mut rows = SOAP.iter();
+        let label = rows.find(|it| it.scenario == scenario)?.label;
+        effect(label, cpu(scenario), cpu(&format!("{scenario}-gzip")))
+    };
+    let correction = Correction {
+        title: "Compression that was never asked for",
+        published: "The text says that answers of the calculator are compressed with gzip. The requests have no Accept-Encoding, so none \
+                    was."
+            .into(),
+        here: "The scenarios ask for what the document's ask for; a variant of two of them asks for gzip, and checks that it came.",
+        heads: ["CPU without gzip", "CPU with gzip"],
+        unit: Unit::CpuNanosecondsPerRequest,
+        rows: ["soap-0", "soap-6"].into_iter().filter_map(row).collect(),
+        untold: None,
+    };
+    or_untold(
+        correction,
+        "The scenarios soap-0-gzip and soap-6-gzip are not in this run.",
+    )
 }
 
 fn whole_milliseconds(lines: &[Named<'_, '_>]) -> Correction {
