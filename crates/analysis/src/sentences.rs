@@ -14,6 +14,7 @@ use crate::findings::{
 };
 use crate::ranking::{Entry, sentence as ranked};
 use crate::scale;
+use crate::told;
 use crate::words::{capitalised, counted, listed, quantity, range, split_quantity};
 
 /// Gates that make a throughput a lower bound rather than a doubtful one.
@@ -78,6 +79,9 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
     for row in gateways.into_iter().chain(floor) {
         let text = row_sentence(scenario, row);
         found.extend(text.map(|text| say(text, Tone::Plain, Some(&row.variant))));
+    }
+    for (tone, text, variant) in told::thresholds_in_words(&scenario.told) {
+        found.push(say(text, tone, Some(variant)));
     }
     for (tone, text) in cautions::of_scenario(scenario) {
         found.push(say(text, tone, None));

@@ -6,7 +6,8 @@ use gatebench_stats::Estimate;
 use gatebench_store::ForeignFigures;
 
 use crate::context::Context;
-use crate::findings::{ToldCheck, ToldFindings, ToldMetric, ToldThreshold};
+use crate::findings::{ToldCheck, ToldFindings, ToldMetric, ToldThreshold, Tone};
+use crate::words::{counted, listed};
 
 /// What was told of a scenario, by phase and variant in the plan's order; nothing where the engine
 /// told nothing besides what every engine does.
@@ -51,6 +52,31 @@ fn summed_up(phase: &str, variant: &str, told: &[&ForeignFigures]) -> Option<Tol
         && found.groups.is_empty()
         && found.metrics.is_empty();
     (!silent).then_some(found)
+}
+
+/// Whether the thresholds of a user's script held, for each variant and phase: those that did not, one by one.
+pub(crate) fn thresholds_in_words(told: &[ToldFindings]) -> Vec<(Tone, String, &str)> {
+    let mut said = Vec::new();
+    for found in told {
+        let (variant, engine) = (found.variant.as_str(), &found.engine);
+        let at = format!("at {variant} in {}", found.phase);
+        let (crossed, held): (Vec<_>, Vec<_>) =
+            found.thresholds.iter().partition(|it| it.crossed > 0);
+        said.extend(crossed.into_iter().map(|it| {
+            let trials = counted(u64::from(it.held + it.crossed), "trial");
+            let text = format!(
+                "{engine}'s threshold `{}` was crossed {at}, in {} of {trials}.",
+                it.name, it.crossed
+            );
+            (Tone::Alarm, text, variant)
+        }));
+        if !held.is_empty() {
+            let names: Vec<String> = held.iter().map(|it| format!("`{}`", it.name)).collect();
+            let text = format!("{engine}'s thresholds held {at}: {}.", listed(&names));
+            said.push((Tone::Plain, text, variant));
+        }
+    }
+    said
 }
 
 fn checks(told: &[&ForeignFigures]) -> Vec<ToldCheck> {

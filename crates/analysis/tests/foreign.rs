@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Made, analysed_run, manifest, row};
-use gatebench_analysis::findings::{Metric, PhaseKind, Validity};
+use gatebench_analysis::findings::{Metric, PhaseKind, Tone, Validity};
 use gatebench_store::{ForeignEngine, ForeignFigures, TraceCounts};
 
 /// As `k6` leaves a trial: percentiles, but no histograms, no series and no traces.
@@ -28,15 +28,52 @@ fn driven_by_k6(made: &mut Made) {
     }
 }
 
-#[test]
-fn told_percentiles_stand_where_enough_answers_lie_beyond_them() {
-    let mut manifest = manifest(3);
-    manifest.foreign_engine = Some(ForeignEngine {
+fn k6() -> ForeignEngine {
+    ForeignEngine {
         name: "k6".into(),
         version: "1.8.1".into(),
         binary: "/usr/bin/k6".into(),
         script: None,
+    }
+}
+
+#[test]
+fn thresholds_of_a_script_are_said() {
+    let mut manifest = manifest(3);
+    manifest.foreign_engine = Some(k6());
+    let (_dir, findings) = analysed_run(manifest, |mut made| {
+        driven_by_k6(&mut made);
+        let is_held = made.record.trial.block != 2;
+        let told = made.open().foreign.as_mut().unwrap();
+        told.thresholds = BTreeMap::from([
+            ("http_req_duration: p(95)<200".into(), is_held),
+            ("checks: rate>0.99".into(), true),
+        ]);
+        Some(made)
     });
+    let said = |tone: Tone| -> Vec<&str> {
+        let all = findings.scenarios[0].sentences.iter();
+        let own = all.filter(|it| it.tone == tone && it.text.contains("threshold"));
+        own.filter(|it| it.variant.as_deref() == Some("nginx"))
+            .map(|it| it.text.as_str())
+            .collect()
+    };
+    assert_eq!(
+        said(Tone::Alarm),
+        [
+            "k6's threshold `http_req_duration: p(95)<200` was crossed at nginx in steady, in 1 of 3 trials."
+        ]
+    );
+    assert_eq!(
+        said(Tone::Plain),
+        ["k6's thresholds held at nginx in steady: `checks: rate>0.99`."]
+    );
+}
+
+#[test]
+fn told_percentiles_stand_where_enough_answers_lie_beyond_them() {
+    let mut manifest = manifest(3);
+    manifest.foreign_engine = Some(k6());
     let (_dir, findings) = analysed_run(manifest, |mut made| {
         driven_by_k6(&mut made);
         Some(made)
