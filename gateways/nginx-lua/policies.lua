@@ -6,8 +6,7 @@ local token = require "token"
 {% endif %}
 
 local policies = {}
-{% set soap_routes = routes | settings_of("soap") %}
-{% if soap_routes %}
+{% if routes | settings_of("soap") or routes | settings_of("response_xslt") %}
 local soap = require "soap"
 {% endif %}
 
@@ -121,7 +120,7 @@ local chains_{{ route.name | word }} = {
 {% endfor %}
 
 policies[{{ route.name | lua_string }}] = (function()
-    local request_edits, answer_edits = {}, {}
+    local request_edits, answer_edits, stylesheets = {}, {}, {}
 {% for policy in route.policies %}
 {% if policy.jwt %}
     local jwt_{{ loop.index }} = token.rules()
@@ -143,6 +142,14 @@ policies[{{ route.name | lua_string }}] = (function()
     request_edits[#request_edits + 1] = {{ edits(policy.request_json) }}
 {% elif policy.response_json %}
     answer_edits[#answer_edits + 1] = {{ edits(policy.response_json) }}
+{% elif policy.response_xslt %}
+    stylesheets[#stylesheets + 1] = soap.stylesheet({{ policy.response_xslt.stylesheet | lua_string }}, {
+{% for name, value in policy.response_xslt.params | items %}
+        [{{ name | lua_string }}] = {{ value | lua_string }},
+{% endfor %}
+    })
+{% elif (policy.request_headers or policy.response_headers) and route.policies | selectattr("response_xslt") | list %}
+    error "this script edits no headers beside a stylesheet"
 {% endif %}
 {% endfor %}
     return {
@@ -160,7 +167,7 @@ policies[{{ route.name | lua_string }}] = (function()
             end
             ngx.var.subject = subject
 {% elif policy.soap %}
-            soap.process(chains_{{ route.name | word }}, {{ ("/-soap-/" ~ route.name) | lua_string }})
+            soap.process(chains_{{ route.name | word }}, {{ ("/-whole-/" ~ route.name) | lua_string }})
 {% elif policy.mock %}
             if true then
                 return answer({{ policy.mock.status }}, {{ policy.mock.content_type | lua_string }}, {{ policy.mock.body | lua_string }})
@@ -168,7 +175,10 @@ policies[{{ route.name | lua_string }}] = (function()
 {% endif %}
 {% endfor %}
         end,
-        request = function() return edit_request(request_edits) end,
+        request = function()
+            if #request_edits > 0 then edit_request(request_edits) end
+            if #stylesheets > 0 then return soap.transform(stylesheets, {{ ("/-whole-/" ~ route.name) | lua_string }}) end
+        end,
         header = begin_answer,
         body = function() return edit_answer(answer_edits) end,
     }

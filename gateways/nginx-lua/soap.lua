@@ -47,6 +47,11 @@ void xmlXPathFreeObject(soap_object *object);
 int xmlC14NDocDumpMemory(void *doc, void *nodes, int mode, void *prefixes, int comments, char **out);
 void *xsltParseStylesheetDoc(void *doc);
 void *xsltApplyStylesheet(void *style, void *doc, const char **parameters);
+void *xsltNewTransformContext(void *style, void *doc);
+int xsltQuoteOneUserParam(void *context, const char *name, const char *value);
+void *xsltApplyStylesheetUser(void *style, void *doc, const char **parameters, const char *output, void *profile, void *context);
+void xsltFreeTransformContext(void *context);
+int xsltSaveResultToString(char **text, int *length, void *doc, void *style);
 void free(void *memory);
 size_t strlen(const char *text);
 ]]
@@ -367,6 +372,83 @@ local function respond(chain, inner, body)
         return fault(chain, "Response", "Server", step, why, got.status)
     end
     return answer(got.status, result)
+end
+
+local XSLT = "http://www.w3.org/1999/XSL/Transform"
+local XML_TYPES = { ["text/xml"] = true, ["application/xml"] = true }
+local HTML_DOCUMENT = 13
+local length_out = ffi.new("int[1]")
+
+-- A stylesheet for answers, with the values of its parameters and what it says of its results.
+function soap.stylesheet(text, parameters)
+    local doc = assert(parse(text))
+    local said = {}
+    for node in children(xml.xmlDocGetRootElement(doc)) do
+        if named(node, "output") and node.ns ~= nil and ffi.string(node.ns.href) == XSLT then
+            said.media_type = owned(xml.xmlGetNoNsProp(node, "media-type")) or said.media_type
+            said.encoding = owned(xml.xmlGetNoNsProp(node, "encoding")) or said.encoding
+        end
+    end
+    said.style = xslt.xsltParseStylesheetDoc(doc)
+    assert(said.style ~= nil, "a stylesheet does not compile")
+    said.parameters = parameters
+    return said
+end
+
+-- The result of a document as text, and whether it is HTML; nothing where it cannot be made.
+local function result_of(sheet, doc)
+    local context = xslt.xsltNewTransformContext(sheet.style, doc)
+    if context == nil then return end
+    for name, value in pairs(sheet.parameters) do
+        xslt.xsltQuoteOneUserParam(context, name, value)
+    end
+    local result = xslt.xsltApplyStylesheetUser(sheet.style, doc, nil, nil, nil, context)
+    xslt.xsltFreeTransformContext(context)
+    if result == nil then return end
+    out[0] = nil
+    local failed = xslt.xsltSaveResultToString(out, length_out, result, sheet.style) ~= 0 or out[0] == nil
+    local text = not failed and ffi.string(out[0], length_out[0]) or ""
+    local is_html = ffi.cast("soap_node *", result).type == HTML_DOCUMENT
+    C.free(out[0])
+    xml.xmlFreeDoc(result)
+    if #text > 0 then return text, is_html end
+end
+
+local function result_type(before, sheet, is_html)
+    local essence = before:match("^[^;]*"):gsub("%s+$", "")
+    local charset = sheet.encoding or before:match('[cC][hH][aA][rR][sS][eE][tT]="?([^";]*)')
+    local kind = sheet.media_type or (is_html and "text/html") or essence
+    return charset and kind .. "; charset=" .. charset or kind
+end
+
+-- Fetches the answer whole and takes it through stylesheets, in the access phase.
+function soap.transform(sheets, inner)
+    ngx.req.read_body()
+    local method = ngx.req.get_method()
+    local got = ngx.location.capture(inner .. ngx.var.uri .. ngx.var.is_args .. (ngx.var.args or ""), {
+        method = ngx["HTTP_" .. method],
+        always_forward_body = true,
+    })
+    if got.truncated then return ngx.exit(502) end
+    local body, content_type = got.body, got.header["Content-Type"] or ""
+    local is_xml = XML_TYPES[content_type:match("^[^;]*"):gsub("%s+$", ""):lower()]
+    for _, sheet in ipairs(is_xml and not got.header["Content-Encoding"] and #body > 0 and sheets or {}) do
+        local doc = parse(body)
+        local text, is_html
+        if doc then
+            text, is_html = result_of(sheet, doc)
+            xml.xmlFreeDoc(doc)
+        end
+        if not text then return ngx.exit(500) end
+        body, content_type = text, result_type(content_type, sheet, is_html)
+    end
+    for name, value in pairs(got.header) do
+        if name ~= "Content-Length" and name ~= "Transfer-Encoding" and name ~= "Connection" then
+            ngx.header[name] = value
+        end
+    end
+    if #content_type > 0 then ngx.header.content_type = content_type end
+    return answer(got.status, body)
 end
 
 -- What a route does with a request, in the rewrite phase.

@@ -119,6 +119,20 @@ pub enum DriverError {
         /// What the gateway said.
         output: String,
     },
+    /// The check of a configuration came to no verdict.
+    #[error(
+        "gateway {gateway} did not get through the check of its configuration ({how})\n{output}"
+    )]
+    Unchecked {
+        /// The gateway.
+        gateway: String,
+        /// The command that checks it.
+        command: String,
+        /// How it ended instead.
+        how: String,
+        /// What the gateway said.
+        output: String,
+    },
     /// The process ended before it was ready.
     #[error("gateway {gateway} ended while starting ({exit})\n{stderr}")]
     EndedAtStart {
@@ -254,6 +268,7 @@ impl DriverError {
             Self::Unsupported(unsupported) => Culprit::Gateway(unsupported.gateway.clone()),
             Self::NoVersion { gateway, .. }
             | Self::Refused { gateway, .. }
+            | Self::Unchecked { gateway, .. }
             | Self::EndedAtStart { gateway, .. }
             | Self::NotReady { gateway, .. }
             | Self::Action { gateway, .. } => Culprit::Gateway(gateway.clone()),
@@ -301,6 +316,9 @@ impl DriverError {
             ),
             Self::Refused { command, .. } => {
                 format!("correct the template it complains about; to repeat: {command}")
+            }
+            Self::Unchecked { command, .. } => {
+                format!("try again when the machine is less busy; to repeat: {command}")
             }
             Self::EndedAtStart { .. } => "read what it wrote above; its configuration is kept in the trial's folder".into(),
             Self::NotReady { .. } => {

@@ -103,12 +103,17 @@ impl Folder {
     /// # Errors
     /// What it lacks.
     pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
-        let wanted = || scenario.routes.iter().flat_map(|route| &route.policies);
+        let wanted = || scenario.all_routes().flat_map(|route| &route.policies);
         let extras: BTreeSet<&str> = wanted().filter_map(Policy::extra).collect();
+        let kinds: BTreeSet<&str> = wanted().map(Policy::kind).collect();
+        let has_extra = |kind: &&str| self.spec.has(kind) && self.spec.extras.contains_key(*kind);
         let needs = scenario.needs().into_iter();
         let lacking = needs.filter(|need| !self.spec.has(need));
         let mut policies: Vec<String> = lacking.map(str::to_owned).collect();
-        policies.extend(extras.into_iter().filter_map(|extra| self.lacks(extra)));
+        let extras = extras
+            .into_iter()
+            .chain(kinds.into_iter().filter(has_extra));
+        policies.extend(extras.filter_map(|extra| self.lacks(extra)));
         if policies.is_empty() || self.config.is_some() {
             Ok(())
         } else {
@@ -124,8 +129,8 @@ impl Folder {
         let Some(extra) = self.spec.extras.get(name) else {
             return Some(name.to_owned());
         };
-        let folder = installed::data_folder().map(|data| data.join(&extra.folder));
-        let is_there = folder.is_some_and(|folder| folder.is_dir());
+        let data = installed::data_folder().unwrap_or_default();
+        let is_there = data.join(&extra.path).exists();
         (!is_there).then(|| format!("{name} (install it: {})", extra.install))
     }
 

@@ -47,8 +47,6 @@ pub struct Wiring<'a> {
 
 /// The input of a scenario: routes with the longest prefix first, one upstream, one listener.
 pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
-    let mut routes: Vec<InputRoute> = scenario.routes.iter().map(input_route).collect();
-    routes.sort_by_key(|route| Reverse(route.path.len()));
     let target = |address: &SocketAddr| Target {
         address: address.ip().to_string(),
         port: address.port(),
@@ -72,7 +70,8 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
             }),
             http2: transport.http2_streams.is_some(),
         }],
-        routes,
+        routes: input_routes(&scenario.routes),
+        all_routes: input_routes(scenario.all_routes()),
         consumers: scenario.consumers.clone(),
         upstreams: vec![Upstream {
             name: ORIGIN.into(),
@@ -91,6 +90,20 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
             port: at.port(),
         }),
     }
+}
+
+/// The input of a scenario after its change: as before, with other routes.
+pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
+    GatewayInput {
+        routes: input_routes(&scenario.changed().routes),
+        ..input_for(scenario, wiring)
+    }
+}
+
+fn input_routes<'a>(routes: impl IntoIterator<Item = &'a Route>) -> Vec<InputRoute> {
+    let mut routes: Vec<InputRoute> = routes.into_iter().map(input_route).collect();
+    routes.sort_by_key(|route| Reverse(route.path.len()));
+    routes
 }
 
 fn input_route(route: &Route) -> InputRoute {

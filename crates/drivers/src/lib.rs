@@ -40,7 +40,10 @@ pub use catalogue::Catalogue;
 pub use container::FoundImage;
 pub use error::DriverError;
 pub use folder::{Folder, Origin, Unsupported};
-pub use input::{CERTIFICATE_FILE, KEY_FILE, SERVER_NAME, UPSTREAM_KEEPALIVE, Wiring, input_for};
+pub use input::{
+    CERTIFICATE_FILE, KEY_FILE, SERVER_NAME, UPSTREAM_KEEPALIVE, Wiring, changed_input_for,
+    input_for,
+};
 pub use install::{InstallStep, install_steps};
 pub use launch::{Ended, Exit, Launcher, Root};
 pub use limit::{Amount, Group, Limit};

@@ -138,7 +138,7 @@ fn seconds(text: &str) -> Result<f64, Error> {
 
 /// `{{ routes | settings_of("api_key") }}`: the settings of this policy over all routes, each
 /// different one once; for what a gateway declares once and refers to from routes.
-fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Error> {
+pub(crate) fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Error> {
     let mut found: Vec<Value> = Vec::new();
     for route in routes.try_iter()? {
         for policy in route.get_attr("policies")?.try_iter()? {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use gatebench_model::gateway::TemplateFile;
 use gatebench_model::suggest::{listed, nearest};
 use gatebench_model::{GatewayInput, Policy};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
+use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value, context};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -34,15 +35,14 @@ pub struct RenderedFile {
 /// [`DriverError::BadFolder`] with the template and its line.
 pub fn render(folder: &Folder, input: &GatewayInput) -> Result<Vec<RenderedFile>, DriverError> {
     let renderer = Renderer::new(folder, input)?;
-    let files = folder.spec.files.iter().map(|file| {
-        let text = renderer.text(&file.template, folder.template(&file.template)?)?;
-        Ok(RenderedFile {
-            path: PathBuf::from(&file.to),
-            sha256: sha256_of(text.as_bytes()),
-            text,
-        })
-    });
-    files.collect()
+    let mut files = Vec::new();
+    for file in &folder.spec.files {
+        match &file.each {
+            None => files.push(renderer.file(&file.template, file.to.clone())?),
+            Some(kind) => files.extend(renderer.file_for_each(kind, file)?),
+        }
+    }
+    Ok(files)
 }
 
 /// Renders what one folder holds from one input.
@@ -78,6 +78,40 @@ impl<'a> Renderer<'a> {
             context: level::value(with_all_policy_keys(context), &misses),
             misses,
         })
+    }
+
+    fn file(&self, template: &str, to: String) -> Result<RenderedFile, DriverError> {
+        let text = self.text(template, self.folder.template(template)?)?;
+        Ok(RenderedFile {
+            path: PathBuf::from(to),
+            sha256: sha256_of(text.as_bytes()),
+            text,
+        })
+    }
+
+    /// Renders a file for each different settings of a policy, of all routes.
+    fn file_for_each(
+        &self,
+        kind: &str,
+        file: &TemplateFile,
+    ) -> Result<Vec<RenderedFile>, DriverError> {
+        let routes = self.context.get_attr("all_routes");
+        let all = routes.and_then(|routes| quote::settings_of(&routes, kind));
+        let all = all.map_err(|error| self.told(&error, "").at(self.spec_path(), error.line()))?;
+        let made = all.into_iter().zip(1..).map(|(settings, number)| {
+            let one = Self {
+                folder: self.folder,
+                environment: self.environment.clone(),
+                context: context! { settings, number, ..self.context.clone() },
+                misses: self.misses.clone(),
+            };
+            one.file(&file.template, one.inline("files", &file.to)?)
+        });
+        made.collect()
+    }
+
+    fn spec_path(&self) -> PathBuf {
+        self.folder.file_path(Path::new(SPEC_FILE))
     }
 
     /// Renders a file of the folder.
@@ -117,7 +151,7 @@ impl<'a> Renderer<'a> {
             .map_err(|error| {
                 let mut told = self.told(&error, source);
                 told.message = format!("in {field}, '{source}': {}", told.message);
-                told.at(self.folder.file_path(Path::new(SPEC_FILE)), None)
+                told.at(self.spec_path(), None)
             })
     }
 
@@ -194,14 +228,16 @@ fn describe(error: &minijinja::Error) -> String {
 /// In templates a policy is a map with the key of every kind, of which one has a value and the others
 /// are none: so `{% if policy.api_key %}` works, and a misspelt kind is an error.
 fn with_all_policy_keys(mut input: Json) -> Json {
-    let routes = input.get_mut("routes").and_then(Json::as_array_mut);
-    let policies = routes
-        .into_iter()
-        .flatten()
-        .filter_map(|route| route.get_mut("policies")?.as_array_mut());
-    for policy in policies.flatten().filter_map(Json::as_object_mut) {
-        for kind in Policy::KINDS {
-            policy.entry(kind).or_insert(Json::Null);
+    for name in ["routes", "all_routes"] {
+        let routes = input.get_mut(name).and_then(Json::as_array_mut);
+        let policies = routes
+            .into_iter()
+            .flatten()
+            .filter_map(|route| route.get_mut("policies")?.as_array_mut());
+        for policy in policies.flatten().filter_map(Json::as_object_mut) {
+            for kind in Policy::KINDS {
+                policy.entry(kind).or_insert(Json::Null);
+            }
         }
     }
     input

@@ -19,7 +19,7 @@ use crate::config;
 use crate::container::ContainerSpec;
 use crate::error::DriverError;
 use crate::folder::Folder;
-use crate::input::{Wiring, input_for};
+use crate::input::{Wiring, changed_input_for, input_for};
 use crate::launch::{Exit, Launcher, Supervised};
 use crate::limit::{Amount, Limit};
 use crate::ready::{self, Outcome};
@@ -189,7 +189,7 @@ impl GatewayStart<'_> {
         let spec = &self.folder.spec;
         let renderer = Renderer::new(self.folder, &input)?;
         let later = match self.scenario.later {
-            Some(_) => render(self.folder, &input_for(&self.scenario.changed(), &wiring))?,
+            Some(_) => render(self.folder, &changed_input_for(self.scenario, &wiring))?,
             None => Vec::new(),
         };
         let action = |(name, action): (&String, &Action)| {
@@ -248,19 +248,38 @@ impl GatewayStart<'_> {
             command: prepared.check.iter().map(Into::into).collect(),
         };
         let mut process = self.supervised(&orders, work, prepared, "check")?;
-        let why = match wait_until(Instant::now() + CHECK_TIMEOUT, || process.exit()) {
+        let exit = wait_until(Instant::now() + CHECK_TIMEOUT, || process.exit());
+        if exit.is_none() {
+            process.stop();
+        }
+        let gateway = self.folder.spec.gateway.clone();
+        if let Some(message) = process.supervisors_complaint() {
+            return Err(DriverError::Supervisor { gateway, message });
+        }
+        let command = command::display(&prepared.check);
+        let output = process.output_tail();
+        let how = match exit {
             Some(Exit::Code(0)) => return Ok(()),
-            Some(exit) => exit.to_string(),
-            None => {
-                process.stop();
-                format!("no end after {CHECK_TIMEOUT:?}")
+            Some(Exit::Code(code)) => {
+                let output = if output.is_empty() {
+                    Exit::Code(code).to_string()
+                } else {
+                    output
+                };
+                return Err(DriverError::Refused {
+                    gateway,
+                    command,
+                    output,
+                });
             }
+            Some(signal) => signal.to_string(),
+            None => format!("no end after {CHECK_TIMEOUT:?}"),
         };
-        let said = process.output_tail();
-        Err(DriverError::Refused {
-            gateway: self.folder.spec.gateway.clone(),
-            command: command::display(&prepared.check),
-            output: if said.is_empty() { why } else { said },
+        Err(DriverError::Unchecked {
+            gateway,
+            command,
+            how,
+            output,
         })
     }
 

@@ -56,7 +56,7 @@ fn a_missing_binary_is_named_with_the_package_to_install() {
     );
     assert_eq!(
         error.remedy(),
-        "gatebench install nginx, or install it yourself: apt-get install nginx"
+        "gatebench install nginx, or install it yourself: apt-get install nginx libnginx-mod-http-xslt-filter"
     );
     assert_eq!(error.culprit(), Culprit::Environment);
 }
@@ -189,7 +189,7 @@ fn a_check_that_hangs_is_ended_through_its_supervisor() {
         let error = starting.join().unwrap().err().unwrap();
         assert_eq!(
             error.to_string(),
-            "gateway mine refused its configuration\nstuck"
+            "gateway mine did not get through the check of its configuration (signal TERM)\nstuck"
         );
         assert!(!exists(pid));
     });

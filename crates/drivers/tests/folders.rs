@@ -3,10 +3,13 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use gatebench_drivers::{Catalogue, DriverError, Origin, Wiring, input_for, render};
+use gatebench_drivers::{
+    Catalogue, DriverError, Origin, Wiring, changed_input_for, input_for, render,
+};
 use gatebench_model::Scenario;
 use serde_json::json;
 use support::{folder, scenario, script_folder};
@@ -215,4 +218,88 @@ fn no_cap_on_connections_lies_below_the_load() {
             );
         }
     }
+}
+
+/// Of a scenario with the routes of one before its change, and with those after it.
+fn files_of(name: &str, scenario: &Scenario) -> [BTreeMap<String, String>; 2] {
+    let targets = ["127.0.0.1:2".parse().unwrap()];
+    let wiring = wiring(&targets);
+    [
+        input_for(scenario, &wiring),
+        changed_input_for(scenario, &wiring),
+    ]
+    .map(|input| {
+        let files = render(&folder(name), &input).unwrap().into_iter();
+        files
+            .map(|file| (file.path.display().to_string(), file.text))
+            .collect()
+    })
+}
+
+#[test]
+fn what_a_later_route_needs_is_in_envoys_listener_from_the_start() {
+    let scenario = scenario(
+        "scenario: s\ntitle: s\nupstream: httpbin\nroutes:\n\
+         - {name: a, path: /a, policies: [{jwt: {keys: [{hs256: {secret: the first secret of thirty-two bytes}}]}}]}\n\
+         requests: [{path: /a}]\nlater:\n  routes:\n\
+         \x20 - name: a\n    path: /a\n    policies:\n\
+         \x20   - jwt: {keys: [{hs256: {secret: the other secret of thirty-two bytes}}]}\n\
+         \x20   - request_json: {remove: [/x]}\n\
+         \x20 parity: [{name: p, request: {path: /a}, reaches_upstream: true}]\n",
+    );
+    let [before, after] = files_of("envoy", &scenario);
+    assert_eq!(before["envoy.json"], after["envoy.json"]);
+    for filter in ["jwt_authn", "lua"] {
+        let name = format!("\"envoy.filters.http.{filter}\"");
+        assert!(before["envoy.json"].contains(&name), "{name}");
+    }
+    assert!(before["routes.json"].contains("\"jwt-1\""));
+    assert!(!before["routes.json"].contains("LuaPerRoute"));
+    assert!(after["routes.json"].contains("\"jwt-2\""));
+    assert!(after["routes.json"].contains("LuaPerRoute"));
+}
+
+#[test]
+fn a_file_is_made_for_each_settings_of_a_policy() {
+    let route = |name: &str, sheet: &str| {
+        format!(
+            "- {{name: {name}, path: /{name}, policies: [{{response_xslt: {{stylesheet: \"<{sheet}/>\"}}}}]}}\n"
+        )
+    };
+    let routes = [route("a", "one"), route("b", "two"), route("c", "one")].concat();
+    let scenario = scenario(&format!(
+        "scenario: s\ntitle: s\nupstream: httpbin\nroutes:\n{routes}requests: [{{path: /a}}]\n"
+    ));
+    let [files, _] = files_of("nginx", &scenario);
+    let sheets = files.iter().filter(|(name, _)| name.contains("stylesheet"));
+    let sheets: Vec<_> = sheets
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    assert_eq!(
+        sheets,
+        [
+            ("stylesheet-1.xslt", "<one/>"),
+            ("stylesheet-2.xslt", "<two/>")
+        ]
+    );
+    // Each location stands twice: for the path itself, and for what is below it.
+    let uses = |number: u32| {
+        let name = format!("stylesheet-{number}.xslt");
+        files["nginx.conf"].matches(&name).count()
+    };
+    assert_eq!((uses(1), uses(2)), (4, 2));
+}
+
+#[test]
+fn a_policy_whose_module_is_not_there_is_not_supported() {
+    let mut nginx = folder("nginx");
+    let scenario = gatebench_model::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
+    let scenario: Scenario = scenario;
+    nginx.spec.extras.get_mut("response_xslt").unwrap().path = "/no/such/module.so".into();
+    let lacking = nginx.supports(&scenario).unwrap_err().policies;
+    assert_eq!(
+        lacking,
+        ["response_xslt (install it: apt-get install libnginx-mod-http-xslt-filter)"]
+    );
+    assert!(nginx.supports(&support::plain()).is_ok());
 }

@@ -17,8 +17,8 @@ use crate::log::LogEntry;
 use crate::openapi::AnswerCheck;
 use crate::origin::Origin;
 use crate::party::Party;
-use crate::policy::Notes;
 use crate::policy::soap::Passage;
+use crate::policy::{Form, Notes};
 
 /// How long a connection lives on after its last answer, for the client to read it: closing at once
 /// could destroy it on the way (RFC 9112 9.6).
@@ -70,6 +70,8 @@ pub(crate) struct Exchange {
     pub(crate) notes: Notes,
     /// What the answer's body is held against.
     pub(crate) answer_check: Option<AnswerCheck>,
+    /// What the answer's body is, where it is collected.
+    pub(crate) answer_form: Form,
     /// The upstream chosen, by the site's number.
     pub(crate) upstream: usize,
     /// The target chosen, by the worker's number.
@@ -336,6 +338,7 @@ impl Exchange {
             asking: None,
             notes: Notes::default(),
             answer_check: None,
+            answer_form: Form::Other,
             upstream: 0,
             target: 0,
             failures: 0,

@@ -61,6 +61,14 @@ impl Collected {
         self.body = body;
     }
 
+    /// The value of a field of the head.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let line = &self.head[field_line(&self.head, name)?];
+        str::from_utf8(line.get(name.len() + 1..)?)
+            .ok()
+            .map(str::trim)
+    }
+
     /// Gives a field of the head this value, whether it was there or not.
     pub(crate) fn set_field(&mut self, name: &str, value: &str) {
         let line = format!("{name}: {value}\r\n");
@@ -136,7 +144,10 @@ mod tests {
     fn fields_are_replaced_where_they_are_and_added_where_they_are_not() {
         let head = "HTTP/1.1 200 OK\r\ncontent-TYPE: a\r\nX: y\r\n\r\n";
         assert_eq!(
-            written(head, |it| it.set_field("Content-Type", "b")),
+            written(head, |it| {
+                assert_eq!((it.field("Content-Type"), it.field("Y")), (Some("a"), None));
+                it.set_field("Content-Type", "b");
+            }),
             "HTTP/1.1 200 OK\r\nContent-Type: b\r\nX: y\r\nContent-Length: 0\r\n\r\n"
         );
         assert_eq!(

@@ -190,6 +190,13 @@ impl Exchange {
             self.passage.begin(head);
         }
         let choice = chain.judge(head, &site.consumers, caches, core.now_ns, &mut self.notes);
+        // What cannot be kept whole is refused before it comes.
+        let max_bytes = core.limits.collected_max as u64;
+        let is_too_long = matches!(head.framing(), Framing::Length(length) if length > max_bytes);
+        let choice = choice.or_else(|| {
+            let is_refused = is_too_long && chain.collects(head, &self.notes);
+            is_refused.then_some(Choice::Error(413))
+        });
         if chain.redis.is_none() || !matches!(choice, None | Some(Choice::Mock(_))) {
             return choice;
         }
@@ -377,7 +384,9 @@ impl Exchange {
         if let Err(why) = self.edit_request(core) {
             self.collected.clear();
             return match why {
-                Refused::NotJson => self.answer(core, Choice::Error(400)),
+                Refused::NotJson | Refused::NotTransformed => {
+                    self.answer(core, Choice::Error(400));
+                }
                 Refused::Contract(refusal) => {
                     self.notes.refusal = Some(refusal);
                     self.answer(core, Choice::Refused);

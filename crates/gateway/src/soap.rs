@@ -8,12 +8,16 @@ use crate::client::Exchange;
 use crate::exchange::Core;
 use crate::local::{Choice, Local};
 use crate::openapi::Refusal;
+use crate::policy::Form;
 use crate::policy::json::NotJson;
+use crate::policy::xslt::{self, NotTransformed};
 
 /// Why a message that was collected does not go on.
 pub(crate) enum Refused {
     /// It is not the JSON it says it is.
     NotJson,
+    /// A stylesheet makes nothing of it.
+    NotTransformed,
     /// It is not what its OpenAPI document allows.
     Contract(Box<Refusal>),
     /// A chain has said so.
@@ -23,6 +27,12 @@ pub(crate) enum Refused {
 impl From<NotJson> for Refused {
     fn from(_: NotJson) -> Self {
         Self::NotJson
+    }
+}
+
+impl From<NotTransformed> for Refused {
+    fn from(_: NotTransformed) -> Self {
+        Self::NotTransformed
     }
 }
 
@@ -73,7 +83,11 @@ impl Exchange {
         {
             contract.judge_answer_body(check, answer, self.collected_answer.body())?;
         }
-        self.collected_answer.edit(&route.chain.response_json)?;
+        match self.answer_form {
+            Form::Json => self.collected_answer.edit(&route.chain.response_json)?,
+            Form::Xml => xslt::transform(&route.chain.response_xslt, &mut self.collected_answer)?,
+            Form::Other => {}
+        }
         if let Some(soap) = &route.chain.soap {
             soap.process_response(&mut self.collected_answer, self.status, &self.passage)?;
         }

@@ -11,7 +11,7 @@ use crate::forward::{AnswerEdits, Relay, write_response};
 use crate::local::{Choice, RateFields};
 use crate::openapi::AnswerCheck;
 use crate::origin::Origin;
-use crate::policy::Chain;
+use crate::policy::{Chain, Form};
 use crate::soap::Refused;
 use crate::worker::Worker;
 
@@ -223,6 +223,7 @@ impl Exchange {
             if chain.soap.is_some() {
                 self.passage.turn(head);
             }
+            self.answer_form = Form::of(head);
             self.collected_answer.begin(|out| {
                 write_response(out, head, toward, &edits);
             });
@@ -265,6 +266,7 @@ impl Exchange {
                     self.has_answer = true;
                 }
                 Err(Refused::NotJson) => return Err(Choice::Error(502)),
+                Err(Refused::NotTransformed) => return Err(Choice::Error(500)),
                 Err(Refused::Contract(refusal)) => {
                     self.notes.refusal = Some(refusal);
                     return Err(Choice::Refused);

@@ -184,6 +184,11 @@ fn bodies_that_are_huge_or_slow_are_given_up() {
     let (_origin, gateway) = behind(&chain());
     let mut client = gateway.client();
     client.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: text/xml\r\nContent-Length: 104857600\r\n\r\n");
+    assert_eq!(client.answer(false).status, 413, "before the body comes");
+    neighbour_is_well(&gateway);
+    let mut client = gateway.client();
+    client.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: text/xml\r\nTransfer-Encoding: chunked\r\n\r\n");
+    client.send(b"200000\r\n");
     client.send(&vec![b' '; 2 << 20]);
     assert_eq!(client.answer(false).status, 413);
     neighbour_is_well(&gateway);

@@ -44,16 +44,12 @@ pub(crate) fn resolve(
             files.body(request);
         }
     }
-    for route in root.list_mut("routes") {
-        for policy in route.list_mut("policies") {
-            if let Some(soap) = policy.get_mut("soap") {
-                files.definitions(soap);
-            }
-            if let Some(document) = policy
-                .get_mut("openapi")
-                .and_then(|settings| settings.get_mut("document"))
-            {
-                files.document(document);
+    files.policies(root);
+    if let Some(later) = root.get_mut("later") {
+        files.policies(later);
+        for case in later.list_mut("parity") {
+            if let Some(request) = case.get_mut("request") {
+                files.body(request);
             }
         }
     }
@@ -96,6 +92,29 @@ impl Files<'_> {
             && entries.iter().all(|entry| entry.key != "body")
         {
             entries.push(entry("body", data, &path.span));
+        }
+    }
+
+    /// What the policies of all routes name.
+    fn policies(&mut self, of: &mut Node) {
+        for route in of.list_mut("routes") {
+            for policy in route.list_mut("policies") {
+                if let Some(soap) = policy.get_mut("soap") {
+                    self.definitions(soap);
+                }
+                if let Some(stylesheet) = policy
+                    .get_mut("response_xslt")
+                    .and_then(|settings| settings.get_mut("stylesheet"))
+                {
+                    self.definition(stylesheet);
+                }
+                if let Some(document) = policy
+                    .get_mut("openapi")
+                    .and_then(|settings| settings.get_mut("document"))
+                {
+                    self.document(document);
+                }
+            }
         }
     }
 

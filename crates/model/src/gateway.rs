@@ -64,8 +64,8 @@ pub struct GatewayFolder {
     /// The policies it has, and by what means. A policy not named here is *not supported*.
     #[serde(default)]
     pub policies: BTreeMap<String, Support>,
-    /// What settings of a policy need beyond it, by their words: `saxon`, for stylesheets that it runs. What
-    /// is not named here is *not supported*.
+    /// What policies need beyond the gateway, by their words, and `saxon`, for stylesheets that it runs. What is
+    /// not there is *not supported*; so is `saxon` where it is not named.
     #[serde(default)]
     pub extras: BTreeMap<String, Extra>,
     /// Parts of these policies that it does not have all the same, and `access_log` where it has none. A
@@ -180,8 +180,12 @@ pub struct MavenProject {
 pub struct TemplateFile {
     /// File in the folder (minijinja).
     pub template: String,
-    /// File in the working folder.
+    /// File in the working folder; with `each` a template too.
     pub to: String,
+    /// A policy: the file is made once for each of its settings, which the template has as `settings`, and their
+    /// number, from 1, as `number`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<String>,
 }
 
 /// Readiness: the listener belongs to the started processes and answers `GET /` with any status but
@@ -268,8 +272,8 @@ pub enum Support {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extra {
-    /// The folder, in the data folder of gatebench, that is there when it is installed.
-    pub folder: String,
+    /// What is there when it is installed: a path, absolute or in the data folder of gatebench.
+    pub path: String,
     /// The command that installs it.
     pub install: String,
 }

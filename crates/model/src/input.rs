@@ -26,6 +26,9 @@ pub struct GatewayInput {
     pub listeners: Vec<Listener>,
     /// Path prefixes, longest first.
     pub routes: Vec<InputRoute>,
+    /// The routes before and after `configure`, whichever are meant by `routes`: what has to be there from the
+    /// start. Where nothing changes they are the same.
+    pub all_routes: Vec<InputRoute>,
     /// Who may call.
     pub consumers: Vec<Consumer>,
     /// Origins.

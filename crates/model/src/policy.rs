@@ -39,6 +39,8 @@ pub enum Policy {
     RequestJson(JsonEdits),
     /// Changes the JSON that the client sees; other bodies pass as they are.
     ResponseJson(JsonEdits),
+    /// Makes another document of answers in XML, by a stylesheet.
+    ResponseXslt(XsltPolicy),
     /// Validates, transforms and routes SOAP and XML.
     Soap(Box<SoapPolicy>),
     /// The gateway answers by itself.
@@ -47,7 +49,7 @@ pub enum Policy {
 
 impl Policy {
     /// The words of all policies.
-    pub const KINDS: [&str; 15] = [
+    pub const KINDS: [&str; 16] = [
         "api_key",
         "api_key_query",
         "basic_auth",
@@ -61,6 +63,7 @@ impl Policy {
         "response_headers",
         "request_json",
         "response_json",
+        "response_xslt",
         "soap",
         "mock",
     ];
@@ -81,6 +84,7 @@ impl Policy {
             Self::ResponseHeaders(_) => "response_headers",
             Self::RequestJson(_) => "request_json",
             Self::ResponseJson(_) => "response_json",
+            Self::ResponseXslt(_) => "response_xslt",
             Self::Soap(_) => "soap",
             Self::Mock(_) => "mock",
         }
@@ -354,6 +358,20 @@ pub struct JsonEdits {
     /// Values that are put in where there is none.
     #[serde(default)]
     pub default: BTreeMap<String, Value>,
+}
+
+/// Settings of `response_xslt`. It acts on answers of the types `text/xml` and `application/xml`; others pass
+/// as they are. One that is not well-formed, or of which the stylesheet makes nothing, becomes 500. The result
+/// has the `media-type` and the `encoding` of `xsl:output` for its Content-Type; without them HTML is
+/// `text/html`, and all else stays what it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct XsltPolicy {
+    /// A stylesheet in XSLT 1.0: the text itself, or its file.
+    pub stylesheet: String,
+    /// Values of its parameters, as plain strings.
+    #[serde(default)]
+    pub params: BTreeMap<String, String>,
 }
 
 /// Settings of `mock`.

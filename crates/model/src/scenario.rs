@@ -117,7 +117,7 @@ impl Scenario {
     }
 
     /// The routes before and after a change.
-    pub(crate) fn all_routes(&self) -> impl Iterator<Item = &Route> {
+    pub fn all_routes(&self) -> impl Iterator<Item = &Route> {
         let later = self.later.iter().flat_map(|later| &later.routes);
         self.routes.iter().chain(later)
     }

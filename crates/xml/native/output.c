@@ -22,11 +22,12 @@ int shim_canonical(xmlDocPtr document, shim_write write, void *data) {
 
 /* What xsl:output says, imported stylesheets included. The texts live as long as the stylesheet. */
 void shim_style_output(xsltStylesheetPtr style, shim_output *output) {
-    const xmlChar *method, *version, *encoding;
+    const xmlChar *method, *version, *encoding, *media_type;
     int omit, standalone, indent;
     XSLT_GET_IMPORT_PTR(method, style, method)
     XSLT_GET_IMPORT_PTR(version, style, version)
     XSLT_GET_IMPORT_PTR(encoding, style, encoding)
+    XSLT_GET_IMPORT_PTR(media_type, style, mediaType)
     XSLT_GET_IMPORT_INT(omit, style, omitXmlDeclaration)
     XSLT_GET_IMPORT_INT(standalone, style, standalone)
     XSLT_GET_IMPORT_INT(indent, style, indent)
@@ -37,6 +38,7 @@ void shim_style_output(xsltStylesheetPtr style, shim_output *output) {
     output->indent = indent == 1;
     output->version = (const char *)version;
     output->encoding = (const char *)encoding;
+    output->media_type = (const char *)media_type;
 }
 
 /* As xsl:output asks for. */

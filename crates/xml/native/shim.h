@@ -80,6 +80,7 @@ long shim_node_line(const xmlNode *node);
 void shim_free(char *text);
 xmlDocPtr shim_document_of(const xmlNode *node, const char *url);
 int shim_drop_empty_namespaces(xmlDocPtr document);
+int shim_is_html(const xmlDoc *document);
 
 /* definitions.c */
 xmlSchemaPtr shim_schema(xmlDocPtr document, shim_report *report);
@@ -104,6 +105,7 @@ typedef struct {
     int indent;
     const char *version;
     const char *encoding;
+    const char *media_type;
 } shim_output;
 
 int shim_canonical(xmlDocPtr document, shim_write write, void *data);

@@ -180,3 +180,8 @@ int shim_drop_empty_namespaces(xmlDocPtr document) {
     }
     return 1;
 }
+
+/* Whether it is the result of a stylesheet that makes HTML, by what it says or by its outermost element. */
+int shim_is_html(const xmlDoc *document) {
+    return document->type == XML_HTML_DOCUMENT_NODE;
+}

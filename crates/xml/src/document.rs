@@ -113,6 +113,12 @@ impl Document {
         Self::own(unsafe { ffi::shim_document_of(node.raw, url) })
     }
 
+    /// Whether it is HTML, which only the result of a transformation can be.
+    pub fn is_html(&self) -> bool {
+        // SAFETY: the document lives.
+        unsafe { ffi::shim_is_html(self.raw()) != 0 }
+    }
+
     /// Edits the tree as if ` xmlns=""` were taken out of its canonical text. False where only the text can
     /// say what follows; then the tree is unchanged.
     #[must_use]

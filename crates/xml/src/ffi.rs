@@ -79,6 +79,7 @@ pub(crate) struct OutputFacts {
     pub indent: c_int,
     pub version: *const c_char,
     pub encoding: *const c_char,
+    pub media_type: *const c_char,
 }
 
 #[allow(unsafe_code)]
@@ -121,6 +122,7 @@ unsafe extern "C" {
     pub fn shim_free(text: *mut c_char);
     pub fn shim_document_of(node: *const RawNode, url: *const c_char) -> *mut Doc;
     pub fn shim_drop_empty_namespaces(document: *mut Doc) -> c_int;
+    pub fn shim_is_html(document: *const Doc) -> c_int;
 
     pub fn shim_schema(document: *mut Doc, report: *mut Report) -> *mut RawSchema;
     pub fn shim_validator(schema: *mut RawSchema) -> *mut Validator;

@@ -23,6 +23,7 @@ mod saxon;
 mod schema;
 pub mod soap;
 mod stylesheet;
+mod transform;
 mod xpath;
 
 pub use document::{Document, Node};
@@ -33,4 +34,5 @@ pub use process::{Budget, Spent};
 pub use saxon::{Bounds, Saxon, SaxonStylesheet};
 pub use schema::Schema;
 pub use stylesheet::{Output, Parameters, Stylesheet};
+pub use transform::{Transform, Transformed};
 pub use xpath::XPath;

@@ -22,6 +22,22 @@ pub(crate) fn start() {
     );
 }
 
+/// Compilation is recursive along a definition's own nesting, which may be deep; memory is taken only where
+/// it is.
+pub(crate) const STACK_BYTES: usize = 64 << 20;
+
+/// Does it on a thread that has a stack of [`STACK_BYTES`]; none where the machine can start no thread.
+pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<T> {
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .name("xml-definitions".into())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, compile)
+            .ok()
+            .and_then(|thread| thread.join().ok())
+    })
+}
+
 /// What ended the work on a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {

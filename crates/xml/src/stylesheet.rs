@@ -26,6 +26,10 @@ pub struct Output {
     pub is_text_or_html: bool,
     /// The declaration that a result in XML begins with; empty where it is to be omitted.
     pub declaration: String,
+    /// The encoding that it asks for.
+    pub encoding: Option<String>,
+    /// The type of media that it says the result is.
+    pub media_type: Option<String>,
 }
 
 // SAFETY: a stylesheet is only read once it is compiled: libxslt promises that it "can be used by several
@@ -135,6 +139,7 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
         indent: 0,
         version: std::ptr::null(),
         encoding: std::ptr::null(),
+        media_type: std::ptr::null(),
     };
     // SAFETY: the stylesheet lives, and its texts are copied below.
     unsafe { ffi::shim_style_output(style.as_ptr(), &mut facts) };
@@ -158,6 +163,8 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
     Output {
         is_text_or_html,
         declaration,
+        encoding: text_of(facts.encoding),
+        media_type: text_of(facts.media_type),
     }
 }
 

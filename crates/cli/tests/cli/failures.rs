@@ -2,6 +2,7 @@
 //! the trial is kept with it, the run goes on with the others, and nothing is left running.
 
 use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, LONG_MEASURE};
 use crate::processes::{self, Process};
@@ -49,6 +50,36 @@ fn a_gateway_that_is_not_installed() {
 }
 
 #[test]
+fn a_gateway_of_a_version_that_its_folder_does_not_fit() {
+    let bench = Bench::new();
+    bench.faulty("honest");
+    let spec = bench.read("faulty/gateway.yaml");
+    let later = spec.replace("binary:", "binary:\n  version_min: \"99\"");
+    bench.write("faulty/gateway.yaml", &later);
+    let finished = bench.gatebench("run suite.yaml --gateway ./faulty --out run");
+    finished.assert_code(3).assert_says(&[
+        "the folder of faulty was written for at least 99",
+        "a program of another version must come after it on PATH",
+    ]);
+    assert!(!bench.path("run").exists(), "nothing was begun");
+}
+
+#[test]
+fn a_program_that_is_not_that_gateway() {
+    let bench = Bench::new();
+    bench.faulty("honest");
+    let spec = bench.read("faulty/gateway.yaml");
+    let other = spec.replace("[/usr/bin/python3, python3]", "[/bin/true]");
+    bench.write("faulty/gateway.yaml", &other);
+    let finished = bench.gatebench("run suite.yaml --gateway ./faulty --out run");
+    finished.assert_code(1).assert_says(&[
+        "/true did not say its version",
+        "true by hand; if it works, correct",
+    ]);
+    assert!(!bench.path("run").exists(), "nothing was begun");
+}
+
+#[test]
 fn a_gateway_that_refuses_its_configuration() {
     beside_a_good_one(
         "refuse:line-7-says-nonsense",
@@ -61,6 +92,48 @@ fn a_gateway_whose_port_is_taken() {
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = holder.local_addr().unwrap().port();
     beside_a_good_one(&format!("port:{port}"), &["Address already in use"]);
+}
+
+#[test]
+fn a_gateway_that_ends_when_it_is_started() {
+    beside_a_good_one(
+        "exit:no-licence",
+        &["ended while starting (exit code 1)", "faulty: no licence"],
+    );
+}
+
+/// A minute in small: the load would go on for another.
+#[test]
+fn a_gateway_that_crashes_under_load_after_a_while() {
+    let bench = Bench::new();
+    bench.faulty("crash:1.5");
+    bench.load(LONG_MEASURE);
+    bench.suite("./faulty", 1);
+    let begun = Instant::now();
+    let finished = bench.gatebench("run suite.yaml --out run");
+    finished
+        .assert_code(1)
+        .assert_says(&["gateway faulty", "signal ABORT", "  → "]);
+    let waited = begun.elapsed();
+    assert!(
+        waited < Duration::from_secs(50),
+        "only told after {waited:?}"
+    );
+    bench.assert_reportable("run", 1);
+}
+
+#[test]
+fn a_gateway_that_does_not_stop() {
+    let bench = Bench::new();
+    bench.faulty("deaf");
+    bench.suite("./faulty, reference", 1);
+    let finished = bench.gatebench("run suite.yaml --out run");
+    // What it measured counts all the same, and the next finds a machine without it.
+    finished.assert_measured().assert_says(&[
+        "did not end on SIGTERM within 1s and was killed",
+        "raise stop.timeout in its gateway.yaml",
+    ]);
+    bench.assert_reportable("run", 2);
 }
 
 #[test]

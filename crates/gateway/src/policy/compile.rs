@@ -7,7 +7,7 @@ use gatebench_model::policy::{JwtPolicy, MockPolicy, OpenapiPolicy, Policy, Redi
 use super::json::Plan;
 use super::rate::RateLimiter;
 use super::soap::Soap;
-use super::{Chain, Mistake, Stage, jwt};
+use super::{Chain, Mistake, Stage, jwt, xslt};
 use crate::local::Challenge;
 use crate::openapi::Contract;
 use crate::redis::RedisLimit;
@@ -50,14 +50,12 @@ impl Compiler {
                 mistakes.extend(placed);
             }
         }
-        if chain.soap.is_some()
-            && !(chain.request_json.is_empty() && chain.response_json.is_empty())
-        {
-            let words =
-                "a route whose bodies are XML's to edit cannot edit JSON too; use a stylesheet";
+        let edits_json = !(chain.request_json.is_empty() && chain.response_json.is_empty());
+        if chain.soap.is_some() && (edits_json || !chain.response_xslt.is_empty()) {
+            let words = "`soap` has the bodies of its route to itself; use a stylesheet of its own";
             mistakes.push((String::new(), words.into()));
         }
-        if !chain.response_json.is_empty() {
+        if !(chain.response_json.is_empty() && chain.response_xslt.is_empty()) {
             // A compressed answer could not be edited.
             chain.request_headers.remove("Accept-Encoding");
         }
@@ -133,6 +131,7 @@ impl Compiler {
             Policy::ResponseHeaders(edits) => chain.response_headers.then(edits),
             Policy::RequestJson(edits) => chain.request_json.push(Plan::new(edits)?),
             Policy::ResponseJson(edits) => chain.response_json.push(Plan::new(edits)?),
+            Policy::ResponseXslt(policy) => chain.response_xslt.push(xslt::compile(policy)?),
             Policy::Soap(policy) => {
                 if chain.soap.is_some() {
                     let words = "a second one on the same route; write both directions into one";

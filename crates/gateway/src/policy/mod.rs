@@ -11,10 +11,12 @@ pub(crate) mod query;
 pub(crate) mod rate;
 mod saxon;
 pub(crate) mod soap;
+pub(crate) mod xslt;
 
 use std::sync::Arc;
 
 use gatebench_net::http1::{Framing, Head};
+use gatebench_xml::Transform;
 
 use crate::local::{Challenge, Choice};
 use crate::openapi::{Check, Contract, Refusal};
@@ -40,6 +42,7 @@ pub(crate) struct Chain {
     consumer_header: Option<String>,
     pub(crate) request_json: Vec<Plan>,
     pub(crate) response_json: Vec<Plan>,
+    pub(crate) response_xslt: Vec<Transform>,
     pub(crate) soap: Option<Soap>,
     pub(crate) openapi: Option<Arc<Contract>>,
     /// Asked when nothing else is against a request, since that may take time.
@@ -125,7 +128,7 @@ impl Chain {
             || self.soap.as_ref().is_some_and(Soap::has_request)
             || !self.request_json.is_empty()
                 && !matches!(head.framing(), Framing::None | Framing::Length(0))
-                && is_json(head)
+                && Form::of(head) == Form::Json
     }
 
     /// Whether an answer must be whole before it goes on.
@@ -134,13 +137,18 @@ impl Chain {
             Framing::None => false,
             _ if self.processes_answers() => true,
             Framing::Length(0) => false,
-            _ => !self.response_json.is_empty() && is_json(head),
+            _ => match Form::of(head) {
+                Form::Json => !self.response_json.is_empty(),
+                Form::Xml => !self.response_xslt.is_empty(),
+                Form::Other => false,
+            },
         }
     }
 
     /// Whether answers may get another body.
     pub(crate) fn replaces_answers(&self) -> bool {
-        !self.response_json.is_empty() || self.processes_answers()
+        !(self.response_json.is_empty() && self.response_xslt.is_empty())
+            || self.processes_answers()
     }
 
     fn processes_answers(&self) -> bool {
@@ -222,19 +230,42 @@ fn admit(found: Option<u32>, challenge: Challenge, notes: &mut Notes) -> Option<
     None
 }
 
-/// Whether a body is JSON as it stands: its type is `application/json` or ends with `+json` (RFC 6839), and
-/// it is not compressed.
-fn is_json(head: &Head<'_>) -> bool {
-    let Some(value) = head.field("Content-Type") else {
-        return false;
-    };
-    let essence = value.split(|&byte| byte == b';').next().unwrap_or_default();
-    let essence = essence.trim_ascii_end();
-    let suffix = essence.last_chunk::<5>();
-    let is_json = essence.eq_ignore_ascii_case(b"application/json")
-        || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"));
-    is_json
-        && head
-            .field("Content-Encoding")
-            .is_none_or(|coding| coding.eq_ignore_ascii_case(b"identity"))
+/// What a body is as it stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Its type is `application/json` or ends with `+json` (RFC 6839), and it is not compressed.
+    Json,
+    /// Its type is `text/xml` or `application/xml`, and it is not compressed.
+    Xml,
+    /// All else.
+    #[default]
+    Other,
+}
+
+impl Form {
+    /// By the head of a message.
+    pub(crate) fn of(head: &Head<'_>) -> Self {
+        let Some(value) = head.field("Content-Type") else {
+            return Self::Other;
+        };
+        let essence = value.split(|&byte| byte == b';').next().unwrap_or_default();
+        let essence = essence.trim_ascii_end();
+        let is = |word: &[u8]| essence.eq_ignore_ascii_case(word);
+        let suffix = essence.last_chunk::<5>();
+        let form = if is(b"application/json")
+            || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"))
+        {
+            Self::Json
+        } else if is(b"text/xml") || is(b"application/xml") {
+            Self::Xml
+        } else {
+            Self::Other
+        };
+        let coding = head.field("Content-Encoding");
+        if coding.is_none_or(|coding| coding.eq_ignore_ascii_case(b"identity")) {
+            form
+        } else {
+            Self::Other
+        }
+    }
 }

@@ -274,7 +274,7 @@ fn options(chain: &SoapChain) -> Options {
 
 /// The files that a configuration names, and that its definitions import, which are read while they are
 /// compiled. Nothing comes over the network.
-struct OnDisk;
+pub(super) struct OnDisk;
 
 impl Files for OnDisk {
     fn read(&self, location: &str) -> Result<Vec<u8>, String> {

@@ -48,6 +48,7 @@ impl Mistakes {
             | Policy::RequestSizeLimit(_)
             | Policy::RequestJson(_)
             | Policy::ResponseJson(_)
+            | Policy::ResponseXslt(_)
             | Policy::Soap(_) => {}
         }
     }

@@ -164,7 +164,12 @@ fn description(schema: &Value) -> &str {
 
 /// A description as the end of a remedy.
 fn about(description: &str) -> String {
-    let sentence = description.trim_end_matches('.');
+    // A line that a second sentence begins on is cut before it.
+    let whole = match description.rfind(". ") {
+        Some(end) if !description.ends_with('.') => &description[..end],
+        _ => description,
+    };
+    let sentence = whole.trim_end_matches('.');
     if sentence.is_empty() {
         String::new()
     } else {

@@ -27,6 +27,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     version_pattern(root, problems);
     files(root, problems);
     parts(root, problems);
+    each(root, problems);
     policies(root, problems);
     templates(root, problems);
     for (key, help) in [
@@ -100,6 +101,25 @@ fn files(root: &Node, problems: &mut Vec<Problem>) {
                 problems.push(Problem::new(node.span.clone(), message, help));
             }
         }
+    }
+}
+
+/// What a file is made for each of is a policy.
+fn each(root: &Node, problems: &mut Vec<Problem>) {
+    for node in root
+        .list("files")
+        .iter()
+        .filter_map(|file| file.get("each"))
+    {
+        let Some(kind) = node.text().filter(|kind| !Policy::KINDS.contains(kind)) else {
+            continue;
+        };
+        let message = format!("there is no policy `{kind}`");
+        let help = nearest(kind, Policy::KINDS).map_or_else(
+            || format!("the policies are {}", listed(Policy::KINDS, "and")),
+            |meant| format!("did you mean `{meant}`?"),
+        );
+        problems.push(Problem::new(node.span.clone(), message, help));
     }
 }
 

@@ -66,6 +66,7 @@ fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
         "jwt" => jwt(entry, problems),
         "request_headers" | "response_headers" => header_edits(settings, problems),
         "request_json" | "response_json" => json_edits(entry, problems),
+        "response_xslt" => parameters(settings, problems),
         "soap" => soap::check(entry, problems),
         "mock" => {
             if let Some(content_type) = settings.get("content_type") {
@@ -73,6 +74,23 @@ fn policy(entry: &Entry, problems: &mut Vec<Problem>) {
             }
         }
         _ => {}
+    }
+}
+
+/// Names of a stylesheet's parameters, of which those with a prefix would mean more than they say.
+fn parameters(settings: &Node, problems: &mut Vec<Problem>) {
+    let is_start = |c: char| c == '_' || c.is_alphabetic();
+    let is_name = |name: &str| {
+        name.starts_with(is_start)
+            && name
+                .chars()
+                .all(|c| is_start(c) || c.is_ascii_digit() || "-.".contains(c))
+    };
+    let params = settings.get("params").map_or(&[][..], Node::entries);
+    for entry in params.iter().filter(|entry| !is_name(&entry.key)) {
+        let message = format!("`{}` is not the name of a parameter", entry.key);
+        let help = "write letters, digits, `-`, `_` and `.`, and a letter first";
+        problems.push(Problem::new(entry.key_span.clone(), message, help));
     }
 }
 

@@ -11,6 +11,9 @@ const ONLY: [(&str, &str); 4] = [
     ("ignore_process_if_service_http_error", "response"),
 ];
 
+/// Other policies that change bodies.
+const EDITS: [&str; 3] = ["request_json", "response_json", "response_xslt"];
+
 /// One policy.
 pub(super) fn check(entry: &Entry, problems: &mut Vec<Problem>) {
     let settings = &entry.value;
@@ -57,11 +60,11 @@ pub(super) fn beside(policies: &[&Entry], problems: &mut Vec<Problem>) {
         let help = "write both directions into one";
         problems.push(Problem::new(second.key_span.clone(), message, help));
     }
-    let is_json = |entry: &&&Entry| entry.key == "request_json" || entry.key == "response_json";
-    for json in policies.iter().filter(is_json) {
-        let message = format!("`{}` beside `soap`, on the same bodies", json.key);
+    let is_edit = |entry: &&&Entry| EDITS.contains(&entry.key.as_str());
+    for edit in policies.iter().filter(is_edit) {
+        let message = format!("`{}` beside `soap`, on the same bodies", edit.key);
         let help = "let a stylesheet of `soap` do it, or use another route";
-        problems.push(Problem::new(json.key_span.clone(), message, help));
+        problems.push(Problem::new(edit.key_span.clone(), message, help));
     }
 }
 
@@ -124,6 +127,7 @@ mod tests {
             soap_action: yes
             route_xpath_targets: [{xpath: //a, condition: b, path: /x, upstream: o}]
       - request_json: {remove: [/a]}
+      - response_xslt: {stylesheet: a.txt}
 ",
         )
         .unwrap_err();
@@ -133,6 +137,7 @@ mod tests {
             "not XML in UTF-8",
             "a second `soap`",
             "`request_json` beside `soap`",
+            "`response_xslt` beside `soap`",
             "`ignore_process_if_service_http_error` means nothing in a request",
             "`soap_action` means nothing in a response",
             "`route_xpath_targets` means nothing in a response",
@@ -143,6 +148,6 @@ mod tests {
                 "{words}: {found:#?}"
             );
         }
-        assert_eq!(found.len(), 10, "{found:#?}");
+        assert_eq!(found.len(), 12, "{found:#?}");
     }
 }

@@ -111,6 +111,7 @@ impl<'a> Content<'a> {
         let Output {
             is_text_or_html,
             declaration,
+            ..
         } = stylesheet.output();
         if *is_text_or_html {
             let mut bytes = Vec::new();

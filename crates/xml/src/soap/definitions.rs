@@ -6,7 +6,7 @@ use super::envelope::XML_SCHEMA;
 use super::options::{Options, Source};
 use crate::errors::Complaints;
 use crate::imports::Files;
-use crate::process::Budget;
+use crate::process::{Budget, with_stack};
 use crate::saxon::SaxonStylesheet;
 use crate::schema::Schema;
 use crate::stylesheet::Stylesheet;
@@ -33,25 +33,14 @@ pub(crate) enum Transformer {
     Saxon(SaxonStylesheet),
 }
 
-/// Compilation is recursive along a definition's own nesting, which may be deep; memory is taken only where
-/// it is.
-pub(crate) const STACK_BYTES: usize = 64 << 20;
-
 impl Definitions {
     /// Compiles everything, on a thread of its own.
     pub fn compile(options: &Options, files: &(dyn Files + Sync)) -> Self {
-        std::thread::scope(|scope| {
-            std::thread::Builder::new()
-                .name("xml-definitions".into())
-                .stack_size(STACK_BYTES)
-                .spawn_scoped(scope, || Self::compile_on_this_thread(options, files))
-                .ok()
-                .and_then(|thread| thread.join().ok())
-        })
-        .unwrap_or_else(|| Self::without_a_thread(options))
+        with_stack(|| Self::compile_on_this_thread(options, files))
+            .unwrap_or_else(|| Self::without_a_thread(options))
     }
 
-    /// The same for a thread that has a stack of [`STACK_BYTES`].
+    /// The same for a thread that has a stack of [`STACK_BYTES`](crate::process::STACK_BYTES).
     pub fn compile_on_this_thread(options: &Options, files: &dyn Files) -> Self {
         let files = Included { options, files };
         let _budget = Budget::begin(options.limits.allocated_bytes);

@@ -5,9 +5,9 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::definitions::STACK_BYTES;
 use super::policy::SoapPolicy;
 use crate::process;
+use crate::process::STACK_BYTES;
 
 /// Longest sleep; a policy dropped meanwhile is forgotten by then.
 const SLEEP_MAX: Duration = Duration::from_secs(60);

@@ -4,11 +4,16 @@ honest               passes everything on
 wrong-bytes:N        from request N on, changes the last byte of the body
 hang:N               from request N on, never answers
 refuse:WORDS         refuses its configuration with WORDS
+exit:WORDS           says WORDS and ends as soon as it is started
+crash:S              crashes S seconds after the load's first request
+deaf                 does not hear that it is to stop
 port:P               listens on P instead of the port it was given
 """
 import http.client
 import http.server
 import itertools
+import os
+import signal
 import sys
 import threading
 import time
@@ -17,6 +22,13 @@ PORT, BEHAVIOUR = sys.argv[1], sys.argv[2]
 KIND, _, VALUE = BEHAVIOUR.partition(":")
 if PORT == "check":
     sys.exit("faulty: " + VALUE.replace("-", " ") if KIND == "refuse" else 0)
+if KIND == "exit":
+    sys.exit("faulty: " + VALUE.replace("-", " "))
+if KIND == "deaf":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+# What proves a gateway before the load sends fewer requests than this.
+PROOF = 40
 
 count = itertools.count(1)
 local = threading.local()
@@ -28,6 +40,8 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         number = next(count)
+        if KIND == "crash" and number == PROOF:
+            threading.Timer(float(VALUE), os.abort).start()
         if KIND == "hang" and number >= int(VALUE):
             time.sleep(3600)
         if not self.path.startswith("/ping"):

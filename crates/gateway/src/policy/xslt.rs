@@ -1,0 +1,75 @@
+//! Stylesheets that answers in XML go through.
+
+use gatebench_model::policy::XsltPolicy;
+use gatebench_xml::Transform;
+
+use super::Mistake;
+use super::soap::OnDisk;
+use crate::collect::Collected;
+
+/// Why an answer does not go on: a stylesheet makes nothing of it.
+#[derive(Debug)]
+pub(crate) struct NotTransformed;
+
+/// Compiles a policy's stylesheet.
+pub(super) fn compile(policy: &XsltPolicy) -> Result<Transform, Vec<Mistake>> {
+    let params = policy.params.iter();
+    let params = params.map(|(name, value)| (name.as_str(), value.as_str()));
+    Transform::compile(&policy.stylesheet, params, &OnDisk)
+        .map_err(|why| vec![("/stylesheet".into(), format!("it cannot be used: {why}"))])
+}
+
+/// Takes an answer through stylesheets, one after the other.
+pub(crate) fn transform(all: &[Transform], answer: &mut Collected) -> Result<(), NotTransformed> {
+    for stylesheet in all {
+        let made = stylesheet
+            .apply(answer.body())
+            .map_err(|_| NotTransformed)?;
+        answer.replace_body(made.body);
+        if made.media_type.is_some() || made.charset.is_some() {
+            let before = answer.field("Content-Type").unwrap_or_default();
+            let now = content_type(before, made.media_type.as_deref(), made.charset.as_deref());
+            answer.set_field("Content-Type", &now);
+        }
+    }
+    Ok(())
+}
+
+/// A Content-Type with another type, another charset, or both.
+fn content_type(before: &str, media_type: Option<&str>, charset: Option<&str>) -> String {
+    let (essence, parameters) = before.split_once(';').unwrap_or((before, ""));
+    let said = parameters.split(';').find_map(|parameter| {
+        let (name, value) = parameter.trim().split_once('=')?;
+        name.eq_ignore_ascii_case("charset")
+            .then(|| value.trim_matches('"'))
+    });
+    let media_type = media_type.unwrap_or(essence.trim());
+    match charset.or(said) {
+        Some(charset) => format!("{media_type}; charset={charset}"),
+        None => media_type.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::content_type;
+
+    #[test]
+    fn what_a_stylesheet_does_not_say_stays() {
+        let latin = "text/xml; charset=\"ISO-8859-1\"";
+        let html = Some("text/html");
+        assert_eq!(content_type("text/xml", html, None), "text/html");
+        assert_eq!(
+            content_type(latin, html, None),
+            "text/html; charset=ISO-8859-1"
+        );
+        assert_eq!(
+            content_type(latin, None, Some("UTF-8")),
+            "text/xml; charset=UTF-8"
+        );
+        assert_eq!(
+            content_type("", html, Some("UTF-8")),
+            "text/html; charset=UTF-8"
+        );
+    }
+}
