@@ -52,7 +52,7 @@ pub(super) fn not_in_run(
     let absent: Vec<String> = absent.map(|it| it.published.label.to_owned()).collect();
     (!absent.is_empty()).then(|| {
         format!(
-            "Not in this run: {}; `gatebench run {}` has them.",
+            "Not in this run: {}. The suite '{}' has them.",
             absent.join("; "),
             document.suite()
         )
@@ -98,14 +98,14 @@ fn how(document: Document, group: &str, head: &[String; 2]) -> Option<String> {
     let [first, second] = head.each_ref().map(String::as_str);
     let suite = document.suite();
     let as_is =
-        format!("run `gatebench run {suite}` without --as-published, which sends nothing of ours.");
+        format!("run the suite '{suite}' without --as-published, which sends nothing of ours.");
     match (group, first, second) {
         ("ours", "added" | "response", _) => Some(as_is),
         (_, "gateway", "p95") => Some(as_is),
         (_, "memory", _) => Some("the gateway's process tree is not known: add --pid.".into()),
         (_, "p95" | "p99", _) => Some("too few answers lie beyond it: run it for longer.".into()),
         ("ratio", "here", _) => Some(format!(
-            "it needs the row that the others are set against: run `gatebench run {suite}` whole."
+            "it needs the row that the others are set against: run the whole suite '{suite}'."
         )),
         _ => None,
     }

@@ -178,7 +178,10 @@ fn groups(lines: &[Line<'_>], figures: &[Column]) -> Vec<DocumentGroup> {
         loads => loads,
     };
     let time = |head| DocumentColumn::new(head, Unit::Nanoseconds);
-    let ratio = |head| DocumentColumn::new(head, Unit::Ratio);
+    let ratios = || {
+        let heads = [["here", ""], ["published", ""], ["here ÷", "published"]];
+        heads.map(|it| DocumentColumn::new(it, Unit::Ratio)).into()
+    };
     vec![
         DocumentGroup {
             title: "document",
@@ -203,11 +206,12 @@ fn groups(lines: &[Line<'_>], figures: &[Column]) -> Vec<DocumentGroup> {
         DocumentGroup {
             title: "ratio",
             label: "requests/s ÷ the base row".into(),
-            columns: vec![
-                ratio(["here", ""]),
-                ratio(["published", ""]),
-                ratio(["here ÷", "published"]),
-            ],
+            columns: ratios(),
+        },
+        DocumentGroup {
+            title: "ratio",
+            label: "CPU/request ÷ the base row".into(),
+            columns: ratios(),
         },
     ]
 }
@@ -228,25 +232,26 @@ fn ours(line: &Line<'_>) -> [DocumentCell; 4] {
     ]
 }
 
-/// Its rate over the base's: here, as published, and the one over the other.
-fn against(line: &Line<'_>, base: Option<&Line<'_>>, seed: u64) -> [DocumentCell; 3] {
-    let Some(base) = base else {
+/// Its rate and its CPU time over the base's: here, as published, and the one over the other. The published CPU
+/// time is that of all CPUs over the rate, since at saturation they are full.
+fn against(line: &Line<'_>, base: Option<&Line<'_>>, seed: u64) -> [DocumentCell; 6] {
+    let is_other = |base: &&Line<'_>| base.published.scenario != line.published.scenario;
+    let Some(base) = base.filter(is_other) else {
         return Default::default();
     };
-    let own = (line.published.scenario != base.published.scenario).then_some(line);
-    let Some(own) = own else {
-        return Default::default();
-    };
-    let here = ratio(
-        &own.closed,
+    let rates = ratio(
+        &line.closed,
         &base.closed,
         Aspect::Throughput,
         Load::rate,
         seed,
     );
-    let figures = own.published.figures.zip(base.published.figures);
+    let cpu = Aspect::CpuPerRequest;
+    let cpu = ratio(&line.closed, &base.closed, cpu, Load::cpu_ns, seed);
+    let figures = line.published.figures.zip(base.published.figures);
     let published = figures.map(|(own, base)| own.rate_per_second / base.rate_per_second);
-    let published = DocumentCell::published(published);
-    let over = of_ratios(&here, &published);
-    [here, published, over]
+    let of_rates = DocumentCell::published(published);
+    let of_cpu = DocumentCell::published(published.map(f64::recip));
+    let [rates_over, cpu_over] = [of_ratios(&rates, &of_rates), of_ratios(&cpu, &of_cpu)];
+    [rates, of_rates, rates_over, cpu, of_cpu, cpu_over]
 }

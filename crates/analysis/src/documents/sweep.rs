@@ -135,16 +135,16 @@ fn rates(targets: &[Target<'_>], numbers: &BTreeSet<u32>, seed: u64) -> Document
                 columns: names(Unit::RequestsPerSecond).collect(),
             },
             DocumentGroup {
-                title: "here",
-                label: "÷ the upstream directly".into(),
+                title: "ratio",
+                label: "here ÷ upstream".into(),
                 columns: through
                     .iter()
                     .map(|it| column(&it.name, Unit::Ratio))
                     .collect(),
             },
             DocumentGroup {
-                title: "published",
-                label: "÷ the upstream directly".into(),
+                title: "ratio",
+                label: "published ÷ upstream".into(),
                 columns: TARGETS
                     .iter()
                     .map(|(name, _)| column(name, Unit::Ratio))

@@ -3,7 +3,7 @@
 use gatebench_analysis::findings::{Correction, DocumentFindings, DocumentTable};
 use serde::Serialize;
 
-use super::{CORRECTIONS, EFFECT, EXPLANATION, doubt, effects, table};
+use super::{CORRECTIONS, EFFECT, EXPLANATION, doubt, effects, parts, table};
 use crate::html::pages;
 use crate::html::results::{TableView, table_view};
 use crate::palette::Palette;
@@ -29,7 +29,8 @@ struct Page {
 struct TablePart {
     title: String,
     first: &'static str,
-    table: TableView,
+    tables: Vec<TableView>,
+    has_limits: bool,
 }
 
 #[derive(Serialize)]
@@ -53,7 +54,11 @@ pub fn render(found: &DocumentFindings) -> String {
     let part = |it: &DocumentTable| TablePart {
         title: it.title.clone(),
         first: it.first,
-        table: table_view(&table(it), &palette),
+        tables: parts(it)
+            .iter()
+            .map(|it| table_view(it, &palette))
+            .collect(),
+        has_limits: table(it).has_limits(),
     };
     let correction = |it: &Correction| CorrectionView {
         title: it.title,

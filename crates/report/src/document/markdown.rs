@@ -2,7 +2,7 @@
 
 use gatebench_analysis::findings::DocumentFindings;
 
-use super::{CORRECTIONS, EFFECT, EXPLANATION, doubt, effects, table};
+use super::{CORRECTIONS, EFFECT, EXPLANATION, doubt, effects, parts};
 use crate::markdown::{escape, whole};
 use crate::problems::word;
 
@@ -20,7 +20,9 @@ pub fn render(found: &DocumentFindings) -> String {
             .map(|group| format!("**{}**: {}", escape(group.title), escape(&group.label)))
             .collect();
         out.push_str(&format!("{}.\n\n", loads.join("; ")));
-        out.push_str(&whole(&table(it), it.first));
+        for part in parts(it) {
+            out.push_str(&whole(&part, it.first));
+        }
     }
     for note in &found.notes {
         out.push_str(&format!("- {}\n", escape(note)));

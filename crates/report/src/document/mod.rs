@@ -14,7 +14,7 @@ use gatebench_analysis::findings::{
 
 use crate::json::document;
 use crate::number::Scale;
-use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
+use crate::table::{Cell, Column, Group, Lane, Lanes, Row, Table};
 
 pub use csv::render as csv;
 pub use html::render as html;
@@ -64,6 +64,49 @@ fn table(found: &DocumentTable) -> Table {
         });
     }
     Table::of_lanes(found.rows.iter().map(row).collect(), lanes)
+}
+
+/// Columns that fit beside each other on a page.
+const COLUMNS_MAX: usize = 9;
+
+/// The table, or where it is too wide one for each kind of columns, one below the other.
+fn parts(found: &DocumentTable) -> Vec<Table> {
+    let whole = table(found);
+    let columns: usize = whole.groups.iter().map(|it| it.columns.len()).sum();
+    if columns <= COLUMNS_MAX {
+        return vec![whole];
+    }
+    let kinds = whole.groups.chunk_by(|a, b| a.phase == b.phase);
+    let mut from = 0;
+    let part = |groups: &[Group]| {
+        let cells = from..from + groups.len();
+        from = cells.end;
+        let row = |row: &Row| {
+            let cells = row.cells.get(cells.clone()).map(<[_]>::to_vec);
+            let cells = cells.unwrap_or_default();
+            Row {
+                validity: row.validity.map(|_| worst(&cells)),
+                cells,
+                ..row.clone()
+            }
+        };
+        Table {
+            groups: groups.to_vec(),
+            rows: whole.rows.iter().map(row).collect(),
+        }
+    };
+    kinds.map(part).collect()
+}
+
+/// The worst of what stands in cells.
+fn worst(cells: &[Vec<Cell>]) -> Validity {
+    let of = |cell: &Cell| match cell {
+        Cell::Invalid => Validity::Invalid,
+        Cell::Value { limited: true, .. } => Validity::Limited,
+        Cell::Empty | Cell::Absent(_) | Cell::Value { .. } => Validity::Valid,
+    };
+    let all = cells.iter().flatten().map(of);
+    all.max().unwrap_or(Validity::Valid)
 }
 
 fn lane(head: [Cow<'static, str>; 2], unit: Unit, cells: &[&DocumentCell]) -> Lane {

@@ -200,9 +200,8 @@ impl Part<'_> {
             return;
         }
         lines.push(self.medians(row, &padded));
-        let cells = || row.cells.iter().flatten();
-        if cells().any(|cell| !cell.range().is_empty()) {
-            let range = |slot: &Slot<'_>| row.cells[slot.group][slot.index].range().into();
+        let range = |slot: &Slot<'_>| row.cells[slot.group][slot.index].range().to_owned();
+        if self.slots.iter().any(|slot| !range(slot).is_empty()) {
             lines.push(self.line("", Style::Soft, range));
         }
     }
