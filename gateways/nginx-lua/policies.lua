@@ -103,7 +103,7 @@ local chains_{{ route.name | word }} = {
         verbose = {{ "true" if chain.verbose else "false" }},
         targets = {
 {% for target in (chain.route_xpath_targets if "route_xpath_targets" in chain else []) %}
-            { xpath = {{ target.xpath | lua_string }}, condition = {{ target.condition | lua_string }}, path = {{ target.path | lua_string }} },
+            { xpath = {{ target.xpath | lua_string }}, condition = {{ target.condition | lua_string }}, path = {{ target.path | lua_string }}{% if "upstream" in target %}, upstream = {{ target.upstream | lua_string }}{% endif %} },
 {% endfor %}
         },
         namespaces = {
@@ -167,7 +167,7 @@ policies[{{ route.name | lua_string }}] = (function()
             end
             ngx.var.subject = subject
 {% elif policy.soap %}
-            soap.process(chains_{{ route.name | word }}, {{ ("/-whole-/" ~ route.name) | lua_string }})
+            soap.process(chains_{{ route.name | word }}, {{ route.name | lua_string }})
 {% elif policy.mock %}
             if true then
                 return answer({{ policy.mock.status }}, {{ policy.mock.content_type | lua_string }}, {{ policy.mock.body | lua_string }})

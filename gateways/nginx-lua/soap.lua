@@ -197,7 +197,10 @@ local function target(settings, namespaces)
     end
     local expression = xml.xmlXPathCompile(settings.xpath)
     assert(expression ~= nil, "an XPath expression does not compile")
-    return { context = context, expression = expression, equals = settings.condition, path = settings.path }
+    return {
+        context = context, expression = expression, equals = settings.condition,
+        path = settings.path, upstream = settings.upstream,
+    }
 end
 
 -- One direction of a route. Definitions are texts.
@@ -271,7 +274,7 @@ local function route(state, chain)
             and owned(xml.xmlNodeGetContent(found.set.nodes[0])) == one.equals
         xml.xmlXPathFreeObject(found)
         if is_it then
-            state.path = one.path
+            state.target = one
             return
         end
     end
@@ -311,7 +314,7 @@ local function serialised(doc)
     return DECLARATION .. (text:gsub(' xmlns=""', ""))
 end
 
--- The body after the chain, and the path of another target; or whose fault, at which step, and why.
+-- The body after the chain, and another target; or whose fault, at which step, and why.
 local function run(chain, body, is_request)
     local doc, why = parse(body)
     if not doc then
@@ -321,7 +324,7 @@ local function run(chain, body, is_request)
     local whose, step, reason = steps(state, chain, is_request)
     local result = not reason and (state.is_changed and serialised(state.doc) or body) or nil
     xml.xmlFreeDoc(state.doc)
-    return result, state.path, whose, step, reason
+    return result, state.target, whose, step, reason
 end
 
 local FAULT = [[
@@ -451,28 +454,32 @@ function soap.transform(sheets, inner)
     return answer(got.status, body)
 end
 
--- What a route does with a request, in the rewrite phase.
-function soap.process(chains, inner)
+-- What a route does with a request, in the rewrite phase. Answers that are processed, and those of another
+-- upstream, come from locations of their own.
+function soap.process(chains, name)
     ngx.req.read_body()
-    local body, path = ngx.req.get_body_data() or "", nil
+    local body, target = ngx.req.get_body_data() or "", nil
     if chains.request then
         local result, other, whose, step, why = run(chains.request, body, true)
         if why then
             return fault(chains.request, "Request", whose, step, why)
         end
-        path = other
+        target = other
         if result ~= body then
             body = result
             ngx.req.set_body_data(body)
         end
     end
-    if path then
+    if target then
+        local path = target.path
         local at = path:find("?", 1, true)
         ngx.req.set_uri_args(at and path:sub(at + 1) or "")
         ngx.req.set_uri(at and path:sub(1, at - 1) or path)
     end
-    if chains.response then
+    local upstream = target and target.upstream
+    if chains.response or upstream then
         local arguments = ngx.var.is_args .. (ngx.var.args or "")
+        local inner = ("/-whole-%s/%s"):format(upstream or "", name)
         return respond(chains.response, inner .. ngx.var.uri .. arguments, body)
     end
 end

@@ -21,15 +21,20 @@ pub(crate) fn of(context: &Context) -> Vec<String> {
 
 fn of_variant(context: &Context, label: &str, records: &[&TrialRecord]) -> Option<String> {
     let facts = records.iter().find_map(|record| record.gateway.as_ref());
-    let phases = context.plan.load.phases.iter();
-    let stopped: Vec<String> = phases
-        .filter_map(|phase| {
-            let sum = throttling(records, &phase.name)?;
+    let mut names: Vec<&str> = Vec::new();
+    for phase in context.plan.phases() {
+        if !names.contains(&phase.name.as_str()) {
+            names.push(&phase.name);
+        }
+    }
+    let stopped: Vec<String> = names
+        .into_iter()
+        .filter_map(|name| {
+            let sum = throttling(records, name)?;
             let share = percent(sum.throttled_periods as f64 / sum.periods as f64);
             let waited = quantity(sum.throttled_ns as f64, Unit::Nanoseconds);
             Some(format!(
-                "{share} of the periods of {} ({waited} in all)",
-                phase.name
+                "{share} of the periods of {name} ({waited} in all)"
             ))
         })
         .collect();

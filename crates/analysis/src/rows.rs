@@ -26,9 +26,8 @@ pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFi
 
 fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) -> ScenarioFindings {
     let labels: Vec<_> = context.plan.variants.iter().map(Variant::label).collect();
-    let phase_names: Vec<_> = context
-        .plan
-        .load
+    let load = context.plan.load_of(&scenario.scenario);
+    let phase_names: Vec<_> = load
         .phases
         .iter()
         .map(|phase| phase.name.as_str())
@@ -40,7 +39,7 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
         told: told::of_scenario(context, name, &phase_names, &labels),
         name: scenario.scenario.clone(),
         title: scenario.title.clone(),
-        phases: phases(context),
+        phases: load.phases.iter().map(line).collect(),
         rows: context
             .plan
             .variants
@@ -57,20 +56,17 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
     }
 }
 
-fn phases(context: &Context) -> Vec<PhaseLine> {
-    let phases = context.plan.load.phases.iter();
-    phases
-        .map(|phase| PhaseLine {
-            name: phase.name.clone(),
-            kind: kind_of_shape(&phase.shape),
-            label: format!(
-                "{}{}, {}",
-                load_words(&phase.shape),
-                change_words(phase),
-                phase.measure
-            ),
-        })
-        .collect()
+fn line(phase: &Phase) -> PhaseLine {
+    PhaseLine {
+        name: phase.name.clone(),
+        kind: kind_of_shape(&phase.shape),
+        label: format!(
+            "{}{}, {}",
+            load_words(&phase.shape),
+            change_words(phase),
+            phase.measure
+        ),
+    }
 }
 
 /// `, reload at 3s`, `, a target slow by 200ms from 3s until 6s`; nothing where nothing happens.

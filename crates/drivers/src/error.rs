@@ -217,6 +217,14 @@ pub enum DriverError {
         /// The end of what it wrote to stderr.
         stderr: String,
     },
+    /// The Redis that a scenario's limit counts in is not there, or did not come up.
+    #[error("Redis cannot be started: {message}\n{stderr}")]
+    Redis {
+        /// What happened.
+        message: String,
+        /// The end of what it wrote.
+        stderr: String,
+    },
     /// The machine refused something.
     #[error("{doing}: {source}")]
     Io {
@@ -282,6 +290,7 @@ impl DriverError {
             | Self::ContainerEngine { .. }
             | Self::Install { .. }
             | Self::PortTaken { .. }
+            | Self::Redis { .. }
             | Self::Supervisor { .. }
             | Self::Io { .. } => Culprit::Environment,
         }
@@ -329,6 +338,7 @@ impl DriverError {
             Self::Attach { .. } => "start the gateway first, and give its URL as http://HOST:PORT".into(),
             Self::Supervisor { .. } => "see that the program, the cores and the control groups that it names can be had".into(),
             Self::Upstream { .. } => "read its logs in the trial's folder".into(),
+            Self::Redis { .. } => "install it with `gatebench install redis`, or write in the scenario where one listens: `redis: 127.0.0.1:6379`".into(),
             Self::Io { .. } => "give gatebench a folder it may write to, with space left, and try again".into(),
         }
     }

@@ -13,7 +13,7 @@ use gatebench_model::{Route, Scenario};
 /// Idle connections to the upstream that every gateway is told to keep, unless the load needs more.
 pub const UPSTREAM_KEEPALIVE: u32 = 64;
 
-/// The name of the one upstream of a scenario.
+/// The name of a scenario's own upstream.
 const ORIGIN: &str = "origin";
 
 /// Where the trial's certificate and its key lie in the working folder, in PEM, where a scenario asks
@@ -35,6 +35,8 @@ pub struct Wiring<'a> {
     pub listen: SocketAddr,
     /// Where the upstream listens.
     pub targets: &'a [SocketAddr],
+    /// Where the scenario's further upstreams listen, by their names.
+    pub more_upstreams: &'a [(String, SocketAddr)],
     /// Idle upstream connections kept.
     pub keepalive: u32,
     /// Cores it runs on; it gets one worker for each, at least one.
@@ -45,7 +47,7 @@ pub struct Wiring<'a> {
     pub metrics: Option<SocketAddr>,
 }
 
-/// The input of a scenario: routes with the longest prefix first, one upstream, one listener.
+/// The input of a scenario: routes with the longest prefix first, its upstream before further ones, one listener.
 pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     let target = |address: &SocketAddr| Target {
         address: address.ip().to_string(),
@@ -54,6 +56,17 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     };
     let transport = scenario.transport;
     let file = |name| wiring.work.join(name).display().to_string();
+    let upstream = |name: &str, targets: &[SocketAddr]| Upstream {
+        name: name.into(),
+        keepalive: wiring.keepalive,
+        targets: targets.iter().map(target).collect(),
+        tls: transport.upstream_tls.then(|| UpstreamTls {
+            authority: file(CERTIFICATE_FILE),
+            server_name: SERVER_NAME.into(),
+        }),
+    };
+    let more = wiring.more_upstreams.iter();
+    let more = more.map(|(name, address)| upstream(name, &[*address]));
     GatewayInput {
         contract: CONTRACT_VERSION,
         binary: wiring.binary.display().to_string(),
@@ -73,15 +86,9 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
         routes: input_routes(&scenario.routes),
         all_routes: input_routes(scenario.all_routes()),
         consumers: scenario.consumers.clone(),
-        upstreams: vec![Upstream {
-            name: ORIGIN.into(),
-            keepalive: wiring.keepalive,
-            targets: wiring.targets.iter().map(target).collect(),
-            tls: transport.upstream_tls.then(|| UpstreamTls {
-                authority: file(CERTIFICATE_FILE),
-                server_name: SERVER_NAME.into(),
-            }),
-        }],
+        upstreams: std::iter::once(upstream(ORIGIN, wiring.targets))
+            .chain(more)
+            .collect(),
         access_log: wiring.access_log,
         failover: scenario.failover,
         changes: scenario.later.is_some(),

@@ -24,6 +24,7 @@ mod limit;
 mod proc;
 mod quote;
 mod ready;
+mod redis;
 mod remote;
 mod render;
 mod revision;
@@ -47,6 +48,7 @@ pub use input::{
 pub use install::{InstallStep, install_steps};
 pub use launch::{Ended, Exit, Launcher, Root};
 pub use limit::{Amount, Group, Limit};
+pub use redis::{FoundRedis, RedisProcess, RedisStart};
 pub use remote::{LIFE_SIGN, Link, READY};
 pub use render::{RenderedFile, render};
 pub use revision::{Builds, Revision, RevisionError};

@@ -74,6 +74,8 @@ pub struct GatewayStart<'a> {
     pub listen: IpAddr,
     /// Where the upstream listens.
     pub targets: &'a [SocketAddr],
+    /// Where the scenario's further upstreams listen, by their names.
+    pub more_upstreams: &'a [(String, SocketAddr)],
     /// Idle upstream connections it keeps.
     pub keepalive: u32,
     /// Whether it logs each request.
@@ -180,6 +182,7 @@ impl GatewayStart<'_> {
             work,
             listen: addr,
             targets: self.targets,
+            more_upstreams: self.more_upstreams,
             keepalive: self.keepalive,
             cores: self.cores,
             access_log: self.access_log,

@@ -82,6 +82,7 @@ fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
         work: Path::new("/work"),
         listen: SocketAddr::from(([127, 0, 0, 1], 48_001)),
         targets: &[SocketAddr::from(([127, 0, 0, 1], 48_002))],
+        more_upstreams: &[],
         keepalive: 64,
         cores: &[0],
         access_log: false,

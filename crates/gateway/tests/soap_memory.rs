@@ -34,20 +34,21 @@ fn recompiled_definitions_take_no_more_memory() {
             route["policies"][0]["soap"][direction]["cache_ttl"] = Value::from("200ms");
         }
     }
-    let origin = upstream(Kind::GoBench, Backend::Epoll);
+    let origin = upstream(Kind::from_name("calculator").unwrap(), Backend::Epoll);
+    let other = upstream(Kind::from_name("calculator-soap2").unwrap(), Backend::Epoll);
+    let at = |name: &str, port: u16| json!({"name": name, "keepalive": 4, "targets": [{"address": "127.0.0.1", "port": port}]});
     let empty = anonymous_kib();
     let gateway = serve(
         Backend::Epoll,
         &json!({
             "listen": ["127.0.0.1:0"],
-            "upstreams": [{"name": "origin", "keepalive": 4,
-                           "targets": [{"address": "127.0.0.1", "port": origin.address.port()}]}],
+            "upstreams": [at("origin", origin.address.port()), at("soap2", other.address.port())],
             "routes": routes,
         }),
     );
     let compiled = anonymous_kib() - empty;
     for _ in 0..20 {
-        gateway.client().get("/team-1/echo");
+        gateway.client().get("/team-1/ws");
         sleep(Duration::from_millis(100));
     }
     let recompiled = anonymous_kib().saturating_sub(empty);

@@ -236,9 +236,12 @@ fn ask(
         request.launcher,
         Ipv4Addr::LOCALHOST.into(),
     )?;
+    let rest = (&placement.upstream[..], upstream_work.as_path());
+    stage.bring_the_rest_up(scenario, rest, request.launcher)?;
+    let started = stage.as_started(scenario);
     let bringing = Bringing {
         gateway: request.gateway,
-        scenario,
+        scenario: &started,
         work: &work.join("gateway"),
         cores: &placement.gateway,
         limits: Limits::default(),

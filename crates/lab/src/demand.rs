@@ -37,6 +37,7 @@ impl Demand {
             .collect();
         if *variant == Variant::Floor {
             for request in groups.iter_mut().flat_map(|group| &mut group.requests) {
+                *request = request.at_floor();
                 if let Some(route) = scenario.route_of(&request.path) {
                     request.path = route.upstream_path(&request.path).into_owned();
                 }
@@ -106,18 +107,18 @@ fn most(shape: &Shape) -> u32 {
 }
 
 /// Sees, before anything starts, that each scenario can be asked for in each phase. `sources` are the
-/// scenarios' files.
+/// scenarios' files, `phases_of` the phases of each.
 ///
 /// # Errors
 /// Every scenario that cannot, with its file as the culprit.
-pub(crate) fn check(
+pub(crate) fn check<'p>(
     scenarios: &[Scenario],
     sources: &[Source],
-    phases: &[Phase],
+    phases_of: impl Fn(&Scenario) -> &'p [Phase],
 ) -> Result<(), LabError> {
     let mut mistakes: Vec<LabError> = Vec::new();
     for (scenario, source) in scenarios.iter().zip(sources) {
-        let wrong = cannot(scenario, phases).map(|(message, remedy)| LabError::File {
+        let wrong = cannot(scenario, phases_of(scenario)).map(|(message, remedy)| LabError::File {
             path: source.path().to_owned(),
             message,
             remedy,
@@ -234,15 +235,16 @@ groups:
         undefined.data.clear();
         let sources = [Source::File("a.yaml".into()), Source::File("b.yaml".into())];
         let both = [scenario(), undefined];
-        let error = check(&both[..1], &sources[..1], &phases(1)).unwrap_err();
+        let (one, two) = (phases(1), phases(2));
+        let error = check(&both[..1], &sources[..1], |_| &one).unwrap_err();
         let told = error.told();
         assert!(
             told.contains("2 groups cannot share the 1 connections of the phase 'p'"),
             "{told}"
         );
         assert!(told.contains("a.yaml"), "{told}");
-        assert!(check(&both[..1], &sources[..1], &phases(2)).is_ok());
-        let told = check(&both, &sources, &phases(1)).unwrap_err().told();
+        assert!(check(&both[..1], &sources[..1], |_| &two).is_ok());
+        let told = check(&both, &sources, |_| &one).unwrap_err().told();
         assert!(told.contains("a.yaml") && told.contains("b.yaml"), "{told}");
         assert!(
             told.contains("no source of values is called 'id'"),

@@ -135,6 +135,16 @@ fn limits(
     }
 }
 
+/// Whether gateways of this machine can be held to a size: by control groups, or by as many cores.
+pub(crate) fn can_hold(limits: Limits) -> bool {
+    let setup = Setup {
+        limits,
+        cores: limits.whole_cpus(),
+        ..Setup::default()
+    };
+    cores_do(&setup) || Limit::find_all(&amounts(limits), groups).is_ok()
+}
+
 fn amounts(limits: Limits) -> Vec<Amount> {
     let cpu = limits.cpu_millis.map(Amount::CpuMillis);
     let memory = limits.memory_bytes.map(Amount::MemoryBytes);

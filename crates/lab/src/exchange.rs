@@ -1,8 +1,10 @@
 //! One HTTP request and its answer, outside a load: for parity and for the upstream's ledger.
 
+use std::borrow::Cow;
 use std::io::{self, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
+use gatebench_engine::gzip;
 use gatebench_model::Request;
 use gatebench_net::http1::{BodyLength, Decoder, Event, Limits, write_request_head};
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
@@ -16,6 +18,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const SLICE: Duration = Duration::from_millis(50);
 /// A read's buffer.
 const CHUNK_BYTES: usize = 16 * 1024;
+/// What is looked at of a compressed body.
+const DECODED_BYTES_MAX: usize = 16 << 20;
 
 /// A whole answer.
 #[derive(Clone, Debug)]
@@ -141,7 +145,13 @@ impl Answer {
         let mut input = self.head.as_slice();
         match decoder.next(&mut input) {
             Ok(Some(Event::Head(head))) => {
-                gatebench_engine::failed_checks(checks, &head, &self.body)
+                let coding = head.field("content-encoding");
+                let is_gzip = coding.is_some_and(|it| it.eq_ignore_ascii_case(b"gzip"));
+                let body = match is_gzip {
+                    true => Cow::Owned(gzip::decoded(&self.body, DECODED_BYTES_MAX)),
+                    false => Cow::Borrowed(&self.body),
+                };
+                gatebench_engine::failed_checks(checks, &head, &body)
             }
             // The same bytes were understood before.
             _ => vec!["the answer is HTTP/1.1".into()],

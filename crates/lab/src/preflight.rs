@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use gatebench_model::Plan;
+use gatebench_model::{Plan, Scenario};
 use gatebench_probe::MachineSample;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -38,7 +38,8 @@ pub(crate) fn check(plan: &Plan) -> Result<(), LabError> {
             "run it where the plan was made, or begin a new run here",
         ));
     }
-    let of_scenario = |scenario| connections(scenario, &plan.load.phases);
+    let of_scenario =
+        |scenario: &Scenario| connections(scenario, &plan.load_of(&scenario.scenario).phases);
     let most = plan.scenarios.iter().map(of_scenario).max().unwrap_or(0);
     raise_descriptor_limit(u64::from(most))
 }

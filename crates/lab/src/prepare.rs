@@ -5,8 +5,8 @@ use std::path::Path;
 
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::{
-    Capacity, DecisiveMetric, Duel, Elsewhere, Limits, LoadProfile, Placement, Plan, Shape, Suite,
-    Variant,
+    Capacity, DecisiveMetric, Duel, Elsewhere, Length, Limits, Placement, Plan, Scenario, Shape,
+    Suite, Variant,
 };
 use gatebench_store::{Manifest, Run};
 
@@ -16,11 +16,12 @@ use crate::error::LabError;
 use crate::foreign::{self, EngineChoice, PreparedEngine};
 use crate::found::{Found, Places, Wanted};
 use crate::identity;
-use crate::library::Library;
+use crate::lengths::{Asked, millis, of_length};
+use crate::library::{Library, Listed};
 use crate::purpose::{self, IsolationChoice, SoakChoice};
 use crate::rehearse::rehearse;
 use crate::remote::RemoteHosts;
-use crate::suite::{beside, blocks, paced, scenarios_of, suite_of};
+use crate::suite::{beside, scenarios_of, suite_of};
 use crate::warning::Warning;
 
 /// A plan is the same whenever it is made from the same words, so that `--dry-run` shows what runs.
@@ -53,8 +54,8 @@ pub struct Selection {
     pub configs: Vec<String>,
     /// The host that the gateways run on; this machine without.
     pub elsewhere: Option<Elsewhere>,
-    /// How thorough the run is.
-    pub pace: Pace,
+    /// How long the run is.
+    pub length: Length,
     /// Another engine in place of gatebench's own.
     pub engine: Option<EngineChoice>,
     /// Makes the run a comparison, decided by this: `gateways` are then the candidate, the baseline, and the
@@ -81,18 +82,6 @@ pub struct Attach {
     pub url: String,
     /// Root of its process tree, where CPU and memory can be read.
     pub pid: Option<u32>,
-}
-
-/// How thorough a run is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pace {
-    /// As the suite says.
-    #[default]
-    Full,
-    /// At most 3 blocks, and phases of at most 2 s after 500 ms of warm-up.
-    Quick,
-    /// One block, and phases of 500 ms after 100 ms: whether everything works, not how fast.
-    Smoke,
 }
 
 /// A plan, and everything resolved that it names.
@@ -124,21 +113,23 @@ pub fn prepare(
 ) -> Result<Prepared, LabError> {
     let (mut suite, base) = suite_of(selection, library)?;
     suite.floor &= !selection.no_floor;
-    let scenarios = if selection.scenarios.is_empty() {
-        scenarios_of(&suite.scenarios, &base, library)?
-    } else {
-        scenarios_of(&selection.scenarios, Path::new(""), library)?
+    let scenarios = chosen(selection, &suite, &base, library)?;
+    let (sizes, too_large) = sizes(selection, &suite);
+    let asked = Asked {
+        selection,
+        suite: &suite,
+        base: &base,
+        library,
+        sizes: &sizes,
     };
-    let load = match (&selection.capacity, &selection.load) {
-        (Some(capacity), _) => capacity.load(),
-        (None, Some(word)) => library.find::<LoadProfile>(word, Path::new(""))?.document,
-        (None, None) => library.find::<LoadProfile>(&suite.load, &base)?.document,
-    };
+    let mut loads = asked.loads(&scenarios)?;
+    let scenarios = of_length(scenarios, &loads, selection.length);
     let (scenarios, isolation) = purpose::scenarios(scenarios, selection)?;
-    let load = purpose::load(paced(load, selection.pace), selection);
-    let found = found(selection, &suite, &base, catalogue, launcher)?;
-    let blocks = blocks(selection, &suite)?;
-    let placement = placement(selection)?;
+    loads.all().for_each(|load| purpose::load(load, selection));
+    let mut wanted = wanted(selection)?;
+    wanted.sizes = sizes;
+    let found = found(selection, &suite, &base, (&wanted, catalogue, launcher))?;
+    let placement = placement(selection, &wanted.sizes)?;
     let (scenarios, sources): (Vec<_>, Vec<_>) = scenarios
         .into_iter()
         .map(|listed| (listed.document, listed.source))
@@ -150,7 +141,12 @@ pub fn prepare(
         mut warnings,
         ..
     } = found;
+    warnings.extend(too_large);
+    let (load, blocks) = (loads.common, loads.blocks);
     let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
+    let own = loads.of_scenarios.into_iter();
+    plan.scenario_loads = own.map(|(name, load)| (name, load.expanded())).collect();
+    plan.length = loads.length;
     plan.duel = selection.decided_by.and_then(|metric| duel(&plan, metric));
     plan.capacity = selection.capacity.clone();
     plan.soak = purpose::soak(selection, &plan.load);
@@ -164,11 +160,11 @@ pub fn prepare(
         None => None,
     };
     // A script of the user's sends what it wants.
-    let scripted = engine
-        .as_ref()
-        .is_some_and(|it| it.identity.script.is_some());
-    if !scripted {
-        demand::check(&plan.scenarios, &sources, &plan.load.phases)?;
+    let script = engine.as_ref().and_then(|it| it.identity.script.as_ref());
+    if script.is_none() {
+        demand::check(&plan.scenarios, &sources, |scenario| {
+            &plan.load_of(&scenario.scenario).phases
+        })?;
     }
     let prepared = Prepared {
         plan,
@@ -259,8 +255,7 @@ fn found(
     selection: &Selection,
     suite: &Suite,
     base: &Path,
-    catalogue: &Catalogue,
-    launcher: &Launcher,
+    (wanted, catalogue, launcher): (&Wanted, &Catalogue, &Launcher),
 ) -> Result<Found, LabError> {
     let named = !selection.gateways.is_empty();
     let words: Vec<String> = match (named, &selection.attach) {
@@ -272,20 +267,55 @@ fn found(
             .map(|word| beside(word, base))
             .collect(),
     };
-    let wanted = wanted(selection)?;
     let places = Places {
         catalogue,
         launcher,
     };
     let mut found = Found::called(&selection.labels);
     for word in &words {
-        found.add_word(word, named, &wanted, &places)?;
+        found.add_word(word, named, wanted, &places)?;
     }
     if let Some(attach) = &selection.attach {
         found.add_attached(attach);
     }
     found.must_not_be_empty()?;
     Ok(found)
+}
+
+/// The scenarios that were asked for, or those of the suite.
+fn chosen(
+    selection: &Selection,
+    suite: &Suite,
+    base: &Path,
+    library: &Library,
+) -> Result<Vec<Listed<Scenario>>, LabError> {
+    if selection.scenarios.is_empty() {
+        return scenarios_of(suite.scenarios.iter().map(|it| it.word()), base, library);
+    }
+    let words = selection.scenarios.iter().map(String::as_str);
+    scenarios_of(words, Path::new(""), library)
+}
+
+/// The sizes that were asked for, or those of the suite that this machine has; the others are told.
+fn sizes(selection: &Selection, suite: &Suite) -> (Vec<Limits>, Option<Warning>) {
+    if !selection.sizes.is_empty() || selection.attach.is_some() || suite.cpus.is_empty() {
+        return (selection.sizes.clone(), None);
+    }
+    let allowed = crate::cores::allowed();
+    let limits = |cpus: &f64| Limits {
+        cpu_millis: Some(millis(*cpus)),
+        memory_bytes: None,
+    };
+    let has = |limits: &Limits| {
+        let cores = limits.whole_cpus().unwrap_or(1);
+        Placement::with_gateway_cores(&allowed, cores).is_ok() && equip::can_hold(*limits)
+    };
+    let (had, not): (Vec<_>, Vec<_>) = suite.cpus.iter().map(limits).partition(has);
+    let warning = (!not.is_empty()).then(|| Warning::SizesMissing {
+        sizes: not.iter().map(ToString::to_string).collect(),
+        cores: allowed.len(),
+    });
+    (had, warning)
 }
 
 fn wanted(selection: &Selection) -> Result<Wanted, LabError> {
@@ -310,8 +340,8 @@ fn wanted(selection: &Selection) -> Result<Wanted, LabError> {
 
 /// The cores that this process may use, shared out; the gateway has as many as the largest size can fill, or the
 /// most that are asked for.
-fn placement(selection: &Selection) -> Result<Placement, LabError> {
-    let largest = selection.sizes.iter().filter_map(Limits::whole_cpus).max();
+fn placement(selection: &Selection, sizes: &[Limits]) -> Result<Placement, LabError> {
+    let largest = sizes.iter().filter_map(Limits::whole_cpus).max();
     let allowed = crate::cores::allowed();
     let most = selection.cores.iter().copied().max();
     match selection.gateway_cores.or(most).or(largest) {

@@ -35,7 +35,7 @@ pub struct IsolationChoice {
 }
 
 /// The load, with the shape and the duration that were asked for.
-pub(crate) fn load(mut load: LoadProfile, selection: &Selection) -> LoadProfile {
+pub(crate) fn load(load: &mut LoadProfile, selection: &Selection) {
     let duration = selection.soak.as_ref().and_then(|soak| soak.duration);
     for phase in &mut load.phases {
         if let Some(shape) = &selection.shape {
@@ -47,7 +47,6 @@ pub(crate) fn load(mut load: LoadProfile, selection: &Selection) -> LoadProfile 
             phase.warm_up = phase.warm_up.min(Span(warm_up));
         }
     }
-    load
 }
 
 /// The scenarios, each beside its healthy twins where isolation is tested.
@@ -104,7 +103,8 @@ pub(crate) fn go_on<'a>(plan: &mut Plan, records: impl Iterator<Item = &'a Trial
             block: number,
             ..first
         });
-        for phase in &mut plan.load.phases {
+        let loads = std::iter::once(&mut plan.load).chain(plan.scenario_loads.values_mut());
+        for phase in loads.flat_map(|load| &mut load.phases) {
             phase.measure = Span(left);
         }
     }

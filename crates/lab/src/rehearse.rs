@@ -12,6 +12,9 @@ use crate::prepare::Prepared;
 /// Stands for the upstream's port; an unusual one, so that a configuration that names it means it.
 const UPSTREAM_PORT: u16 = 48_612;
 
+/// Stands for the port of Redis.
+const REDIS_PORT: u16 = 48_613;
+
 /// Renders what the plan needs, with ports and folders that stand for those of the trials.
 ///
 /// # Errors
@@ -26,6 +29,13 @@ pub(crate) fn rehearse(prepared: &Prepared, launcher: &Launcher) -> Result<(), L
             if gateway.folder.supports(scenario).is_err() {
                 continue;
             }
+            let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            let scenario = &scenario.clone().with_redis(at(REDIS_PORT));
+            let more: Vec<_> = scenario
+                .more_upstreams
+                .keys()
+                .map(|name| (name.clone(), at(UPSTREAM_PORT)))
+                .collect();
             let start = GatewayStart {
                 folder: &gateway.folder,
                 binary: &gateway.binary,
@@ -35,7 +45,8 @@ pub(crate) fn rehearse(prepared: &Prepared, launcher: &Launcher) -> Result<(), L
                 limits: &gateway.limits,
                 amounts: &gateway.amounts,
                 listen: Ipv4Addr::LOCALHOST.into(),
-                targets: &[SocketAddr::from((Ipv4Addr::LOCALHOST, UPSTREAM_PORT))],
+                targets: &[at(UPSTREAM_PORT)],
+                more_upstreams: &more,
                 keepalive: UPSTREAM_KEEPALIVE,
                 access_log: scenario.access_log,
                 ports: Ports::default(),

@@ -47,10 +47,13 @@ pub(crate) fn start(
     let Some(gateway) = scene.gateway else {
         return Ok(None);
     };
+    let rest = (&placement.upstream[..], work.as_path());
+    stage.bring_the_rest_up(scene.scenario, rest, scene.launcher)?;
+    let scenario = stage.as_started(scene.scenario);
     scene.step(Step::GatewayUp)?;
     let bringing = Bringing {
         gateway,
-        scenario: scene.scenario,
+        scenario: &scenario,
         work: &writer.gateway_folder(),
         cores: scene.gateway_cores(),
         limits: scene
@@ -58,7 +61,7 @@ pub(crate) fn start(
             .setup()
             .map(|setup| setup.limits)
             .unwrap_or_default(),
-        connections: demand::connections(scene.scenario, &scene.plan.load.phases),
+        connections: demand::connections(scene.scenario, scene.phases()),
         launcher: scene.launcher,
         interrupt: scene.interrupt,
     };

@@ -1,6 +1,7 @@
 //! What is up for a trial: the upstream, and the gateway in front of it.
 
 mod gateway;
+mod rest;
 mod secure;
 mod targets;
 
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use gatebench_drivers::{
     Attached, CERTIFICATE_FILE, DriverError, Ended, Exit, GatewayStart, KEY_FILE, Launcher, Ports,
-    Running, UPSTREAM_KEEPALIVE,
+    RedisProcess, Running, UPSTREAM_KEEPALIVE,
 };
 use gatebench_model::{Culprit, Limits, Scenario, UpstreamKind, Variant};
 use gatebench_net::tls::Identity;
@@ -28,12 +29,14 @@ use crate::wire::Wire;
 use gateway::Gateway;
 use targets::{Starting, Targets};
 
-/// What is up. Dropping it ends the gateway first and then the upstream: fields drop in this order.
+/// What is up. Dropping it ends the gateway first, then the upstream and Redis: fields drop in this order.
 #[derive(Debug, Default)]
 pub(crate) struct Stage {
     gateway: Option<Gateway>,
     attached: Option<Attached>,
     upstream: Targets,
+    /// What limits are counted in.
+    redis: Option<RedisProcess>,
     /// Where the gateway's access log goes, where its folder says so.
     access_log: Option<PathBuf>,
     /// The trial's certificate, once somebody shows it.
@@ -91,13 +94,14 @@ impl Stage {
                 command.extend(["--tls", "--cert", CERTIFICATE_FILE].map(OsString::from));
                 command.extend(["--key", KEY_FILE].map(OsString::from));
             }
-            self.upstream.add(Starting {
+            let starting = Starting {
                 command,
                 work,
                 cores: cores.to_vec(),
                 launcher: launcher.clone(),
                 listen,
-            })?;
+            };
+            self.upstream.add(None, starting)?;
         }
         Ok(())
     }
@@ -114,8 +118,9 @@ impl Stage {
         if transport.tls || transport.upstream_tls {
             self.put_certificate(bringing.work)?;
         }
+        let more = self.upstream.named();
         let gateway = match &prepared.host {
-            None => Gateway::Here(Box::new(start(bringing, &targets)?)),
+            None => Gateway::Here(Box::new(start(bringing, &targets, &more)?)),
             Some(host) => Gateway::There(Box::new(RemoteGateway::start(host, bringing, target)?)),
         };
         let binary = &prepared.binary;
@@ -234,6 +239,11 @@ impl Stage {
                 "start it again and repeat the run",
             ));
         }
+        if self.redis.as_mut().is_some_and(|redis| !redis.is_alive()) {
+            let reason = "the Redis that limits are counted in has ended";
+            let remedy = "read its log in the trial's folder, and repeat the trial with `gatebench run --resume DIR`";
+            return Some(Failure::new(Culprit::Environment, reason, remedy));
+        }
         let (exit, stderr) = self.upstream.death()?;
         Some(upstream_died(exit, &stderr))
     }
@@ -275,15 +285,20 @@ impl Stage {
         })
     }
 
-    /// Ends the upstream.
+    /// Ends the upstream, and Redis.
     pub(crate) fn bring_upstream_down(&mut self) {
-        // It holds nothing, so how it ends does not matter.
+        // They hold nothing that is kept, so how they end does not matter.
         self.upstream = Targets::default();
+        self.redis = None;
     }
 }
 
 /// Starts a gateway on this machine.
-fn start(bringing: &Bringing<'_>, targets: &[SocketAddr]) -> Result<Running, DriverError> {
+fn start(
+    bringing: &Bringing<'_>,
+    targets: &[SocketAddr],
+    more_upstreams: &[(String, SocketAddr)],
+) -> Result<Running, DriverError> {
     let gateway = bringing.gateway;
     GatewayStart {
         folder: &gateway.folder,
@@ -295,6 +310,7 @@ fn start(bringing: &Bringing<'_>, targets: &[SocketAddr]) -> Result<Running, Dri
         amounts: &gateway.amounts,
         listen: Ipv4Addr::LOCALHOST.into(),
         targets,
+        more_upstreams,
         keepalive: UPSTREAM_KEEPALIVE.max(bringing.connections),
         access_log: bringing.scenario.access_log,
         ports: Ports::default(),

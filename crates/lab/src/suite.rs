@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use gatebench_model::{LoadProfile, Scenario, Span, Suite};
+use gatebench_model::{Scenario, Suite};
 
 use crate::error::LabError;
 use crate::library::{Library, Listed, Named, Source, is_path};
-use crate::prepare::{Pace, Selection};
+use crate::prepare::Selection;
 
 /// The suite of a run without words.
 const TOUR: &str = "tour";
@@ -54,7 +54,7 @@ pub(crate) fn suite_of(
                 .collect();
             let title = titles.join("; ");
             let name = name_of(&scenarios);
-            let words = scenarios.into_iter().map(|(word, _)| word).collect();
+            let words = scenarios.into_iter().map(|(word, _)| word.into()).collect();
             Ok((
                 Suite {
                     suite: name,
@@ -88,8 +88,8 @@ fn base_of(source: &Source) -> PathBuf {
 }
 
 /// The scenarios of these words; the mistakes of all files at once.
-pub(crate) fn scenarios_of(
-    words: &[String],
+pub(crate) fn scenarios_of<'w>(
+    words: impl IntoIterator<Item = &'w str>,
     base: &Path,
     library: &Library,
 ) -> Result<Vec<Listed<Scenario>>, LabError> {
@@ -127,36 +127,6 @@ pub(crate) fn beside(word: &str, base: &Path) -> String {
     } else {
         word.to_owned()
     }
-}
-
-/// How many blocks are asked for.
-pub(crate) fn blocks(selection: &Selection, suite: &Suite) -> Result<u32, LabError> {
-    let blocks = match (selection.blocks, selection.pace) {
-        (Some(blocks), _) => blocks,
-        (None, Pace::Full) => suite.blocks,
-        (None, Pace::Quick) => suite.blocks.min(3),
-        (None, Pace::Smoke) => 1,
-    };
-    if blocks == 0 {
-        return Err(LabError::words(
-            "there is nothing to do in 0 blocks",
-            "ask for at least 1",
-        ));
-    }
-    Ok(blocks)
-}
-
-/// The load as thorough as was asked for.
-pub(crate) fn paced(mut load: LoadProfile, pace: Pace) -> LoadProfile {
-    let (warm_up, measure) = match pace {
-        Pace::Full => return load,
-        Pace::Quick => (Span::from_millis(500), Span::from_millis(2_000)),
-        Pace::Smoke => (Span::from_millis(100), Span::from_millis(500)),
-    };
-    for phase in &mut load.phases {
-        *phase = phase.shortened(warm_up, measure);
-    }
-    load
 }
 
 #[cfg(test)]

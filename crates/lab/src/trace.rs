@@ -62,6 +62,18 @@ pub(crate) fn account(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
     }
 }
 
+/// Where requests carry no nonce, the ledger's number of requests is all there is: more answers than those came
+/// from somewhere else, and from the gateway where it was to answer by itself.
+pub(crate) fn without_nonces(seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
+    let reached = ledger.map_or(seen.answers, |ledger| ledger.requests);
+    let never_reached_upstream = seen.answers.saturating_sub(reached);
+    TraceCounts {
+        never_reached_upstream,
+        meant_for_gateway: seen.meant_for_gateway.min(never_reached_upstream),
+        ..TraceCounts::default()
+    }
+}
+
 /// The tag of the nonces of one part of a trial: the parity cases before (slot 0) and after the load
 /// (slot 1), then each phase. Tags of one trial differ, those of other trials come back after 65,536.
 pub(crate) fn tag(seed: u64, trial: u32, slots: u32, slot: u32) -> u16 {

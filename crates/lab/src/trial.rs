@@ -4,7 +4,7 @@ mod search;
 
 use gatebench_drivers::Launcher;
 use gatebench_model::load::CONFIGURE;
-use gatebench_model::{Culprit, Plan, Scenario, Trial, Variant};
+use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
 use gatebench_net::{Backend, clock};
 use gatebench_store::{
     Buffering, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, TaggedInterval, Timestamp,
@@ -86,16 +86,11 @@ impl<'a> Scene<'a> {
     /// What the gateway has no native means for: policies, and changes while it runs. Of a gateway that
     /// runs already it is not known how it would be changed.
     fn unsupported(&self) -> Option<Vec<String>> {
-        let phases = self.plan.load.phases.iter();
+        let phases = self.phases().iter();
         let changes = phases.filter_map(|phase| phase.change.as_ref());
         let mut lacking: Vec<String> = match (self.variant, self.gateway) {
             (Variant::Attached { .. }, _) => {
-                let failures = self
-                    .plan
-                    .load
-                    .phases
-                    .iter()
-                    .filter_map(|it| it.failure.as_ref());
+                let failures = self.phases().iter().filter_map(|it| it.failure.as_ref());
                 let failures =
                     failures.map(|it| format!("an upstream that is {}", it.how.as_str()));
                 changes
@@ -121,9 +116,14 @@ impl<'a> Scene<'a> {
         (!lacking.is_empty()).then_some(lacking)
     }
 
+    /// The loads that this trial goes through.
+    pub(crate) fn phases(&self) -> &'a [Phase] {
+        &self.plan.load_of(&self.trial.scenario).phases
+    }
+
     /// Whether a phase gives the gateway the routes under `later`.
     fn is_configured_anew(&self) -> bool {
-        let phases = self.plan.load.phases.iter();
+        let phases = self.phases().iter();
         phases
             .filter_map(|phase| phase.change.as_ref())
             .any(|change| change.action == CONFIGURE)
@@ -156,7 +156,10 @@ impl<'a> Scene<'a> {
     /// The tag of the nonces of a part of the trial.
     fn tag(&self, slot: u32) -> u16 {
         let searched = self.plan.capacity.as_ref().map_or(0, |_| search::STEPS_MAX);
-        let slots = u32::try_from(self.plan.load.phases.len())
+        // As many for every trial, so that tags differ between them.
+        let loads = std::iter::once(&self.plan.load).chain(self.plan.scenario_loads.values());
+        let most = loads.map(|load| load.phases.len()).max().unwrap_or(0);
+        let slots = u32::try_from(most)
             .unwrap_or(u32::MAX)
             .saturating_add(FIRST_PHASE_SLOT + searched);
         trace::tag(self.plan.seed, self.trial.number, slots, slot)
@@ -173,10 +176,13 @@ impl<'a> Scene<'a> {
 
 /// What a scenario asks for that is not done with a gateway on another host.
 fn not_afar(scenario: &Scenario) -> Vec<String> {
-    let targets = (scenario.targets > 1).then(|| "several targets from another host".to_owned());
+    let is_several = scenario.targets > 1 || !scenario.more_upstreams.is_empty();
+    let targets = is_several.then(|| "several targets from another host".to_owned());
+    let redis = scenario.needs_redis();
+    let redis = redis.then(|| "a Redis from another host".to_owned());
     let metrics = scenario.metrics.as_ref();
     let metrics = metrics.map(|_| "metrics of another host".to_owned());
-    targets.into_iter().chain(metrics).collect()
+    targets.into_iter().chain(redis).chain(metrics).collect()
 }
 
 const PARITY_BEFORE_SLOT: u32 = 0;
@@ -235,7 +241,7 @@ impl<'a> Course<'a> {
             return Err(self.parity_failure(stage, reason, writer).into());
         }
         self.ended.record.buffering = Some(self.try_buffering(stage, &demand)?);
-        for (slot, phase) in (FIRST_PHASE_SLOT..).zip(&scene.plan.load.phases) {
+        for (slot, phase) in (FIRST_PHASE_SLOT..).zip(scene.phases()) {
             let loading = Loading {
                 phase,
                 demand: &demand,

@@ -15,6 +15,13 @@ pub enum Warning {
         /// How it is installed.
         remedy: String,
     },
+    /// Sizes of the suite that this machine does not have are left out.
+    SizesMissing {
+        /// Which.
+        sizes: Vec<String>,
+        /// Cores that there are.
+        cores: usize,
+    },
     /// Something else uses a core that the run is pinned to.
     CoreBusy {
         /// The core.
@@ -82,6 +89,12 @@ impl fmt::Display for Warning {
             } => {
                 write!(f, "gateway {gateway} is left out: {reason}; {remedy}")
             }
+            Self::SizesMissing { sizes, cores } => write!(
+                f,
+                "{} left out: this machine has {cores} cores for everything, or cannot hold a gateway to that; use a \
+                 larger one, or choose sizes with --gateway-cpus",
+                sizes.join(" and ")
+            ),
             Self::LimitsByCores {
                 gateway,
                 limits,

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use crate::gateway::GatewayFolder;
 use crate::policy::{HeaderEdits, JwtKey, JwtPolicy, Policy, RateLimitKey, RateLimitPolicy};
 use crate::scenario::Scenario;
+use crate::soap::SoapChain;
 use crate::transport::Transport;
 
 /// The parts of policies that a gateway may lack though it has the policy, and the access log.
-pub const PARTS: [&str; 11] = [
+pub const PARTS: [&str; 13] = [
     "jwt.rs256",
     "jwt.jwks",
     "jwt.audience",
@@ -20,9 +21,13 @@ pub const PARTS: [&str; 11] = [
     "request_headers.rename",
     "response_headers.add",
     "response_headers.rename",
+    "soap.parameters",
+    SOAP_GZIP,
     ACCESS_LOG,
 ];
 
+/// The word of answers that are compressed and processed all the same.
+const SOAP_GZIP: &str = "soap.gzip";
 /// The word of the access log.
 const ACCESS_LOG: &str = "access_log";
 /// The word of trying another target.
@@ -38,10 +43,27 @@ impl Scenario {
             .map(Policy::kind)
             .chain(policies().flat_map(Policy::parts))
             .chain(self.transport.needs())
+            .chain(self.processes_gzip().then_some(SOAP_GZIP))
             .chain(self.access_log.then_some(ACCESS_LOG))
             .chain(self.failover.then_some(FAILOVER))
             .chain(self.metrics.as_ref().map(|_| METRICS))
             .collect()
+    }
+}
+
+impl Scenario {
+    /// Whether answers that clients want compressed go through a chain.
+    fn processes_gzip(&self) -> bool {
+        let asks_gzip = self.load_requests().any(|request| {
+            let mut headers = request.headers.iter();
+            headers.any(|(name, value)| {
+                name.eq_ignore_ascii_case("Accept-Encoding") && value.contains("gzip")
+            })
+        });
+        let mut policies = self.all_routes().flat_map(|route| &route.policies);
+        asks_gzip
+            && policies
+                .any(|policy| matches!(policy, Policy::Soap(soap) if soap.response.is_some()))
     }
 }
 
@@ -76,6 +98,11 @@ impl Policy {
             }
             Self::ResponseHeaders(edits) => {
                 edit_parts(edits, "response_headers.add", "response_headers.rename")
+            }
+            Self::Soap(soap) => {
+                let has_parameters = |chain: &SoapChain| !chain.xslt_params.is_empty();
+                let mut chains = soap.chains().map(|(_, chain)| chain);
+                where_so([(chains.any(has_parameters), "soap.parameters")])
             }
             _ => Vec::new(),
         }

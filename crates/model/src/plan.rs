@@ -1,5 +1,6 @@
 //! The plan: every trial in order, decided before anything starts.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -7,7 +8,11 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Capacity, Duel, Isolation, LoadProfile, Placement, Scenario, Setup, Soak, Suite};
+use crate::length::SMOKE_PHASE;
+use crate::{
+    Capacity, Duel, Isolation, Length, LoadProfile, Phase, Placement, PlannedLength, Scenario,
+    Setup, Soak, Suite,
+};
 
 /// What a trial takes besides its phases, for the time left: start and readiness of upstream and
 /// gateway, parity twice, drains and stop. An estimate; the run corrects it as trials end.
@@ -26,8 +31,14 @@ pub struct Plan {
     pub blocks: u32,
     /// The scenarios, resolved.
     pub scenarios: Vec<Scenario>,
-    /// The load, resolved.
+    /// The load of every scenario that has none of its own, resolved.
     pub load: LoadProfile,
+    /// Loads of single scenarios by their names, resolved.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scenario_loads: BTreeMap<String, LoadProfile>,
+    /// The length that was asked for, and what it changed; none where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<PlannedLength>,
     /// The variants, in the order in which they are reported.
     pub variants: Vec<Variant>,
     /// Which cores do what.
@@ -142,6 +153,8 @@ impl Plan {
             blocks,
             scenarios,
             load: load.expanded(),
+            scenario_loads: BTreeMap::new(),
+            length: None,
             variants,
             placement,
             trials,
@@ -158,8 +171,27 @@ impl Plan {
         self.trials.retain(|trial| trial.block <= block);
     }
 
-    /// Seconds that one trial is expected to take, by the mean of all: they go through the same load, and a search
-    /// comes after it except at the floor.
+    /// The load that a scenario goes through.
+    pub fn load_of(&self, scenario: &str) -> &LoadProfile {
+        self.scenario_loads.get(scenario).unwrap_or(&self.load)
+    }
+
+    /// The phases of all loads, those of the common one first; a name may occur in several.
+    pub fn phases(&self) -> impl Iterator<Item = &Phase> {
+        let own = self.scenario_loads.values();
+        std::iter::once(&self.load)
+            .chain(own)
+            .flat_map(|load| &load.phases)
+    }
+
+    /// Whether requests carry the header by which they are known at the upstream. They do not where a document's
+    /// own load is repeated.
+    pub fn is_traced(&self) -> bool {
+        let length = self.length.as_ref().map(|it| it.length);
+        length != Some(Length::AsPublished)
+    }
+
+    /// Seconds that one trial is expected to take, by the mean of all.
     pub fn trial_seconds(&self) -> f64 {
         let trials = self.trials.len().max(1) as f64;
         self.expected_duration().as_secs_f64() / trials
@@ -175,17 +207,19 @@ impl Plan {
     pub fn duration_of(&self, trial: &Trial) -> Duration {
         let is_floor = self.variant(&trial.variant) == Some(&Variant::Floor);
         let search = self.capacity.as_ref().filter(|_| !is_floor);
-        let load = self.trial_duration();
+        let load = self.trial_duration(&trial.scenario);
         search.map_or(load, |search| load.saturating_add(search.expected()))
     }
 
-    fn trial_duration(&self) -> Duration {
-        let phases = self
-            .load
-            .phases
-            .iter()
-            .map(|phase| phase.warm_up.0.saturating_add(phase.measure.0));
-        phases.fold(TRIAL_OVERHEAD, Duration::saturating_add)
+    fn trial_duration(&self, scenario: &str) -> Duration {
+        let phases = self.load_of(scenario).phases.iter();
+        phases
+            .map(|phase| match phase.name == SMOKE_PHASE {
+                // It ends when its few requests are answered.
+                true => Duration::ZERO,
+                false => phase.warm_up.0.saturating_add(phase.measure.0),
+            })
+            .fold(TRIAL_OVERHEAD, Duration::saturating_add)
     }
 
     /// The scenario of a name.
@@ -273,6 +307,8 @@ mod tests {
             load: "l".into(),
             blocks,
             floor,
+            cpus: vec![],
+            as_published: None,
         };
         let load = "{profile: l, title: t, phases: [\
                     {name: a, closed: {connections: 1}, warm_up: 1s, measure: 3s}, \

@@ -232,8 +232,9 @@ pub struct RedisRateLimitPolicy {
     /// Whether answers carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
     #[serde(default)]
     pub headers: bool,
-    /// Where Redis listens, as 127.0.0.1:6379.
-    pub redis: String,
+    /// Where Redis listens, as 127.0.0.1:6379; without, gatebench starts one for each trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redis: Option<String>,
     /// What it is told with AUTH.
     #[serde(default)]
     pub password: Option<String>,

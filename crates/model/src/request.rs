@@ -45,6 +45,25 @@ pub struct Request {
     /// What each answer must be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
+    /// What the floor does otherwise, where the gateway changes the request or the answer: the upstream is asked
+    /// what it would be asked by the gateway. Not of a parity case, which the floor has not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<FloorRequest>,
+}
+
+/// What stands in the place of parts of a request where nothing is between engine and upstream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FloorRequest {
+    /// The headers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers: Option<BTreeMap<String, String>>,
+    /// The body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Body>,
+    /// What each answer must be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Vec<Check>>,
 }
 
 fn get() -> String {
@@ -71,7 +90,22 @@ impl Request {
             body: None,
             body_file: None,
             checks: Vec::new(),
+            floor: None,
         }
+    }
+
+    /// The request as the floor sends it.
+    pub fn at_floor(&self) -> Self {
+        let mut request = Self {
+            floor: None,
+            ..self.clone()
+        };
+        if let Some(floor) = self.floor.clone() {
+            request.headers = floor.headers.unwrap_or(request.headers);
+            request.body = floor.body.or(request.body);
+            request.checks = floor.checks.unwrap_or(request.checks);
+        }
+        request
     }
 
     /// The name in figures.

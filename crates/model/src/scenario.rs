@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,10 @@ pub struct Scenario {
     #[serde(default = "one_target", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 16))]
     pub targets: u32,
+    /// Further origins by name, each in a process of its own: a policy that chooses where a request goes names
+    /// them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub more_upstreams: BTreeMap<String, UpstreamKind>,
     /// Whether the gateway may try another target when one fails, and leave one out for a while, by what
     /// means it has. Without it no gateway tries anything twice.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -114,6 +119,29 @@ impl Scenario {
             .flat_map(|route| &route.policies)
             .map(Policy::kind)
             .collect()
+    }
+
+    /// Whether a limit counts in a Redis that somebody else has to start: its address is not written.
+    pub fn needs_redis(&self) -> bool {
+        let policies = self.all_routes().flat_map(|route| &route.policies);
+        policies.into_iter().any(|policy| match policy {
+            Policy::RedisRateLimit(limit) => limit.redis.is_none(),
+            _ => false,
+        })
+    }
+
+    /// The scenario whose limits count in the Redis at this address, where none is written.
+    #[must_use]
+    pub fn with_redis(mut self, address: SocketAddr) -> Self {
+        let later = self.later.iter_mut().flat_map(|later| &mut later.routes);
+        for route in self.routes.iter_mut().chain(later) {
+            for policy in &mut route.policies {
+                if let Policy::RedisRateLimit(limit) = policy {
+                    limit.redis.get_or_insert_with(|| address.to_string());
+                }
+            }
+        }
+        self
     }
 
     /// The routes before and after a change.
@@ -200,6 +228,10 @@ pub enum UpstreamKind {
     GoBench,
     /// `/anything` echoes the request as JSON.
     Httpbin,
+    /// A SOAP service with four operations; its answers say `X-Soap-Region: soap1`.
+    Calculator,
+    /// The same in another place: `X-Soap-Region: soap2`.
+    CalculatorSoap2,
 }
 
 impl UpstreamKind {
@@ -209,6 +241,8 @@ impl UpstreamKind {
             Self::Ping => "ping",
             Self::GoBench => "go-bench",
             Self::Httpbin => "httpbin",
+            Self::Calculator => "calculator",
+            Self::CalculatorSoap2 => "calculator-soap2",
         }
     }
 }

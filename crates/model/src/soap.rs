@@ -162,7 +162,7 @@ pub struct XPathTarget {
     /// The path, with its query, that the upstream sees instead.
     #[schemars(schema_with = "crate::words::plain_path")]
     pub path: String,
-    /// The upstream's name; without, the route's. A scenario has only one.
+    /// One of the scenario's `more_upstreams`; without, the route's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
 }

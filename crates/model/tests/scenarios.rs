@@ -65,15 +65,23 @@ fn every_file_is_right_and_named_after_itself() {
             suite
                 .scenarios
                 .iter()
-                .all(|name| names.contains(name.as_str())),
+                .all(|name| names.contains(name.word())),
             "{stem}"
         );
-        assert!(
-            loads
-                .iter()
-                .any(|(name, load)| *name == suite.load && *name == load.profile),
-            "{stem}"
-        );
+        let published = suite.as_published.iter();
+        let own = [false, true].into_iter().flat_map(|is_published| {
+            let own = suite.scenarios.iter();
+            own.filter_map(move |it| it.load(is_published))
+        });
+        let wanted = std::iter::once(suite.load.as_str())
+            .chain(published.clone().map(|it| it.load.as_str()))
+            .chain(published.flat_map(|it| it.of_cpus.iter().map(|of| of.load.as_str())))
+            .chain(own);
+        for wanted in wanted {
+            let is_it =
+                |(name, load): &(String, LoadProfile)| *name == wanted && *name == load.profile;
+            assert!(loads.iter().any(is_it), "{stem}: {wanted}");
+        }
     }
 }
 

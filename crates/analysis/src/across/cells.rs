@@ -82,7 +82,7 @@ pub(super) fn of(
             }
         }
     }
-    found.retain(|it| is_same_phase(candidate, baseline, &it.place.phase));
+    found.retain(|it| is_same_phase(candidate, baseline, &it.place.scenario, &it.place.phase));
     found.sort_by_key(|it| !it.place.primary);
     found
 }

@@ -96,7 +96,12 @@ struct Both {
 fn among(mut own: Candidate, runs: &[&RunSummary], candidate: &RunSummary) -> Option<Both> {
     let same = |run: &&&RunSummary| {
         super::differences::is_same_scenario(candidate, run, &own.place.scenario)
-            && super::differences::is_same_phase(candidate, run, &own.place.phase)
+            && super::differences::is_same_phase(
+                candidate,
+                run,
+                &own.place.scenario,
+                &own.place.phase,
+            )
     };
     let sides: Vec<Side> = runs
         .iter()

@@ -14,7 +14,11 @@ const DIGITS: usize = 12;
 pub(super) fn digest(run: &RunSummary, scenario: &str, label: &str, phase: &str) -> String {
     let plan = &run.manifest.plan;
     let engine = run.manifest.foreign_engine.as_ref().map(|it| &it.name);
-    let phase = plan.load.phases.iter().find(|it| it.name == phase);
+    let phase = plan
+        .load_of(scenario)
+        .phases
+        .iter()
+        .find(|it| it.name == phase);
     let setup = plan.variant(label).and_then(Variant::setup);
     let size = setup.map(|setup| (setup.limits, setup.gateway_cores(&plan.placement).len()));
     let all = (

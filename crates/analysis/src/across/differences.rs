@@ -53,14 +53,23 @@ pub(super) fn is_same_gateway(candidate: &RunSummary, baseline: &RunSummary, lab
     known(candidate).is_some_and(|own| known(baseline) == Some(own))
 }
 
-/// Whether a phase sends the same in both, however long.
-pub(super) fn is_same_phase(candidate: &RunSummary, baseline: &RunSummary, phase: &str) -> bool {
+/// Whether a phase of a scenario sends the same in both, however long.
+pub(super) fn is_same_phase(
+    candidate: &RunSummary,
+    baseline: &RunSummary,
+    scenario: &str,
+    phase: &str,
+) -> bool {
     let shape = |run: &RunSummary| {
-        let phases = &run.manifest.plan.load.phases;
-        let phase = phases.iter().find(|it| it.name == phase)?;
-        Some(json(&(&phase.shape, &phase.change)))
+        let phases = &run.manifest.plan.load_of(scenario).phases;
+        phases.iter().find(|it| it.name == phase).map(sent)
     };
     shape(candidate).is_some_and(|own| shape(baseline) == Some(own))
+}
+
+/// What a phase sends, and what happens meanwhile.
+fn sent(phase: &Phase) -> String {
+    json(&(&phase.shape, &phase.change))
 }
 
 /// Whether a scenario is the same in both.
@@ -183,10 +192,15 @@ fn placement(found: &mut Differences, candidate: &RunSummary, baseline: &RunSumm
 
 fn load(found: &mut Differences, candidate: &RunSummary, baseline: &RunSummary) {
     let phases = |run: &RunSummary| -> BTreeMap<String, Phase> {
-        let phases = run.manifest.plan.load.phases.iter();
-        phases
-            .map(|phase| (phase.name.clone(), phase.clone()))
-            .collect()
+        let plan = &run.manifest.plan;
+        let common = plan.load.phases.iter();
+        let common = common.map(|phase| (phase.name.clone(), phase.clone()));
+        let own = plan.scenario_loads.iter().flat_map(|(scenario, load)| {
+            let named =
+                move |phase: &Phase| (format!("{} of {scenario}", phase.name), phase.clone());
+            load.phases.iter().map(named)
+        });
+        common.chain(own).collect()
     };
     let (own, other) = (phases(candidate), phases(baseline));
     for name in own
@@ -196,7 +210,8 @@ fn load(found: &mut Differences, candidate: &RunSummary, baseline: &RunSummary) 
         let sides = [other.get(name), own.get(name)];
         let words =
             sides.map(|it| it.map_or_else(String::new, |it| crate::rows::load_words(&it.shape)));
-        if is_same_phase(candidate, baseline, name) {
+        let [before, now] = sides.map(|it| it.map(sent));
+        if before.is_some() && before == now {
             let length = sides.map(|it| it.map_or_else(String::new, |it| it.measure.to_string()));
             found.add(Weight::Caution, format!("length of {name}"), length);
             let warm_up = sides.map(|it| it.map_or_else(String::new, |it| it.warm_up.to_string()));

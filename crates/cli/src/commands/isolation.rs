@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_lab::{IsolationChoice, Pace, Prepared, RunRequest, Selection, prepare};
-use gatebench_model::Shape;
+use gatebench_lab::{IsolationChoice, Prepared, RunRequest, Selection, prepare};
 use gatebench_model::load::Open;
 use gatebench_model::span::Span;
+use gatebench_model::{Length, Shape};
 
 use super::run::{conduct, dry_run, out};
 use super::soak::rate;
@@ -110,7 +110,11 @@ impl Isolation {
             seed: self.seed,
             gateway_cores: self.gateway_cores,
             shape: self.rate.map(|rate| Shape::Open(Open::new(rate))),
-            pace: if self.quick { Pace::Quick } else { Pace::Full },
+            length: if self.quick {
+                Length::Quick
+            } else {
+                Length::Full
+            },
             isolation: Some(IsolationChoice {
                 group: self.group.clone(),
             }),

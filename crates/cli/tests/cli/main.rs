@@ -19,4 +19,5 @@ mod results;
 mod run_directory;
 mod serving;
 mod soaks;
+mod suites;
 mod words;

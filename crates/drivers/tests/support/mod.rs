@@ -151,6 +151,7 @@ pub fn start_before(
         amounts: &[],
         listen: origin.ip(),
         targets: &[origin],
+        more_upstreams: &[],
         keepalive: UPSTREAM_KEEPALIVE,
         access_log,
         ports,

@@ -49,11 +49,9 @@ impl RedisLimit {
         number: usize,
         place: &str,
     ) -> Result<Self, String> {
-        let address = policy.redis.parse().map_err(|_| {
-            format!(
-                "\"{}\" is not an IP address with a port; write it as 127.0.0.1:6379",
-                policy.redis
-            )
+        let written = policy.redis.as_deref().unwrap_or_default();
+        let address = written.parse().map_err(|_| {
+            format!("\"{written}\" is not an IP address with a port; write it as 127.0.0.1:6379")
         })?;
         Ok(Self {
             number,

@@ -76,6 +76,7 @@ fn asked(scene: &Scene<'_>) -> Scenario {
         .iter_mut()
         .flat_map(|group| &mut group.requests);
     for request in scenario.requests.iter_mut().chain(groups) {
+        *request = request.at_floor();
         if let Some(route) = scene.scenario.route_of(&request.path) {
             request.path = route.upstream_path(&request.path).into_owned();
         }

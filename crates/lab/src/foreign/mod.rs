@@ -80,7 +80,7 @@ impl PreparedEngine {
             ));
         }
         let disturbed = |phase: &&Phase| phase.change.is_some() || phase.failure.is_some();
-        if let Some(phase) = plan.load.phases.iter().find(disturbed) {
+        if let Some(phase) = plan.phases().find(disturbed) {
             let (peer, name) = (self.peer, &phase.name);
             return Err(LabError::words(
                 format!(
@@ -127,8 +127,10 @@ impl PreparedEngine {
 
 /// Every part of every load that the plan holds.
 fn parts(plan: &Plan) -> impl Iterator<Item = (&Scenario, &Phase, Part)> {
-    let phases = move |scenario| plan.load.phases.iter().map(move |phase| (scenario, phase));
-    let loads = plan.scenarios.iter().flat_map(phases);
+    let loads = plan.scenarios.iter().flat_map(move |scenario| {
+        let load = plan.load_of(&scenario.scenario);
+        load.phases.iter().map(move |phase| (scenario, phase))
+    });
     loads.flat_map(|(scenario, phase)| {
         let warm_up = (!phase.warm_up.0.is_zero()).then_some(Part::WarmUp);
         let parts = warm_up.into_iter().chain([Part::Measure]);

@@ -141,6 +141,7 @@ fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool,
     }
     let told = inspect(program, script, &["--execution-requirements"])?;
     let execution = read_execution(&told).map_err(wrong)?;
+    plan.scenario_loads.clear();
     plan.load.phases = vec![Phase {
         name: SCRIPT_PHASE.into(),
         shape: Shape::Closed(Closed::new(execution.users_max)),

@@ -2,7 +2,8 @@
 use std::path::Path;
 
 use gatebench_drivers::{Catalogue, DriverError, Launcher};
-use gatebench_model::{Span, Variant};
+use gatebench_model::Variant;
+use gatebench_model::load::Closed;
 
 use super::*;
 
@@ -62,17 +63,20 @@ fn a_smoke_run_is_one_short_block() {
     let path = folder(at.path(), "mine", "{}");
     let selection = Selection {
         gateways: vec![path],
-        pace: Pace::Smoke,
+        length: Length::Smoke,
         ..Selection::default()
     };
     let plan = prepare_with(&selection).unwrap().plan;
     assert_eq!((plan.blocks, plan.suite.as_str()), (1, "tour"));
-    assert!(
-        plan.load
-            .phases
-            .iter()
-            .all(|phase| phase.measure == Span::from_millis(500))
-    );
+    let loads: Vec<(&str, &Shape)> = plan.phases().map(|it| (&*it.name, &it.shape)).collect();
+    let once = Shape::Closed(Closed {
+        requests_max: Some(1),
+        ..Closed::new(1)
+    });
+    assert_eq!(loads, [("smoke", &once)]);
+    let length = plan.length.unwrap();
+    assert_eq!(length.changes.len(), 2, "{length:?}");
+    assert_eq!(length.changes[0], "1 block in place of 3");
 }
 
 #[test]

@@ -172,6 +172,7 @@ impl End {
             amounts: &start.amounts,
             listen: start.listen,
             targets: &[start.target],
+            more_upstreams: &[],
             keepalive: start.keepalive,
             access_log: start.scenario.access_log,
             ports: Ports::default(),

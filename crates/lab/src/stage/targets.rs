@@ -29,6 +29,8 @@ pub(super) struct Starting {
 /// One target.
 #[derive(Debug)]
 struct Target {
+    /// Of the further upstream that it is; none of the scenario's own.
+    name: Option<String>,
     starting: Starting,
     address: SocketAddr,
     /// None while it is down on purpose.
@@ -58,10 +60,11 @@ impl Starting {
 }
 
 impl Targets {
-    /// Starts one more, on a free port.
-    pub(super) fn add(&mut self, starting: Starting) -> Result<(), Halt> {
+    /// Starts one more, on a free port: of the scenario's own upstream, or of one with a name.
+    pub(super) fn add(&mut self, name: Option<String>, starting: Starting) -> Result<(), Halt> {
         let process = starting.start(SocketAddr::new(starting.listen, 0))?;
         self.all.push(Target {
+            name,
             starting,
             address: process.addr,
             process: Some(process),
@@ -69,9 +72,16 @@ impl Targets {
         Ok(())
     }
 
-    /// Where they listen, in their order; those too that are down.
+    /// Where those of the scenario's own upstream listen, in their order; those too that are down.
     pub(super) fn addresses(&self) -> Vec<SocketAddr> {
-        self.all.iter().map(|target| target.address).collect()
+        let own = self.all.iter().filter(|target| target.name.is_none());
+        own.map(|target| target.address).collect()
+    }
+
+    /// The further upstreams, by their names.
+    pub(super) fn named(&self) -> Vec<(String, SocketAddr)> {
+        let named = |target: &Target| Some((target.name.clone()?, target.address));
+        self.all.iter().filter_map(named).collect()
     }
 
     /// Where those listen that are up.

@@ -29,7 +29,7 @@ impl Course<'_> {
         if *scene.variant == Variant::Floor {
             return Ok(());
         }
-        let loads = scene.plan.load.phases.len();
+        let loads = scene.phases().len();
         let first_slot = FIRST_PHASE_SLOT + u32::try_from(loads).unwrap_or(u32::MAX);
         for number in 0..STEPS_MAX {
             let Some(next) = next_step(scene.plan, &scene.earlier, &self.ended.record) else {

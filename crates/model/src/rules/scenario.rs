@@ -1,7 +1,7 @@
 //! Rules of scenarios.
 
 use super::template::Sources;
-use super::{data, groups, http, policies, unique};
+use super::{data, groups, http, policies, soap, unique};
 use crate::Span;
 use crate::data::Rows;
 use crate::diagnostic::Problem;
@@ -26,6 +26,10 @@ pub(super) fn check(
     for request in groups::requests(root) {
         self::request(request, problems);
         sources.request(request, problems);
+        if let Some(floor) = request.get("floor") {
+            self::request(floor, problems);
+            sources.request(floor, problems);
+        }
         splits_a_segment(root, request, problems);
         reaches_a_route(root, request, problems);
     }
@@ -36,6 +40,7 @@ pub(super) fn check(
         routes(later, problems);
         cases(&changed, later, &sources, problems);
     }
+    soap::upstreams(root, problems);
     scrapes(root, problems);
 }
 
@@ -193,6 +198,7 @@ fn consumers(root: &Node, problems: &mut Vec<Problem>) {
 fn request(request: &Node, problems: &mut Vec<Problem>) {
     http::request_headers(request, problems);
     one_body(request, problems);
+    floor_differs(request, problems);
     for check in request.list("checks") {
         if let Some(value) = check.get("header").and_then(|header| header.get("equals")) {
             http::field_value(value, problems);
@@ -218,6 +224,16 @@ fn weight_of_one(request: &Node, problems: &mut Vec<Problem>) {
     if let Some(weight) = request.entry("weight") {
         let message = "a parity case is sent once, whatever its weight";
         problems.push(Problem::new(weight.key_span.clone(), message, "remove it"));
+    }
+}
+
+/// A floor that is like the gateway says nothing.
+fn floor_differs(request: &Node, problems: &mut Vec<Problem>) {
+    if let Some(floor) = request.entry("floor")
+        && floor.value.entries().is_empty()
+    {
+        let message = "`floor` changes nothing";
+        problems.push(Problem::new(floor.key_span.clone(), message, "remove it"));
     }
 }
 

@@ -40,12 +40,38 @@ fn check_chain(direction: &str, chain: &Node, problems: &mut Vec<Problem>) {
             problems.push(Problem::new(entry.key_span.clone(), message, help));
         }
     }
-    for target in chain.list("route_xpath_targets") {
-        if let Some(upstream) = target.entry("upstream") {
-            let message = "a scenario has one upstream";
-            let help = "remove `upstream`; the `path` tells targets apart";
-            problems.push(Problem::new(upstream.key_span.clone(), message, help));
+}
+
+/// The upstream that a scenario has by itself, in what gateways are given.
+const ORIGIN: &str = "origin";
+
+/// Upstreams have names that every gateway can have, and whoever names one means one that there is.
+pub(super) fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
+    let more = root.get("more_upstreams").map_or(&[][..], Node::entries);
+    for entry in more {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        if entry.key == ORIGIN || entry.key.is_empty() || !entry.key.bytes().all(is_plain) {
+            let message = format!("an upstream cannot be called `{}`", entry.key);
+            let help = "call it by lower-case letters and digits, and not `origin`";
+            problems.push(Problem::new(entry.key_span.clone(), message, help));
         }
+    }
+    let known: Vec<&str> = more.iter().map(|entry| entry.key.as_str()).collect();
+    let later = root.get("later").map_or(&[][..], |it| it.list("routes"));
+    let routes = root.list("routes").iter().chain(later);
+    let chains = routes
+        .flat_map(|route| route.list("policies"))
+        .filter_map(|policy| policy.get("soap")?.get("request"));
+    for target in chains.flat_map(|chain| chain.list("route_xpath_targets")) {
+        let Some(named) = target.get("upstream") else {
+            continue;
+        };
+        let Some(name) = named.text().filter(|name| !known.contains(name)) else {
+            continue;
+        };
+        let message = format!("no upstream of the scenario is called `{name}`");
+        let help = format!("add `more_upstreams: {{{name}: KIND}}`, or remove `upstream`");
+        problems.push(Problem::new(named.span.clone(), message, help));
     }
 }
 
@@ -125,7 +151,7 @@ mod tests {
           response:
             xsd_api_schema: a.txt
             soap_action: yes
-            route_xpath_targets: [{xpath: //a, condition: b, path: /x, upstream: o}]
+            route_xpath_targets: [{xpath: //a, condition: b, path: /x}]
       - request_json: {remove: [/a]}
       - response_xslt: {stylesheet: a.txt}
 ",
@@ -141,13 +167,24 @@ mod tests {
             "`ignore_process_if_service_http_error` means nothing in a request",
             "`soap_action` means nothing in a response",
             "`route_xpath_targets` means nothing in a response",
-            "a scenario has one upstream",
         ] {
             assert!(
                 found.iter().any(|one| one.contains(words)),
                 "{words}: {found:#?}"
             );
         }
-        assert_eq!(found.len(), 12, "{found:#?}");
+        assert_eq!(found.len(), 11, "{found:#?}");
+    }
+
+    #[test]
+    fn who_is_routed_to_must_be_there() {
+        let targets = "      - soap: {request: {route_xpath_targets: [{xpath: //a, condition: b, path: /x, upstream: o}]}}\n";
+        let found = read(targets).unwrap_err();
+        assert_eq!(found, ["no upstream of the scenario is called `o`"]);
+        let more = |name: &str| format!("{targets}more_upstreams: {{{name}: ping}}\n");
+        assert!(read(&more("o")).is_ok());
+        let found = read(&more("origin")).unwrap_err();
+        assert_eq!(found.len(), 2, "{found:#?}");
+        assert!(found[1].contains("cannot be called `origin`"), "{found:#?}");
     }
 }

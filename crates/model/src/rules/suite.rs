@@ -7,12 +7,8 @@ use crate::node::Node;
 pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let again = "name it once; to set a gateway beside itself use `gatebench ab`";
     unique(root.list("gateways"), "gateways", again, problems);
-    unique(
-        root.list("scenarios"),
-        "scenarios",
-        "name it once",
-        problems,
-    );
+    let names = root.list("scenarios").iter().filter_map(name);
+    unique(names, "scenarios", "name it once", problems);
     for gateway in root.list("gateways") {
         if gateway.text() == Some("floor") {
             let help = "remove it, and write `floor: true`";
@@ -23,4 +19,71 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
             ));
         }
     }
+    loads_of_scenarios(root, problems);
+    loads_of_sizes(root, problems);
+}
+
+/// The name of a scenario, whether or not it has loads of its own.
+fn name(scenario: &Node) -> Option<&Node> {
+    scenario.get("scenario").or(Some(scenario))
+}
+
+/// A load that no length asks for would never be sent, and nobody would notice.
+fn loads_of_scenarios(root: &Node, problems: &mut Vec<Problem>) {
+    for scenario in root.list("scenarios") {
+        let own = scenario.entry("as_published");
+        if let Some(own) = own.filter(|_| root.get("as_published").is_none()) {
+            let message = "a published load of a scenario, and none of the suite";
+            let help = "add to the suite `as_published: {load: NAME, blocks: 1}`";
+            problems.push(Problem::new(own.key_span.clone(), message, help));
+        }
+        let is_plain =
+            scenario.get("scenario").is_some() && own.is_none() && scenario.get("load").is_none();
+        if is_plain {
+            let message = "a scenario written out without a load of its own";
+            let help = "write its name alone, or add `load:` or `as_published:`";
+            problems.push(Problem::new(scenario.head(), message, help));
+        }
+    }
+}
+
+/// Loads belong to sizes that there are, each to one.
+fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
+    let once = "name each size once";
+    let sizes: Vec<f64> = numbers(root.list("cpus").iter(), "sizes are", once, problems);
+    let Some(published) = root.get("as_published") else {
+        return;
+    };
+    let loads = published.list("of_cpus").iter();
+    let loads = loads.filter_map(|load| load.get("cpus"));
+    numbers(loads.clone(), "loads are of the size", once, problems);
+    for load in loads {
+        let Some(cpus) = load.number().filter(|cpus| !sizes.contains(cpus)) else {
+            continue;
+        };
+        let message = format!("the suite has no size of {cpus} CPUs");
+        let help = "add it to `cpus`, or remove its load";
+        problems.push(Problem::new(load.span.clone(), message, help));
+    }
+}
+
+/// The numbers of nodes; those that occur again are reported.
+fn numbers<'n>(
+    nodes: impl Iterator<Item = &'n Node>,
+    what: &str,
+    help: &str,
+    problems: &mut Vec<Problem>,
+) -> Vec<f64> {
+    let mut seen: Vec<f64> = Vec::new();
+    for node in nodes {
+        let Some(number) = node.number() else {
+            continue;
+        };
+        if seen.contains(&number) {
+            let message = format!("two {what} {number}");
+            problems.push(Problem::new(node.span.clone(), message, help));
+        }
+        seen.push(number);
+    }
+    seen
 }

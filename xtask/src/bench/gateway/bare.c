@@ -5,7 +5,8 @@
  *   bare SECONDS MESSAGE STEP...
  *
  * parse, envelope FILE (a schema for the document), body FILE (a schema or a WSDL, for the first element of
- * the body), xslt FILE, xpath EXPRESSION PREFIX URI, serialise. */
+ * the body), xslt FILE, xpath EXPRESSION PREFIX URI, serialise, answer FILE (the upstream's, in place of the
+ * message). */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 #define OPTIONS (XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_NOCDATA | XML_PARSE_COMPACT)
 #define STEPS_MAX 32
 
-enum kind { PARSE, ENVELOPE, BODY, XSLT, XPATH, SERIALISE };
+enum kind { PARSE, ENVELOPE, BODY, XSLT, XPATH, SERIALISE, ANSWER };
 
 struct step {
     enum kind kind;
@@ -32,6 +33,8 @@ struct step {
     xsltStylesheetPtr style;
     xmlXPathContextPtr context;
     xmlXPathCompExprPtr expression;
+    char *text;
+    int length;
 };
 
 /* What a round works on: a text, and the tree that was made of it. */
@@ -83,6 +86,16 @@ static xmlSchemaValidCtxtPtr validator_of(xmlDocPtr document) {
     return xmlSchemaNewValidCtxt(schema);
 }
 
+static char *read_text(const char *path, int *length) {
+    FILE *file = fopen(path, "rb");
+    char *text = malloc(1 << 20);
+    if (file == NULL || text == NULL)
+        fail(path);
+    *length = (int)fread(text, 1, 1 << 20, file);
+    fclose(file);
+    return text;
+}
+
 /* Reads one step from the words; answers how many it took. */
 static int read_step(char **words, int count, struct step *step) {
     const char *name = words[0];
@@ -104,6 +117,11 @@ static int read_step(char **words, int count, struct step *step) {
     }
     if (count < 2)
         fail(name);
+    if (strcmp(name, "answer") == 0) {
+        step->kind = ANSWER;
+        step->text = read_text(words[1], &step->length);
+        return 2;
+    }
     if (strcmp(name, "xslt") == 0) {
         step->kind = XSLT;
         step->style = xsltParseStylesheetDoc(read_document(words[1]));
@@ -161,6 +179,11 @@ static void work(struct step *step) {
     case XPATH:
         route(step);
         break;
+    case ANSWER:
+        xmlFree(now.text);
+        now.length = step->length;
+        now.text = xmlStrndup(BAD_CAST step->text, step->length);
+        break;
     case SERIALISE:
         xmlFree(now.text);
         now.length = xmlC14NDocDumpMemory(now.tree, NULL, XML_C14N_1_0, NULL, 1, &now.text);
@@ -176,15 +199,6 @@ static double cpu_seconds(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static char *read_text(const char *path, int *length) {
-    FILE *file = fopen(path, "rb");
-    char *text = malloc(1 << 20);
-    if (file == NULL || text == NULL)
-        fail(path);
-    *length = (int)fread(text, 1, 1 << 20, file);
-    fclose(file);
-    return text;
-}
 
 int main(int count, char **words) {
     struct step steps[STEPS_MAX];

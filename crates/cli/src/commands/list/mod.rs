@@ -4,7 +4,8 @@ mod gateways;
 mod markdown;
 
 use clap::{Args, ValueEnum};
-use gatebench_lab::Source;
+use gatebench_lab::{Listed, Source};
+use gatebench_model::Suite;
 use serde_json::{Value, json};
 
 use super::words::Overlay;
@@ -64,6 +65,19 @@ impl Entry {
 
     fn as_json(&self) -> Value {
         json!({ "name": self.name, "title": self.title, "path": self.path })
+    }
+}
+
+/// A suite, and whether it repeats a document.
+fn suite(one: &Listed<Suite>) -> Entry {
+    let Suite { suite, title, .. } = &one.document;
+    match one.document.as_published {
+        None => Entry::new(suite, title, &one.source),
+        Some(_) => Entry::new(
+            suite,
+            &format!("{title} (also --as-published)"),
+            &one.source,
+        ),
     }
 }
 
@@ -132,9 +146,7 @@ impl List {
             }
             ListedKind::Suites => {
                 let all = library.suites()?;
-                all.iter()
-                    .map(|one| Entry::new(&one.document.suite, &one.document.title, &one.source))
-                    .collect()
+                all.iter().map(suite).collect()
             }
             ListedKind::Loads => {
                 let all = library.loads()?;

@@ -2,9 +2,9 @@
 
 use gatebench_lab::Prepared;
 use gatebench_model::group::{Group, divide};
-use gatebench_model::{Capacity, Plan, Scenario, Trial, Variant};
+use gatebench_model::{Capacity, Phase, Plan, Scenario, Trial, Variant};
 
-use super::display::words::{clock, load_in_words, trials};
+use super::display::words::{clock, length_in_words, load_in_words, trials};
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -30,14 +30,8 @@ fn in_words(prepared: &Prepared) -> String {
             gateway.binary.place()
         ));
     }
-    for phase in &plan.load.phases {
-        let shape = load_in_words(&phase.shape);
-        let (warm_up, measure) = (phase.warm_up.as_secs_f64(), phase.measure.as_secs_f64());
-        lines.push(format!(
-            "load     {}: {shape}, {warm_up} s of warm-up, {measure} s measured",
-            phase.name
-        ));
-    }
+    lines.extend(length_in_words(plan).map(|words| terminal::wrapped(&words, terminal::WIDTH, 9)));
+    lines.extend(loads(plan));
     lines.extend(plan.capacity.iter().map(search));
     lines.extend(plan.scenarios.iter().flat_map(|it| groups(it, plan)));
     lines.push(format!(
@@ -60,6 +54,26 @@ fn in_words(prepared: &Prepared) -> String {
         clock(plan.expected_duration())
     ));
     lines.join("\n")
+}
+
+/// The common load, and under the names of their scenarios those of their own.
+fn loads(plan: &Plan) -> Vec<String> {
+    let line = |phase: &Phase| {
+        let shape = load_in_words(&phase.shape);
+        let (warm_up, measure) = (phase.warm_up.as_secs_f64(), phase.measure.as_secs_f64());
+        format!(
+            "load     {}: {shape}, {warm_up} s of warm-up, {measure} s measured",
+            phase.name
+        )
+    };
+    let is_common = |scenario: &Scenario| !plan.scenario_loads.contains_key(&scenario.scenario);
+    let common = plan.scenarios.iter().any(is_common);
+    let common = plan.load.phases.iter().filter(|_| common).map(line);
+    let own = plan.scenario_loads.iter().flat_map(|(name, load)| {
+        let of = move |phase| format!("{} · {name}", line(phase));
+        load.phases.iter().map(of)
+    });
+    common.chain(own).collect()
 }
 
 /// What a search tries after that.
@@ -91,7 +105,7 @@ fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     let names = shown.iter().map(|group| group.name.chars().count());
     let width = names.max().unwrap_or(0);
     let parts: Vec<_> = plan
-        .load
+        .load_of(&scenario.scenario)
         .phases
         .iter()
         // A load that is too small for them was refused, but for a script, which has no need of it.

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gatebench_lab::{
-    Attach, EngineChoice, Pace, Prepared, RunRequest, Selection, prepare, prepare_resume,
+    Attach, EngineChoice, Prepared, RunRequest, Selection, prepare, prepare_resume,
 };
-use gatebench_model::Elsewhere;
+use gatebench_model::{Elsewhere, Length};
 
 use super::words::{BackendWord, EngineWord, Overlay, launcher};
 use crate::exit::Exit;
@@ -25,6 +25,8 @@ Examples:
   gatebench run                                   the tour, a few minutes
   gatebench run api-key --gateway nginx --blocks 10
   gatebench run --gateway ./mine --smoke          does my gateway folder work?
+  gatebench run soap                              a document's scenarios, in minutes
+  gatebench run soap --as-published --dry-run     with its own ramps, users and hours
   gatebench run proxy-json --gateway nginx --gateway-cpus 0.5,1,2
   gatebench run proxy-json --gateway nginx@1.22 --gateway nginx@/opt/nginx-1.26
   gatebench run proxy-json --gateway nginx --config my-nginx.conf
@@ -69,12 +71,18 @@ pub struct Run {
     /// Seed of the trials' order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// At most 3 blocks, with phases of at most 2 s
-    #[arg(long, conflicts_with = "smoke")]
+    /// Minutes: at most 3 blocks, with phases of at most 2 s; suites that repeat a document are so short by
+    /// themselves
+    #[arg(long, conflicts_with_all = ["smoke", "as_published"])]
     quick: bool,
-    /// One block, with phases of 500 ms: whether everything works, not how fast
-    #[arg(long)]
+    /// Seconds: whether everything works, not how fast. One block, in which one user of each group sends each
+    /// request once
+    #[arg(long, conflicts_with = "as_published")]
     smoke: bool,
+    /// The durations, ramps and users of the document that the suite repeats (see `gatebench list suites`), and no
+    /// header of gatebench's
+    #[arg(long)]
+    as_published: bool,
     /// Leave out the trials straight to the upstream
     #[arg(long)]
     no_floor: bool,
@@ -118,7 +126,8 @@ pub struct Run {
     dry_run: bool,
     /// Finish the run in this directory: the trials that are missing, as they were planned
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "words", "gateways", "attach", "scenarios", "load", "blocks", "seed", "quick", "smoke", "no_floor",
+        "words", "gateways", "attach", "scenarios", "load", "blocks", "seed", "quick", "smoke", "as_published",
+        "no_floor",
         "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script", "out",
     ])]
     resume: Option<PathBuf>,
@@ -172,14 +181,20 @@ impl Run {
                 upstream_address: self.upstream_address,
             }),
             configs: self.configs.clone(),
-            pace: match (self.quick, self.smoke) {
-                (_, true) => Pace::Smoke,
-                (true, false) => Pace::Quick,
-                (false, false) => Pace::Full,
-            },
+            length: self.length(),
             engine: self.engine()?,
             ..Selection::default()
         })
+    }
+
+    fn length(&self) -> Length {
+        let asked = [
+            (self.quick, Length::Quick),
+            (self.smoke, Length::Smoke),
+            (self.as_published, Length::AsPublished),
+        ];
+        let asked = asked.into_iter().find(|(is_asked, _)| *is_asked);
+        asked.map_or(Length::Full, |(_, length)| length)
     }
 
     /// Another engine than gatebench's own.

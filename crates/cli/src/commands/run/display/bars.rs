@@ -1,5 +1,6 @@
 //! Two lines that change, on a terminal: the run with the time left, and the trial with its load.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,9 @@ use gatebench_lab::{Interrupt, Observer, Progress, Urgency};
 use gatebench_model::Plan;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::words::{clock, outcome_in_words, phase_in_words, step_in_words, trial_in_words};
+use super::words::{
+    clock, length_in_words, outcome_in_words, phase_in_words, step_in_words, trial_in_words,
+};
 
 const OVERALL: &str = "  {bar:32.cyan/dim} {msg}";
 const CURRENT: &str = "  {spinner:.cyan} {msg}";
@@ -33,6 +36,8 @@ struct State {
     finished: u64,
     /// When everything is expected to be done.
     ends: Option<Instant>,
+    /// The trial's scenario.
+    scenario: String,
     /// The trial in words.
     trial: String,
     /// What it does just now.
@@ -96,6 +101,14 @@ impl Bars {
             .set_message(format!("{trial}{}{}{ending}", state.doing, state.figures));
     }
 
+    fn introduce(&self, plan: &Plan, dir: &Path) {
+        let (suite, title, note) = (&plan.suite, &plan.title, &plan.placement.note);
+        self.print(&format!("{suite}: {title}\n{note}\ninto {}", dir.display()));
+        if let Some(words) = length_in_words(plan) {
+            self.print(&words);
+        }
+    }
+
     fn hear(&self, progress: Progress, state: &mut State) {
         match progress {
             Progress::RunStarted {
@@ -104,13 +117,7 @@ impl Bars {
                 remaining,
                 left,
             } => {
-                self.print(&format!(
-                    "{}: {}\n{}\ninto {}",
-                    plan.suite,
-                    plan.title,
-                    plan.placement.note,
-                    dir.display()
-                ));
+                self.introduce(&plan, &dir);
                 let trials = plan.trials.len() as u64;
                 self.overall.set_length(trials);
                 state.finished = trials.saturating_sub(u64::from(remaining));
@@ -119,6 +126,7 @@ impl Bars {
                 self.current.enable_steady_tick(TICK);
             }
             Progress::TrialStarted { trial, left, .. } => {
+                state.scenario.clone_from(&trial.scenario);
                 state.trial =
                     trial_in_words(&trial, state.plan.as_ref().map_or(0, |plan| plan.blocks));
                 state.ends = Some(Instant::now() + left);
@@ -126,7 +134,8 @@ impl Bars {
             }
             Progress::StepStarted(step) => state.now(step_in_words(step).into()),
             Progress::PhaseStarted { name, .. } => {
-                let words = state.plan.as_ref().map(|plan| phase_in_words(plan, &name));
+                let plan = state.plan.as_ref();
+                let words = plan.map(|plan| phase_in_words(plan, &state.scenario, &name));
                 state.now(words.unwrap_or(name));
             }
             Progress::Live {

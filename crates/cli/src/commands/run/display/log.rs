@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use gatebench_lab::{Observer, Progress};
 
-use super::words::{clock, outcome_in_words, trial_in_words, trials};
+use super::words::{clock, length_in_words, outcome_in_words, trial_in_words, trials};
 use crate::terminal;
 
 /// Writes lines to standard error.
@@ -23,6 +23,9 @@ impl Observer for Log {
                 remaining,
                 left,
             } => {
+                length_in_words(&plan)
+                    .iter()
+                    .for_each(|words| terminal::complain(words));
                 self.blocks.store(plan.blocks, Ordering::Relaxed);
                 self.trials
                     .store(plan.trials.len() as u32, Ordering::Relaxed);

@@ -1,0 +1,292 @@
+//! The loads of a run, as long as was asked for, and what that changes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use gatebench_model::setup::MILLIS_PER_CPU;
+use gatebench_model::suite::LoadOfSize;
+use gatebench_model::{
+    AsPublished, Length, Limits, LoadProfile, PlannedLength, Scenario, Span, Suite,
+};
+
+use crate::error::LabError;
+use crate::library::{Library, Listed};
+use crate::prepare::Selection;
+
+/// Blocks of `--quick` at the most.
+const QUICK_BLOCKS_MAX: u32 = 3;
+/// Of its phases at the most.
+const QUICK_WARM_UP: Span = Span::from_millis(500);
+const QUICK_MEASURE: Span = Span::from_millis(2_000);
+
+/// The loads of a plan.
+pub(crate) struct Loads {
+    /// Of every scenario that has none of its own.
+    pub(crate) common: LoadProfile,
+    /// Of single scenarios by their names.
+    pub(crate) of_scenarios: BTreeMap<String, LoadProfile>,
+    pub(crate) blocks: u32,
+    pub(crate) length: Option<PlannedLength>,
+}
+
+/// Where loads are looked for, and for what.
+pub(crate) struct Asked<'a> {
+    pub(crate) selection: &'a Selection,
+    pub(crate) suite: &'a Suite,
+    /// The folder from which the suite's paths are seen.
+    pub(crate) base: &'a Path,
+    pub(crate) library: &'a Library,
+    /// The sizes that gateways are held to.
+    pub(crate) sizes: &'a [Limits],
+}
+
+impl Asked<'_> {
+    /// The loads of these scenarios, named by these words.
+    ///
+    /// # Errors
+    /// Words that name no load, no blocks, a published load that there is not or that is not one.
+    pub(crate) fn loads(&self, scenarios: &[Listed<Scenario>]) -> Result<Loads, LabError> {
+        let published = self.published()?;
+        let common = self.common(published)?;
+        let mut loads = Loads {
+            of_scenarios: self.of_scenarios(scenarios, published.is_some())?,
+            blocks: self.blocks(published)?,
+            common,
+            length: None,
+        };
+        let mut changes = Vec::new();
+        if loads.blocks != self.suite.blocks {
+            let (now, before) = (counted(loads.blocks), self.suite.blocks);
+            changes.push(format!("{now} in place of {before}"));
+        }
+        match self.selection.length {
+            Length::Full => {}
+            Length::Quick => changes.extend(self.quicken(&mut loads)),
+            Length::Smoke => changes.extend(smoke(&mut loads, scenarios)),
+            Length::AsPublished => changes.extend(self.told_published(&loads)),
+        }
+        if self.selection.length != Length::Full {
+            let length = self.selection.length;
+            loads.length = Some(PlannedLength { length, changes });
+        }
+        Ok(loads)
+    }
+
+    /// What the suite's document has asked for, where that is wanted.
+    fn published(&self) -> Result<Option<&AsPublished>, LabError> {
+        if self.selection.length != Length::AsPublished {
+            return Ok(None);
+        }
+        if let Some(published) = &self.suite.as_published {
+            return Ok(Some(published));
+        }
+        let suites = self.library.suites()?;
+        let repeat = suites
+            .iter()
+            .filter(|it| it.document.as_published.is_some());
+        let names: Vec<&str> = repeat.map(|it| it.document.suite.as_str()).collect();
+        Err(LabError::words(
+            format!(
+                "'{}' repeats no document, so nothing is published of it",
+                self.suite.suite
+            ),
+            format!(
+                "run one of {} with --as-published, or leave that out",
+                names.join(", ")
+            ),
+        ))
+    }
+
+    /// The load of the scenarios that have none of their own.
+    fn common(&self, published: Option<&AsPublished>) -> Result<LoadProfile, LabError> {
+        if let Some(capacity) = &self.selection.capacity {
+            return Ok(capacity.load());
+        }
+        if let Some(word) = &self.selection.load {
+            return self.find(word, Path::new(""));
+        }
+        match published {
+            None => self.find(&self.suite.load, self.base),
+            Some(published) => self.find(self.published_load(published)?, self.base),
+        }
+    }
+
+    /// Where a document has a load for each size, only one of them can be repeated at a time.
+    fn published_load<'p>(&self, published: &'p AsPublished) -> Result<&'p str, LabError> {
+        let of_size = |limits: &Limits| {
+            let loads = published.of_cpus.iter();
+            let fits = |load: &&LoadOfSize| Some(millis(load.cpus)) == limits.cpu_millis;
+            loads.clone().find(fits).map(|load| load.load.as_str())
+        };
+        match self.sizes {
+            _ if published.of_cpus.is_empty() => Ok(&published.load),
+            [] => Ok(&published.load),
+            [one] => Ok(of_size(one).unwrap_or(&published.load)),
+            several => {
+                let sizes: Vec<String> = several.iter().map(ToString::to_string).collect();
+                Err(LabError::words(
+                    format!(
+                        "the document that '{}' repeats has another load for each of {}",
+                        self.suite.suite,
+                        sizes.join(", ")
+                    ),
+                    "choose one size, as with --gateway-cpus 0.5",
+                ))
+            }
+        }
+    }
+
+    fn of_scenarios(
+        &self,
+        scenarios: &[Listed<Scenario>],
+        is_published: bool,
+    ) -> Result<BTreeMap<String, LoadProfile>, LabError> {
+        let mut found = BTreeMap::new();
+        if self.selection.load.is_some() || self.selection.capacity.is_some() {
+            return Ok(found);
+        }
+        let words = match &self.selection.scenarios[..] {
+            [] => self.suite.scenarios.iter().map(|it| it.word()).collect(),
+            chosen => chosen.iter().map(String::as_str).collect::<Vec<_>>(),
+        };
+        for (word, listed) in words.into_iter().zip(scenarios) {
+            let entry = self.suite.scenarios.iter().find(|it| it.word() == word);
+            if let Some(load) = entry.and_then(|it| it.load(is_published)) {
+                let name = listed.document.scenario.clone();
+                found.insert(name, self.find(load, self.base)?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn find(&self, word: &str, base: &Path) -> Result<LoadProfile, LabError> {
+        Ok(self.library.find::<LoadProfile>(word, base)?.document)
+    }
+
+    fn blocks(&self, published: Option<&AsPublished>) -> Result<u32, LabError> {
+        let blocks = match (self.selection.blocks, self.selection.length) {
+            (Some(blocks), _) => blocks,
+            (None, Length::Quick) if self.suite.as_published.is_none() => {
+                self.suite.blocks.min(QUICK_BLOCKS_MAX)
+            }
+            (None, Length::Smoke) => 1,
+            (None, _) => published.map_or(self.suite.blocks, |it| it.blocks),
+        };
+        if blocks == 0 {
+            return Err(LabError::words(
+                "there is nothing to do in 0 blocks",
+                "ask for at least 1",
+            ));
+        }
+        Ok(blocks)
+    }
+
+    /// A suite that repeats a document has a length of minutes by itself.
+    fn quicken(&self, loads: &mut Loads) -> Vec<String> {
+        if self.suite.as_published.is_some() && self.selection.load.is_none() {
+            let words = format!(
+                "the load '{}', which is minutes long; --as-published takes the document's",
+                loads.common.profile
+            );
+            return vec![words];
+        }
+        for load in loads.all() {
+            for phase in &mut load.phases {
+                *phase = phase.shortened(QUICK_WARM_UP, QUICK_MEASURE);
+            }
+        }
+        vec![format!(
+            "phases of at most {QUICK_MEASURE} after {QUICK_WARM_UP} of warm-up; those in which something happens keep \
+             their length"
+        )]
+    }
+
+    fn told_published(&self, loads: &Loads) -> Vec<String> {
+        let common = &loads.common.profile;
+        let mut words = vec![if *common == self.suite.load {
+            format!("the load '{common}'")
+        } else {
+            format!("the load '{common}' in place of '{}'", self.suite.load)
+        }];
+        let own = loads.of_scenarios.iter();
+        words.extend(own.map(|(name, load)| format!("the load '{}' of {name}", load.profile)));
+        let header =
+            "requests without gatebench's header, so that nothing added can be told of them";
+        words.push(header.into());
+        words
+    }
+}
+
+impl Loads {
+    /// All loads.
+    pub(crate) fn all(&mut self) -> impl Iterator<Item = &mut LoadProfile> {
+        std::iter::once(&mut self.common).chain(self.of_scenarios.values_mut())
+    }
+
+    /// The load of a scenario.
+    fn of(&self, scenario: &str) -> &LoadProfile {
+        self.of_scenarios.get(scenario).unwrap_or(&self.common)
+    }
+}
+
+/// One user for each group, who does everything once.
+fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
+    let is_disturbed = |load: &LoadProfile| load.phases.iter().any(|it| it.is_disturbed());
+    let has_disturbed = scenarios
+        .iter()
+        .any(|it| is_disturbed(loads.of(&it.document.scenario)));
+    let of_each: BTreeMap<String, LoadProfile> = scenarios
+        .iter()
+        .map(|listed| {
+            let scenario = &listed.document;
+            let load = loads.of(&scenario.scenario);
+            (scenario.scenario.clone(), load.smoke(scenario))
+        })
+        .collect();
+    if let Some(first) = of_each.values().next() {
+        loads.common = first.clone();
+    }
+    // What most scenarios have is not written for each.
+    loads.of_scenarios = of_each
+        .into_iter()
+        .filter(|(_, load)| *load != loads.common)
+        .collect();
+    let mut words = vec!["one user for each group, who sends each of its requests once".to_owned()];
+    if has_disturbed {
+        let longer = "3 s where something happens to the gateway or the upstream";
+        words.push(longer.into());
+    }
+    words
+}
+
+/// The scenarios as they are in the shortest length.
+pub(crate) fn of_length(
+    scenarios: Vec<Listed<Scenario>>,
+    loads: &Loads,
+    length: Length,
+) -> Vec<Listed<Scenario>> {
+    if length != Length::Smoke {
+        return scenarios;
+    }
+    let smoke = |listed: Listed<Scenario>| {
+        let load = loads.of(&listed.document.scenario);
+        let is_disturbed = load.phases.iter().any(|it| it.is_disturbed());
+        Listed {
+            document: listed.document.smoke(is_disturbed),
+            source: listed.source,
+        }
+    };
+    scenarios.into_iter().map(smoke).collect()
+}
+
+/// CPUs in thousandths.
+pub(crate) fn millis(cpus: f64) -> u32 {
+    (cpus * f64::from(MILLIS_PER_CPU)).round() as u32
+}
+
+fn counted(blocks: u32) -> String {
+    match blocks {
+        1 => "1 block".into(),
+        blocks => format!("{blocks} blocks"),
+    }
+}
