@@ -4,7 +4,7 @@ use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{Failure, ScenarioFindings};
 use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 
-use crate::problems::{Problem, problems, word};
+use crate::problems::{Problem, failures_once, problems, word};
 use crate::table::{Cell, Column, Group, Row, Table};
 use crate::{capacity, costs, facts, parts, purposes, scale, text, verdicts};
 
@@ -198,12 +198,13 @@ fn failures(failures: &[Failure]) -> String {
         return String::new();
     }
     let mut out = String::from("### Failures\n\n");
-    for failure in failures {
+    for repeated in failures_once(failures) {
+        let failure = repeated.failure;
         out.push_str(&format!(
-            "- **{}**, {}, block {}: {}: {} *{}*\n",
+            "- **{}**, {}, {}: {}: {} *{}*\n",
             escape(&failure.variant),
             escape(&failure.scenario),
-            failure.block,
+            repeated.blocks(),
             escape(&failure.culprit),
             escape(&failure.reason),
             escape(&failure.remedy),

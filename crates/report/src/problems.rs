@@ -1,7 +1,7 @@
 //! What limits the results, each remedy once with everything it would heal.
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{Gate, Reason, Validity};
+use gatebench_analysis::findings::{Failure, Gate, Reason, Validity};
 
 /// Reasons with the same gate and the same remedy.
 #[derive(Clone, Debug)]
@@ -76,11 +76,89 @@ fn add<'a>(problems: &mut Vec<Problem<'a>>, reason: &'a Reason, sighting: Sighti
     });
 }
 
+/// A failure that several blocks had alike.
+#[derive(Clone, Debug)]
+pub struct Repeated<'a> {
+    /// The first of them.
+    pub failure: &'a Failure,
+    /// The blocks, in the order of the run.
+    blocks: Vec<u32>,
+}
+
+impl Repeated<'_> {
+    /// `block 2`, `blocks 1, 2, 3`.
+    pub fn blocks(&self) -> String {
+        let mut blocks = self.blocks.clone();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let all: Vec<String> = blocks.iter().map(u32::to_string).collect();
+        let noun = if all.len() == 1 { "block" } else { "blocks" };
+        format!("{noun} {}", all.join(", "))
+    }
+}
+
+/// Failures, each once with all blocks that had it: those whose reasons begin with the same line. What follows
+/// it are ports and nonces, of which one example is enough.
+pub fn failures_once(failures: &[Failure]) -> Vec<Repeated<'_>> {
+    let subject = |it: &Failure| {
+        let first = it.reason.lines().next().unwrap_or_default().to_owned();
+        let place = (it.scenario.clone(), it.variant.clone(), it.phase.clone());
+        (place, it.culprit.clone(), it.remedy.clone(), first)
+    };
+    let mut once: Vec<Repeated<'_>> = Vec::new();
+    for failure in failures {
+        let same = |known: &&mut Repeated<'_>| subject(known.failure) == subject(failure);
+        match once.iter_mut().find(same) {
+            Some(known) => known.blocks.push(failure.block),
+            None => once.push(Repeated {
+                failure,
+                blocks: vec![failure.block],
+            }),
+        }
+    }
+    once
+}
+
 /// The word for a validity, which is also its class in the style sheet.
 pub fn word(validity: Validity) -> &'static str {
     match validity {
         Validity::Valid => "valid",
         Validity::Limited => "limited",
         Validity::Invalid => "invalid",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_alike_is_told_once() {
+        let failure = |block, scenario: &str, reason: &str| Failure {
+            trial: block,
+            block,
+            scenario: scenario.into(),
+            variant: "nginx".into(),
+            culprit: "gateway nginx".into(),
+            reason: reason.into(),
+            remedy: "look".into(),
+            phase: None,
+        };
+        let failures = [
+            failure(2, "a", "it fails\nport 1"),
+            failure(1, "a", "it fails\nport 2"),
+            failure(1, "b", "it fails\nport 3"),
+            failure(3, "a", "it fails otherwise"),
+        ];
+        let once = failures_once(&failures);
+        let told: Vec<_> = once
+            .iter()
+            .map(|it| (it.failure.trial, it.blocks()))
+            .collect();
+        let expected = [(2, "blocks 1, 2"), (1, "block 1"), (3, "block 3")];
+        assert_eq!(
+            told,
+            expected.map(|(trial, blocks)| (trial, blocks.to_owned()))
+        );
     }
 }

@@ -12,7 +12,7 @@ use super::method::{self, Section};
 use super::purposes::{PurposeView, purposes};
 use super::results::{ScenarioView, TableView, table_view};
 use crate::palette::Palette;
-use crate::problems::{problems, word};
+use crate::problems::{Repeated, failures_once, problems, word};
 use crate::{facts, isolation, number, scale, soak};
 
 /// The whole page.
@@ -192,10 +192,13 @@ fn run_facts(run: &RunFacts) -> Vec<Pair> {
 }
 
 fn failures(findings: &Findings) -> Vec<FailureView> {
-    let view = |failure: &gatebench_analysis::findings::Failure| {
+    let view = |repeated: &Repeated<'_>| {
+        let failure = repeated.failure;
         let mut place = format!(
-            "{} in {}, block {}",
-            failure.variant, failure.scenario, failure.block
+            "{} in {}, {}",
+            failure.variant,
+            failure.scenario,
+            repeated.blocks()
         );
         if let Some(phase) = &failure.phase {
             place.push_str(&format!(", phase {phase}"));
@@ -207,7 +210,8 @@ fn failures(findings: &Findings) -> Vec<FailureView> {
             remedy: failure.remedy.clone(),
         }
     };
-    findings.failures.iter().map(view).collect()
+    let once = failures_once(&findings.failures);
+    once.iter().map(view).collect()
 }
 
 fn problem_views(findings: &Findings, palette: &Palette) -> Vec<ProblemView> {

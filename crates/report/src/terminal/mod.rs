@@ -9,7 +9,7 @@ use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{Failure, PhaseKind, ScenarioFindings, Status, Tone, Validity};
 
 use self::style::{Paint, Style};
-use crate::problems::{Problem, problems, word};
+use crate::problems::{Problem, failures_once, problems, word};
 use crate::table::Table;
 use crate::{capacity, costs, facts, parts, purposes, scale, text};
 
@@ -232,10 +232,14 @@ impl Page {
         }
         self.blank();
         self.heading("Failed trials");
-        for failure in failures {
+        for repeated in failures_once(failures) {
+            let failure = repeated.failure;
             let place = format!(
-                "{}, {}, block {}: {}",
-                failure.variant, failure.scenario, failure.block, failure.culprit
+                "{}, {}, {}: {}",
+                failure.variant,
+                failure.scenario,
+                repeated.blocks(),
+                failure.culprit
             );
             self.item("  ✗ ", Style::Bad, &place);
             // The reason may quote a gateway's own output, line by line.
