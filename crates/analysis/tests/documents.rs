@@ -168,7 +168,7 @@ fn policies_stand_in_the_documents_columns_with_ours_and_ratios_beside() {
         .iter()
         .find_map(|it| it.words.as_deref());
     assert_eq!(checks, Some("100 %"));
-    assert!(found.notes[0].starts_with("Not in this run: 2 WSDL, SOAPAction, request; 3 XSD"));
+    assert!(found.notes[1].starts_with("Not in this run: 2 WSDL, SOAPAction, request; 3 XSD"));
     assert!(
         found.notes.iter().any(|it| it.contains("endurance")),
         "{:?}",

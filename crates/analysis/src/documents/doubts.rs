@@ -1,5 +1,8 @@
 //! What limits the figures of a document's tables, and what is not in them.
 
+use gatebench_model::Length;
+use gatebench_store::Run;
+
 use super::Document;
 use super::measured::Measured;
 use super::policies::{Line, is_in_run};
@@ -40,6 +43,18 @@ pub(super) fn of(findings: &Findings, tables: &[DocumentTable]) -> Vec<DocumentD
     doubts.retain(|doubt| doubt.validity != Validity::Valid);
     doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.validity));
     doubts
+}
+
+/// Whether the loads are the document's.
+pub(super) fn length(document: Document, run: &Run) -> String {
+    let length = run.manifest().plan.length.as_ref();
+    if length.is_some_and(|it| it.length == Length::AsPublished) {
+        return "Loads, ramps and users are the document's; requests carry nothing of ours.".into();
+    }
+    format!(
+        "Loads are shorter than the document's, and their users others: gatebench run {} --as-published has the document's.",
+        document.suite()
+    )
 }
 
 /// The rows of a table that the run does not have.

@@ -101,7 +101,7 @@ pub fn in_columns_of(
     findings: &Findings,
 ) -> Result<DocumentFindings, StoreError> {
     let measured = Measured::of(run, findings)?;
-    let mut notes = Vec::new();
+    let mut notes = vec![doubts::length(document, run)];
     let (tables, corrections) = match document {
         Document::KongVsNginx => (sweep::tables(&measured), sweep_corrections(&measured)),
         Document::Gravitee => {
