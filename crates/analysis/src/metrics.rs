@@ -6,6 +6,7 @@ use gatebench_store::{ForeignFigures, PhaseRecord, TrialRecord};
 use crate::context::{kind, throughput_per_second};
 use crate::digest::{Digest, trusted_percentile};
 use crate::findings::{Aspect, CurveMetric, Metric, PhaseKind, Unit};
+use crate::gates::tells_speed;
 
 /// Percentiles that are read off a histogram, with the metric each one is.
 const ADDED: [(f64, Metric); 4] = [
@@ -31,6 +32,7 @@ pub(crate) fn of_phase(
     let mut found = usage(phase);
     let counts = &phase.counts;
     match kind(phase) {
+        PhaseKind::Closed if !tells_speed(phase) => {}
         PhaseKind::Closed => {
             found.push((Metric::Throughput, throughput_per_second(phase)));
             let per_core = cpu_ns_per_request(phase, "gateway").filter(|cpu_ns| *cpu_ns > 0.0);
@@ -80,11 +82,11 @@ fn usage(phase: &PhaseRecord) -> Vec<(Metric, f64)> {
         ("engine", Metric::EngineCpuPerRequest),
         ("upstream", Metric::UpstreamCpuPerRequest),
     ];
-    let mut found: Vec<_> = components
-        .into_iter()
+    let told = components.into_iter().filter(|_| tells_speed(phase));
+    let mut found: Vec<_> = told
         .filter_map(|(component, metric)| Some((metric, cpu_ns_per_request(phase, component)?)))
         .collect();
-    if let Some(cores) = cores_busy(phase, "gateway") {
+    if let Some(cores) = cores_busy(phase, "gateway").filter(|_| tells_speed(phase)) {
         found.push((Metric::GatewayCores, cores));
     }
     if let Some(gateway) = phase

@@ -8,6 +8,8 @@ use crate::comparisons::SMALLEST_EFFECT;
 use crate::context::Context;
 use crate::duel;
 use crate::findings::{CostFindings, MissingTrial, ScenarioFindings};
+use crate::gates::{is_smoke, tells_speed};
+use crate::gates::thresholds::REQUESTS_MIN;
 use crate::limits;
 use crate::own_metrics;
 use crate::trials::blocks_complete;
@@ -22,6 +24,7 @@ pub(crate) fn of(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(unfinished(context, missing));
+    notes.extend(too_few_requests(context));
     notes.extend(no_verdict(context));
     notes.extend(duel::note(context));
     notes.extend(how_judged(scenarios, costs));
@@ -51,9 +54,23 @@ fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
     ))
 }
 
+fn too_few_requests(context: &Context) -> Option<String> {
+    if is_smoke(context.plan) {
+        return Some("It was run to see whether everything works: of speed nothing is told.".into());
+    }
+    let mut phases = context.completed().flat_map(|record| &record.phases);
+    phases.any(|phase| !tells_speed(phase)).then(|| {
+        format!(
+            "Loads of fewer than {REQUESTS_MIN} requests say whether something works, and not how fast: of them nothing is told \
+             but failures."
+        )
+    })
+}
+
 fn no_verdict(context: &Context) -> Option<String> {
-    // A soak has one process, and a verdict of its own.
-    context.plan.soak.is_none().then_some(())?;
+    // A soak has one process, and a verdict of its own; a smoke run is not about speed.
+    let has_none = context.plan.soak.is_some() || is_smoke(context.plan);
+    (!has_none).then_some(())?;
     let blocks = blocks_complete(context);
     // A search has an interval of its own from three repeats on.
     if blocks as usize >= MIN_BLOCKS || context.plan.capacity.is_some() {

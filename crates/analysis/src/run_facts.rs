@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::findings::{GatewayLine, RunFacts};
+use crate::gates::is_smoke;
 use crate::trials::blocks_complete;
 use crate::words::shell_line;
 
@@ -20,6 +21,7 @@ pub(crate) fn of(context: &Context) -> RunFacts {
             Some(foreign) => format!("{} {}", foreign.name, foreign.version),
         },
         seed: plan.seed,
+        is_smoke: is_smoke(plan),
         blocks_planned: plan.blocks,
         blocks_complete: blocks_complete(context),
         trials_planned: plan.trials.len() as u32,

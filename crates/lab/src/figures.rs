@@ -116,6 +116,7 @@ pub(crate) fn summary(record: &PhaseRecord, outcome: &Outcome) -> PhaseSummary {
     };
     PhaseSummary {
         name: record.name.clone(),
+        completed: record.counts.completed,
         completed_per_second,
         failed: record.counts.errors.values().sum::<u64>()
             + outcome.counts.answers_failing_checks

@@ -114,6 +114,8 @@ pub struct PhaseSummary {
     pub name: String,
     /// Answers per second of the measurement.
     pub completed_per_second: f64,
+    /// Answers.
+    pub completed: u64,
     /// Requests without an answer, answers that failed a check, and arrivals that were dropped.
     pub failed: u64,
     /// Median response time.

@@ -119,6 +119,8 @@ pub struct RunFacts {
     pub engine_backend: String,
     /// Seed of the order.
     pub seed: u64,
+    /// Whether it was only to see that everything works.
+    pub is_smoke: bool,
     /// Blocks asked for.
     pub blocks_planned: u32,
     /// Blocks of which every trial is on disk.

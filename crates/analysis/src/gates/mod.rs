@@ -12,6 +12,7 @@ pub mod thresholds;
 mod trial;
 mod wire;
 
+use gatebench_model::{Length, Plan};
 use gatebench_store::{PhaseRecord, SeriesRow, TrialRecord};
 
 use crate::context::{Context, kind};
@@ -109,11 +110,36 @@ const PHASE_GATES: [PhaseGate; 27] = [
 /// Judges one phase of a completed trial.
 pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
     let is_meant = view.phase.failure.is_some() || view.phase.change.is_some();
+    let is_trial = is_smoke(view.context.plan) || !tells_speed(view.phase);
     let reasons = PHASE_GATES.iter().filter_map(|gate| gate(view));
     reasons
         .filter(|reason| !(is_meant && IS_MEASURED.contains(&reason.gate)))
+        .filter(|reason| !is_trial || WHETHER_IT_WORKS.contains(&reason.gate))
         .collect()
 }
+
+/// Whether a run was only to see that everything works.
+pub(crate) fn is_smoke(plan: &Plan) -> bool {
+    let planned = plan.length.as_ref();
+    planned.is_some_and(|planned| planned.length == Length::Smoke)
+}
+
+/// Whether enough requests were sent for how fast they were answered to mean anything.
+pub(crate) fn tells_speed(phase: &PhaseRecord) -> bool {
+    phase.counts.sent.max(phase.counts.completed) >= thresholds::REQUESTS_MIN
+}
+
+/// What may be said of a load that is too small to tell a speed.
+const WHETHER_IT_WORKS: [Gate; 8] = [
+    Gate::ArrivalsDropped,
+    Gate::ChecksFailed,
+    Gate::RequestErrors,
+    Gate::GatewayRestarted,
+    Gate::Retries,
+    Gate::UpstreamVersion,
+    Gate::NeverReachedUpstream,
+    Gate::HeaderStripped,
+];
 
 /// What a change, or an upstream that fails on purpose, does to a load: it is what is measured there.
 const IS_MEASURED: [Gate; 8] = [

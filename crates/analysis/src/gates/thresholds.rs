@@ -1,5 +1,9 @@
 //! The bounds of the validity gates, each with its reason.
 
+/// Requests that a load must send for its speed to be told. Fewer say whether something works: the first of a
+/// process are slower than any other, and one in thirty is more than what gateways differ by.
+pub const REQUESTS_MIN: u64 = 30;
+
 /// Share of its cores that the engine (with the upstream, where they share) may keep busy. Above it,
 /// waiting for the core grows with 1 ÷ (1 − busy), here sevenfold, and belongs to the engine.
 pub const ENGINE_BUSY_MAX: f64 = 0.85;

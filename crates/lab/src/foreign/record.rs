@@ -193,6 +193,7 @@ fn summary(record: &PhaseRecord) -> PhaseSummary {
     let counts = &record.counts;
     PhaseSummary {
         name: record.name.clone(),
+        completed: record.counts.completed,
         completed_per_second,
         failed: counts.errors.values().sum::<u64>()
             + counts.checks_failed.values().sum::<u64>()

@@ -3,6 +3,7 @@
 
 mod grid;
 pub(crate) mod sheet;
+mod smoke;
 pub(crate) mod style;
 
 use gatebench_analysis::Findings;
@@ -55,18 +56,12 @@ pub fn render(findings: &Findings, options: TerminalOptions) -> String {
     };
     page.masthead(findings);
     page.capacity(findings);
-    for scenario in &findings.scenarios {
-        page.blank();
-        let words = format!("{} · {}", scenario.name, scenario.title);
-        page.heading(&words);
-        let table = Table::of(scenario);
+    if findings.run.is_smoke {
         page.lines
-            .extend(grid::lines(&table, page.columns, page.paint));
-        page.parts(scenario);
+            .extend(smoke::lines(findings, page.columns, page.paint));
+    } else {
+        page.measured(findings);
     }
-    page.purposes(findings);
-    page.costs(findings);
-    page.scale(findings);
     page.sentences(findings);
     page.failures(&findings.failures);
     page.problems(&problems(findings));
@@ -123,6 +118,22 @@ impl Page {
         for line in text::wrap(&words, "", self.columns) {
             self.lines.push(self.paint.with(Style::Soft, &line));
         }
+    }
+
+    /// What was measured, scenario by scenario, and over all.
+    fn measured(&mut self, findings: &Findings) {
+        for scenario in &findings.scenarios {
+            self.blank();
+            let words = format!("{} · {}", scenario.name, scenario.title);
+            self.heading(&words);
+            let table = Table::of(scenario);
+            self.lines
+                .extend(grid::lines(&table, self.columns, self.paint));
+            self.parts(scenario);
+        }
+        self.purposes(findings);
+        self.costs(findings);
+        self.scale(findings);
     }
 
     /// The highest rates that hold an objective, and the curve of each gateway.

@@ -127,6 +127,7 @@ fn run() -> RunFacts {
         gatebench: "0.1.0".into(),
         engine_backend: "io_uring".into(),
         seed: 42,
+        is_smoke: false,
         blocks_planned: BLOCKS,
         blocks_complete: BLOCKS,
         trials_planned: 24,

@@ -30,6 +30,14 @@ fn the_terminal_shows_medians_ranges_sentences_and_limits() {
 }
 
 #[test]
+fn a_smoke_run_says_what_works_and_no_speed() {
+    let mut findings = fixture::findings();
+    findings.run.is_smoke = true;
+    let text = terminal::render(&findings, TerminalOptions::default());
+    golden("smoke.txt", &text);
+}
+
+#[test]
 fn a_terminal_of_80_columns_sets_the_phases_below_each_other() {
     let options = TerminalOptions {
         colour: false,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gatebench_analysis::findings::Unit;
+use gatebench_analysis::thresholds::REQUESTS_MIN;
 use gatebench_analysis::words::{grouped, quantity};
 use gatebench_lab::{PhaseSummary, Step};
 use gatebench_model::{Plan, Shape, Trial};
@@ -123,6 +124,13 @@ pub fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
 }
 
 fn summary_in_words(phase: &PhaseSummary) -> String {
+    if phase.completed + phase.failed < REQUESTS_MIN {
+        let (answered, failed) = (
+            grouped(phase.completed as f64),
+            grouped(phase.failed as f64),
+        );
+        return format!("{} {answered} answered, {failed} failed", phase.name);
+    }
     let mut words = format!(
         "{} {}",
         phase.name,
