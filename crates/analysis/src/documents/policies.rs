@@ -151,10 +151,15 @@ fn base_line<'s, 'a>(lines: &'s [Line<'a>], line: &Line<'_>, base: &str) -> Opti
 fn row(measured: &Measured<'_>, line: &Line<'_>, cells: Vec<DocumentCell>) -> DocumentRow {
     let absence = measured.absence(line.published.scenario, line.variant);
     let unloaded = || "has no load of users who send as soon as they are answered".to_owned();
+    let mut loads = line.closed.iter();
+    let answerless = !line.closed.is_empty() && loads.all(|it| it.rate().is_none());
+    let unanswered = || "no answer within the measurement".to_owned();
     DocumentRow {
         name: line.published.label.into(),
         variant: line.variant.into(),
-        absence: absence.or_else(|| line.closed.is_empty().then(unloaded)),
+        absence: absence
+            .or_else(|| line.closed.is_empty().then(unloaded))
+            .or_else(|| answerless.then(unanswered)),
         validity: worst(&cells),
         cells,
     }
