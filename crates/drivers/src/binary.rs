@@ -60,7 +60,19 @@ pub(crate) fn find(
 ) -> Result<FoundBinary, DriverError> {
     match (wanted, &folder.spec.container) {
         (Some(image), _) if image.contains(':') => container::find(folder, Some(image)),
-        (None, Some(_)) => match local(folder, None, launcher) {
+        (None, Some(container)) => match local(folder, None, launcher) {
+            Err(DriverError::BinaryMissing {
+                gateway,
+                names,
+                install,
+            }) if !container::has_engine() => Err(DriverError::BinaryMissing {
+                gateway,
+                names,
+                install: format!(
+                    "{install}; or start docker or podman, which has its image {}",
+                    container.image
+                ),
+            }),
             Err(DriverError::BinaryMissing { .. }) => container::find(folder, None),
             found => found,
         },
@@ -92,10 +104,12 @@ fn local(
         }
         Some(version) => of_version(folder, version, launcher),
     };
-    let (path, version) = found?;
-    if !absent.is_empty() {
-        return Err(missing(folder, absent));
-    }
+    let (path, version) = match found {
+        Ok(_) | Err(DriverError::NoVersion { .. }) if !absent.is_empty() => {
+            return Err(missing(folder, absent));
+        }
+        found => found?,
+    };
     if !version::is_between(&version, &binary.version_min, &binary.version_below) {
         return Err(DriverError::WrongVersion {
             gateway: folder.spec.gateway.clone(),

@@ -95,6 +95,19 @@ fn a_program_that_is_not_that_gateway_says_no_version() {
     assert_eq!(error.culprit(), Culprit::Gateway("nginx".into()));
 }
 
+/// As a shell that starts what is not there: it is there, and the gateway is not.
+#[test]
+fn a_program_without_the_files_it_needs_is_not_installed() {
+    let mut folder = among(&["/bin/true".into()]);
+    folder.spec.binary.needs = vec!["/no/such/file".into()];
+    let error = folder.find_binary(&launcher()).unwrap_err();
+    assert!(error.is_missing(), "{error}");
+    assert!(
+        error.to_string().contains("/no/such/file was not found"),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_version_that_the_folder_was_not_written_for_is_refused() {
     let at = tempfile::tempdir().unwrap();

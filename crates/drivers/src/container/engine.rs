@@ -68,6 +68,14 @@ struct Listed {
     labels: std::collections::BTreeMap<String, String>,
 }
 
+/// Variables that name an engine.
+const NAMED_BY: [&str; 2] = ["DOCKER_HOST", "CONTAINER_HOST"];
+
+/// Whether the user names an engine.
+pub(crate) fn is_named() -> bool {
+    NAMED_BY.into_iter().any(|name| env::var_os(name).is_some())
+}
+
 impl Engine {
     pub(crate) fn at(socket: impl Into<PathBuf>) -> Self {
         let socket = socket.into();
@@ -79,10 +87,7 @@ impl Engine {
     /// The engine of this machine: where DOCKER_HOST or CONTAINER_HOST says, or else the first socket
     /// that there is of docker, of the user's podman, of the system's podman.
     pub(crate) fn find() -> Result<Self, String> {
-        let told = ["DOCKER_HOST", "CONTAINER_HOST"]
-            .into_iter()
-            .find_map(env::var_os);
-        if let Some(host) = told {
+        if let Some(host) = NAMED_BY.into_iter().find_map(env::var_os) {
             let host = host.to_string_lossy();
             return match host.strip_prefix("unix://") {
                 Some(path) => Ok(Self::at(path)),

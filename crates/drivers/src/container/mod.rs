@@ -13,6 +13,11 @@ pub(crate) use image::find;
 pub(crate) use main::ContainerMain;
 pub(crate) use spec::{ContainerSpec, ContainerState};
 
+/// Whether there is an engine to ask, or one is named that should be there.
+pub(crate) fn has_engine() -> bool {
+    engine::is_named() || engine::Engine::find().is_ok()
+}
+
 /// Removes what the supervisor of this number has left, where it was killed.
 pub(crate) fn remove_of(spec: &ContainerSpec, supervisor: u32) {
     let prefix = format!("{supervisor}:");
