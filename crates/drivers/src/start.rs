@@ -30,8 +30,9 @@ use crate::supervise::{Orders, signal_from_name};
 /// Another process may take a reserved port before the gateway does; more often than this it is no accident.
 const PORT_ATTEMPTS: usize = 5;
 
-/// A runtime that has to warm up may take long to check its configuration.
-const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
+/// A runtime that has to warm up may take long to check its configuration, and so may a compiler of ten thousand
+/// consumers, on a machine that is busy.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A check has nothing to finish in order.
 const CHECK_STOP_TIMEOUT: Duration = Duration::from_secs(1);
