@@ -12,12 +12,12 @@ use gatebench_drivers::{Catalogue, DriverError, Ended, Exit, Ports};
 use gatebench_model::Culprit;
 use support::{below, eventually, exists, folder, launcher, plain, scenario, script_folder, start};
 
-/// A gateway in a few words: it answers everything with 204.
+/// A gateway in a few words: it answers everything with 204. A plain server, since that of HTTP looks its name up.
 const ANSWERING: &str = r#"exec python3 -c '
 import http.server, sys
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self): self.send_response(int(sys.argv[2])); self.end_headers()
-http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+http.server.socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 ' "$1" "${STATUS:-204}""#;
 
 const QUICK: &str = "ready: {timeout: 3s}";
@@ -200,7 +200,7 @@ fn a_gateway_that_accepts_and_never_answers_hangs() {
     let temporary = tempfile::tempdir().unwrap();
     let script = "exec python3 -c 'import socket, sys, time\n\
                   s = socket.create_server((\"127.0.0.1\", int(sys.argv[1])))\ntime.sleep(600)' \"$1\"";
-    let error = fails(temporary.path(), script, "ready: {timeout: 8s}");
+    let error = fails(temporary.path(), script, "ready: {timeout: 10s}");
     assert!(
         error.to_string().contains("hangs without answering"),
         "{error}"
@@ -213,7 +213,7 @@ fn a_gateway_that_answers_503_is_not_ready() {
     let error = fails(
         temporary.path(),
         ANSWERING,
-        "ready: {timeout: 8s}\nenvironment: {STATUS: '503'}",
+        "ready: {timeout: 10s}\nenvironment: {STATUS: '503'}",
     );
     assert!(
         error.to_string().contains("it answers 503 to GET /"),

@@ -167,14 +167,21 @@ pub fn folder(name: &str) -> Folder {
 }
 
 /// A folder written by a user: any shell script as its gateway.
+///
+/// It is given a minute to be ready, where `more` says nothing else: Python starts slowly on a busy machine.
 pub fn script_folder(at: &Path, script: &str, more: &str) -> Folder {
     std::fs::create_dir_all(at).unwrap();
     let program = at.join("gateway.sh");
     std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    let ready = if more.contains("ready:") {
+        ""
+    } else {
+        "ready: {timeout: 60s}\n"
+    };
     let yaml = format!(
         "gateway: mine\ncontract: 1\ntitle: Mine\n\
          binary: {{names: [/bin/sh], version_args: [-c, 'echo mine 1.2'], version_pattern: 'mine (\\S+)'}}\n\
-         start: ['{{{{ binary }}}}', '{}', '{{{{ listeners[0].port }}}}']\n{more}\n",
+         start: ['{{{{ binary }}}}', '{}', '{{{{ listeners[0].port }}}}']\n{ready}{more}\n",
         program.display()
     );
     std::fs::write(at.join("gateway.yaml"), yaml).unwrap();
