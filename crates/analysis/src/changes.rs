@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use gatebench_stats::is_trustworthy;
-use gatebench_store::{FailureRecord, Histogram, PhaseRecord, SecondHistogram};
+use gatebench_store::{ChangeRecord, FailureRecord, Histogram, PhaseRecord, SecondHistogram};
 
 use crate::findings::Metric;
 
@@ -28,7 +28,8 @@ struct Event {
 
 impl Event {
     fn of(phase: &PhaseRecord) -> Option<Self> {
-        let change = phase.change.as_ref().map(|it| (it.began_ns, it.began_ns));
+        let last_ns = |it: &ChangeRecord| it.again_ns.last().copied().unwrap_or(it.began_ns);
+        let change = phase.change.as_ref().map(|it| (it.began_ns, last_ns(it)));
         let failure = || phase.failure.as_ref().map(|it| (it.began_ns, it.over_ns));
         let (began_ns, over_ns) = change.or_else(failure)?;
         Some(Self {

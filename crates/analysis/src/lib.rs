@@ -6,6 +6,7 @@ pub mod capacity;
 mod cautions;
 mod changes;
 mod collect;
+mod combined;
 mod comparisons;
 mod configuration;
 mod context;
@@ -35,6 +36,7 @@ mod timeline;
 mod told;
 mod trials;
 mod verdicts;
+mod weights;
 mod wire;
 pub mod words;
 
@@ -74,6 +76,14 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let answers = answers.chain(soak.iter().map(soak::headline));
     let answers = answers.chain(isolation.iter().map(isolation::headline));
     headlines.splice(0..0, answers.collect::<Vec<_>>());
+    let combined = combined::findings(&context, &collected)?;
+    headlines.splice(
+        0..0,
+        combined
+            .iter()
+            .flat_map(combined::headlines)
+            .collect::<Vec<_>>(),
+    );
     let capacity = capacity::findings(&context)?;
     headlines.splice(0..0, capacity.iter().flat_map(capacity::headlines));
     Ok(Findings {
@@ -84,6 +94,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
         capacity,
         soak,
         isolation,
+        combined,
         costs,
         scale,
         scenarios,

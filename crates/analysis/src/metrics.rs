@@ -70,9 +70,18 @@ pub(crate) fn of_phase(
 /// The percentiles that another engine told, as far as enough answers lie beyond them.
 fn told(foreign: &ForeignFigures, answers: u64) -> impl Iterator<Item = (Metric, f64)> {
     RESPONSE.iter().filter_map(move |(percentile, metric)| {
-        let value_ns = foreign.percentiles_ns.get(&percentile.to_string())?;
-        is_trustworthy(*percentile, answers).then_some((*metric, *value_ns as f64))
+        Some((*metric, told_percentile(foreign, *percentile, answers)?))
     })
+}
+
+/// A percentile that another engine told, where enough answers lie beyond it.
+pub(crate) fn told_percentile(
+    foreign: &ForeignFigures,
+    percentile: f64,
+    answers: u64,
+) -> Option<f64> {
+    let value_ns = foreign.percentiles_ns.get(&percentile.to_string())?;
+    is_trustworthy(percentile, answers).then_some(*value_ns as f64)
 }
 
 /// CPU time and memory.

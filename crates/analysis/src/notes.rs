@@ -8,11 +8,12 @@ use crate::comparisons::SMALLEST_EFFECT;
 use crate::context::Context;
 use crate::duel;
 use crate::findings::{CostFindings, MissingTrial, ScenarioFindings};
-use crate::gates::{is_smoke, tells_speed};
 use crate::gates::thresholds::REQUESTS_MIN;
+use crate::gates::{is_smoke, tells_speed};
 use crate::limits;
 use crate::own_metrics;
 use crate::trials::blocks_complete;
+use crate::weights;
 use crate::words::{counted, percent};
 
 /// The notes of a run, the most important first.
@@ -31,6 +32,7 @@ pub(crate) fn of(
     notes.extend(steadiness_untested(context));
     notes.extend(limits::of(context));
     notes.extend(own_metrics::notes(context));
+    notes.extend(weights::notes(context));
     let manifest = context.run.manifest();
     notes.extend(Some(context.plan.placement.note.clone()).filter(|note| !note.is_empty()));
     notes.extend(manifest.notes.iter().cloned());
@@ -56,7 +58,9 @@ fn unfinished(context: &Context, missing: &[MissingTrial]) -> Option<String> {
 
 fn too_few_requests(context: &Context) -> Option<String> {
     if is_smoke(context.plan) {
-        return Some("It was run to see whether everything works: of speed nothing is told.".into());
+        return Some(
+            "It was run to see whether everything works: of speed nothing is told.".into(),
+        );
     }
     let mut phases = context.completed().flat_map(|record| &record.phases);
     phases.any(|phase| !tells_speed(phase)).then(|| {

@@ -72,7 +72,10 @@ fn line(phase: &Phase) -> PhaseLine {
 /// `, reload at 3s`, `, a target slow by 200ms from 3s until 6s`; nothing where nothing happens.
 fn change_words(phase: &Phase) -> String {
     if let Some(change) = &phase.change {
-        return format!(", {} at {}", change.action, change.at);
+        let every = change
+            .every
+            .map_or_else(String::new, |every| format!(" and every {every}"));
+        return format!(", {} at {}{every}", change.action, change.at);
     }
     let failure = phase.failure.as_ref();
     failure.map_or_else(String::new, |it| {

@@ -65,7 +65,8 @@ fn families(plan: &Plan) -> Vec<Family> {
     several
 }
 
-fn scaled(scenario: &Scenario) -> Option<(&str, Scaled, u32)> {
+/// The family of a scenario, what there are different numbers of in it, and how many this one has.
+pub(crate) fn scaled(scenario: &Scenario) -> Option<(&str, Scaled, u32)> {
     let (name, number) = scenario.scenario.rsplit_once('-')?;
     let count: u32 = number.parse().ok().filter(|count| *count > 0)?;
     let has = |length: usize| u32::try_from(length) == Ok(count);

@@ -20,6 +20,7 @@ fn found(seconds: impl Fn(u64) -> Second) -> Findings {
     planned.plan.load.phases[1].change = Some(GatewayChange {
         action: "reload".into(),
         at: "3500ms".parse().unwrap(),
+        every: None,
     });
     let change = |mut made: Made| {
         if made.is("nginx") {
@@ -28,6 +29,7 @@ fn found(seconds: impl Fn(u64) -> Second) -> Findings {
                 began_ns: 3_500_000_000,
                 took_ns: 1_000_000,
                 effective_ns: Some(20_000_000),
+                ..ChangeRecord::default()
             });
             // Its workers are replaced.
             made.used("steady", "gateway").processes_ended = 1;

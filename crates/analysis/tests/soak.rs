@@ -27,6 +27,7 @@ fn soak() -> Manifest {
         block: 1,
         scenario: "proxy-json".into(),
         variant: "nginx".into(),
+        again: None,
     }];
     manifest
 }
@@ -171,6 +172,7 @@ fn isolation(blocks: u32) -> Manifest {
             block,
             scenario: scenario.into(),
             variant: "nginx".into(),
+            again: None,
         })
         .collect();
     manifest.plan.isolation = vec![Isolation {

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     ab, audit, baseline, capacity, check, compare, doctor, export, gateway, history, install,
-    isolation, list, load, new, remote_end, report, run, schema, soak, supervise, upstream,
+    isolation, list, load, new, remote_end, report, run, schema, soak, spec, supervise, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -38,6 +38,7 @@ pub enum Command {
     Capacity(Box<capacity::Capacity>),
     Soak(Box<soak::Soak>),
     Isolation(Box<isolation::Isolation>),
+    Spec(spec::Spec),
     Report(report::Report),
     Compare(compare::Compare),
     History(history::History),
@@ -68,6 +69,7 @@ impl Command {
             Self::Capacity(command) => command.run(),
             Self::Soak(command) => command.run(),
             Self::Isolation(command) => command.run(),
+            Self::Spec(command) => command.run(),
             Self::Report(command) => command.run(),
             Self::Compare(command) => command.run(),
             Self::History(command) => command.run(),

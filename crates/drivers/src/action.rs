@@ -25,8 +25,10 @@ pub(crate) struct Ready {
     pub action: Action,
     /// The trial's working folder.
     pub work: PathBuf,
-    /// What is written before it: the files of another configuration.
-    pub files: Vec<RenderedFile>,
+    /// What is written before it: the files of another configuration; of several in turn, one each time.
+    pub files: Vec<Vec<RenderedFile>>,
+    /// How often it was done.
+    pub done: usize,
 }
 
 /// The signals by which a gateway is changed.
@@ -40,12 +42,16 @@ pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
 
 impl Ready {
     /// Does it, and returns when the signal is sent or the command has ended well.
-    pub(crate) fn perform(&self, process: &mut Supervised) -> Result<(), DriverError> {
-        let done = self.write_files().and_then(|()| match &self.action {
-            Action::Signal(name) => signal(process, name),
-            Action::Command(words) => run(words, &self.work),
-            Action::Watched(_) => Ok(()),
-        });
+    pub(crate) fn perform(&mut self, process: &mut Supervised) -> Result<(), DriverError> {
+        let files = self.files.iter().cycle().nth(self.done);
+        self.done += 1;
+        let done = self
+            .write_files(files.map_or(&[], Vec::as_slice))
+            .and_then(|()| match &self.action {
+                Action::Signal(name) => signal(process, name),
+                Action::Command(words) => run(words, &self.work),
+                Action::Watched(_) => Ok(()),
+            });
         done.map_err(|message| DriverError::Action {
             gateway: self.gateway.clone(),
             action: self.name.clone(),
@@ -54,8 +60,8 @@ impl Ready {
     }
 
     /// Each file takes its place at once: who watches it never reads half of one.
-    fn write_files(&self) -> Result<(), String> {
-        for file in self.files.iter().filter(|file| self.is_written(file)) {
+    fn write_files(&self, files: &[RenderedFile]) -> Result<(), String> {
+        for file in files.iter().filter(|file| self.is_written(file)) {
             let path = self.work.join(&file.path);
             let mut beside = path.clone().into_os_string();
             beside.push(".new");

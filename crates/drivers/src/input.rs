@@ -13,7 +13,7 @@ use gatebench_model::{Route, Scenario};
 /// Idle connections to the upstream that every gateway is told to keep, unless the load needs more.
 pub const UPSTREAM_KEEPALIVE: u32 = 64;
 
-/// The name of a scenario's own upstream.
+/// The name of a scenario's own upstream; of several, what their names begin with.
 const ORIGIN: &str = "origin";
 
 /// Where the trial's certificate and its key lie in the working folder, in PEM, where a scenario asks
@@ -45,26 +45,31 @@ pub struct Wiring<'a> {
     pub access_log: bool,
     /// Where it tells of itself, if it is to.
     pub metrics: Option<SocketAddr>,
+    /// Which of the scenario's lists of weights the targets have, where it has any.
+    pub weights: usize,
 }
 
-/// The input of a scenario: routes with the longest prefix first, its upstream before further ones, one listener.
+/// The input of a scenario: routes with the longest prefix first, its upstreams before further ones, one listener.
 pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
-    let target = |address: &SocketAddr| Target {
+    let names = upstream_names(scenario.upstreams);
+    let weights = scenario.weights.get(wiring.weights);
+    let target = |(index, address): (usize, &SocketAddr)| Target {
         address: address.ip().to_string(),
         port: address.port(),
-        weight: 1,
+        weight: weights.and_then(|all| all.get(index)).copied().unwrap_or(1),
     };
     let transport = scenario.transport;
     let file = |name| wiring.work.join(name).display().to_string();
     let upstream = |name: &str, targets: &[SocketAddr]| Upstream {
         name: name.into(),
         keepalive: wiring.keepalive,
-        targets: targets.iter().map(target).collect(),
+        targets: targets.iter().enumerate().map(target).collect(),
         tls: transport.upstream_tls.then(|| UpstreamTls {
             authority: file(CERTIFICATE_FILE),
             server_name: SERVER_NAME.into(),
         }),
     };
+    let own = names.iter().map(|name| upstream(name, wiring.targets));
     let more = wiring.more_upstreams.iter();
     let more = more.map(|(name, address)| upstream(name, &[*address]));
     GatewayInput {
@@ -83,15 +88,14 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
             }),
             http2: transport.http2_streams.is_some(),
         }],
-        routes: input_routes(&scenario.routes),
-        all_routes: input_routes(scenario.all_routes()),
+        routes: input_routes(&scenario.routes, &names),
+        all_routes: input_routes(scenario.all_routes(), &names),
         consumers: scenario.consumers.clone(),
-        upstreams: std::iter::once(upstream(ORIGIN, wiring.targets))
-            .chain(more)
-            .collect(),
+        upstreams: own.chain(more).collect(),
         access_log: wiring.access_log,
         failover: scenario.failover,
-        changes: scenario.later.is_some(),
+        changes: scenario.later.is_some() || !scenario.weights.is_empty(),
+        weights_change: !scenario.weights.is_empty(),
         metrics: wiring.metrics.map(|at| MetricsPort {
             address: at.ip().to_string(),
             port: at.port(),
@@ -102,23 +106,43 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
 /// The input of a scenario after its change: as before, with other routes.
 pub fn changed_input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
     GatewayInput {
-        routes: input_routes(&scenario.changed().routes),
+        routes: input_routes(
+            &scenario.changed().routes,
+            &upstream_names(scenario.upstreams),
+        ),
         ..input_for(scenario, wiring)
     }
 }
 
-fn input_routes<'a>(routes: impl IntoIterator<Item = &'a Route>) -> Vec<InputRoute> {
-    let mut routes: Vec<InputRoute> = routes.into_iter().map(input_route).collect();
+/// Routes with the longest prefix first, each with an upstream in turn.
+fn input_routes<'a>(
+    routes: impl IntoIterator<Item = &'a Route>,
+    upstreams: &[String],
+) -> Vec<InputRoute> {
+    let mut routes: Vec<InputRoute> = routes
+        .into_iter()
+        .zip(upstreams.iter().cycle())
+        .map(|(route, upstream)| input_route(route, upstream))
+        .collect();
     routes.sort_by_key(|route| Reverse(route.path.len()));
     routes
 }
 
-fn input_route(route: &Route) -> InputRoute {
+fn upstream_names(count: u32) -> Vec<String> {
+    match count {
+        0 | 1 => vec![ORIGIN.into()],
+        count => (1..=count)
+            .map(|number| format!("{ORIGIN}-{number}"))
+            .collect(),
+    }
+}
+
+fn input_route(route: &Route, upstream: &str) -> InputRoute {
     InputRoute {
         name: route.name.clone(),
         path: route.path.clone(),
         strip_path: route.strip_path,
-        upstream: ORIGIN.into(),
+        upstream: upstream.into(),
         policies: route.policies.clone(),
     }
 }

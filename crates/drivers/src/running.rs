@@ -63,13 +63,13 @@ impl Running {
         self.process.exit()
     }
 
-    /// Does what the folder names under `actions`: `reload`, or `configure`, before which the files of the
-    /// scenario after its change are written.
+    /// Does what the folder names under `actions`: `reload`; `configure`, before which the files of the
+    /// scenario after its change are written; or `weights`, before which those with the next weights are.
     ///
     /// # Errors
     /// [`DriverError::Action`] where there is no such action or it failed.
     pub fn act(&mut self, name: &str) -> Result<(), DriverError> {
-        match self.actions.iter().find(|action| action.name == name) {
+        match self.actions.iter_mut().find(|action| action.name == name) {
             Some(action) => action.perform(&mut self.process),
             None => Err(DriverError::Action {
                 gateway: self.gateway.clone(),

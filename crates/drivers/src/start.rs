@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use gatebench_model::Scenario;
 use gatebench_model::gateway::Action;
-use gatebench_model::load::CONFIGURE;
+use gatebench_model::load::{CONFIGURE, WEIGHTS};
 use rustix::process::Signal;
 
 use crate::action;
@@ -188,12 +188,16 @@ impl GatewayStart<'_> {
             cores: self.cores,
             access_log: self.access_log,
             metrics,
+            weights: 0,
         };
         let input = input_for(self.scenario, &wiring);
         let spec = &self.folder.spec;
         let renderer = Renderer::new(self.folder, &input)?;
         let later = match self.scenario.later {
-            Some(_) => render(self.folder, &changed_input_for(self.scenario, &wiring))?,
+            Some(_) => vec![render(
+                self.folder,
+                &changed_input_for(self.scenario, &wiring),
+            )?],
             None => Vec::new(),
         };
         let action = |(name, action): (&String, &Action)| {
@@ -201,13 +205,18 @@ impl GatewayStart<'_> {
                 Action::Command(words) => Action::Command(renderer.words("actions", words)?),
                 Action::Signal(_) | Action::Watched(_) => action.clone(),
             };
-            let is_change = name == CONFIGURE;
+            let files = match name.as_str() {
+                CONFIGURE => later.clone(),
+                WEIGHTS => self.weighed(&wiring)?,
+                _ => Vec::new(),
+            };
             Ok(action::Ready {
                 gateway: spec.gateway.clone(),
                 name: name.clone(),
                 action,
                 work: work.to_owned(),
-                files: if is_change { later.clone() } else { Vec::new() },
+                files,
+                done: 0,
             })
         };
         let files = render(self.folder, &input)?;
@@ -226,6 +235,20 @@ impl GatewayStart<'_> {
                 .map(action)
                 .collect::<Result<_, DriverError>>()?,
         })
+    }
+
+    /// The files with each of the scenario's lists of weights, in the order in which they follow on the first.
+    fn weighed(&self, wiring: &Wiring<'_>) -> Result<Vec<Vec<RenderedFile>>, DriverError> {
+        let count = self.scenario.weights.len();
+        let order = (1..count).chain((count > 1).then_some(0));
+        let weighed = order.map(|weights| {
+            let wiring = Wiring {
+                weights,
+                ..wiring.clone()
+            };
+            render(self.folder, &input_for(self.scenario, &wiring))
+        });
+        weighed.collect()
     }
 
     /// A port of its own for the gateway's metrics, where the scenario asks for them.

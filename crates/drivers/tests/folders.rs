@@ -81,6 +81,7 @@ fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
         cores: &[0],
         access_log: false,
         metrics: None,
+        weights: 0,
     }
 }
 
@@ -164,6 +165,7 @@ fn the_reference_gateway_gets_its_file() {
         cores: &[2, 3],
         access_log: false,
         metrics: None,
+        weights: 0,
     };
     let files = render(&folder("reference"), &input_for(&scenario, &wiring)).unwrap();
     assert_eq!(files[0].path, Path::new("gateway.json"));
@@ -210,6 +212,7 @@ fn no_cap_on_connections_lies_below_the_load() {
                 cores: &[0],
                 access_log: false,
                 metrics: None,
+                weights: 0,
             };
             let files = render(&folder(name), &input_for(&support::plain(), &wiring)).unwrap();
             let line = format!("    {setting} {cap}");

@@ -87,6 +87,7 @@ fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
         cores: &[0],
         access_log: false,
         metrics: None,
+        weights: 0,
     };
     let files = render(&folder, &input_for(scenario, &wiring)).unwrap();
     let texts = files

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gatebench_engine::{DataError, DataSet, Group as EngineGroup, Target, sample};
 use gatebench_model::group::{Group, TooFewConnections, divide};
-use gatebench_model::load::CONFIGURE;
+use gatebench_model::load::{CONFIGURE, WEIGHTS};
 use gatebench_model::{Phase, Request, Scenario, Shape, Variant};
 
 use crate::error::LabError;
@@ -134,17 +134,20 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
         let remedy = "correct the scenario's `data`, or the template that names it";
         return Some((error.to_string(), remedy.into()));
     }
-    let configures = |phase: &&Phase| {
-        phase
-            .change
-            .as_ref()
-            .is_some_and(|it| it.action == CONFIGURE)
+    let does = |action: &'static str| {
+        let is_it =
+            move |phase: &&Phase| phase.change.as_ref().is_some_and(|it| it.action == action);
+        phases.iter().find(is_it)
     };
-    if let Some(phase) = phases
-        .iter()
-        .find(configures)
-        .filter(|_| scenario.later.is_none())
-    {
+    if let Some(phase) = does(WEIGHTS).filter(|_| scenario.weights.is_empty()) {
+        let message = format!(
+            "the phase '{}' changes the weights of the targets, and the scenario does not say to which",
+            phase.name
+        );
+        let remedy = "write them under `weights:`, as in scenarios/balancer-weights.yaml";
+        return Some((message, remedy.into()));
+    }
+    if let Some(phase) = does(CONFIGURE).filter(|_| scenario.later.is_none()) {
         let message = format!(
             "the phase '{}' configures the gateway anew, and the scenario does not say how",
             phase.name

@@ -77,15 +77,15 @@ impl<'a> Illness<'a> {
             return Ok(None);
         };
         let end = seen(stage, self.interrupt)?;
-        let during = shares(&began.seen, &over.seen);
+        let during = gained(&began.seen, &over.seen);
         if self.failure.how == Ill::Refusing
             && let Some(first) = over.seen.first_mut()
         {
             // Its new process counts from nought.
             *first = 0;
         }
-        let before = shares(&self.before_load, &began.seen);
-        let after = shares(&over.seen, &end);
+        let before = gained(&self.before_load, &began.seen);
+        let after = gained(&over.seen, &end);
         let targets: Vec<TargetShare> = before
             .zip(during)
             .zip(after)
@@ -111,13 +111,14 @@ impl<'a> Illness<'a> {
 }
 
 /// Requests that each target that is up has seen.
-fn seen(stage: &Stage, interrupt: &Interrupt) -> Result<Vec<u64>, Halt> {
+pub(crate) fn seen(stage: &Stage, interrupt: &Interrupt) -> Result<Vec<u64>, Halt> {
     let targets = stage.targets();
     let saw = |target| ledger::of_target(target, interrupt).map(|ledger| ledger.begun);
     targets.iter().map(saw).collect()
 }
 
-fn shares(from: &[u64], to: &[u64]) -> std::vec::IntoIter<u64> {
+/// What each target gained from one moment to another.
+pub(crate) fn gained(from: &[u64], to: &[u64]) -> std::vec::IntoIter<u64> {
     let pairs = from.iter().zip(to);
     let gained: Vec<u64> = pairs.map(|(from, to)| to.saturating_sub(*from)).collect();
     gained.into_iter()

@@ -102,6 +102,9 @@ impl Asked<'_> {
         if let Some(capacity) = &self.selection.capacity {
             return Ok(capacity.load());
         }
+        if let Some(specification) = &self.selection.specification {
+            return Ok(specification.document.load_profile());
+        }
         if let Some(word) = &self.selection.load {
             return self.find(word, Path::new(""));
         }

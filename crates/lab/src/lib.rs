@@ -13,6 +13,7 @@
 //! on Ctrl-C and on a panic; a supervisor between gatebench and each process ends it where gatebench
 //! itself is killed.
 
+mod changing;
 mod check;
 mod chosen;
 mod cores;
@@ -50,6 +51,8 @@ mod run;
 mod samples;
 mod scrape;
 mod series;
+mod settle;
+mod specified;
 mod stage;
 mod suite;
 mod trace;

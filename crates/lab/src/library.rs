@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use gatebench_model::parse::Document;
-use gatebench_model::{LoadProfile, Scenario, Suite, parse_beside, read};
+use gatebench_model::{LoadProfile, Scenario, Specification, Suite, parse_beside, read};
 use include_dir::{Dir, include_dir};
 
 use crate::error::LabError;
@@ -17,7 +17,7 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 const EXTENSION: &str = "yaml";
 
 /// Finds scenarios, loads and suites by name or path. A directory that overlays is laid out as the
-/// embedded one: scenarios at its top, `loads/` and `suites/` below.
+/// embedded one: scenarios at its top, `loads/`, `suites/` and `specifications/` below.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     overlay: Option<PathBuf>,
@@ -88,6 +88,11 @@ impl Kept for Suite {
     const WORD: &'static str = "suite";
 }
 
+impl Kept for Specification {
+    const FOLDER: &'static str = "specifications";
+    const WORD: &'static str = "specification";
+}
+
 impl Library {
     /// A library in which the files of `overlay` add to the embedded ones, or replace them by name.
     pub fn new(overlay: Option<PathBuf>) -> Self {
@@ -116,6 +121,22 @@ impl Library {
     /// As [`Library::scenarios`].
     pub fn suites(&self) -> Result<Vec<Listed<Suite>>, LabError> {
         self.all()
+    }
+
+    /// Every specification known by name.
+    ///
+    /// # Errors
+    /// As [`Library::scenarios`].
+    pub fn specifications(&self) -> Result<Vec<Listed<Specification>>, LabError> {
+        self.all()
+    }
+
+    /// The specification of a name, or of a path.
+    ///
+    /// # Errors
+    /// There is none of this name, or its file has mistakes.
+    pub fn specification(&self, word: &str) -> Result<Listed<Specification>, LabError> {
+        self.find(word, Path::new(""))
     }
 
     /// The document of a name, or of a path, which is seen from `base`.

@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 use gatebench_engine::{Load, Outcome};
-use gatebench_model::load::{CONFIGURE, GatewayChange};
-use gatebench_model::{ParityCase, Phase, Shape};
+use gatebench_model::{Phase, Shape};
 use gatebench_store::{
     ChangeRecord, EngineFacts, FailureRecord, PhaseRecord, SeriesRow, TaggedInterval,
 };
 use gatebench_upstream::Snapshot;
 
+use crate::changing::Changing;
 use crate::demand::Demand;
 use crate::figures::{counts, summary, sums, usages};
 use crate::groups;
@@ -98,7 +98,9 @@ pub(crate) fn measure(
         observer: scene.observer,
         warm_up_ns: phase.warm_up.as_nanos(),
         measure_ns: phase.measure.as_nanos(),
-        change: change(scene, phase),
+        changing: scene
+            .gateway
+            .and_then(|_| Changing::of(phase, scene.scenario, scene.interrupt)),
         illness,
     };
     let (outcome, watched, scrapes) = run_watched(&load, &shared, &mut seconds, watch, scraping);
@@ -183,17 +185,6 @@ fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load,
         spin: scene.plan.placement.engine_is_alone(),
         seed: u64::from(loading.tag),
     })
-}
-
-/// What is done to the gateway in a phase, with the first case that holds from then on.
-fn change<'a>(
-    scene: &Scene<'a>,
-    phase: &'a Phase,
-) -> Option<(&'a GatewayChange, Option<&'a ParityCase>)> {
-    let change = phase.change.as_ref().filter(|_| scene.gateway.is_some())?;
-    let later = scene.scenario.later.as_ref();
-    let case = later.and_then(|later| later.parity.first());
-    Some((change, case.filter(|_| change.action == CONFIGURE)))
 }
 
 /// What is fetched of the gateway's own metrics in a phase.
@@ -317,6 +308,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         change,
         failure,
         own_metrics: scrape::record(&scrapes),
+        settled: None,
         wire: Some(traffic::facts(client, ledger, outside)),
         foreign: None,
         step: None,

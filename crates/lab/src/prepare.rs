@@ -6,7 +6,7 @@ use std::path::Path;
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::{
     Capacity, DecisiveMetric, Duel, Elsewhere, Length, Limits, Placement, Plan, Scenario, Shape,
-    Suite, Variant,
+    Specification, Suite, Variant,
 };
 use gatebench_store::{Manifest, Run};
 
@@ -21,6 +21,7 @@ use crate::library::{Library, Listed};
 use crate::purpose::{self, IsolationChoice, SoakChoice};
 use crate::rehearse::rehearse;
 use crate::remote::RemoteHosts;
+use crate::specified;
 use crate::suite::{beside, scenarios_of, suite_of};
 use crate::warning::Warning;
 
@@ -71,6 +72,8 @@ pub struct Selection {
     pub soak: Option<SoakChoice>,
     /// Makes the run a test of isolation.
     pub isolation: Option<IsolationChoice>,
+    /// Makes the run of a specification: its scenarios and its load in place of a suite's.
+    pub specification: Option<Listed<Specification>>,
     /// What to call the gateways of these words, where their folders' names do not tell them apart.
     pub labels: BTreeMap<String, String>,
 }
@@ -113,7 +116,10 @@ pub fn prepare(
 ) -> Result<Prepared, LabError> {
     let (mut suite, base) = suite_of(selection, library)?;
     suite.floor &= !selection.no_floor;
-    let scenarios = chosen(selection, &suite, &base, library)?;
+    let mut scenarios = chosen(selection, &suite, &base, library)?;
+    if let Some(specification) = &selection.specification {
+        specified::ask(specification, &mut scenarios)?;
+    }
     let (sizes, too_large) = sizes(selection, &suite);
     let asked = Asked {
         selection,
@@ -151,14 +157,17 @@ pub fn prepare(
     plan.capacity = selection.capacity.clone();
     plan.soak = purpose::soak(selection, &plan.load);
     plan.isolation = isolation;
-    let engine = match &selection.engine {
+    let specification = selection.specification.as_ref();
+    plan.specification = specification.map(|it| it.document.specified());
+    let engine = match engine_choice(selection)? {
         Some(choice) => {
-            let (engine, limits) = foreign::resolve(choice, &mut plan)?;
+            let (engine, limits) = foreign::resolve(&choice, &mut plan)?;
             warnings.extend(limits);
             Some(engine)
         }
         None => None,
     };
+    warnings.extend(specified::threads(&plan, engine.as_ref()));
     // A script of the user's sends what it wants.
     let script = engine.as_ref().and_then(|it| it.identity.script.as_ref());
     if script.is_none() {
@@ -232,6 +241,14 @@ pub fn prepare_resume(
     })
 }
 
+/// The engine that is asked for, by the user or by a specification with a script.
+fn engine_choice(selection: &Selection) -> Result<Option<EngineChoice>, LabError> {
+    match &selection.specification {
+        Some(specification) => specified::engine(specification, selection.engine.as_ref()),
+        None => Ok(selection.engine.clone()),
+    }
+}
+
 /// The comparison of a plan with three gateways.
 fn duel(plan: &Plan, metric: DecisiveMetric) -> Option<Duel> {
     let gateways: Vec<&Variant> = plan
@@ -259,6 +276,7 @@ fn found(
 ) -> Result<Found, LabError> {
     let named = !selection.gateways.is_empty();
     let words: Vec<String> = match (named, &selection.attach) {
+        _ if suite.gateways.is_empty() => Vec::new(),
         (true, _) => selection.gateways.clone(),
         (false, Some(_)) => Vec::new(),
         (false, None) => suite
@@ -278,7 +296,10 @@ fn found(
     if let Some(attach) = &selection.attach {
         found.add_attached(attach);
     }
-    found.must_not_be_empty()?;
+    // A specification without a gateway is the floor alone.
+    if !(suite.gateways.is_empty() && suite.floor) {
+        found.must_not_be_empty()?;
+    }
     Ok(found)
 }
 

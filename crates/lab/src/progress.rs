@@ -101,6 +101,8 @@ pub enum Step {
     GatewayUp,
     /// Parity is proven before the load.
     ParityBefore,
+    /// The machine is to become quiet before a load.
+    Settling,
     /// Parity is proven again.
     ParityAfter,
     /// Gateway and upstream are being ended.

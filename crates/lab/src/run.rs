@@ -261,14 +261,42 @@ impl<'a> Conductor<'a> {
             if self.interrupt.is_raised() || self.ends_before(trial)? {
                 break;
             }
-            self.observer.observe(Progress::TrialStarted {
-                trial: (*trial).clone(),
-                of: self.summary.planned,
-                left: self.left(&trials[index..]),
-            });
-            self.one(trial, &trials[index + 1..])?;
+            self.until_it_succeeds(trial, &trials[index + 1..])?;
         }
         Ok(())
+    }
+
+    /// Runs a trial, and where it fails another in its place, as often as the plan allows. Each is kept.
+    fn until_it_succeeds(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), LabError> {
+        let specification = self.request.prepared.plan.specification.as_ref();
+        let mut retries = specification.map_or(0, |it| it.retries);
+        let mut trial = trial.clone();
+        loop {
+            let with_further: Vec<&Trial> = [&trial]
+                .into_iter()
+                .chain(further.iter().copied())
+                .collect();
+            self.observer.observe(Progress::TrialStarted {
+                trial: trial.clone(),
+                of: self.summary.planned,
+                left: self.left(&with_further),
+            });
+            let has_failed = self.one(&trial, further)?;
+            if !has_failed || retries == 0 || self.interrupt.is_raised() {
+                return Ok(());
+            }
+            retries -= 1;
+            trial = self.plan_again(&trial)?;
+        }
+    }
+
+    /// Plans another try of a trial that failed.
+    fn plan_again(&mut self, failed: &Trial) -> Result<Trial, LabError> {
+        let again = self.writer.manifest().plan.again(failed);
+        self.writer
+            .update_manifest(|manifest| manifest.plan.trials.push(again.clone()))?;
+        self.summary.planned += 1;
+        Ok(again)
     }
 
     /// Whether the run ends with the block before this trial's. Its plan is then cut, so that the run is as one
@@ -291,8 +319,8 @@ impl<'a> Conductor<'a> {
         Ok(true)
     }
 
-    /// Runs one trial and writes it.
-    fn one(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), LabError> {
+    /// Runs one trial and writes it; whether it failed.
+    fn one(&mut self, trial: &Trial, further: &[&Trial]) -> Result<bool, LabError> {
         let earlier = self.earlier(trial)?;
         let Some(scene) = self.scene(trial, earlier) else {
             return Err(LabError::environment(
@@ -305,7 +333,7 @@ impl<'a> Conductor<'a> {
         };
         let trial_writer = match self.writer.begin_trial(trial) {
             Ok(writer) => writer,
-            Err(error) => return self.lost(trial, error),
+            Err(error) => return self.lost(trial, error).map(|()| false),
         };
         let Ended {
             record,
@@ -328,7 +356,7 @@ impl<'a> Conductor<'a> {
             }));
         }
         if let Err(error) = trial_writer.finish(record, &histograms, &series) {
-            return self.lost(trial, error);
+            return self.lost(trial, error).map(|()| false);
         }
         self.summary.count(&outcome);
         self.observer.observe(Progress::TrialFinished {
@@ -337,7 +365,8 @@ impl<'a> Conductor<'a> {
             phases: summaries,
             left: self.left(further),
         });
-        self.judge(outcome)
+        let has_failed = matches!(outcome, Outcome::Failed { .. });
+        self.judge(outcome).map(|()| has_failed)
     }
 
     /// The completed repeats of the search that this trial is a repeat of.
@@ -357,7 +386,10 @@ impl<'a> Conductor<'a> {
         Ok(repeats)
     }
 
-    fn scene(&self, trial: &'a Trial, earlier: Vec<TrialRecord>) -> Option<Scene<'a>> {
+    fn scene<'t>(&self, trial: &'t Trial, earlier: Vec<TrialRecord>) -> Option<Scene<'t>>
+    where
+        'a: 't,
+    {
         let prepared = &self.request.prepared;
         let variant = prepared.plan.variant(&trial.variant)?;
         let gateway = prepared.gateways.get(&trial.variant);

@@ -143,6 +143,7 @@ impl Stage {
             processes: 0,
             processes_ended: 0,
             access_log_lines: None,
+            error_log: None,
             started_in_ms: u64::try_from(gateway.ready_after().as_millis()).unwrap_or(u64::MAX),
             limits: bringing.limits,
             limited_by: prepared.limited_by(bringing.limits).map(str::to_owned),

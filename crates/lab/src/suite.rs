@@ -19,6 +19,10 @@ pub(crate) fn suite_of(
     selection: &Selection,
     library: &Library,
 ) -> Result<(Suite, PathBuf), LabError> {
+    if let Some(specification) = &selection.specification {
+        let base = base_of(&specification.source);
+        return Ok((specification.document.suite(), base));
+    }
     let mut suite: Option<Listed<Suite>> = None;
     let mut scenarios: Vec<(String, Scenario)> = Vec::new();
     for word in &selection.words {
@@ -127,6 +131,11 @@ pub(crate) fn beside(word: &str, base: &Path) -> String {
     } else {
         word.to_owned()
     }
+}
+
+/// A file beside another one.
+pub(crate) fn beside_file(file: &Path, word: &str) -> PathBuf {
+    file.parent().unwrap_or(Path::new("")).join(word)
 }
 
 #[cfg(test)]

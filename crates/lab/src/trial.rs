@@ -7,8 +7,8 @@ use gatebench_model::load::CONFIGURE;
 use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
 use gatebench_net::{Backend, clock};
 use gatebench_store::{
-    Buffering, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, TaggedInterval, Timestamp,
-    TrialRecord, TrialWriter,
+    Buffering, ErrorLog, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, SettleRecord,
+    TaggedInterval, Timestamp, TrialRecord, TrialWriter,
 };
 use gatebench_upstream::Snapshot;
 
@@ -19,11 +19,13 @@ use crate::halt::{Failure, Halt};
 use crate::hurry::Hurry;
 use crate::interrupt::Interrupt;
 use crate::ledger;
+use crate::log;
 use crate::parity::{self, Place};
 use crate::phase::{self, Loading};
 use crate::progress::{Observer, PhaseSummary, Progress, Step};
 use crate::rise;
 use crate::samples::GatewaySampler;
+use crate::settle;
 use crate::stage::{self, Stage};
 use crate::trace;
 use crate::traffic;
@@ -70,6 +72,7 @@ pub(crate) fn run(scene: &Scene<'_>, writer: &TrialWriter) -> Ended {
         Err(halt) => halt.into(),
     };
     course.ended.record.outcome = course.take_down(&mut stage, outcome);
+    course.keep_error_log(writer);
     course.ended.record.finished = Timestamp::now();
     course.ended
 }
@@ -184,6 +187,9 @@ fn not_afar(scenario: &Scenario) -> Vec<String> {
     let metrics = metrics.map(|_| "metrics of another host".to_owned());
     targets.into_iter().chain(redis).chain(metrics).collect()
 }
+
+/// Where a gateway's standard error goes, to which its folder has it log: in the trial's folder.
+const ERROR_LOG: &str = "gateway/gateway.stderr.log";
 
 const PARITY_BEFORE_SLOT: u32 = 0;
 const PARITY_AFTER_SLOT: u32 = 1;
@@ -350,13 +356,15 @@ impl<'a> Course<'a> {
         if self.scene.interrupt.is_raised() {
             return Err(Halt::Interrupted);
         }
-        let measured = match self.scene.engine {
+        let settled = self.settle(loading)?;
+        let mut measured = match self.scene.engine {
             None => phase::measure(self.scene, stage, loading)?,
             Some(engine) => {
                 let work = writer.folder().join("engine").join(&loading.phase.name);
                 foreign::measure(self.scene, stage, loading, engine, &work)?
             }
         };
+        measured.record.settled = settled;
         let warnings = foreign::warnings(&measured.record);
         self.ended.record.warnings.extend(warnings);
         self.ended.record.phases.push(measured.record);
@@ -364,6 +372,34 @@ impl<'a> Course<'a> {
         self.ended.series.extend(measured.series);
         self.ended.summaries.push(measured.summary);
         measured.halt.map_or(Ok(()), Err)
+    }
+
+    /// Waits until the machine is quiet, where the plan asks for it.
+    fn settle(&mut self, loading: &Loading<'_>) -> Result<Option<SettleRecord>, Halt> {
+        let scene = self.scene;
+        let Some(specified) = &scene.plan.specification else {
+            return Ok(None);
+        };
+        scene.step(Step::Settling)?;
+        let record = settle::wait(&specified.settle, scene.interrupt);
+        if scene.interrupt.is_raised() {
+            return Err(Halt::Interrupted);
+        }
+        let warning = record.and_then(|it| settle::warning(&loading.phase.name, &it));
+        self.ended.record.warnings.extend(warning);
+        Ok(record)
+    }
+
+    /// Notes where the gateway's complaints are kept.
+    fn keep_error_log(&mut self, writer: &TrialWriter) {
+        let Some(facts) = &mut self.ended.record.gateway else {
+            return;
+        };
+        let lines = log::lines(&writer.folder().join(ERROR_LOG)).unwrap_or(0);
+        facts.error_log = (lines > 0).then(|| ErrorLog {
+            file: ERROR_LOG.into(),
+            lines,
+        });
     }
 
     /// Whether an interrupt leaves something worth keeping: a soak that was stopped has lasted shorter.

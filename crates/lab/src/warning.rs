@@ -56,6 +56,15 @@ pub enum Warning {
         /// What exactly, in phrases.
         what: String,
     },
+    /// A specification names threads, and the engine has its own number of them.
+    ThreadsOfItsOwn {
+        /// Threads asked for.
+        asked: u32,
+        /// The engine.
+        engine: String,
+        /// Cores of the engine.
+        cores: usize,
+    },
     /// A resumed run is not measured as it was begun.
     InstrumentChanged {
         /// What has changed, as in `backend epoll instead of io_uring`.
@@ -118,6 +127,15 @@ impl fmt::Display for Warning {
             Self::ForeignEngine { engine, how, what } => write!(
                 f,
                 "{engine} {how}: {what}; leave --engine out to have gatebench's own engine do it all"
+            ),
+            Self::ThreadsOfItsOwn {
+                asked,
+                engine,
+                cores,
+            } => write!(
+                f,
+                "the specification asks for {asked} threads, and {engine} has one on each of its {cores} cores; use \
+                 --engine wrk to have as many"
             ),
             Self::InstrumentChanged { what } => write!(
                 f,

@@ -5,13 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_engine::Control;
-use gatebench_model::load::GatewayChange;
-use gatebench_model::{ParityCase, Variant};
+use gatebench_model::Variant;
 use gatebench_net::clock;
 use gatebench_probe::MachineSample;
 use gatebench_store::{ChangeRecord, FailureRecord};
 
-use crate::effect::Effect;
+use crate::changing::Changing;
 use crate::halt::{Failure, Halt};
 use crate::illness::Illness;
 use crate::interrupt::Interrupt;
@@ -75,8 +74,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) observer: &'a dyn Observer,
     pub(crate) warm_up_ns: u64,
     pub(crate) measure_ns: u64,
-    /// What is done to the gateway meanwhile, and how it is seen that it is done, where it can be seen.
-    pub(crate) change: Option<(&'a GatewayChange, Option<&'a ParityCase>)>,
+    /// What is done to the gateway meanwhile.
+    pub(crate) changing: Option<Changing<'a>>,
     /// What happens to the upstream meanwhile.
     pub(crate) illness: Option<Illness<'a>>,
 }
@@ -109,7 +108,6 @@ impl Watch<'_> {
         let mut watched = Watched::default();
         let mut liveness = Every::new(LIVENESS_EVERY);
         let mut display = Display::new();
-        let mut effect = None;
         while !self.shared.over.load(Ordering::Acquire) {
             if self.interrupt.is_raised() {
                 self.shared.control.stop();
@@ -120,13 +118,7 @@ impl Watch<'_> {
                 watched.moments.push(self.samplers.sample());
                 continue;
             }
-            if let Some(changed) = self.change_when_due(watched.change.is_some()) {
-                match changed {
-                    Ok((change, seen)) => (watched.change, effect) = (Some(change), seen),
-                    Err(failure) => self.give_up(&mut watched, failure),
-                }
-            }
-            if let Err(Halt::Failed(failure)) = self.go_on_with_illness() {
+            if let Err(Halt::Failed(failure)) = self.go_on() {
                 self.give_up(&mut watched, failure);
             }
             if liveness.is_due() {
@@ -144,20 +136,31 @@ impl Watch<'_> {
         {
             watched.moments.push(self.samplers.sample());
         }
-        if let Some(change) = &mut watched.change {
-            change.effective_ns = effect.and_then(Effect::end);
-        }
         // Who died in the last moment is found here.
         watched.death = watched.death.or_else(|| self.stage.death(self.variant));
-        if let Some(illness) = self.illness.take() {
-            match illness.record(self.stage, self.shared.ended()) {
-                Ok(record) => watched.failure = record,
-                Err(Halt::Failed(failure)) => watched.death = watched.death.or(Some(failure)),
-                // Who interrupts wants no record.
-                Err(Halt::Interrupted) => {}
-            }
-        }
+        self.conclude(&mut watched);
         watched
+    }
+
+    /// Takes the records of what was done meanwhile. Who interrupts wants none.
+    fn conclude(&mut self, watched: &mut Watched) {
+        let change = self.changing.take().map(|it| it.record(self.stage));
+        let ended = self.shared.ended();
+        let failure = self.illness.take().map(|it| it.record(self.stage, ended));
+        match change {
+            Some(Ok(record)) => watched.change = record,
+            Some(Err(Halt::Failed(failure))) => {
+                watched.death.get_or_insert(failure);
+            }
+            Some(Err(Halt::Interrupted)) | None => {}
+        }
+        match failure {
+            Some(Ok(record)) => watched.failure = record,
+            Some(Err(Halt::Failed(failure))) => {
+                watched.death.get_or_insert(failure);
+            }
+            Some(Err(Halt::Interrupted)) | None => {}
+        }
     }
 
     /// Ends the load for a reason.
@@ -166,42 +169,19 @@ impl Watch<'_> {
         self.shared.control.stop();
     }
 
-    fn go_on_with_illness(&mut self) -> Result<(), Halt> {
-        let Some((illness, begin_ns)) = self
-            .illness
-            .as_mut()
-            .zip(begin_ns(self.shared, self.warm_up_ns))
-        else {
+    /// Changes the gateway and makes the upstream ill when it is time.
+    fn go_on(&mut self) -> Result<(), Halt> {
+        let begin_ns = begin_ns(self.shared, self.warm_up_ns);
+        let Some(since_ns) = begin_ns.and_then(|it| clock::now_ns().checked_sub(it)) else {
             return Ok(());
         };
-        match clock::now_ns().checked_sub(begin_ns) {
-            Some(since_ns) => illness.go_on(self.stage, since_ns),
+        if let Some(changing) = &mut self.changing {
+            changing.go_on(self.stage, since_ns)?;
+        }
+        match &mut self.illness {
+            Some(illness) => illness.go_on(self.stage, since_ns),
             None => Ok(()),
         }
-    }
-
-    /// Changes the gateway when it is time and it was not done before.
-    fn change_when_due(&mut self, done: bool) -> Option<Result<Changed, Failure>> {
-        let (change, case) = self.change.take_if(|_| !done)?;
-        let begin_ns = begin_ns(self.shared, self.warm_up_ns);
-        let began_ns = clock::now_ns();
-        let Some(begin_ns) = begin_ns.filter(|it| it + change.at.as_nanos() <= began_ns) else {
-            self.change = Some((change, case));
-            return None;
-        };
-        let asked = case.zip(self.stage.target());
-        Some(self.stage.change(&change.action).map(|()| {
-            let record = ChangeRecord {
-                action: change.action.clone(),
-                began_ns: began_ns - begin_ns,
-                took_ns: clock::now_ns() - began_ns,
-                effective_ns: None,
-            };
-            (
-                record,
-                asked.map(|(case, wire)| Effect::of(began_ns, wire, case)),
-            )
-        }))
     }
 
     /// When the sample of this index is due; none before the start is known and after the last one.
@@ -210,9 +190,6 @@ impl Watch<'_> {
         Some(begin_ns(self.shared, self.warm_up_ns)? + after_begin_ns)
     }
 }
-
-/// A change that was made, and who sees when it acts.
-type Changed = (ChangeRecord, Option<Effect>);
 
 /// The begin of the measurement, once it is known.
 fn begin_ns(shared: &Shared, warm_up_ns: u64) -> Option<u64> {

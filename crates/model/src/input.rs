@@ -37,8 +37,10 @@ pub struct GatewayInput {
     pub access_log: bool,
     /// Whether another target is tried when one fails, and one that fails is left out for a while.
     pub failover: bool,
-    /// Whether its routes change while it runs, by the action `configure`.
+    /// Whether its routes change while it runs, by the action `configure`, or weights by the action `weights`.
     pub changes: bool,
+    /// Whether weights of targets change while it runs, by the action `weights`.
+    pub weights_change: bool,
     /// Where it tells of itself, for Prometheus.
     pub metrics: Option<MetricsPort>,
 }

@@ -1,5 +1,7 @@
 //! Load profiles: the phases that one fresh gateway process goes through.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -96,17 +98,44 @@ impl Ill {
 /// The action that gives a gateway the routes under `later`.
 pub const CONFIGURE: &str = "configure";
 
+/// The action that gives the targets other weights.
+pub const WEIGHTS: &str = "weights";
+
 /// Something that is done to the gateway while it is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayChange {
-    /// A name under `actions` in the gateway's folder: `reload`, or `configure`, which makes of the
-    /// scenario what is written under its `later`.
+    /// A name under `actions` in the gateway's folder: `reload`; `configure`, which makes of the
+    /// scenario what is written under its `later`; or `weights`, which gives the targets the next of its `weights`.
     #[schemars(schema_with = "crate::words::name")]
     pub action: String,
     /// When, from the beginning of the measurement.
     pub at: Span,
+    /// Does it again and again after so long, until a second before the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Span>,
 }
+
+impl GatewayChange {
+    /// When it is done, from the beginning of a measurement of this length: never in its last second, save for the
+    /// first time.
+    pub fn times(&self, measure: Span) -> impl Iterator<Item = Span> {
+        let last = measure.0.saturating_sub(LAST_SECOND);
+        let every = self
+            .every
+            .map(|every| every.0)
+            .filter(|every| !every.is_zero());
+        let further = move |at: &Span| {
+            every
+                .map(|every| Span(at.0 + every))
+                .filter(|at| at.0 <= last)
+        };
+        std::iter::successors(Some(self.at), further)
+    }
+}
+
+/// What is changed later has nothing after it to be compared with.
+const LAST_SECOND: Duration = Duration::from_secs(1);
 
 fn drain() -> Span {
     Span::from_millis(2_000)
@@ -117,6 +146,21 @@ fn timeout() -> Span {
 }
 
 impl Phase {
+    /// A phase without warm-up in which nothing happens, with the other settings as a file without them has.
+    pub fn new(name: impl Into<String>, shape: Shape, measure: Span) -> Self {
+        Self {
+            name: name.into(),
+            shape,
+            sweep: None,
+            warm_up: Span::default(),
+            measure,
+            drain: drain(),
+            timeout: timeout(),
+            change: None,
+            failure: None,
+        }
+    }
+
     /// The same phase in at most these times: stages are shortened in proportion, so that a load
     /// goes through all its numbers. A change and a failure need a before and an after, so that their
     /// phases keep their length.

@@ -17,8 +17,8 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::files::{self, ReadBeside};
 use crate::node::Node;
 use crate::{
-    FileKind, GatewayFolder, LoadProfile, Scenario, Source, Suite, conform, parity, repeat, rules,
-    schema, yaml,
+    FileKind, GatewayFolder, LoadProfile, Scenario, Source, Specification, Suite, conform, parity,
+    repeat, rules, schema, yaml,
 };
 
 /// A kind of file that users write.
@@ -51,6 +51,10 @@ impl Document for LoadProfile {
 
 impl Document for Suite {
     const KIND: FileKind = FileKind::Suite;
+}
+
+impl Document for Specification {
+    const KIND: FileKind = FileKind::Specification;
 }
 
 impl Document for GatewayFolder {

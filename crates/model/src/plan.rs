@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::length::SMOKE_PHASE;
 use crate::{
     Capacity, Duel, Isolation, Length, LoadProfile, Phase, Placement, PlannedLength, Scenario,
-    Setup, Soak, Suite,
+    Setup, Soak, Specified, Suite,
 };
 
 /// What a trial takes besides its phases, for the time left: start and readiness of upstream and
@@ -57,6 +57,9 @@ pub struct Plan {
     /// The tests of isolation that it is made for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub isolation: Vec<Isolation>,
+    /// The specification that it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specification: Option<Specified>,
 }
 
 /// What stands between engine and upstream.
@@ -124,6 +127,9 @@ pub struct Trial {
     pub scenario: String,
     /// Label of the variant.
     pub variant: String,
+    /// The trial that failed and is tried again by this one: the first of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<u32>,
 }
 
 impl Plan {
@@ -162,6 +168,17 @@ impl Plan {
             capacity: None,
             soak: None,
             isolation: Vec::new(),
+            specification: None,
+        }
+    }
+
+    /// Another try of a trial that failed, in its place.
+    pub fn again(&self, failed: &Trial) -> Trial {
+        let last = self.trials.iter().map(|trial| trial.number).max();
+        Trial {
+            number: last.unwrap_or(0) + 1,
+            again: Some(failed.again.unwrap_or(failed.number)),
+            ..failed.clone()
         }
     }
 
@@ -254,6 +271,7 @@ fn interleave(scenarios: &[Scenario], variants: &[Variant], seed: u64, blocks: u
                 block,
                 scenario: scenario.scenario.clone(),
                 variant: variant.label().into(),
+                again: None,
             },
         ));
     }

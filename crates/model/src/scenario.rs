@@ -65,6 +65,16 @@ pub struct Scenario {
     /// them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub more_upstreams: BTreeMap<String, UpstreamKind>,
+    /// Weights of the targets, one list after the other: the first from the start, the next one with each change
+    /// `weights` of a load, and after the last the first again. Without it all are alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(inner(range(min = 1, max = 100))))]
+    pub weights: Vec<Vec<u32>>,
+    /// Upstreams that a gateway knows, by the names `origin-1`, `origin-2` and so on: the first route leads to the
+    /// first, the next one to the second. All have the same targets.
+    #[serde(default = "one_target", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub upstreams: u32,
     /// Whether the gateway may try another target when one fails, and leave one out for a while, by what
     /// means it has. Without it no gateway tries anything twice.
     #[serde(default, skip_serializing_if = "is_false")]

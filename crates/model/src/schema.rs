@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use schemars::{Schema, schema_for};
 
-use crate::{GatewayFolder, GatewayInput, LoadProfile, Plan, Scenario, Suite};
+use crate::{GatewayFolder, GatewayInput, LoadProfile, Plan, Scenario, Specification, Suite};
 
 /// The kinds of files that users write or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +16,8 @@ pub enum FileKind {
     Load,
     /// A suite file.
     Suite,
+    /// A specification file.
+    Specification,
     /// The `gateway.yaml` of a gateway folder.
     Gateway,
     /// What the templates of a gateway folder are rendered from.
@@ -26,10 +28,11 @@ pub enum FileKind {
 
 impl FileKind {
     /// All kinds, in the order in which they are listed.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Scenario,
         Self::Load,
         Self::Suite,
+        Self::Specification,
         Self::Gateway,
         Self::GatewayInput,
         Self::Plan,
@@ -41,6 +44,7 @@ impl FileKind {
             Self::Scenario => "scenario",
             Self::Load => "load",
             Self::Suite => "suite",
+            Self::Specification => "specification",
             Self::Gateway => "gateway",
             Self::GatewayInput => "gateway-input",
             Self::Plan => "plan",
@@ -53,6 +57,7 @@ impl FileKind {
             Self::Scenario => "scenario",
             Self::Load => "load profile",
             Self::Suite => "suite",
+            Self::Specification => "specification",
             Self::Gateway => "gateway folder",
             Self::GatewayInput => "input of a gateway's templates",
             Self::Plan => "plan",
@@ -89,6 +94,7 @@ pub fn schema(kind: FileKind) -> serde_json::Value {
         FileKind::Scenario => schema_for!(Scenario),
         FileKind::Load => schema_for!(LoadProfile),
         FileKind::Suite => schema_for!(Suite),
+        FileKind::Specification => schema_for!(Specification),
         FileKind::Gateway => schema_for!(GatewayFolder),
         FileKind::GatewayInput => schema_for!(GatewayInput),
         FileKind::Plan => schema_for!(Plan),

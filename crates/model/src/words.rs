@@ -3,6 +3,8 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
+use crate::specification::PlainStep;
+
 /// A name: lower case, digits and hyphens, so that it can be a file name and a word on a command line.
 pub(crate) fn name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -116,4 +118,22 @@ pub(crate) fn json_pointer(_: &mut SchemaGenerator) -> Schema {
 /// A signal that asks a process to stop.
 pub(crate) fn signal(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "USR2", "HUP", "WINCH", "KILL"]})
+}
+
+/// A list of words by which something can be chosen.
+pub(crate) fn tags(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": {
+            "type": "string",
+            "pattern": "^[a-z0-9][a-z0-9_-]*$",
+            "patternErrorMessage": "write lower-case letters, digits, hyphens and underscores, as in single_route"
+        }
+    })
+}
+
+/// The steps of a specification that have no settings.
+pub(crate) fn plain_steps(_: &mut SchemaGenerator) -> Schema {
+    let words = PlainStep::ALL.map(PlainStep::as_str);
+    json_schema!({"type": "string", "enum": words})
 }

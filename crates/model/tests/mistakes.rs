@@ -6,7 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::{Diagnostics, Document, GatewayFolder, LoadProfile, Scenario, Suite, parse};
+use gatebench_model::{
+    Diagnostics, Document, GatewayFolder, LoadProfile, Scenario, Specification, Suite, parse,
+};
 
 fn mistakes<T: Document>(file: &str, text: &str) -> Diagnostics {
     parse::<T>(file, text)
@@ -19,6 +21,7 @@ fn diagnose(file: &str, text: &str) -> Diagnostics {
         "scenario" => mistakes::<Scenario>(file, text),
         "load" => mistakes::<LoadProfile>(file, text),
         "suite" => mistakes::<Suite>(file, text),
+        "specification" => mistakes::<Specification>(file, text),
         "gateway" => mistakes::<GatewayFolder>(file, text),
         other => panic!("no kind of file is called {other}"),
     }

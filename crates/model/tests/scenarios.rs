@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::{Document, LoadProfile, Scenario, Suite, parse, parse_beside, read, schema};
+use gatebench_model::{
+    Document, LoadProfile, Scenario, Specification, Suite, parse, parse_beside, read, schema,
+};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -48,6 +50,15 @@ fn every_file_is_right_and_named_after_itself() {
     let loads = all::<LoadProfile>(&folder().join("loads"));
     let suites = all::<Suite>(&folder().join("suites"));
     assert!(scenarios.len() >= 4 && !loads.is_empty() && !suites.is_empty());
+    for (stem, specification) in all::<Specification>(&folder().join("specifications")) {
+        assert_eq!(stem, specification.specification);
+        assert!(!specification.tags.is_empty(), "{stem} cannot be chosen");
+        let setup = specification.setup().unwrap();
+        for name in &setup.scenarios {
+            let is_there = scenarios.iter().any(|(known, _)| known == name);
+            assert!(is_there, "{stem} names {name}");
+        }
+    }
     for (stem, scenario) in &scenarios {
         assert_eq!(*stem, scenario.scenario);
         assert!(!scenario.parity.is_empty(), "{stem} proves nothing");

@@ -4,6 +4,7 @@
 
 mod axis;
 mod capacity;
+mod combined;
 pub mod compare;
 mod costs;
 pub mod costs_csv;

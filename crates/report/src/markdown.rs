@@ -6,7 +6,7 @@ use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 
 use crate::problems::{Problem, failures_once, problems, word};
 use crate::table::{Cell, Column, Group, Row, Table};
-use crate::{capacity, costs, facts, parts, purposes, scale, text, verdicts};
+use crate::{capacity, combined, costs, facts, parts, purposes, scale, text, verdicts};
 
 /// Groups of a scenario; the page has more.
 const GROUPS_MAX: usize = 8;
@@ -19,6 +19,7 @@ pub fn render(findings: &Findings) -> String {
     out.push_str(&list(findings.headlines.iter().map(|s| s.text.as_str())));
     out.push_str(&capacity_section(findings));
     out.push_str(&purposes::markdown(findings));
+    out.push_str(&combined_section(findings));
     out.push_str(&costs_section(findings));
     for found in &findings.scale {
         let title = escape(&scale::title(found));
@@ -63,6 +64,25 @@ fn capacity_section(findings: &Findings) -> String {
         out.push_str(&whole(&capacity::curve(gateway), "offered"));
         out.push_str(&format!("{}\n\n</details>\n\n", capacity::CURVE));
     }
+    out
+}
+
+/// The versions of a specification side by side; nothing where the run was made from none.
+fn combined_section(findings: &Findings) -> String {
+    let Some(found) = &findings.combined else {
+        return String::new();
+    };
+    let title = escape(&combined::title(found));
+    let mut out = format!("### {title}\n\n{}\n\n", combined::EXPLANATION);
+    out.push_str(&format!("| version | {} |\n", combined::HEADS.join(" | ")));
+    out.push_str(&format!("|:--|{}\n", "--:|".repeat(combined::HEADS.len())));
+    for line in combined::lines(found) {
+        let cells = line.cells.map(|cell| escape(&cell)).join(" | ");
+        out.push_str(&format!("| **{}** | {cells} |\n", escape(&line.name)));
+    }
+    out.push('\n');
+    let facts = combined::facts(found);
+    out.push_str(&list(facts.iter().map(String::as_str)));
     out
 }
 

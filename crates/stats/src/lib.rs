@@ -8,6 +8,7 @@ pub mod change_points;
 pub mod comparison;
 pub mod control;
 pub mod difference;
+pub mod doubling;
 pub mod estimate;
 pub mod holm;
 pub mod knee;

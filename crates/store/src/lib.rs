@@ -39,9 +39,12 @@ pub use jiff::Timestamp;
 pub use manifest::{GatewayIdentity, Manifest, Status};
 pub use phase::{
     ChangeRecord, Counts, EngineFacts, ExactSum, FailureRecord, LedgerDelta, MachineFacts,
-    OwnMetricsRecord, PhaseRecord, TargetShare, Throttling, TraceCounts, Usage,
+    OwnMetricsRecord, PhaseRecord, SettleRecord, TargetShare, Throttling, TraceCounts, Usage,
+    WeighedRecord,
 };
-pub use record::{FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord, TrialRecord};
+pub use record::{
+    ErrorLog, FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord, TrialRecord,
+};
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;
 pub use series::{SeriesRow, SeriesUsage};

@@ -68,6 +68,9 @@ pub struct PhaseRecord {
     /// What the gateway told of itself, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_metrics: Option<OwnMetricsRecord>,
+    /// How quiet the machine was before the load, where it was waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<SettleRecord>,
     /// What another engine told, where it drove the phase; none where gatebench's own did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<ForeignFigures>,
@@ -89,6 +92,34 @@ pub struct ChangeRecord {
     /// nothing of it can be seen, or it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_ns: Option<u64>,
+    /// When it was done again, counted from the begin of the measurement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again_ns: Vec<u64>,
+    /// Where weights were changed: what each target was to have and had between two changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weighed: Vec<WeighedRecord>,
+}
+
+/// A time in which the targets had the same weights.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeighedRecord {
+    /// The weights that were asked for.
+    pub weights: Vec<u32>,
+    /// Requests that each target saw.
+    pub requests: Vec<u64>,
+}
+
+/// How a machine became quiet before a load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SettleRecord {
+    /// The load average per core, of the last minute, below which it is quiet.
+    pub asked_load_per_core: f64,
+    /// The load average per core when the waiting ended.
+    pub load_per_core: f64,
+    /// How long it was waited for.
+    pub waited_ns: u64,
+    /// Whether it became quiet.
+    pub settled: bool,
 }
 
 /// A time in which the first target of the upstream was ill. Times count from the begin of the

@@ -107,6 +107,9 @@ pub struct GatewayFacts {
     /// Lines of its access log when it had ended; none where the folder does not say where that goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_log_lines: Option<u64>,
+    /// Its error log; none where it wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_log: Option<ErrorLog>,
     /// What it could use at most.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
@@ -117,6 +120,15 @@ pub struct GatewayFacts {
     pub started_in_ms: u64,
     /// How it ended, in words: `on SIGTERM after 12 ms`.
     pub stopped: String,
+}
+
+/// What a gateway complained of while it ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorLog {
+    /// Where it is kept, relative to the trial's folder.
+    pub file: String,
+    /// Its lines.
+    pub lines: u64,
 }
 
 /// A file and what was in it.

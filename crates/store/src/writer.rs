@@ -223,6 +223,7 @@ fn folder_name(trial: &Trial) -> String {
         block,
         scenario,
         variant,
+        again: _,
     } = trial;
     format!("{number:04}-{}-{}-b{block}", safe(scenario), safe(variant))
 }

@@ -44,6 +44,7 @@ fn trial(number: u32) -> Trial {
         block: 1,
         scenario: "proxy-json".into(),
         variant: "nginx".into(),
+        again: None,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod across;
 mod capacity;
+mod combined;
 mod comparison;
 mod cost;
 mod curve;
@@ -26,6 +27,7 @@ use serde::Serialize;
 // Findings are made of these; a report needs no other crate to read them.
 pub use gatebench_model::{Placement, Variant};
 pub use gatebench_stats::capacity::{Answer, Knee};
+pub use gatebench_stats::doubling::Doubling;
 pub use gatebench_stats::leak::{Because, Growth, LeakVerdict, Sample};
 pub use gatebench_stats::{Comparison, Difference, Direction, Estimate, Interval, Method, Verdict};
 pub use gatebench_store::{Status, Timestamp};
@@ -36,6 +38,10 @@ pub use across::{
 pub use capacity::{
     Bottleneck, CapacityFindings, CapacityPoint, CurveKnee, GatewayCapacity, ObjectiveBound,
     SizingFindings,
+};
+pub use combined::{
+    CombinedFigures, CombinedFindings, ErrorLogFindings, RunFigures, SettledFindings, TrendPoint,
+    VersionFindings, VersionTrend,
 };
 pub use comparison::ComparisonFindings;
 pub use cost::{Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts};
@@ -82,6 +88,8 @@ pub struct Findings {
     pub soak: Option<SoakFindings>,
     /// What the tests of isolation come to that the run was made for.
     pub isolation: Vec<IsolationFindings>,
+    /// The combined results of the specification that the run was made from.
+    pub combined: Option<CombinedFindings>,
     /// What policies cost over the plain proxy; none where no scenario with policies has one beside it.
     pub costs: Option<CostFindings>,
     /// What grows with routes and consumers, for each family of scenarios that differ in their number.

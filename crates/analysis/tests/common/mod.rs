@@ -175,6 +175,7 @@ pub fn every_cell(plan: &Plan, blocks: u32) -> Vec<Trial> {
                     block,
                     scenario: scenario.scenario.clone(),
                     variant: variant.label().to_owned(),
+                    again: None,
                 });
             }
         }
@@ -248,6 +249,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         change: None,
         failure: None,
         own_metrics: None,
+        settled: None,
         foreign: None,
         step: None,
         ledger: LedgerDelta {
@@ -284,6 +286,7 @@ fn gateway_facts() -> GatewayFacts {
         processes: 2,
         processes_ended: 0,
         access_log_lines: None,
+        error_log: None,
         limits: gatebench_model::Limits::default(),
         limited_by: None,
         started_in_ms: 12,

@@ -20,6 +20,7 @@ pub mod report;
 pub mod run;
 pub mod schema;
 pub mod soak;
+pub mod spec;
 pub mod supervise;
 pub mod upstream;
 mod words;

@@ -19,5 +19,6 @@ mod results;
 mod run_directory;
 mod serving;
 mod soaks;
+mod specifications;
 mod suites;
 mod words;

@@ -106,7 +106,10 @@ pub(super) struct Watched {
 
 impl Running<'_> {
     fn order(&self, part: Part) -> Result<Order, Halt> {
-        let threads = self.scene.plan.placement.engine.len();
+        let plan = self.scene.plan;
+        let asked = plan.specification.as_ref().and_then(|it| it.threads);
+        let cores = plan.placement.engine.len();
+        let threads = asked.map_or(cores, |threads| threads as usize);
         self.engine
             .order(&self.url, &self.scenario, self.loading.phase, part, threads)
             .map_err(|refusal| {

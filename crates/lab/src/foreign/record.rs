@@ -59,6 +59,7 @@ pub(super) fn assemble(
         change: None,
         failure: None,
         own_metrics: None,
+        settled: None,
         foreign: Some(figures(engine, told)),
         step: None,
     };

@@ -35,7 +35,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
         stages_fit(phase, measure, problems);
         sends_something(phase, measure, problems);
         sweep(phase, problems);
-        change_fits(phase, measure, problems);
+        change_fits(phase, "measure", problems);
         failure_fits(phase, measure, problems);
     }
     swept_names(phases, problems);
@@ -122,7 +122,8 @@ fn stages_fit(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) 
 
 /// What comes after the measurement is not measured, and what comes in its first second has nothing
 /// before it to be compared with.
-fn change_fits(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>) {
+pub(super) fn change_fits(phase: &Node, length: &str, problems: &mut Vec<Problem>) {
+    let measure = span(phase.get(length));
     let at = phase.get("change").and_then(|change| change.get("at"));
     let Some(((node, at), measure)) = at.zip(span(at)).zip(measure) else {
         return;
@@ -131,6 +132,14 @@ fn change_fits(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>)
     if seconds.0 < 1.0 || seconds.0 > seconds.1 - 1.0 {
         let message = format!("the change comes at {at} of {measure}");
         let help = "leave at least a second before it and after it, to compare";
+        problems.push(Problem::new(node.span.clone(), message, help));
+    }
+    let every = phase.get("change").and_then(|change| change.get("every"));
+    if let Some((node, every)) = every.zip(span(every))
+        && every.as_secs_f64() < 1.0
+    {
+        let message = format!("the change comes again after {every}");
+        let help = "leave at least a second between two, as in 3s";
         problems.push(Problem::new(node.span.clone(), message, help));
     }
 }

@@ -9,6 +9,7 @@ mod load;
 mod policies;
 mod scenario;
 mod soap;
+mod specification;
 mod suite;
 mod template;
 
@@ -34,6 +35,7 @@ pub(crate) fn check(
         FileKind::Load => load::check(root, &mut problems),
         FileKind::Suite => suite::check(root, &mut problems),
         FileKind::Gateway => gateway::check(root, &mut problems),
+        FileKind::Specification => specification::check(root, &mut problems),
         FileKind::GatewayInput | FileKind::Plan => {}
     }
     problems

@@ -42,6 +42,8 @@ pub(super) fn check(
     }
     soap::upstreams(root, problems);
     scrapes(root, problems);
+    weights(root, problems);
+    upstreams(root, problems);
 }
 
 /// The cases of a part of the file, on the routes of `root`.
@@ -77,6 +79,42 @@ fn changed(root: &Node, later: &Node) -> Node {
         }
     }
     all
+}
+
+/// Each list has a weight for each target.
+fn weights(root: &Node, problems: &mut Vec<Problem>) {
+    let targets = root.get("targets").and_then(Node::number).unwrap_or(1.0);
+    for list in root.list("weights") {
+        let count = list.items().len();
+        if count as f64 != targets {
+            let message = format!("{count} weights for {targets} targets");
+            let help = "write one for each target, or another number under `targets:`";
+            problems.push(Problem::new(list.head(), message, help));
+        }
+    }
+    if let Some(entry) = root.entry("weights")
+        && targets < 2.0
+    {
+        let message = "with one target there is nothing to weigh";
+        let help = "write how many processes the upstream has, as in `targets: 3`";
+        problems.push(Problem::new(entry.key_span.clone(), message, help));
+    }
+}
+
+/// An upstream that no route leads to would be one that no gateway is asked for.
+fn upstreams(root: &Node, problems: &mut Vec<Problem>) {
+    let Some((node, count)) = root
+        .get("upstreams")
+        .and_then(|it| Some((it, it.number()?)))
+    else {
+        return;
+    };
+    let routes = root.list("routes").len();
+    if count > routes as f64 {
+        let message = format!("{count} upstreams for {routes} routes");
+        let help = "write as many routes at least; each leads to one upstream";
+        problems.push(Problem::new(node.span.clone(), message, help));
+    }
 }
 
 /// Metrics are shown by the second.

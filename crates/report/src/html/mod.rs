@@ -3,6 +3,7 @@
 //! nothing escaped its element.
 
 mod capacity;
+mod combined;
 mod costs;
 mod evidence;
 mod figures;

@@ -14,11 +14,12 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 13] = templates!(
+const TEMPLATES: [(&str, &str); 14] = templates!(
     "page.html",
     "verdicts.html",
     "capacity.html",
     "purposes.html",
+    "combined.html",
     "costs.html",
     "scale.html",
     "table.html",

@@ -5,6 +5,7 @@ use gatebench_analysis::findings::{RunFacts, Sentence, Status, Tone};
 use serde::Serialize;
 
 use super::capacity::{CapacityView, capacity};
+use super::combined::{CombinedView, combined};
 use super::costs::{CostView, costs};
 use super::evidence::Evidence;
 use super::forest::{ForestView, forests};
@@ -34,6 +35,8 @@ pub struct Page {
     problems: Vec<ProblemView>,
     /// What a search for capacity came to; none where the run was not made for one.
     capacity: Option<CapacityView>,
+    /// What a specification came to; none where the run was made from none.
+    combined: Option<CombinedView>,
     /// What policies cost; empty where no policy has a plain proxy beside it.
     costs: Vec<CostView>,
     /// What grows with routes and consumers.
@@ -65,7 +68,11 @@ fn methods(findings: &Findings) -> Vec<&'static str> {
     let searched = findings.capacity.iter().flat_map(|_| METHODS_OF_CAPACITY);
     let soaked = findings.soak.iter().map(|_| soak::METHOD);
     let isolated = findings.isolation.iter().map(|_| isolation::METHOD);
-    let more = searched.chain(soaked).chain(isolated.take(1));
+    let combined = findings.combined.iter().map(|_| crate::combined::METHOD);
+    let more = searched
+        .chain(soaked)
+        .chain(isolated.take(1))
+        .chain(combined);
     METHODS.into_iter().chain(more).collect()
 }
 
@@ -136,6 +143,7 @@ impl Page {
             failures: failures(findings),
             problems: problem_views(findings, &palette),
             capacity: capacity(findings, &palette),
+            combined: combined(findings, &palette),
             costs: costs(findings, &palette),
             scale: findings
                 .scale

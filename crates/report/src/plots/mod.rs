@@ -1,6 +1,7 @@
 //! The plots of the page. Each is a function from findings to one SVG element.
 
 pub mod capacity;
+pub mod combined;
 pub mod dots;
 pub mod floor;
 pub mod forest;

@@ -12,7 +12,7 @@ use gatebench_analysis::findings::{Failure, PhaseKind, ScenarioFindings, Status,
 use self::style::{Paint, Style};
 use crate::problems::{Problem, failures_once, problems, word};
 use crate::table::Table;
-use crate::{capacity, costs, facts, parts, purposes, scale, text};
+use crate::{capacity, combined, costs, facts, parts, purposes, scale, text};
 
 /// No line is wider, however wide the terminal is.
 pub const COLUMNS_MAX: usize = 100;
@@ -132,6 +132,7 @@ impl Page {
             self.parts(scenario);
         }
         self.purposes(findings);
+        self.combined(findings);
         self.costs(findings);
         self.scale(findings);
     }
@@ -173,6 +174,28 @@ impl Page {
                         .extend(text::wrap(line.trim(), "  ", self.columns));
                 }
             }
+        }
+    }
+
+    /// The versions of a specification side by side.
+    fn combined(&mut self, findings: &Findings) {
+        let Some(found) = &findings.combined else {
+            return;
+        };
+        self.blank();
+        self.heading(&combined::title(found));
+        for line in combined::lines(found) {
+            let [rate, range, mean, max, p90, p99] = line.cells;
+            let words = format!("{rate} ({range}), mean {mean}, longest {max}");
+            self.item(&format!("  {}  ", line.name), Style::Strong, &words);
+            for (percentile, values) in [("p90", p90), ("p99", p99)] {
+                if !values.is_empty() {
+                    self.item("    ", Style::Plain, &format!("{percentile} {values}"));
+                }
+            }
+        }
+        for fact in combined::facts(found) {
+            self.item("  · ", Style::Soft, &fact);
         }
     }
 

@@ -106,6 +106,7 @@ pub fn findings() -> Findings {
         capacity: None,
         soak: None,
         isolation: Vec::new(),
+        combined: None,
         costs: None,
         scale: Vec::new(),
         scenarios,

@@ -3,6 +3,7 @@
 
 mod across;
 mod capacity;
+mod combined;
 mod costs;
 mod documents;
 mod duel;

@@ -1,6 +1,6 @@
 //! `gatebench ab BASELINE CANDIDATE`.
 
-mod sides;
+pub mod sides;
 
 use std::collections::BTreeMap;
 use std::fs;

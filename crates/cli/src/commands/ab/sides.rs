@@ -22,54 +22,68 @@ pub struct Sides {
     pub candidate: Side,
 }
 
-impl Sides {
+impl Side {
     /// A folder is called by its own name: it may hold another nginx.
-    pub fn named(baseline: &str, candidate: &str) -> Self {
-        let name = |word: &str| {
-            let path = Path::new(word);
-            let name = path.file_name().filter(|_| path.is_dir());
-            name.map(|it| it.to_string_lossy().into_owned())
-        };
-        let side = |word: &str| Side {
-            word: word.to_owned(),
-            label: name(word),
-        };
+    pub fn named(word: &str) -> Self {
+        let path = Path::new(word);
+        let name = path.file_name().filter(|_| path.is_dir());
         Self {
-            baseline: side(baseline),
-            candidate: side(candidate),
+            word: word.to_owned(),
+            label: name.map(|it| it.to_string_lossy().into_owned()),
+        }
+    }
+}
+
+impl Sides {
+    /// Gateways by their words.
+    pub fn named(baseline: &str, candidate: &str) -> Self {
+        Self {
+            baseline: Side::named(baseline),
+            candidate: Side::named(candidate),
         }
     }
 
     /// The folder `gateway` of two commits of the repository that it is in, each built by `build`.
     pub fn of_commits(
-        references: [&str; 2],
+        [baseline, candidate]: [&str; 2],
         gateway: &Path,
         build: Option<&str>,
     ) -> Result<Self, Failure> {
-        let gateway = gateway.canonicalize().map_err(|error| {
-            Failure::words(
-                &format!("--gateway {}", gateway.display()),
-                format!("there is no such folder: {error}"),
-                "name the gateway's folder in your repository, as ./gateway",
-            )
-        })?;
-        let builds = Builds::of(&gateway, build).map_err(failed)?;
-        let within = gateway
-            .strip_prefix(builds.repository())
-            .map_or_else(|_| PathBuf::from("."), Path::to_owned);
-        let side = |reference: &str| {
-            terminal::complain(&format!("building {reference} …"));
-            let revision = builds.revision(reference).map_err(failed)?;
-            Ok::<_, Failure>(Side {
-                word: folder_of(&revision, &within)?,
-                label: Some(label(&revision)),
-            })
-        };
+        let mut sides = commits(&[baseline, candidate], gateway, build)?.into_iter();
+        let mut next = || sides.next().expect("there is a side for each commit");
         Ok(Self {
-            baseline: side(references[0])?,
-            candidate: side(references[1])?,
+            baseline: next(),
+            candidate: next(),
         })
     }
+}
+
+/// The folder `gateway` of each commit of the repository that it is in, each built by `build`.
+pub fn commits(
+    references: &[&str],
+    gateway: &Path,
+    build: Option<&str>,
+) -> Result<Vec<Side>, Failure> {
+    let gateway = gateway.canonicalize().map_err(|error| {
+        Failure::words(
+            &format!("--gateway {}", gateway.display()),
+            format!("there is no such folder: {error}"),
+            "name the gateway's folder in your repository, as ./gateway",
+        )
+    })?;
+    let builds = Builds::of(&gateway, build).map_err(failed)?;
+    let within = gateway
+        .strip_prefix(builds.repository())
+        .map_or_else(|_| PathBuf::from("."), Path::to_owned);
+    let side = |reference: &str| {
+        terminal::complain(&format!("building {reference} …"));
+        let revision = builds.revision(reference).map_err(failed)?;
+        Ok::<_, Failure>(Side {
+            word: folder_of(&revision, &within)?,
+            label: Some(label(&revision)),
+        })
+    };
+    references.iter().map(|reference| side(reference)).collect()
 }
 
 /// The gateway's folder in a commit.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{Gate, Reason, TrialFindings, Validity};
-use gatebench_model::{Culprit, Plan, Variant};
+use gatebench_model::{Culprit, Plan, Trial, Variant};
 use gatebench_store::{Outcome, Run, Status};
 
 use crate::exit::Exit;
@@ -20,6 +20,7 @@ pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failu
     let failed = run
         .trials()
         .iter()
+        .filter(|trial| !succeeded_later(&run, &trial.record.trial))
         .filter_map(|trial| match &trial.record.outcome {
             Outcome::Failed { culprit, .. } => Some(Exit::of(culprit)),
             _ => None,
@@ -35,6 +36,15 @@ pub fn of(dir: &Path, findings: &Findings) -> Result<(Exit, Vec<Failure>), Failu
         _ => worst.unwrap_or_else(|| without_failure(findings, &run.manifest().plan)),
     };
     Ok((exit, complaints))
+}
+
+/// Whether a trial that failed was tried again, and was completed then.
+fn succeeded_later(run: &Run, failed: &Trial) -> bool {
+    let first = failed.again.unwrap_or(failed.number);
+    let records = run.trials().iter().map(|trial| &trial.record);
+    records
+        .filter(|record| record.trial.again == Some(first))
+        .any(|record| record.outcome == Outcome::Completed)
 }
 
 /// The exit code where nobody failed: fine, unless gateways were measured and no trial of them counts.

@@ -36,6 +36,8 @@ impl Observer for Log {
                     dir.display()
                 ));
             }
+            // A trial that is tried again is one more.
+            Progress::TrialStarted { of, .. } => self.trials.store(of, Ordering::Relaxed),
             Progress::TrialFinished {
                 trial,
                 outcome,

@@ -89,6 +89,7 @@ pub fn step_in_words(step: Step) -> &'static str {
         Step::UpstreamUp => "upstream up",
         Step::GatewayUp => "gateway up",
         Step::ParityBefore => "parity",
+        Step::Settling => "settling",
         Step::ParityAfter => "parity again",
         Step::Down => "down",
     }

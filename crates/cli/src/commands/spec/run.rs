@@ -1,0 +1,209 @@
+//! `gatebench spec run`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gatebench_lab::{EngineChoice, Listed, Prepared, RunRequest, Selection, prepare};
+use gatebench_model::{Length, Specification};
+
+use super::chosen;
+use crate::commands::ab::sides::{Side, commits};
+use crate::commands::run::{conduct, dry_run, out};
+use crate::commands::words::{BackendWord, EngineWord, Overlay, launcher};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  gatebench spec run single-route                   the reference gateway
+  gatebench spec run single-route --gateway nginx@1.22 --gateway nginx@/opt/nginx-1.26
+  gatebench spec run --tags balancer --gateway haproxy
+  gatebench spec run mine.yaml --git v1.0 --git HEAD --gateway ./gateway --build 'make'
+  gatebench spec run single-route --smoke           does it work? seconds, nothing is waited for
+  gatebench spec run single-route --engine wrk --gateway nginx
+
+Each specification is a run of its own, with its own directory. The versions take turns in a random order; the runs
+of one version go through the same process. Before each load the machine becomes quiet (`settle:`), and a
+trial that fails is tried again as often as `retries:` says.
+
+The exit code is the worst of all runs', as `gatebench run --help` explains it; a trial that failed and succeeded when
+it was tried again does not count.";
+
+/// Runs specifications for one or more versions of a gateway, and combines the results
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct RunSpecifications {
+    /// Specifications by name (see `gatebench spec list`) or file; without, every known one
+    #[arg(value_name = "NAME or FILE")]
+    words: Vec<String>,
+    /// Only those with one of these tags
+    #[arg(long, value_name = "TAG,...", value_delimiter = ',')]
+    tags: Vec<String>,
+    /// A version for start_gateway: a name, NAME@VERSION, NAME@/PREFIX, or a folder (repeatable); without, the
+    /// reference gateway
+    #[arg(long = "gateway", value_name = "NAME or DIR")]
+    gateways: Vec<String>,
+    /// A version from your repository: a commit, branch or tag that is cloned and built apart (repeatable); --gateway
+    /// is then the gateway's folder in it
+    #[arg(long = "git", value_name = "REF", requires = "gateways")]
+    references: Vec<String>,
+    /// The shell command that builds a commit, run at its top
+    #[arg(long, value_name = "COMMAND", requires = "references")]
+    build: Option<String>,
+    /// Repetitions, each with fresh processes; without, one
+    #[arg(long, value_name = "N")]
+    blocks: Option<u32>,
+    /// Seed of the versions' order
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Cores (and workers) of each gateway; without, one
+    #[arg(long, value_name = "N")]
+    gateway_cores: Option<usize>,
+    /// Whether everything works, not how fast; nothing is waited for
+    #[arg(long)]
+    smoke: bool,
+    /// The load engine; without, gatebench's own, or wrk where a specification has a script for it
+    #[arg(long, value_name = "ENGINE", default_value = "gatebench")]
+    engine: EngineWord,
+    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
+    #[arg(long)]
+    backend: Option<BackendWord>,
+    /// The run directory, with a folder for each of several specifications; without,
+    /// ./gatebench-runs/NAME-TIME
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the plans and stop
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the findings (with --dry-run the plan) of each as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+impl RunSpecifications {
+    /// Runs them one after the other.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let specifications = chosen(&self.words, &self.tags, &self.overlay.scenarios())?;
+        let versions = self.versions()?;
+        // Every plan is made before the first one starts, so that a mistake in the last is told at once.
+        let plans = specifications
+            .into_iter()
+            .map(|it| self.prepare(it, &versions))
+            .collect::<Result<Vec<_>, _>>()?;
+        let several = plans.len() > 1;
+        let mut worst = Exit::Fine;
+        for prepared in plans {
+            if self.dry_run {
+                dry_run::print(&prepared, self.json)?;
+                continue;
+            }
+            let exit = self.conduct(prepared, several)?;
+            if exit == Exit::Interrupted {
+                return Ok(exit);
+            }
+            worst = worse(worst, exit);
+        }
+        Ok(worst)
+    }
+
+    /// The versions for `start_gateway`.
+    fn versions(&self) -> Result<Vec<Side>, Failure> {
+        if self.references.is_empty() {
+            let named = self.gateways.iter().map(|word| Side::named(word));
+            return Ok(named.collect());
+        }
+        let [folder] = &self.gateways[..] else {
+            return Err(Failure::words(
+                "--git",
+                "commits are of one gateway, and several are named",
+                "name its folder in your repository: --gateway ./gateway",
+            ));
+        };
+        let references: Vec<&str> = self.references.iter().map(String::as_str).collect();
+        commits(&references, Path::new(folder), self.build.as_deref())
+    }
+
+    fn prepare(
+        &self,
+        specification: Listed<Specification>,
+        versions: &[Side],
+    ) -> Result<Prepared, Failure> {
+        let labels = versions
+            .iter()
+            .filter_map(|side| Some((side.word.clone(), side.label.clone()?)));
+        let mut specification = specification;
+        if self.smoke {
+            specification.document.settle.at_most = Default::default();
+        }
+        let selection = Selection {
+            gateways: versions.iter().map(|side| side.word.clone()).collect(),
+            labels: BTreeMap::from_iter(labels),
+            specification: Some(specification),
+            blocks: self.blocks,
+            seed: self.seed,
+            gateway_cores: self.gateway_cores,
+            length: if self.smoke {
+                Length::Smoke
+            } else {
+                Length::Full
+            },
+            engine: self
+                .engine
+                .peer()
+                .map(|peer| EngineChoice { peer, script: None }),
+            ..Selection::default()
+        };
+        let scenarios = self.overlay.scenarios();
+        let catalogue = self.overlay.catalogue();
+        Ok(prepare(&selection, &scenarios, &catalogue, &launcher()?)?)
+    }
+
+    fn conduct(&self, prepared: Prepared, several: bool) -> Result<Exit, Failure> {
+        let name = prepared.plan.suite.clone();
+        let out = match &self.out {
+            Some(dir) if several => dir.join(&name),
+            Some(dir) => dir.clone(),
+            None => out::default_dir(&name),
+        };
+        if several && !self.json {
+            terminal::say(&format!("\n── {name}: {}", prepared.plan.title))?;
+        }
+        let request = RunRequest {
+            out,
+            resume: false,
+            launcher: launcher()?,
+            command_line: std::env::args().collect(),
+            backend: self.backend.map(Into::into),
+            budget: None,
+            prepared,
+        };
+        Ok(conduct::to_its_end(&request, self.json)?.exit)
+    }
+}
+
+/// What somebody can correct comes before what could not be done; fine is the least.
+fn worse(known: Exit, other: Exit) -> Exit {
+    match (known, other) {
+        (Exit::Fine, other) => other,
+        (known, Exit::Fine) => known,
+        (known, other) if other.code() < known.code() => other,
+        (known, _) => known,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_is_the_worst() {
+        assert_eq!(worse(Exit::Fine, Exit::Inconclusive), Exit::Inconclusive);
+        assert_eq!(worse(Exit::CheckFailed, Exit::Fine), Exit::CheckFailed);
+        let both = worse(Exit::Inconclusive, Exit::CheckFailed);
+        assert_eq!(both, Exit::CheckFailed);
+    }
+}

@@ -1,0 +1,106 @@
+//! Specifications: steps that become a run, trials that are tried again, and versions side by side.
+
+use crate::bench::Bench;
+
+const SPECIFICATION: &str = "\
+specification: mine
+title: My ping
+tags: [ping]
+retries: 2
+settle: {at_most: 0s}
+steps:
+  - setup: {scenarios: [./ping.yaml]}
+  - start_upstream
+  - start_gateway
+  - start_load: {path: /ping, connections: 4, duration: 200ms, warm_up: 50ms, runs: 2}
+  - wait_result
+  - combine_results
+  - save_error_log
+  - teardown
+";
+
+/// The `start:` of a gateway that fails the first time that it is started.
+const FAILS_ONCE: &str = r#"start:
+  - sh
+  - -c
+  - 'test -e MARKER || { touch MARKER; echo not today >&2; exit 7; }; echo served >&2; exec "$@"'
+  - sh
+"#;
+
+#[test]
+fn a_trial_that_failed_is_tried_again_and_both_are_kept() {
+    let bench = Bench::new();
+    bench.write("mine-spec.yaml", SPECIFICATION);
+    bench.own_gateway();
+    let marker = bench.path("has-failed").display().to_string();
+    let words = r#"[ "{{ binary }}", "{{ work }}/proxy.py", "{{ work }}/mine.json" ]"#;
+    let wrapped: String = words
+        .trim_matches(['[', ']', ' '])
+        .split(", ")
+        .map(|word| format!("  - {word}\n"))
+        .collect();
+    let spec = bench.read("mine/gateway.yaml").replace(
+        &format!("start: {words}\n"),
+        &(FAILS_ONCE.replace("MARKER", &marker) + &wrapped),
+    );
+    assert!(spec.contains("not today"), "{spec}");
+    bench.write("mine/gateway.yaml", &spec);
+    let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway ./mine --out run");
+    finished.assert_code(0).assert_says(&["not today"]);
+    let words: Vec<&str> = finished.stdout.split_whitespace().collect();
+    let told = words.join(" ");
+    for words in [
+        "Combined results · mine",
+        "was tried again as trial 2",
+        "p90",
+    ] {
+        assert!(told.contains(words), "{}", finished.stdout);
+    }
+    assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");
+    bench.assert_reportable("run", 2);
+    let findings: serde_json::Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
+    let version = &findings["combined"]["versions"][0];
+    assert_eq!(version["runs"].as_array().unwrap().len(), 2);
+    let log = version["error_logs"][0]["file"].as_str().unwrap();
+    assert!(bench.read(&format!("run/{log}")).contains("served"));
+    assert_eq!(findings["trials"][0]["outcome"], "failed");
+}
+
+#[test]
+fn a_specification_without_a_gateway_asks_the_upstream() {
+    let bench = Bench::new();
+    let text = SPECIFICATION
+        .replace("  - start_gateway\n", "")
+        .replace("  - save_error_log\n", "");
+    bench.write("mine-spec.yaml", &text);
+    let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway reference --out run");
+    finished.assert_code(0);
+    assert!(
+        finished.stdout.contains("Combined results · mine"),
+        "{}",
+        finished.stdout
+    );
+    bench.assert_reportable("run", 1);
+}
+
+#[test]
+fn what_cannot_run_is_told_before_anything_starts() {
+    let bench = Bench::new();
+    let wrong = SPECIFICATION.replace("path: /ping,", "path: /pong,");
+    bench.write("mine-spec.yaml", &wrong);
+    bench
+        .gatebench("spec run ./mine-spec.yaml --out run")
+        .assert_code(2)
+        .assert_says(&["/pong", "mine-spec.yaml", "/ping", "  → "]);
+    let unordered = SPECIFICATION.replace("  - start_upstream\n", "");
+    bench.write("mine-spec.yaml", &unordered);
+    bench
+        .gatebench("spec run ./mine-spec.yaml --out run")
+        .assert_code(2)
+        .assert_says(&["the steps have no `start_upstream`", "after `setup`"]);
+    bench
+        .gatebench("spec run --tags no-such-tag --out run")
+        .assert_code(2)
+        .assert_says(&["single_route", "  → "]);
+    assert!(!bench.path("run").exists(), "nothing was begun");
+}

@@ -1,0 +1,115 @@
+//! Waiting until the machine is quiet, before a load.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gatebench_model::Settle;
+use gatebench_probe::{LoadAverage, MachineSample};
+use gatebench_store::SettleRecord;
+
+use crate::interrupt::Interrupt;
+
+/// The kernel works the load average out anew every five seconds.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Waits until the machine's load average is below what is asked for, for as long as is stated; none where nothing is
+/// to be waited for, or the load average cannot be read.
+pub(crate) fn wait(settle: &Settle, interrupt: &Interrupt) -> Option<SettleRecord> {
+    if settle.at_most.0.is_zero() {
+        return None;
+    }
+    let cores = MachineSample::read().cores.len().max(1);
+    wait_by(settle, interrupt, || {
+        Some(LoadAverage::read()?.last_minute / cores as f64)
+    })
+}
+
+fn wait_by(
+    settle: &Settle,
+    interrupt: &Interrupt,
+    load_per_core: impl Fn() -> Option<f64>,
+) -> Option<SettleRecord> {
+    let begun = Instant::now();
+    loop {
+        let load = load_per_core()?;
+        let waited = begun.elapsed();
+        let is_quiet = load < settle.load_per_core;
+        if is_quiet || waited >= settle.at_most.0 || interrupt.is_raised() {
+            return Some(SettleRecord {
+                asked_load_per_core: settle.load_per_core,
+                load_per_core: load,
+                waited_ns: u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX),
+                settled: is_quiet,
+            });
+        }
+        thread::sleep(LOOK_EVERY.min(settle.at_most.0.saturating_sub(waited)));
+    }
+}
+
+/// What the reader must know; nothing where the machine was quiet.
+pub(crate) fn warning(phase: &str, record: &SettleRecord) -> Option<String> {
+    (!record.settled).then(|| {
+        format!(
+            "'{phase}' began before the machine was quiet: its load average was {:.2} per core after {:.0} s, and {} \
+             was asked for; end what else runs, or let `settle:` wait longer",
+            record.load_per_core,
+            record.waited_ns as f64 / 1e9,
+            record.asked_load_per_core
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::cell::Cell;
+
+    use gatebench_model::Span;
+
+    use super::*;
+
+    fn settle(at_most_ms: u64) -> Settle {
+        Settle {
+            load_per_core: 0.2,
+            at_most: Span::from_millis(at_most_ms),
+        }
+    }
+
+    #[test]
+    fn it_waits_until_the_machine_is_quiet() {
+        let loads = Cell::new([0.5, 0.3, 0.1].iter());
+        let next = || {
+            let mut left = loads.take();
+            let next = left.next().copied();
+            loads.set(left);
+            next
+        };
+        let record = wait_by(&settle(60_000), &Interrupt::new(), next).unwrap();
+        assert!(record.settled && record.load_per_core == 0.1);
+        assert_eq!(warning("run-1", &record), None);
+    }
+
+    #[test]
+    fn its_patience_ends_and_the_reader_is_told() {
+        let record = wait_by(&settle(1), &Interrupt::new(), || Some(0.75)).unwrap();
+        assert!(!record.settled);
+        let told = warning("run-2", &record).unwrap();
+        assert!(
+            told.contains("'run-2'") && told.contains("0.75 per core"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_waiting_and_what_cannot_be_read_is_not_waited_for() {
+        let interrupt = Interrupt::new();
+        interrupt.raise();
+        assert!(
+            !wait_by(&settle(60_000), &interrupt, || Some(1.0))
+                .unwrap()
+                .settled
+        );
+        assert_eq!(wait_by(&settle(60_000), &interrupt, || None), None);
+        assert_eq!(wait(&settle(0), &interrupt), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! A specification as what a run is made of: its scenarios, its load and its suite.
+
+use gatebench_model::{Plan, Scenario, Specification};
+use gatebench_peers::Peer;
+
+use crate::error::LabError;
+use crate::foreign::{EngineChoice, PreparedEngine};
+use crate::library::{Listed, Source};
+use crate::suite::beside_file;
+use crate::warning::Warning;
+
+/// Has each scenario ask for what the specification names.
+///
+/// # Errors
+/// Every scenario that has no route for it, with the specification's file as the culprit.
+pub(crate) fn ask(
+    specification: &Listed<Specification>,
+    scenarios: &mut [Listed<Scenario>],
+) -> Result<(), LabError> {
+    let mut mistakes = Vec::new();
+    for scenario in scenarios {
+        if let Err(path) = specification.document.ask(&mut scenario.document) {
+            let scenario = &scenario.document;
+            let prefixes: Vec<&str> = scenario.routes.iter().map(|it| it.path.as_str()).collect();
+            mistakes.push(LabError::File {
+                path: specification.source.path().to_owned(),
+                message: format!(
+                    "start_load asks for '{path}', and the scenario '{}' has no route for it",
+                    scenario.scenario
+                ),
+                remedy: format!(
+                    "begin the path with one of its routes: {}",
+                    gatebench_model::suggest::listed(prefixes.into_iter(), "or")
+                ),
+            });
+        }
+    }
+    LabError::unless_none(mistakes)
+}
+
+/// The engine that drives the load: a script is wrk's.
+///
+/// # Errors
+/// The script is not for the engine that the user named, or not in the file system.
+pub(crate) fn engine(
+    specification: &Listed<Specification>,
+    chosen: Option<&EngineChoice>,
+) -> Result<Option<EngineChoice>, LabError> {
+    let script = specification
+        .document
+        .load()
+        .and_then(|it| it.script.as_ref());
+    let Some(script) = script else {
+        return Ok(chosen.cloned());
+    };
+    if let Some(other) = chosen.filter(|it| it.peer != Peer::Wrk) {
+        return Err(LabError::words(
+            format!(
+                "the specification '{}' has a script for wrk, and {} was asked for",
+                specification.document.specification, other.peer
+            ),
+            "leave --engine out, or name wrk",
+        ));
+    }
+    let Source::File(file) = &specification.source else {
+        return Err(LabError::words(
+            format!("'{script}' is beside no file of the file system"),
+            "save the specification and its script into a folder, and name the file",
+        ));
+    };
+    Ok(Some(EngineChoice {
+        peer: Peer::Wrk,
+        script: Some(beside_file(file, script)),
+    }))
+}
+
+/// What the reader must know where the engine does not take the threads that are asked for.
+pub(crate) fn threads(plan: &Plan, engine: Option<&PreparedEngine>) -> Option<Warning> {
+    let asked = plan.specification.as_ref()?.threads?;
+    if engine.is_some_and(|it| it.peer == Peer::Wrk) {
+        return None;
+    }
+    Some(Warning::ThreadsOfItsOwn {
+        asked,
+        engine: engine.map_or_else(|| "the engine".into(), |it| it.peer.to_string()),
+        cores: plan.placement.engine.len(),
+    })
+}

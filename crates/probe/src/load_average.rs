@@ -1,0 +1,35 @@
+//! How many threads wanted to run lately.
+
+use std::fs;
+
+/// The machine's load average: threads that ran or wanted to, exponentially damped, and those that waited for a disk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoadAverage {
+    /// Over the last minute. Not divided by cores.
+    pub last_minute: f64,
+}
+
+impl LoadAverage {
+    /// Reads it; none where there is no /proc.
+    pub fn read() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/loadavg").ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let last_minute = text.split_whitespace().next()?.parse().ok()?;
+        Some(Self { last_minute })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_number_is_that_of_the_last_minute() {
+        let found = LoadAverage::parse("0.42 1.50 2.00 3/417 12345\n");
+        assert_eq!(found, Some(LoadAverage { last_minute: 0.42 }));
+        assert_eq!(LoadAverage::parse(""), None);
+        assert!(LoadAverage::read().is_some_and(|it| it.last_minute >= 0.0));
+    }
+}

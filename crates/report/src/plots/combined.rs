@@ -1,0 +1,265 @@
+//! The charts of a specification: throughput as bars with its range, p90 and p99 as boxes over the runs, and a line
+//! where something is counted up.
+
+use gatebench_analysis::findings::{
+    CombinedFindings, RunFigures, Unit, VersionFindings, VersionTrend,
+};
+
+use crate::axis::Axis;
+use crate::combined::name;
+use crate::number::Scale;
+use crate::palette::Palette;
+use crate::svg::{Anchor, Svg};
+use crate::text;
+
+const WIDTH: f64 = 560.0;
+const LEFT: f64 = 170.0;
+const RIGHT: f64 = 74.0;
+const ROW: f64 = 30.0;
+const AXIS: f64 = 24.0;
+const NAME_COLUMNS: usize = 26;
+const BAR: f64 = 13.0;
+
+/// Bars of the mean rates with their ranges; none where no run is valid.
+pub fn rates(found: &CombinedFindings, palette: &Palette) -> Option<String> {
+    let rates = || found.versions.iter().filter_map(|it| it.combined);
+    let largest = rates().map(|it| it.rate_max_per_second).reduce(f64::max)?;
+    let axis = Axis::from_zero(largest, (LEFT, WIDTH - RIGHT));
+    let scale = Scale::of_all(rates().map(|it| it.rate_mean_per_second), UNIT);
+    let bottom = ROW * found.versions.len() as f64;
+    let describe = |version: &VersionFindings| {
+        let name = name(found, version);
+        version.combined.map_or_else(
+            || format!("{name}: no valid run."),
+            |it| {
+                format!(
+                    "{name}: mean {}, from {} to {}.",
+                    scale.full(it.rate_mean_per_second),
+                    scale.full(it.rate_min_per_second),
+                    scale.full(it.rate_max_per_second)
+                )
+            },
+        )
+    };
+    let sentences: Vec<String> = found.versions.iter().map(describe).collect();
+    let size = (WIDTH, bottom + AXIS);
+    let mut svg = Svg::new("combined-rates", size, "Throughput", &sentences.join(" "));
+    grid(&mut svg, axis, Scale::of(axis.domain().1, UNIT), bottom);
+    for (index, (version, tip)) in found.versions.iter().zip(&sentences).enumerate() {
+        let middle = ROW * (index as f64 + 0.5);
+        begin_row(&mut svg, found, version, middle, palette);
+        if let Some(it) = version.combined {
+            let width = axis.at(it.rate_mean_per_second) - LEFT;
+            svg.bar("bar whole", (LEFT, middle - BAR / 2.0), (width, BAR), tip);
+            let (low, high) = (
+                axis.at(it.rate_min_per_second),
+                axis.at(it.rate_max_per_second),
+            );
+            whisker(&mut svg, (low, high), middle);
+            let value = scale.full(it.rate_mean_per_second);
+            svg.text("value", (WIDTH, middle + 4.0), Anchor::End, &value);
+        }
+        svg.end_group();
+    }
+    Some(svg.finish())
+}
+
+const UNIT: Unit = Unit::RequestsPerSecond;
+
+fn begin_row(
+    svg: &mut Svg,
+    found: &CombinedFindings,
+    version: &VersionFindings,
+    middle: f64,
+    palette: &Palette,
+) {
+    svg.begin_group(&palette.class(&version.variant));
+    let words = text::truncate(&text::clean(&name(found, version)), NAME_COLUMNS);
+    svg.text("strong", (0.0, middle + 4.0), Anchor::Start, &words);
+}
+
+fn whisker(svg: &mut Svg, (low, high): (f64, f64), middle: f64) {
+    svg.line("tick", (low, middle), (high, middle));
+    for end in [low, high] {
+        svg.line("tick", (end, middle - 5.0), (end, middle + 5.0));
+    }
+}
+
+fn grid(svg: &mut Svg, axis: Axis, scale: Scale, bottom: f64) {
+    for (index, tick) in axis.ticks().into_iter().enumerate() {
+        let x = axis.at(tick);
+        let class = if index == 0 { "base" } else { "grid" };
+        svg.line(class, (x, 0.0), (x, bottom));
+        svg.text("", (x, bottom + 16.0), Anchor::Middle, &scale.tick(tick));
+    }
+}
+
+/// A percentile of the runs.
+type Pick = fn(&RunFigures) -> Option<f64>;
+
+const PERCENTILES: [(&str, Pick); 2] = [("p90", |run| run.p90_ns), ("p99", |run| run.p99_ns)];
+
+/// The values of a percentile, the smallest first.
+fn sorted(version: &VersionFindings, pick: Pick) -> Vec<f64> {
+    let mut values: Vec<f64> = version.runs.iter().filter_map(pick).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// Boxes from the least to the largest p90 and p99 of the runs, with a line at the middle one; none where no run has
+/// any.
+pub fn boxes(found: &CombinedFindings, palette: &Palette) -> Option<String> {
+    let all = found.versions.iter();
+    let all = all.flat_map(|version| {
+        PERCENTILES
+            .iter()
+            .flat_map(|(_, pick)| sorted(version, *pick))
+    });
+    let largest = all.reduce(f64::max)?;
+    let axis = Axis::from_zero(largest, (LEFT, WIDTH - RIGHT));
+    let scale = Scale::of(axis.domain().1, Unit::Nanoseconds);
+    let bottom = ROW * 2.0 * found.versions.len() as f64;
+    let mut words = Vec::new();
+    let mut body: Vec<(usize, &VersionFindings, &str, Vec<f64>)> = Vec::new();
+    for (row, (version, (percentile, pick))) in found
+        .versions
+        .iter()
+        .flat_map(|version| PERCENTILES.iter().map(move |it| (version, it)))
+        .enumerate()
+    {
+        let values = sorted(version, *pick);
+        let told: Vec<String> = values.iter().map(|it| scale.full(*it)).collect();
+        words.push(format!(
+            "{}, {percentile}: {}.",
+            name(found, version),
+            told.join(", ")
+        ));
+        body.push((row, version, percentile, values));
+    }
+    let size = (WIDTH, bottom + AXIS);
+    let mut svg = Svg::new(
+        "combined-boxes",
+        size,
+        "p90 and p99 of the runs",
+        &words.join(" "),
+    );
+    grid(&mut svg, axis, scale, bottom);
+    for (row, version, percentile, values) in body {
+        let middle = ROW * (row as f64 + 0.5);
+        begin_row(&mut svg, found, version, middle, palette);
+        svg.text("", (LEFT - 8.0, middle + 4.0), Anchor::End, percentile);
+        draw_box(&mut svg, axis, scale, &values, middle);
+        svg.end_group();
+    }
+    Some(svg.finish())
+}
+
+fn draw_box(svg: &mut Svg, axis: Axis, scale: Scale, values: &[f64], middle: f64) {
+    let (Some(low), Some(high), Some(median)) =
+        (values.first(), values.last(), values.get(values.len() / 2))
+    else {
+        svg.text(
+            "",
+            (LEFT + 8.0, middle + 4.0),
+            Anchor::Start,
+            "too few answers",
+        );
+        return;
+    };
+    let (from, to, at) = (axis.at(*low), axis.at(*high), axis.at(*median));
+    let tip = format!("{} to {}", scale.full(*low), scale.full(*high));
+    svg.bar(
+        "bar whole",
+        (from, middle - BAR / 2.0),
+        ((to - from).max(1.0), BAR),
+        &tip,
+    );
+    svg.line("tick", (at, middle - BAR / 2.0), (at, middle + BAR / 2.0));
+    for value in values {
+        svg.dot("dot", (axis.at(*value), middle), 3.0, &scale.full(*value));
+    }
+    svg.text(
+        "value",
+        (WIDTH, middle + 4.0),
+        Anchor::End,
+        &scale.full(*median),
+    );
+}
+
+const TOP: f64 = 10.0;
+const BOTTOM: f64 = 210.0;
+const TREND_LEFT: f64 = 62.0;
+
+/// Throughput over what is counted up, the counts in factors, with the line through the points of each version.
+pub fn trends(found: &CombinedFindings, palette: &Palette) -> Option<String> {
+    let points = || found.trends.iter().flat_map(|trend| &trend.points);
+    let largest = points().map(|it| it.rate_per_second).reduce(f64::max)?;
+    let counts = points().map(|it| f64::from(it.count));
+    let across = Axis::covering_log(counts, (TREND_LEFT, WIDTH - RIGHT));
+    let up = Axis::from_zero(largest, (BOTTOM, TOP));
+    let scale = Scale::of(up.domain().1, UNIT);
+    let words: Vec<String> = found.trends.iter().map(|it| describe(it, scale)).collect();
+    let size = (WIDTH, BOTTOM + 40.0);
+    let mut svg = Svg::new(
+        "combined-trend",
+        size,
+        "Throughput over counts",
+        &words.join(" "),
+    );
+    for tick in up.ticks() {
+        svg.line(
+            "grid",
+            (TREND_LEFT, up.at(tick)),
+            (WIDTH - RIGHT, up.at(tick)),
+        );
+        let at = (TREND_LEFT - 6.0, up.at(tick) + 4.0);
+        svg.text("", at, Anchor::End, &scale.tick(tick));
+    }
+    for tick in across.ticks() {
+        let label = gatebench_analysis::words::grouped(tick);
+        svg.text("", (across.at(tick), BOTTOM + 16.0), Anchor::Middle, &label);
+    }
+    if let Some(first) = found.trends.first() {
+        let middle = (TREND_LEFT + WIDTH - RIGHT) / 2.0;
+        let noun = format!("{}s", first.what.noun());
+        svg.text("", (middle, BOTTOM + 34.0), Anchor::Middle, &noun);
+    }
+    for trend in &found.trends {
+        draw_trend(&mut svg, trend, (across, up, scale), palette);
+    }
+    Some(svg.finish())
+}
+
+fn describe(trend: &VersionTrend, scale: Scale) -> String {
+    let points: Vec<String> = trend
+        .points
+        .iter()
+        .map(|it| format!("{} at {}", scale.full(it.rate_per_second), it.count))
+        .collect();
+    format!("{}: {}.", trend.variant, points.join(", "))
+}
+
+fn draw_trend(
+    svg: &mut Svg,
+    trend: &VersionTrend,
+    (across, up, scale): (Axis, Axis, Scale),
+    palette: &Palette,
+) {
+    svg.begin_group(&palette.class(&trend.variant));
+    let place = |count: u32, rate: f64| (across.at(f64::from(count)), up.at(rate));
+    let line: Vec<(f64, f64)> = trend
+        .points
+        .iter()
+        .map(|it| place(it.count, trend.line.at(f64::from(it.count))))
+        .collect();
+    svg.polyline("curve dashed thin", &line);
+    for point in &trend.points {
+        let tip = format!("{}: {}", point.count, scale.full(point.rate_per_second));
+        svg.dot("dot", place(point.count, point.rate_per_second), 4.5, &tip);
+    }
+    if let Some((x, y)) = line.last() {
+        let label = text::truncate(&text::clean(&trend.variant), 12);
+        svg.text("label", (x + 8.0, y + 4.0), Anchor::Start, &label);
+    }
+    svg.end_group();
+}

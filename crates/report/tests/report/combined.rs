@@ -1,0 +1,142 @@
+//! The combined results of a specification in every form of the report.
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{
+    CombinedFigures, CombinedFindings, Doubling, ErrorLogFindings, RunFigures, Scaled,
+    SettledFindings, TrendPoint, Validity, VersionFindings, VersionTrend,
+};
+use gatebench_report::{TerminalOptions, html, markdown, terminal};
+
+use crate::fixture::findings;
+use crate::page::check;
+
+fn run(number: u32, rate_per_second: f64) -> RunFigures {
+    RunFigures {
+        trial: 1,
+        run: format!("run-{number}"),
+        rate_per_second,
+        answers: 100_000,
+        failed: if number == 2 { 12 } else { 0 },
+        mean_ns: Some(1.2e6),
+        max_ns: Some(31_000_000),
+        p90_ns: Some(4_100_000.0 + f64::from(number) * 50_000.0),
+        p99_ns: (number != 3).then_some(9_000_000.0),
+        validity: if number == 3 {
+            Validity::Invalid
+        } else {
+            Validity::Valid
+        },
+        settled: Some(SettledFindings {
+            load_per_core: 0.3,
+            waited_ns: 90_000_000_000,
+            settled: number != 1,
+        }),
+    }
+}
+
+fn version(variant: &str, scenario: &str, count: u32, rate: f64) -> VersionFindings {
+    VersionFindings {
+        scenario: scenario.into(),
+        variant: variant.into(),
+        version: Some("1.22.1".into()),
+        count: Some(count),
+        runs: (1..=3)
+            .map(|it| run(it, rate * (0.98 + f64::from(it) / 100.0)))
+            .collect(),
+        combined: Some(CombinedFigures {
+            rate_mean_per_second: rate,
+            rate_min_per_second: rate * 0.98,
+            rate_max_per_second: rate * 1.02,
+            mean_ns: Some(1.2e6),
+            max_ns: Some(31_000_000),
+        }),
+        error_logs: vec![ErrorLogFindings {
+            file: "trials/0001/gateway/gateway.stderr.log".into(),
+            lines: 1,
+        }],
+    }
+}
+
+fn combined() -> CombinedFindings {
+    let point = |count, rate_per_second| TrendPoint {
+        count,
+        rate_per_second,
+    };
+    let points = vec![point(50, 41_000.0), point(5_000, 30_000.0)];
+    let counted: Vec<(f64, f64)> = points
+        .iter()
+        .map(|it| (f64::from(it.count), it.rate_per_second))
+        .collect();
+    CombinedFindings {
+        specification: "upstreams".into(),
+        tags: vec!["upstreams".into()],
+        load: "1,000 connections, 10s, 3 runs in one process".into(),
+        versions: vec![
+            version("nginx", "upstreams-50", 50, 41_000.0),
+            version("nginx<b>", "upstreams-5000", 5_000, 30_000.0),
+        ],
+        trends: vec![VersionTrend {
+            variant: "nginx".into(),
+            what: Scaled::Routes,
+            points,
+            line: Doubling::through(&counted).unwrap(),
+        }],
+        tried_again: vec![
+            "Trial 2 (nginx, upstreams-50) failed and was tried again as trial 5, which is completed.".into(),
+        ],
+    }
+}
+
+#[test]
+fn versions_stand_side_by_side_in_every_form() {
+    let findings = Findings {
+        combined: Some(combined()),
+        ..findings()
+    };
+    for columns in [60, 100] {
+        let options = TerminalOptions {
+            columns,
+            ..TerminalOptions::default()
+        };
+        let text = terminal::render(&findings, options);
+        assert!(text.contains("Combined results · upstreams"), "{text}");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(
+            words.join(" ").contains("was tried again as trial 5"),
+            "{text}"
+        );
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest.unwrap() <= columns, "{text}");
+    }
+    let text = markdown::render(&findings);
+    assert!(
+        text.contains("| **nginx 1.22.1 · upstreams-50** | 41.0k/s |"),
+        "{text}"
+    );
+    assert!(text.contains("9.00 / 9.00 / – ms"), "{text}");
+    assert!(
+        text.contains("run-3 is invalid and is not combined"),
+        "{text}"
+    );
+    assert!(
+        text.contains("the machine was not quiet before run-1"),
+        "{text}"
+    );
+    let page = html::render(&findings);
+    check(&page);
+    for id in [
+        "combined-rates",
+        "combined-boxes",
+        "combined-trend",
+        "method-combined-results",
+    ] {
+        assert!(page.contains(id), "{id}");
+    }
+    assert!(!page.contains("nginx<b>"));
+    // To be looked at in a browser.
+    std::fs::write(
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/combined.html"),
+        &page,
+    )
+    .unwrap();
+}
