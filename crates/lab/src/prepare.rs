@@ -116,10 +116,7 @@ pub fn prepare(
 ) -> Result<Prepared, LabError> {
     let (mut suite, base) = suite_of(selection, library)?;
     suite.floor &= !selection.no_floor;
-    let mut scenarios = chosen(selection, &suite, &base, library)?;
-    if let Some(specification) = &selection.specification {
-        specified::ask(specification, &mut scenarios)?;
-    }
+    let scenarios = chosen(selection, &suite, &base, library)?;
     let (sizes, too_large) = sizes(selection, &suite);
     let asked = Asked {
         selection,
@@ -159,15 +156,7 @@ pub fn prepare(
     plan.isolation = isolation;
     let specification = selection.specification.as_ref();
     plan.specification = specification.map(|it| it.document.specified());
-    let engine = match engine_choice(selection)? {
-        Some(choice) => {
-            let (engine, limits) = foreign::resolve(&choice, &mut plan)?;
-            warnings.extend(limits);
-            Some(engine)
-        }
-        None => None,
-    };
-    warnings.extend(specified::threads(&plan, engine.as_ref()));
+    let engine = engine(selection, &mut plan, &mut warnings)?;
     // A script of the user's sends what it wants.
     let script = engine.as_ref().and_then(|it| it.identity.script.as_ref());
     if script.is_none() {
@@ -241,12 +230,24 @@ pub fn prepare_resume(
     })
 }
 
-/// The engine that is asked for, by the user or by a specification with a script.
-fn engine_choice(selection: &Selection) -> Result<Option<EngineChoice>, LabError> {
-    match &selection.specification {
-        Some(specification) => specified::engine(specification, selection.engine.as_ref()),
-        None => Ok(selection.engine.clone()),
+/// The engine in place of gatebench's own: the user's, or that of a specification with a script.
+fn engine(
+    selection: &Selection,
+    plan: &mut Plan,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<PreparedEngine>, LabError> {
+    let choice = match &selection.specification {
+        Some(specification) => specified::engine(specification, selection.engine.as_ref())?,
+        None => selection.engine.clone(),
+    };
+    let mut engine = None;
+    if let Some(choice) = choice {
+        let (found, limits) = foreign::resolve(&choice, plan)?;
+        warnings.extend(limits);
+        engine = Some(found);
     }
+    warnings.extend(specified::threads(plan, engine.as_ref()));
+    Ok(engine)
 }
 
 /// The comparison of a plan with three gateways.
@@ -310,8 +311,14 @@ fn chosen(
     base: &Path,
     library: &Library,
 ) -> Result<Vec<Listed<Scenario>>, LabError> {
+    let words = || suite.scenarios.iter().map(|it| it.word());
+    if let Some(specification) = &selection.specification {
+        let mut scenarios = scenarios_of(words(), base, library)?;
+        specified::ask(specification, &mut scenarios)?;
+        return Ok(scenarios);
+    }
     if selection.scenarios.is_empty() {
-        return scenarios_of(suite.scenarios.iter().map(|it| it.word()), base, library);
+        return scenarios_of(words(), base, library);
     }
     let words = selection.scenarios.iter().map(String::as_str);
     scenarios_of(words, Path::new(""), library)
