@@ -85,15 +85,28 @@ fn change_words(phase: &Phase) -> String {
     })
 }
 
-/// `64 connections`, `5,000 requests/s`.
+/// `64 connections`, `up to 20 connections`, `5,000 requests/s`.
 pub(crate) fn load_words(shape: &Shape) -> String {
     let rate = |rate| quantity(rate, crate::findings::Unit::RequestsPerSecond);
     match shape {
-        Shape::Closed(closed) => counted(u64::from(closed.connections), "connection"),
-        Shape::Open(open) => match open.ramp_to_per_second {
-            Some(to) => format!("{} rising to {}", rate(open.rate_per_second), rate(to)),
-            None => rate(open.rate_per_second),
-        },
+        Shape::Closed(closed) => {
+            let stages = closed.stages.iter().map(|stage| stage.connections);
+            let most = stages.fold(closed.connections, u32::max);
+            let words = counted(u64::from(most), "connection");
+            match most > closed.connections {
+                true => format!("up to {words}"),
+                false => words,
+            }
+        }
+        Shape::Open(open) => {
+            let stages = open.stages.iter().map(|stage| stage.rate_per_second);
+            let most = stages.fold(open.rate_per_second, f64::max);
+            match open.ramp_to_per_second {
+                Some(to) => format!("{} rising to {}", rate(open.rate_per_second), rate(to)),
+                None if most > open.rate_per_second => format!("up to {}", rate(most)),
+                None => rate(open.rate_per_second),
+            }
+        }
     }
 }
 

@@ -256,7 +256,7 @@ fn smoke(loads: &mut Loads, scenarios: &[Listed<Scenario>]) -> Vec<String> {
         .collect();
     let mut words = vec!["one user for each group, who sends each of its requests once".to_owned()];
     if has_disturbed {
-        let longer = "3 s where something happens to the gateway or the upstream";
+        let longer = "seconds where something happens to the gateway or the upstream";
         words.push(longer.into());
     }
     words

@@ -12,8 +12,11 @@ pub const SMOKE_PHASE: &str = "smoke";
 /// The longest that the requests of the shortest length may take; they end it when all are answered.
 const SMOKE_MAX: Span = Span::from_millis(10_000);
 
-/// When something happens in the shortest length, and for how long: as much before it and after it.
-const SMOKE_PART: Span = Span::from_millis(1_000);
+/// When something happens in the shortest length, how long a target is ill there, and for how long it is well again.
+const SMOKE_PART: Span = Span::from_millis(500);
+
+/// What a gateway has for a change, in the shortest length: some wait two seconds for more of it.
+const SMOKE_CHANGE: Span = Span::from_millis(3_000);
 
 /// How long a run is asked to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +58,7 @@ pub struct PlannedLength {
 
 impl LoadProfile {
     /// Each request once, by one user, in place of all phases. Phases in which something happens to the gateway
-    /// or to the upstream stay as they are but for their length: a second before it, in it and after it.
+    /// or to the upstream stay as they are but for their length.
     pub fn smoke(&self, scenario: &Scenario) -> Self {
         let disturbed = self.phases.iter().filter(|phase| phase.is_disturbed());
         let mut phases: Vec<Phase> = disturbed.map(Phase::in_seconds).collect();
@@ -81,14 +84,16 @@ impl Phase {
         let mut phase = self.clone();
         phase.warm_up = Span::default();
         phase.sweep = None;
+        let mut after = SMOKE_PART.0 * 2;
         if let Some(change) = &mut phase.change {
             change.at = SMOKE_PART;
+            after = SMOKE_CHANGE.0;
         }
         if let Some(failure) = &mut phase.failure {
             failure.from = SMOKE_PART;
             failure.until = Span(SMOKE_PART.0 * 2);
         }
-        phase.measure = Span(SMOKE_PART.0 * 3);
+        phase.measure = Span(SMOKE_PART.0 + after);
         phase
     }
 }
@@ -200,12 +205,13 @@ groups:
         let [change, failure] = &load.phases[..] else {
             panic!("{:?}", load.phases)
         };
-        assert_eq!(change.measure.to_string(), "3s");
-        assert_eq!(change.change.as_ref().unwrap().at.to_string(), "1s");
+        assert_eq!(change.measure.to_string(), "3500ms");
+        assert_eq!(change.change.as_ref().unwrap().at.to_string(), "500ms");
+        assert_eq!(failure.measure.to_string(), "1500ms");
         let failure = failure.failure.as_ref().unwrap();
         assert_eq!(
             (failure.from.to_string(), failure.until.to_string()),
-            ("1s".into(), "2s".into())
+            ("500ms".into(), "1s".into())
         );
         assert_eq!(scenario.clone().smoke(true), scenario);
     }
