@@ -8,6 +8,9 @@ use crate::text;
 
 const GAP: usize = 2;
 
+/// What was not to be run: a gateway that answers by itself has no floor.
+const NONE: (&str, Style) = ("–", Style::Soft);
+
 /// The lines: a head of variants, and one for each scenario.
 pub fn lines(findings: &Findings, columns: usize, paint: Paint) -> Vec<String> {
     let all = || findings.scenarios.iter().flat_map(|it| &it.rows);
@@ -34,7 +37,12 @@ pub fn lines(findings: &Findings, columns: usize, paint: Paint) -> Vec<String> {
         let mut line = text::pad_end(&name, name_width);
         for variant in &variants {
             let row = scenario.rows.iter().find(|row| row.variant == *variant);
-            let (word, style) = row.map_or(("", Style::Plain), word);
+            let is_planned = |row: &&VariantRow| {
+                row.status != RowStatus::Missing
+                    || (findings.missing.iter())
+                        .any(|it| it.scenario == scenario.name && it.variant == row.variant)
+            };
+            let (word, style) = row.filter(is_planned).map_or(NONE, word);
             line += &paint.with(style, &text::pad_start(word, width));
         }
         lines.push(line.trim_end().to_owned());
