@@ -13,8 +13,13 @@ use crate::bench::Bench;
 /// Suites whose scenarios have sizes, loads of their own or a floor with requests of its own: these run as they are.
 const WHOLE: [&str; 4] = ["soap", "soap-endurance", "gravitee", "kong-benchmark"];
 
-/// Its five thousand routes, each asked before and after the load, take longer than everything else together.
-const LONG: &str = "routes-5000";
+/// Their thousands of routes, each asked before and after the load, take longer than everything else together.
+const LONG: [&str; 4] = [
+    "routes-5000",
+    "routes-500x4-metrics-off",
+    "routes-500x4-metrics-on",
+    "routes-500x4-metrics-scraped",
+];
 
 /// Scenarios of one run, which must end before a test loses its patience.
 const RUN_SCENARIOS: usize = 16;
@@ -146,7 +151,7 @@ fn scenarios_of_suites_without_loads_of_their_own_hold() {
     let names: BTreeSet<String> = plain
         .flat_map(|suite| suite.scenarios)
         .map(|it| it.word().to_owned())
-        .filter(|name| name != LONG)
+        .filter(|name| !LONG.contains(&name.as_str()))
         .collect();
     assert!(names.len() > 30, "{names:?}");
     let names: Vec<String> = names.into_iter().collect();
@@ -160,10 +165,12 @@ fn scenarios_of_suites_without_loads_of_their_own_hold() {
 }
 
 #[test]
-#[ignore = "asks five thousand routes four times; make test-full"]
-fn the_scenario_that_takes_long_holds() {
-    let words = format!("--no-floor --scenario {LONG}");
-    assert_supported(&smoke(&words, &["reference", "nginx"]));
+#[ignore = "asks thousands of routes again and again; make test-full"]
+fn the_scenarios_that_take_long_hold() {
+    for name in LONG {
+        let words = format!("--no-floor --scenario {name}");
+        assert_supported(&smoke(&words, &["reference", "nginx"]));
+    }
 }
 
 #[test]
