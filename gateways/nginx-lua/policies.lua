@@ -120,7 +120,7 @@ local chains_{{ route.name | word }} = {
 {% endfor %}
 
 policies[{{ route.name | lua_string }}] = (function()
-    local request_edits, answer_edits, stylesheets = {}, {}, {}
+    local request_edits, answer_edits, stylesheets, renamed = {}, {}, {}, {}
 {% for policy in route.policies %}
 {% if policy.jwt %}
     local jwt_{{ loop.index }} = token.rules()
@@ -148,8 +148,10 @@ policies[{{ route.name | lua_string }}] = (function()
         [{{ name | lua_string }}] = {{ value | lua_string }},
 {% endfor %}
     })
-{% elif (policy.request_headers or policy.response_headers) and route.policies | selectattr("response_xslt") | list %}
-    error "this script edits no headers beside a stylesheet"
+{% elif policy.response_headers %}
+{% for name, to in policy.response_headers.rename | items %}
+    renamed[{{ name | lower | lua_string }}] = {{ to | lua_string }}
+{% endfor %}
 {% endif %}
 {% endfor %}
     return {
@@ -167,7 +169,7 @@ policies[{{ route.name | lua_string }}] = (function()
             end
             ngx.var.subject = subject
 {% elif policy.soap %}
-            soap.process(chains_{{ route.name | word }}, {{ route.name | lua_string }})
+            soap.process(chains_{{ route.name | word }}, {{ route.name | lua_string }}, renamed)
 {% elif policy.mock %}
             if true then
                 return answer({{ policy.mock.status }}, {{ policy.mock.content_type | lua_string }}, {{ policy.mock.body | lua_string }})
@@ -177,7 +179,7 @@ policies[{{ route.name | lua_string }}] = (function()
         end,
         request = function()
             if #request_edits > 0 then edit_request(request_edits) end
-            if #stylesheets > 0 then return soap.transform(stylesheets, {{ ("/-whole-/" ~ route.name) | lua_string }}) end
+            if #stylesheets > 0 then return soap.transform(stylesheets, {{ ("/-whole-/" ~ route.name) | lua_string }}, renamed) end
         end,
         header = begin_answer,
         body = function() return edit_answer(answer_edits) end,

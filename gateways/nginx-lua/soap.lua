@@ -358,17 +358,31 @@ local function fault(chain, direction, whose, step, why, upstream_status)
     return answer(500, FAULT:format(SOAP_11, whose, direction, step, details, upstream))
 end
 
+local NOT_PASSED = { ["content-length"] = true, ["transfer-encoding"] = true, connection = true }
+
+-- The headers of an answer that came by a subrequest, some by other names; who had such a name before gives way.
+local function pass_headers(got, renamed)
+    for name, value in pairs(got.header) do
+        local lower = name:lower()
+        if not NOT_PASSED[lower] and not renamed[lower] then
+            ngx.header[name] = value
+        end
+    end
+    for name, value in pairs(got.header) do
+        local to = renamed[name:lower()]
+        if to then
+            ngx.header[to] = value
+        end
+    end
+end
+
 -- The answer of the upstream is needed whole before its status is sent, so it comes by a subrequest.
-local function respond(chain, inner, body)
+local function respond(chain, inner, body, renamed)
     local got = ngx.location.capture(inner, {
         method = ngx["HTTP_" .. ngx.req.get_method()],
         body = body,
     })
-    for name, value in pairs(got.header) do
-        if name ~= "Content-Length" and name ~= "Transfer-Encoding" and name ~= "Connection" then
-            ngx.header[name] = value
-        end
-    end
+    pass_headers(got, renamed)
     if not chain then return answer(got.status, got.body) end
     local result, _, _, step, why = run(chain, got.body, false)
     if why then
@@ -425,7 +439,7 @@ local function result_type(before, sheet, is_html)
 end
 
 -- Fetches the answer whole and takes it through stylesheets, in the access phase.
-function soap.transform(sheets, inner)
+function soap.transform(sheets, inner, renamed)
     ngx.req.read_body()
     local method = ngx.req.get_method()
     local got = ngx.location.capture(inner .. ngx.var.uri .. ngx.var.is_args .. (ngx.var.args or ""), {
@@ -445,18 +459,14 @@ function soap.transform(sheets, inner)
         if not text then return ngx.exit(500) end
         body, content_type = text, result_type(content_type, sheet, is_html)
     end
-    for name, value in pairs(got.header) do
-        if name ~= "Content-Length" and name ~= "Transfer-Encoding" and name ~= "Connection" then
-            ngx.header[name] = value
-        end
-    end
+    pass_headers(got, renamed)
     if #content_type > 0 then ngx.header.content_type = content_type end
     return answer(got.status, body)
 end
 
 -- What a route does with a request, in the rewrite phase. Answers that are processed, and those of another
 -- upstream, come from locations of their own.
-function soap.process(chains, name)
+function soap.process(chains, name, renamed)
     ngx.req.read_body()
     local body, target = ngx.req.get_body_data() or "", nil
     if chains.request then
@@ -480,7 +490,7 @@ function soap.process(chains, name)
     if chains.response or upstream then
         local arguments = ngx.var.is_args .. (ngx.var.args or "")
         local inner = ("/-whole-%s/%s"):format(upstream or "", name)
-        return respond(chains.response, inner .. ngx.var.uri .. arguments, body)
+        return respond(chains.response, inner .. ngx.var.uri .. arguments, body, renamed)
     end
 end
 

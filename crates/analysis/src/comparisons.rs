@@ -71,8 +71,9 @@ fn subjects(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Subject> {
 /// is compared at a fixed rate where there is one.
 pub(crate) fn all_subjects(scenario: &ScenarioFindings, decisive: Metric) -> Vec<Subject> {
     use Direction::{HigherIsBetter, LowerIsBetter};
-    use PhaseKind::{Closed, Open};
-    let last = scenario.phase(Open).map_or(Closed, |_| Open);
+    use PhaseKind::{Closed, Open, Paced};
+    let has = |kind: &PhaseKind| scenario.phase(*kind).is_some();
+    let last = [Open, Closed, Paced].into_iter().find(has).unwrap_or(Open);
     let subject = |(kind, metric, direction)| Subject {
         kind,
         metric,

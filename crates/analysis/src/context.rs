@@ -128,14 +128,15 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Closed or open.
+/// Who sets the pace of a load.
 pub(crate) fn kind(phase: &PhaseRecord) -> PhaseKind {
     kind_of_shape(&phase.shape)
 }
 
-/// Closed or open.
+/// Who sets the pace of a load.
 pub(crate) fn kind_of_shape(shape: &Shape) -> PhaseKind {
     match shape {
+        Shape::Closed(closed) if closed.think.is_some() => PhaseKind::Paced,
         Shape::Closed(_) => PhaseKind::Closed,
         Shape::Open(_) => PhaseKind::Open,
     }

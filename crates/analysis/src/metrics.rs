@@ -38,6 +38,8 @@ pub(crate) fn of_phase(
             let per_core = cpu_ns_per_request(phase, "gateway").filter(|cpu_ns| *cpu_ns > 0.0);
             found.extend(per_core.map(|cpu_ns| (Metric::ThroughputPerCore, 1e9 / cpu_ns)));
         }
+        PhaseKind::Paced if !tells_speed(phase) => {}
+        PhaseKind::Paced => found.push((Metric::Throughput, throughput_per_second(phase))),
         PhaseKind::Open => {
             if counts.intended > 0 {
                 let achieved = counts.completed_in_window as f64 / counts.intended as f64;

@@ -2,12 +2,12 @@
 
 use gatebench_stats::comparison::CONFIDENCE;
 use gatebench_stats::{Comparison, MIN_BLOCKS, Method, trend::POINTS_MIN};
-use gatebench_store::Status;
+use gatebench_store::{PhaseRecord, Status};
 
 use crate::comparisons::SMALLEST_EFFECT;
-use crate::context::Context;
+use crate::context::{Context, kind};
 use crate::duel;
-use crate::findings::{CostFindings, MissingTrial, ScenarioFindings};
+use crate::findings::{CostFindings, MissingTrial, PhaseKind, ScenarioFindings};
 use crate::gates::thresholds::REQUESTS_MIN;
 use crate::gates::{is_smoke, tells_speed};
 use crate::limits;
@@ -63,7 +63,9 @@ fn too_few_requests(context: &Context) -> Option<String> {
         );
     }
     let mut phases = context.completed().flat_map(|record| &record.phases);
-    phases.any(|phase| !tells_speed(phase)).then(|| {
+    // Of users who think it is not asked how fast they are.
+    let too_few = |phase: &PhaseRecord| !tells_speed(phase) && kind(phase) != PhaseKind::Paced;
+    phases.any(too_few).then(|| {
         format!(
             "Loads of fewer than {REQUESTS_MIN} requests say whether something works, and not how fast: of them nothing is told \
              but failures."

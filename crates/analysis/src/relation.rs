@@ -59,7 +59,7 @@ fn relations(kind: PhaseKind) -> &'static [(Metric, Metric, Relate)] {
             Metric::Throughput,
             |own, floor| own / floor,
         )],
-        PhaseKind::Open => &[
+        PhaseKind::Paced | PhaseKind::Open => &[
             (
                 Metric::ResponseP50OverFloor,
                 Metric::ResponseP50,

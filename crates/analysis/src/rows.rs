@@ -1,5 +1,6 @@
 //! The table of a scenario: one row per variant, medians and ranges over blocks.
 
+use gatebench_model::load::{DrawnThink, Think};
 use gatebench_model::{Phase, Scenario, Shape, Variant};
 use gatebench_stats::Estimate;
 use gatebench_store::Outcome;
@@ -85,14 +86,15 @@ fn change_words(phase: &Phase) -> String {
     })
 }
 
-/// `64 connections`, `up to 20 connections`, `5,000 requests/s`.
+/// `64 connections`, `up to 20 connections`, `10 connections (thinking 10s)`, `5,000 requests/s`.
 pub(crate) fn load_words(shape: &Shape) -> String {
     let rate = |rate| quantity(rate, crate::findings::Unit::RequestsPerSecond);
     match shape {
         Shape::Closed(closed) => {
             let stages = closed.stages.iter().map(|stage| stage.connections);
             let most = stages.fold(closed.connections, u32::max);
-            let words = counted(u64::from(most), "connection");
+            let thought = closed.think.as_ref().map_or_else(String::new, thought);
+            let words = format!("{}{thought}", counted(u64::from(most), "connection"));
             match most > closed.connections {
                 true => format!("up to {words}"),
                 false => words,
@@ -106,6 +108,19 @@ pub(crate) fn load_words(shape: &Shape) -> String {
                 None if most > open.rate_per_second => format!("up to {}", rate(most)),
                 None => rate(open.rate_per_second),
             }
+        }
+    }
+}
+
+/// ` (thinking 10s)`.
+fn thought(think: &Think) -> String {
+    match think {
+        Think::Constant(span) => format!(" (thinking {span})"),
+        Think::Drawn(DrawnThink::Uniform(between)) => {
+            format!(" (thinking {} to {})", between.min, between.max)
+        }
+        Think::Drawn(DrawnThink::Exponential(of)) => {
+            format!(" (thinking {} on average)", of.mean)
         }
     }
 }

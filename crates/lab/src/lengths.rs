@@ -199,8 +199,8 @@ impl Asked<'_> {
             }
         }
         vec![format!(
-            "phases of at most {QUICK_MEASURE} after {QUICK_WARM_UP} of warm-up; those in which something happens keep \
-             their length"
+            "phases of at most {QUICK_MEASURE} after {QUICK_WARM_UP} of warm-up, or a thought of their users; those in \
+             which something happens keep their length"
         )]
     }
 

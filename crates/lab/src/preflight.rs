@@ -3,19 +3,14 @@
 use std::thread;
 use std::time::Duration;
 
-use gatebench_model::{Plan, Scenario};
-use gatebench_probe::MachineSample;
-use rustix::process::{Resource, getrlimit, setrlimit};
-
 use crate::cores;
 use crate::demand::connections;
 use crate::error::LabError;
+use crate::room;
 use crate::warning::Warning;
+use gatebench_model::{Plan, Scenario};
+use gatebench_probe::MachineSample;
 
-/// Descriptors of a process besides its load's connections.
-const DESCRIPTORS_BESIDES: u64 = 256;
-/// Descriptors that a proxy needs for each connection of the load.
-const DESCRIPTORS_PER_PROXIED: u64 = 2;
 /// How long cores are looked at. The kernel counts in ticks of 10 ms.
 const LOOK: Duration = Duration::from_millis(250);
 /// A core busier than this before the run is used by something else.
@@ -41,7 +36,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), LabError> {
     let of_scenario =
         |scenario: &Scenario| connections(scenario, &plan.load_of(&scenario.scenario).phases);
     let most = plan.scenarios.iter().map(of_scenario).max().unwrap_or(0);
-    raise_descriptor_limit(u64::from(most))
+    room::make(u64::from(most))
 }
 
 /// The plan's cores that something else uses now.
@@ -76,31 +71,4 @@ fn planned_cores(plan: &Plan) -> Vec<usize> {
     cores.sort_unstable();
     cores.dedup();
     cores
-}
-
-fn raise_descriptor_limit(connections: u64) -> Result<(), LabError> {
-    // The gateway inherits the hard limit and needs more than the engine.
-    let needed = connections * DESCRIPTORS_PER_PROXIED + DESCRIPTORS_BESIDES;
-    let mut limit = getrlimit(Resource::Nofile);
-    if limit.maximum.is_some_and(|hard| hard < needed) {
-        return Err(LabError::environment(
-            format!(
-                "{connections} connections need {needed} open descriptors, and the hard limit is {}",
-                limit.maximum.unwrap_or_default()
-            ),
-            format!(
-                "raise it (ulimit -Hn {needed}, or LimitNOFILE of the service), or use fewer connections"
-            ),
-        ));
-    }
-    if limit.current.is_some_and(|soft| soft < needed) {
-        limit.current = Some(needed);
-        setrlimit(Resource::Nofile, limit).map_err(|error| {
-            LabError::environment(
-                format!("the limit on open descriptors cannot be raised: {error}"),
-                format!("ulimit -n {needed}"),
-            )
-        })?;
-    }
-    Ok(())
 }

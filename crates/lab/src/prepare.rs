@@ -21,6 +21,7 @@ use crate::library::{Library, Listed};
 use crate::purpose::{self, IsolationChoice, SoakChoice};
 use crate::rehearse::rehearse;
 use crate::remote::RemoteHosts;
+use crate::room;
 use crate::specified;
 use crate::suite::{beside, scenarios_of, suite_of};
 use crate::warning::Warning;
@@ -129,6 +130,7 @@ pub fn prepare(
     let scenarios = of_length(scenarios, &loads, selection.length);
     let (scenarios, isolation) = purpose::scenarios(scenarios, selection)?;
     loads.all().for_each(|load| purpose::load(load, selection));
+    let fitted = room::fit(loads.all(), &scenarios);
     let mut wanted = wanted(selection)?;
     wanted.sizes = sizes;
     let found = found(selection, &suite, &base, (&wanted, catalogue, launcher))?;
@@ -145,6 +147,7 @@ pub fn prepare(
         ..
     } = found;
     warnings.extend(too_large);
+    warnings.extend(fitted);
     let (load, blocks) = (loads.common, loads.blocks);
     let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
     let own = loads.of_scenarios.into_iter();

@@ -22,6 +22,8 @@ pub enum Warning {
         /// Cores that there are.
         cores: usize,
     },
+    /// A sweep has fewer connections, because a process may not open enough descriptors.
+    ConnectionsFewer(ConnectionsFewer),
     /// Something else uses a core that the run is pinned to.
     CoreBusy {
         /// The core.
@@ -88,6 +90,39 @@ pub enum Warning {
     },
 }
 
+/// What there is room for, in place of what a load asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionsFewer {
+    /// The load profile.
+    pub load: String,
+    /// The most that were asked for.
+    pub asked: u32,
+    /// What takes the place of those that are too many.
+    pub most: u32,
+    /// Descriptors that those asked for need.
+    pub needed: u64,
+    /// Descriptors that a process may open here.
+    pub allowed: u64,
+}
+
+impl fmt::Display for ConnectionsFewer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            load,
+            asked,
+            most,
+            needed,
+            allowed,
+        } = self;
+        write!(
+            f,
+            "the load '{load}' goes up to {most} connections in place of {asked}: those need {needed} open descriptors, \
+             and a process may have {allowed} here; raise the limit (as root: ulimit -Hn {needed}; \
+             LimitNOFILE={needed} of a service) to have them all"
+        )
+    }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -113,6 +148,7 @@ impl fmt::Display for Warning {
                 f,
                 "{gateway} is held to {limits} by its cores alone, and is never throttled: {why}; {remedy}"
             ),
+            Self::ConnectionsFewer(fewer) => write!(f, "{fewer}"),
             Self::CoreBusy { core, busy } => {
                 let percent = busy * 100.0;
                 write!(

@@ -25,8 +25,8 @@ pub enum Length {
     /// As the suite says.
     #[default]
     Full,
-    /// Minutes: at most 3 blocks, and phases of at most 2 s after 500 ms of warm-up; a suite that repeats a
-    /// document is minutes long by itself.
+    /// Minutes: at most 3 blocks, and phases of at most 2 s after 500 ms of warm-up, or after a thought where users
+    /// think for longer; a suite that repeats a document is minutes long by itself.
     Quick,
     /// Seconds: whether everything works, not how fast. One block, in which one user of each group sends each
     /// request once.

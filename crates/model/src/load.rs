@@ -163,10 +163,11 @@ impl Phase {
 
     /// The same phase in at most these times: stages are shortened in proportion, so that a load
     /// goes through all its numbers. A change and a failure need a before and an after, so that their
-    /// phases keep their length.
+    /// phases keep their length; and of users who think, each has thought once before anything is measured,
+    /// where the phase allows for that.
     pub fn shortened(&self, warm_up: Span, measure: Span) -> Self {
         let mut phase = self.clone();
-        phase.warm_up = self.warm_up.min(warm_up);
+        phase.warm_up = self.warm_up.min(warm_up.max(self.shape.longest_thought()));
         if self.change.is_some() || self.failure.is_some() {
             return phase;
         }
@@ -193,6 +194,20 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// How long a user thinks at the most, or on average where there is no most; nothing where nobody thinks.
+    fn longest_thought(&self) -> Span {
+        let think = match self {
+            Self::Closed(closed) => closed.think.as_ref(),
+            Self::Open(_) => None,
+        };
+        match think {
+            None => Span::default(),
+            Some(Think::Constant(span)) => *span,
+            Some(Think::Drawn(DrawnThink::Uniform(between))) => between.max,
+            Some(Think::Drawn(DrawnThink::Exponential(of))) => of.mean,
+        }
+    }
+
     fn stage_lengths(&mut self) -> Box<dyn Iterator<Item = &mut Span> + '_> {
         match self {
             Self::Closed(closed) => Box::new(closed.stages.iter_mut().map(|stage| &mut stage.over)),

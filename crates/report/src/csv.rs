@@ -35,6 +35,7 @@ fn line(
 ) -> String {
     let load = match metric.kind {
         PhaseKind::Closed => "closed",
+        PhaseKind::Paced => "paced",
         PhaseKind::Open => "open",
     };
     let fields = [

@@ -23,8 +23,13 @@ pub fn render(findings: &Findings) -> String {
     out.push_str(&costs_section(findings));
     for found in &findings.scale {
         let title = escape(&scale::title(found));
-        out.push_str(&format!("### {title}\n\n{}\n\n", scale::EXPLANATION));
-        out.push_str(&whole(&scale::table(found), "gateway"));
+        let explanation = scale::explanation(found);
+        out.push_str(&format!("### {title}\n\n{explanation}\n\n"));
+        for table in scale::table(found).by_phase() {
+            let label = table.groups.iter().map(|group| capitalised(&group.label));
+            out.push_str(&format!("**{}**\n\n", escape(&label.collect::<String>())));
+            out.push_str(&whole(&table, "gateway"));
+        }
     }
     for scenario in &findings.scenarios {
         out.push_str(&scenario_section(scenario));

@@ -1,8 +1,11 @@
-//! What grows with routes and consumers, as a table: numbers down, measures across.
+//! What grows with routes, consumers and idle connections, as a table: gateways down, and across for each
+//! measure the numbers and what each further one takes.
+
+use std::borrow::Cow;
 
 use gatebench_analysis::findings::{
     Difference, GatewayScale, Metric, RowStatus, ScaleFindings, ScaleMeasure, ScalePoint, Scaled,
-    Validity,
+    Unit, Validity,
 };
 use gatebench_analysis::words::{grouped, signed};
 
@@ -10,93 +13,122 @@ use crate::number::Scale;
 use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
 
 /// How the table is read.
-pub const EXPLANATION: &str = "Medians and ranges of the blocks. The last line of a gateway is what each \
-     further one takes, from the smallest to the largest number, paired by block. Memory is that after all loads.";
+pub fn explanation(scale: &ScaleFindings) -> String {
+    let memory = match scale.what {
+        Scaled::Routes | Scaled::Consumers => "Memory is the most in the last load.",
+        Scaled::Connections => {
+            "Memory is the gateway's own, the most while so many connections rest between two requests; what the \
+             kernel holds for a socket is not in it."
+        }
+    };
+    let at_load = |measure: &&ScaleMeasure| {
+        let of_process = [Metric::GatewayRssAnonMax, Metric::GatewayStart];
+        !of_process.contains(&measure.metric)
+    };
+    let load = scale.measures.iter().find(at_load);
+    let load = load
+        .and_then(|measure| measure.load.as_ref())
+        .map_or_else(String::new, |load| {
+            format!(" What a request takes is told at {load}.")
+        });
+    format!(
+        "Medians and ranges of the blocks. The last column of a measure is what each further one takes, from the \
+         smallest to the largest number, paired by block. {memory}{load}"
+    )
+}
 
 /// The heading over a family.
 pub fn title(scale: &ScaleFindings) -> String {
-    let idle = match scale.what {
-        Scaled::Routes => "that are not asked for",
-        Scaled::Consumers => "who do not ask",
-    };
-    format!("What {}s cost {idle}", scale.what.noun())
+    match scale.what {
+        Scaled::Routes => "What routes cost that are not asked for".into(),
+        Scaled::Consumers => "What consumers cost who do not ask".into(),
+        Scaled::Connections => format!("What idle connections cost · {}", scale.name),
+    }
 }
 
 /// The table of a family.
 pub fn table(scale: &ScaleFindings) -> Table {
-    let measures = scale.measures.iter().enumerate();
-    let lanes: Vec<Lane> = measures
-        .filter_map(|(index, measure)| lane(scale, index, measure))
-        .collect();
-    let rows = scale
-        .gateways
-        .iter()
-        .flat_map(|gateway| rows(scale, gateway));
-    let lanes = Lanes {
-        phase: scale.name.clone(),
-        label: String::new(),
-        lanes,
-    };
-    Table::of_lanes(rows.collect(), vec![lanes])
-}
-
-fn rows(scale: &ScaleFindings, gateway: &GatewayScale) -> Vec<Row> {
-    let row = |name: String, absence| Row {
-        name: format!("{} · {name}", gateway.variant),
+    let rows = scale.gateways.iter().map(|gateway| Row {
+        name: gateway.variant.clone(),
         variant: gateway.variant.clone(),
         validity: None,
-        absence,
+        absence: absence(gateway),
         cells: Vec::new(),
-    };
-    let point = |point: &ScalePoint| row(grouped(f64::from(point.count)), absence(&point.status));
-    let mut rows: Vec<Row> = gateway.points.iter().map(point).collect();
-    rows.push(row(format!("each {}", scale.what.noun()), None));
-    rows
+    });
+    let measures = scale.measures.iter().enumerate();
+    let lanes = measures.map(|(index, measure)| Lanes {
+        phase: String::new(),
+        label: label(measure.metric).into(),
+        lanes: lanes(scale, index, measure),
+    });
+    Table::of_lanes(rows.collect(), lanes.collect())
 }
 
-fn absence(status: &RowStatus) -> Option<String> {
-    match status {
-        RowStatus::Measured => None,
-        RowStatus::NotSupported { policies } => {
-            Some(format!("not supported: {}", policies.join(", ")))
-        }
-        RowStatus::Failed => Some("failed".into()),
-        RowStatus::Missing => Some("not measured".into()),
+/// Why nothing is told of a gateway; none where something was measured.
+fn absence(gateway: &GatewayScale) -> Option<String> {
+    let mut statuses = gateway.points.iter().map(|point| &point.status);
+    if gateway.points.is_empty() || statuses.any(|status| *status == RowStatus::Measured) {
+        return None;
     }
-}
-
-/// A measure of all gateways; none where none has it.
-fn lane(scale: &ScaleFindings, index: usize, measure: &ScaleMeasure) -> Option<Lane> {
-    let points = || scale.gateways.iter().flat_map(|gateway| &gateway.points);
-    let medians: Vec<f64> = points()
-        .filter_map(|point| point.values[index].as_ref())
-        .map(|value| value.median)
-        .collect();
-    (!medians.is_empty()).then_some(())?;
-    let own = Scale::of_all(medians, measure.unit);
-    let mut cells = Vec::new();
-    for gateway in &scale.gateways {
-        let value = |point: &ScalePoint| {
-            let validity = if point.status == RowStatus::Measured {
-                Validity::Invalid
-            } else {
-                Validity::Valid
-            };
-            match &point.values[index] {
-                Some(value) => Cell::of(Some(value), Validity::Valid, own),
-                None => Cell::of(None, validity, own),
-            }
-        };
-        cells.extend(gateway.points.iter().map(value));
-        cells.push(each(gateway.each[index].as_ref(), measure));
-    }
-    Some(Lane {
-        column: Column::new(head(measure.metric), own),
-        cells,
+    Some(match &gateway.points[0].status {
+        RowStatus::NotSupported { policies } => format!("not supported: {}", policies.join(", ")),
+        status => why(status).unwrap_or_default().to_owned(),
     })
 }
 
-/// What each one takes, with its unit: it is far smaller than the wholes above it.
+/// Why a number was not measured, in a word or two.
+fn why(status: &RowStatus) -> Option<&'static str> {
+    match status {
+        RowStatus::Measured => None,
+        RowStatus::NotSupported { .. } => Some("unsupported"),
+        RowStatus::Failed => Some("failed"),
+        RowStatus::Missing => Some("not run"),
+    }
+}
+
+/// The numbers of a measure, and what each further one takes; nothing where no gateway has it.
+fn lanes(scale: &ScaleFindings, index: usize, measure: &ScaleMeasure) -> Vec<Lane> {
+    let points = || scale.gateways.iter().flat_map(|gateway| &gateway.points);
+    let medians = points().filter_map(|point| point.values[index].as_ref().map(|it| it.median));
+    let medians: Vec<f64> = medians.collect();
+    if medians.is_empty() {
+        return Vec::new();
+    }
+    let own = Scale::of_all(medians, measure.unit);
+    let mut counts: Vec<u32> = points().map(|point| point.count).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let number = |count: &u32| {
+        let of_gateway = |gateway: &GatewayScale| {
+            let point = gateway.points.iter().find(|point| point.count == *count);
+            point.map_or(Cell::Empty, |point| cell(point, index, own))
+        };
+        Lane {
+            column: Column {
+                head: [Cow::Owned(grouped(f64::from(*count))), Cow::Borrowed("")],
+                scale: own,
+            },
+            cells: scale.gateways.iter().map(of_gateway).collect(),
+        }
+    };
+    let mut lanes: Vec<Lane> = counts.iter().map(number).collect();
+    let each = |gateway: &GatewayScale| each(gateway.each[index].as_ref(), measure);
+    lanes.push(Lane {
+        column: Column::new(["each", scale.what.noun()], Scale::of(0.0, Unit::Count)),
+        cells: scale.gateways.iter().map(each).collect(),
+    });
+    lanes
+}
+
+fn cell(point: &ScalePoint, index: usize, scale: Scale) -> Cell {
+    match (&point.values[index], why(&point.status)) {
+        (Some(value), _) => Cell::of(Some(value), Validity::Valid, scale),
+        (None, Some(why)) => Cell::Absent(why),
+        (None, None) => Cell::Invalid,
+    }
+}
+
+/// What each one takes, with its unit: it is far smaller than the wholes beside it.
 fn each(difference: Option<&Difference>, measure: &ScaleMeasure) -> Cell {
     let Some(difference) = difference else {
         return Cell::Empty;
@@ -114,12 +146,13 @@ fn each(difference: Option<&Difference>, measure: &ScaleMeasure) -> Cell {
     }
 }
 
-fn head(metric: Metric) -> [&'static str; 2] {
+/// What the measure is.
+fn label(metric: Metric) -> &'static str {
     match metric {
-        Metric::GatewayRssAnonMax => ["memory", ""],
-        Metric::GatewayStart => ["start", ""],
-        Metric::GatewayCpuPerRequest => ["CPU/request", ""],
-        Metric::AddedP50 => ["added", "p50"],
-        _ => ["added", "p99"],
+        Metric::GatewayRssAnonMax => "memory",
+        Metric::GatewayStart => "from start to ready",
+        Metric::GatewayCpuPerRequest => "CPU time per request",
+        Metric::AddedP50 => "added latency p50",
+        _ => "added latency p99",
     }
 }

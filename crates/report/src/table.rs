@@ -279,7 +279,7 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     const ADDED_ILL: (Metric, [&str; 2]) = (Metric::FailureAdded, ["added p99", "meanwhile"]);
     match (kind, has_open) {
         (PhaseKind::Closed, true) => &[THROUGHPUT, CPU],
-        (PhaseKind::Closed, false) => &[THROUGHPUT, CPU, P50, P99],
+        (PhaseKind::Closed, false) | (PhaseKind::Paced, _) => &[THROUGHPUT, CPU, P50, P99],
         (PhaseKind::Open, _) => &[
             CPU, P50, P99, ADDED_P50, ADDED_P99, AFFECTED, FAILED, WORST, RECOVERY, EFFECT, SHARE,
             AGAIN, ADDED_ILL,

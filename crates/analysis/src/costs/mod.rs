@@ -160,7 +160,11 @@ fn measures(phases: &[PhaseLine]) -> Vec<CostMeasure> {
     let first = |kind| phases.iter().find(|phase| phase.kind == kind);
     let (open, closed) = (first(PhaseKind::Open), first(PhaseKind::Closed));
     let wanted = [
-        (open.or(closed), Metric::GatewayCpuPerRequest, LowerIsBetter),
+        (
+            open.or(closed).or(first(PhaseKind::Paced)),
+            Metric::GatewayCpuPerRequest,
+            LowerIsBetter,
+        ),
         (open, Metric::AddedP50, LowerIsBetter),
         (open, Metric::AddedP99, LowerIsBetter),
         (closed, Metric::ThroughputPerCore, HigherIsBetter),

@@ -102,9 +102,11 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// The loads of the first phase of a kind.
+/// The loads of the first phase of a kind. To a document users are users, whether they think or not.
 pub(super) fn first_of<'a>(loads: &[Load<'a>], of: PhaseKind) -> Vec<Load<'a>> {
-    let first = loads.iter().find(|load| kind(load.phase) == of);
+    let by_the_clock = |kind: PhaseKind| kind == PhaseKind::Open;
+    let mut all = loads.iter();
+    let first = all.find(|load| by_the_clock(kind(load.phase)) == by_the_clock(of));
     named(loads, first.map(|load| load.phase.name.as_str()))
 }
 

@@ -92,7 +92,8 @@ pub struct Findings {
     pub combined: Option<CombinedFindings>,
     /// What policies cost over the plain proxy; none where no scenario with policies has one beside it.
     pub costs: Option<CostFindings>,
-    /// What grows with routes and consumers, for each family of scenarios that differ in their number.
+    /// What grows with routes, consumers and idle connections, for each family of scenarios or loads that
+    /// differ in their number.
     pub scale: Vec<ScaleFindings>,
     /// The scenarios in the plan's order.
     pub scenarios: Vec<ScenarioFindings>,

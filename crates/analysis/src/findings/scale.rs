@@ -1,14 +1,15 @@
-//! What grows with the number of routes or consumers.
+//! What grows with the number of routes, consumers or idle connections.
 
 use gatebench_stats::{Difference, Estimate};
 use serde::Serialize;
 
 use super::{Metric, RowStatus, Unit};
 
-/// Scenarios that are the same but for how many routes or consumers they have.
+/// Scenarios that are the same but for how many routes or consumers they have, or loads that are the same
+/// but for how many idle connections they hold.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScaleFindings {
-    /// What their names have in common.
+    /// What the names of the scenarios have in common; of loads, their scenario.
     pub name: String,
     /// What there are different numbers of.
     pub what: Scaled,
@@ -26,6 +27,8 @@ pub enum Scaled {
     Routes,
     /// Consumers.
     Consumers,
+    /// Connections whose users think between two requests.
+    Connections,
 }
 
 impl Scaled {
@@ -34,6 +37,7 @@ impl Scaled {
         match self {
             Self::Routes => "route",
             Self::Consumers => "consumer",
+            Self::Connections => "connection",
         }
     }
 }
@@ -45,13 +49,13 @@ pub struct ScaleMeasure {
     pub metric: Metric,
     /// Its unit.
     pub unit: Unit,
-    /// The phase that it is measured in.
-    pub phase: String,
+    /// The phase that it is measured in; none where each number is a phase of its own.
+    pub phase: Option<String>,
     /// Its load in words; the time to readiness is that before the first load.
-    pub load: String,
+    pub load: Option<String>,
 }
 
-/// A gateway with different numbers of routes or consumers.
+/// A gateway with different numbers of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct GatewayScale {
     /// Label of the variant.
@@ -63,13 +67,15 @@ pub struct GatewayScale {
     pub each: Vec<Option<Difference>>,
 }
 
-/// A number of routes or consumers.
+/// A number of them.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScalePoint {
     /// How many there are.
     pub count: u32,
     /// The scenario.
     pub scenario: String,
+    /// The phase, where each number is one of its own.
+    pub phase: Option<String>,
     /// Whether there is anything to show.
     pub status: RowStatus,
     /// For each measure; none where it was not measured or no block may be used.

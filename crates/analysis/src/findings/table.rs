@@ -42,7 +42,7 @@ pub struct ScenarioFindings {
 pub struct PhaseLine {
     /// Name of the phase.
     pub name: String,
-    /// `closed` or `open`.
+    /// `closed`, `paced` or `open`.
     pub kind: PhaseKind,
     /// `64 connections, 10s` or `5,000 requests/s, 10s`.
     pub label: String,
@@ -54,6 +54,8 @@ pub struct PhaseLine {
 pub enum PhaseKind {
     /// An answer lets the next request go: measures capacity.
     Closed,
+    /// Users think after each answer, so that they set the pace: tells what so many users take.
+    Paced,
     /// The clock does: measures latency.
     Open,
 }

@@ -8,7 +8,7 @@ use super::{View, says};
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
 use crate::words::{decimals, percent};
 
-/// Tests throughput in a closed load and the median response time in an open one.
+/// Tests throughput in a closed load, and the median response time where the pace is set.
 pub(super) fn not_steady(view: &View) -> Option<Reason> {
     // What is changed on purpose need not be steady.
     (view.phase.change.is_none() && view.phase.failure.is_none()).then_some(())?;
@@ -20,7 +20,7 @@ pub(super) fn not_steady(view: &View) -> Option<Reason> {
             "throughput",
             Aspect::Throughput,
         ),
-        PhaseKind::Open => (
+        PhaseKind::Paced | PhaseKind::Open => (
             rows.filter_map(|row| row.response_p50_ns)
                 .map(|p50| p50 as f64)
                 .collect(),

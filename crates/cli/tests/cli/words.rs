@@ -1,6 +1,6 @@
 //! Words in, words out: nothing here starts a gateway.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::bench::Bench;
 use crate::serving::Serving;
@@ -217,7 +217,7 @@ fn the_doctor_says_whether_the_tour_can_run() {
         "{names:?}"
     );
 
-    let mut starved = std::process::Command::new("sh");
+    let mut starved = Command::new("sh");
     let gatebench = env!("CARGO_BIN_EXE_gatebench");
     starved.args(["-c", &format!("ulimit -n 256 && exec {gatebench} doctor")]);
     bench.spawn(starved).wait().assert_code(3);
@@ -303,4 +303,31 @@ fn get(address: &str, path: &str) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
+}
+
+#[test]
+fn a_sweep_beyond_the_descriptors_says_so_before_anything_starts() {
+    let bench = Bench::new();
+    let run = "ulimit -n 2000; exec \"$0\" run idle --gateway reference --dry-run --json";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", run]).arg(env!("CARGO_BIN_EXE_gatebench"));
+    let said = bench.spawn(shell).wait();
+    let plan: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let phases = plan["load"]["phases"].as_array().unwrap();
+    let most = phases.last().unwrap()["closed"]["connections"].as_u64();
+    if said.stderr.is_empty() {
+        // Who may raise the hard limit has them all.
+        assert_eq!(most, Some(10_000));
+        return;
+    }
+    assert_eq!(most, Some(800));
+    let told: Vec<&str> = said.stderr.split_whitespace().collect();
+    let told = told.join(" ");
+    for words in [
+        "800 connections in place of 10000",
+        "20256 open descriptors, and a process may have 2000 here",
+        "ulimit -Hn 20256",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
 }

@@ -12,6 +12,7 @@ pub(crate) mod method;
 pub(crate) mod pages;
 mod purposes;
 pub(crate) mod results;
+mod scale;
 mod told;
 mod view;
 mod wire;

@@ -11,10 +11,11 @@ use super::evidence::Evidence;
 use super::forest::{ForestView, forests};
 use super::method::{self, Section};
 use super::purposes::{PurposeView, purposes};
-use super::results::{ScenarioView, TableView, table_view};
+use super::results::ScenarioView;
+use super::scale::{ScaleView, scales};
 use crate::palette::Palette;
 use crate::problems::{Repeated, failures_once, problems, word};
-use crate::{facts, isolation, number, scale, soak};
+use crate::{facts, isolation, number, soak};
 
 /// The whole page.
 #[derive(Serialize)]
@@ -39,9 +40,8 @@ pub struct Page {
     combined: Option<CombinedView>,
     /// What policies cost; empty where no policy has a plain proxy beside it.
     costs: Vec<CostView>,
-    /// What grows with routes and consumers.
+    /// What grows with routes, consumers and idle connections.
     scale: Vec<ScaleView>,
-    scale_explanation: &'static str,
     scenarios: Vec<ScenarioView>,
     evidence: Evidence,
     method: Vec<Section>,
@@ -74,13 +74,6 @@ fn methods(findings: &Findings) -> Vec<&'static str> {
         .chain(isolated.take(1))
         .chain(combined);
     METHODS.into_iter().chain(more).collect()
-}
-
-/// A family of scenarios that differ in the number of routes or consumers.
-#[derive(Serialize)]
-struct ScaleView {
-    title: String,
-    table: TableView,
 }
 
 /// A name and a value.
@@ -145,15 +138,7 @@ impl Page {
             capacity: capacity(findings, &palette),
             combined: combined(findings, &palette),
             costs: costs(findings, &palette),
-            scale: findings
-                .scale
-                .iter()
-                .map(|it| ScaleView {
-                    title: scale::title(it),
-                    table: table_view(&scale::table(it), &palette),
-                })
-                .collect(),
-            scale_explanation: scale::EXPLANATION,
+            scale: scales(findings, &palette),
             scenarios: findings
                 .scenarios
                 .iter()

@@ -7,6 +7,7 @@ pub mod floor;
 pub mod forest;
 pub mod pairs;
 pub mod percentiles;
+pub mod scale;
 pub mod timeline;
 pub mod trend;
 pub mod waterfall;

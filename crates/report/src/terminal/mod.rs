@@ -213,7 +213,7 @@ impl Page {
         }
     }
 
-    /// What grows with routes and consumers.
+    /// What grows with routes, consumers and idle connections.
     fn scale(&mut self, findings: &Findings) {
         for found in &findings.scale {
             self.blank();
@@ -221,7 +221,7 @@ impl Page {
             let table = scale::table(found);
             self.lines
                 .extend(grid::lines(&table, self.columns, self.paint));
-            for line in text::wrap(scale::EXPLANATION, "", self.columns) {
+            for line in text::wrap(&scale::explanation(found), "", self.columns) {
                 self.lines.push(self.paint.with(Style::Soft, &line));
             }
         }

@@ -1,4 +1,4 @@
-//! What grows with routes, as the fixture has it: two gateways, three numbers.
+//! What grows with routes and idle connections, as the fixture has it: two gateways, three numbers.
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::*;
@@ -12,8 +12,8 @@ fn found() -> ScaleFindings {
     let measure = |metric, unit| ScaleMeasure {
         metric,
         unit,
-        phase: "steady".into(),
-        load: "5,000 requests/s".into(),
+        phase: Some("steady".into()),
+        load: Some("5,000 requests/s".into()),
     };
     let gateway = |name: &str, each: f64| GatewayScale {
         variant: name.into(),
@@ -46,6 +46,7 @@ fn point(count: u32, each: f64) -> ScalePoint {
     ScalePoint {
         count,
         scenario: format!("routes-{count}"),
+        phase: None,
         status: RowStatus::Measured,
         values: vec![
             of(6e6 + each * many),
@@ -74,10 +75,47 @@ fn each_number_and_what_one_takes_are_told() {
     let text = terminal::render(&findings, TerminalOptions::default());
     let section = text.split("What routes cost").nth(1).unwrap();
     golden("scale.txt", section.split("\nFindings").next().unwrap());
-    assert!(markdown::render(&findings).contains("| **nginx · each route** | +2.25 KiB"));
+    let markdown = markdown::render(&findings);
+    assert!(
+        markdown.contains("| gateway | 1, MiB | 100, MiB | 5,000, MiB | each route |"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("| +2.25 KiB (2.02–2.70) |"), "{markdown}");
     let page = html::render(&findings);
     check(&page);
     assert!(page.contains("id=\"scale\""));
     // To be looked at in a browser.
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/scale.html"), &page).unwrap();
+}
+
+#[test]
+fn idle_connections_are_told_by_their_memory_alone() {
+    let mut scale = found();
+    scale.name = "proxy-json".into();
+    scale.what = Scaled::Connections;
+    scale.measures.truncate(1);
+    scale.measures[0].phase = None;
+    for gateway in &mut scale.gateways {
+        gateway.each.truncate(1);
+        for point in &mut gateway.points {
+            point.values.truncate(1);
+            point.phase = Some(format!("idle-c{}", point.count));
+        }
+    }
+    // One could not hold them all, the other was not there.
+    scale.gateways[0].points[2].values = vec![None];
+    scale.gateways[1].points.iter_mut().for_each(|point| {
+        point.status = RowStatus::Failed;
+        point.values = vec![None];
+    });
+    let findings = Findings {
+        scale: vec![scale],
+        ..findings()
+    };
+    let text = terminal::render(&findings, TerminalOptions::default());
+    let section = text.split("What idle connections cost").nth(1).unwrap();
+    golden("idle.txt", section.split("\nFindings").next().unwrap());
+    let page = html::render(&findings);
+    check(&page);
+    std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/idle.html"), &page).unwrap();
 }

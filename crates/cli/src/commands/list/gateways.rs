@@ -139,6 +139,7 @@ impl Listed {
             "lacks": spec.lacks,
             "transport": spec.transport,
             "proven_with": spec.proven_with,
+            "not_yet_run": !self.is_run(),
             "notes": spec.notes,
         })
     }

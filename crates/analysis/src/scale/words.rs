@@ -1,0 +1,103 @@
+//! Scale in words.
+
+use gatebench_stats::{Difference, Direction, Estimate};
+
+use crate::findings::{GatewayScale, Metric, ScaleFindings, Sentence, Tone, Unit};
+use crate::ranking::{self, Entry};
+use crate::words::{capitalised, counted, grouped, listed, quantity};
+
+/// What each one takes in memory and until the gateway is ready: who takes least, then a sentence for
+/// each gateway.
+pub(crate) fn sentences(scale: &ScaleFindings) -> Vec<Sentence> {
+    let say = |text: String, variant: Option<&str>| Sentence {
+        text,
+        tone: Tone::Plain,
+        scenario: None,
+        variant: variant.map(str::to_owned),
+    };
+    let ranked = least(scale).map(|text| say(text, None));
+    let gateways = scale.gateways.iter().filter_map(|gateway| {
+        let text = sentence(scale, gateway)?;
+        Some(say(text, Some(&gateway.variant)))
+    });
+    ranked.into_iter().chain(gateways).collect()
+}
+
+fn place(scale: &ScaleFindings, metric: Metric) -> Option<usize> {
+    scale.measures.iter().position(|it| it.metric == metric)
+}
+
+/// `Least memory for each route: nginx (1.20 KiB); envoy 4.10 times that.`
+fn least(scale: &ScaleFindings) -> Option<String> {
+    let memory = place(scale, Metric::GatewayRssAnonMax)?;
+    let as_estimate = |each: &Difference| {
+        let (min, max) = each.span();
+        Estimate {
+            median: each.effect,
+            min,
+            max,
+            blocks: each.blocks,
+            interval: None,
+        }
+    };
+    let known = scale.gateways.iter().filter_map(|gateway| {
+        let each = gateway.each[memory].as_ref()?;
+        Some((&gateway.variant, as_estimate(each)))
+    });
+    let known: Vec<(&String, Estimate)> = known.collect();
+    let entries = known
+        .iter()
+        .map(|(variant, estimate)| Entry { variant, estimate });
+    let ranked = ranking::sentence(entries.collect(), Direction::LowerIsBetter, |value| {
+        quantity(value, Unit::Bytes)
+    })?;
+    Some(format!(
+        "Least memory for each {}: {ranked}",
+        scale.what.noun()
+    ))
+}
+
+/// `Each route takes 1.20 KiB of memory at nginx (1.10 KiB to 1.30 KiB over 10 blocks): 6.10 MiB with 1 and
+/// 12.0 MiB with 5,000; it is ready after 21.0 ms with 1 and 35.0 ms with 5,000.`
+fn sentence(scale: &ScaleFindings, gateway: &GatewayScale) -> Option<String> {
+    let memory = place(scale, Metric::GatewayRssAnonMax)?;
+    let each = gateway.each[memory].as_ref()?;
+    let bytes = |value| quantity(value, Unit::Bytes);
+    let takes = if each.effect > 0.0 {
+        bytes(each.effect)
+    } else {
+        "nothing that can be told".into()
+    };
+    let mut text = format!(
+        "each {} takes {takes} of memory at {}",
+        scale.what.noun(),
+        gateway.variant
+    );
+    if each.blocks > 1 {
+        let (low, high) = each.span();
+        let blocks = counted(each.blocks as u64, "block");
+        text.push_str(&format!(
+            " ({} to {} over {blocks})",
+            bytes(low),
+            bytes(high)
+        ));
+    }
+    text.push_str(&format!(": {}", at_each(gateway, memory, Unit::Bytes)?));
+    let start = place(scale, Metric::GatewayStart);
+    let start = start.and_then(|start| at_each(gateway, start, Unit::Nanoseconds));
+    if let Some(start) = start {
+        text.push_str(&format!("; it is ready after {start}"));
+    }
+    Some(format!("{}.", capitalised(&text)))
+}
+
+/// `21.0 ms with 1 and 35.0 ms with 5,000`; none where none was measured.
+fn at_each(gateway: &GatewayScale, measure: usize, unit: Unit) -> Option<String> {
+    let known = gateway.points.iter().filter_map(|point| {
+        let median = point.values[measure].as_ref()?.median;
+        let count = grouped(f64::from(point.count));
+        Some(format!("{} with {count}", quantity(median, unit)))
+    });
+    let known: Vec<String> = known.collect();
+    (!known.is_empty()).then(|| listed(&known))
+}
