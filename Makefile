@@ -56,7 +56,7 @@ k6: ## builds k6, for `gatebench run --engine k6`
 saxon: ## installs SaxonC-HE, with which the reference gateway runs XSLT 2.0 and 3.0
 	@scripts/install-saxon
 
-fuzz: ## fuzzes every parser, FUZZ_SECONDS (60) each; needs rustup, installs a nightly compiler
+fuzz: ## fuzzes every parser, FUZZ_SECONDS (60) each, with any compiler
 	@scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 memcheck: ## runs the tests of the SOAP/XML policies under valgrind

@@ -1,4 +1,4 @@
-//! `gatebench gateway FILE` and signals: SIGHUP, SIGTERM.
+//! `gatebench gateway FILE`: `--check`, and signals: SIGHUP, SIGTERM.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
@@ -152,4 +152,33 @@ fn a_second_signal_ends_it_at_once() {
     gateway.signal("-TERM");
     assert!(gateway.child.wait().unwrap().success());
     assert_eq!(client.read(&mut [0; 16]).unwrap_or(0), 0);
+}
+
+#[test]
+fn a_check_tells_all_that_is_wrong_and_serves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.json");
+    let check = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gatebench"));
+        let output = command.arg("gateway").arg(&file).arg("--check").output();
+        let output = output.unwrap();
+        let told = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(told).unwrap())
+    };
+    let (code, told) = check(&configuration("a"));
+    assert_eq!(code, Some(0));
+    assert!(told.contains("gateway.json is right"), "{told}");
+    let wrong = configuration("a")
+        .replace("\"upstream\":", "\"upsteam\":")
+        .replace(
+            "\"address\":\"127.0.0.1\"",
+            "\"address\":\"no-such-host.invalid\"",
+        )
+        .replace(":200", ":99");
+    let (code, told) = check(&wrong);
+    assert_eq!(code, Some(2), "{told}");
+    for words in ["upsteam", "no-such-host.invalid", "99"] {
+        assert!(told.contains(words), "{words} in {told}");
+    }
 }

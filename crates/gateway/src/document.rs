@@ -22,6 +22,22 @@ impl Document {
     /// # Errors
     /// All mistakes, of form and of meaning, each with its place and its remedy.
     pub fn read(file: &str, text: &str) -> Result<Self, Diagnostics> {
+        Self::judged(file, text, GatewayConfig::validate)
+    }
+
+    /// The same for a text that is only looked at: what shows when a configuration is made ready comes with the rest.
+    ///
+    /// # Errors
+    /// As [`Gateway::check`](crate::Gateway::check), each at its place.
+    pub fn check(file: &str, text: &str) -> Result<Self, Diagnostics> {
+        Self::judged(file, text, crate::Gateway::check)
+    }
+
+    fn judged(
+        file: &str,
+        text: &str,
+        judge: impl FnOnce(&GatewayConfig) -> Result<(), ConfigErrors>,
+    ) -> Result<Self, Diagnostics> {
         let kind = SheetKind {
             title: "gateway's configuration",
             word: Self::SCHEMA_WORD,
@@ -30,7 +46,7 @@ impl Document {
         let mut sheet = Sheet::open(file, text, kind)?;
         let config: Option<GatewayConfig> = sheet.value();
         if let Some(config) = &config
-            && let Err(wrong) = config.validate()
+            && let Err(wrong) = judge(config)
         {
             report(&mut sheet, &wrong);
         }

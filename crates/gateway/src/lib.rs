@@ -13,7 +13,7 @@
 //! the client sent it; then come the edits of the request, each kind in its order, and those of the answer.
 //! What the gateway answers by itself is not edited. JSON is edited where the Content-Type says that it is
 //! JSON and no Content-Encoding is named; such a message is held until it is whole, everything else is
-//! streamed. Where answers are edited, Accept-Encoding does not go to the upstream. Entity tags
+//! streamed. Answers in XML go through stylesheets likewise. Where answers are edited, Accept-Encoding does not go to the upstream. Entity tags
 //! and digests pass as they are. A rate limit is a token bucket, shared by all workers. A
 //! verified token is known again by its bytes, for a minute or until it expires.
 //!
@@ -235,6 +235,28 @@ impl Gateway {
             .unwrap_or_else(PoisonError::into_inner);
         *refresher = fresh;
         Ok(())
+    }
+
+    /// Looks at all of a configuration, what only shows when it is made ready among it: names of targets,
+    /// certificates, schemas, stylesheets.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each once.
+    pub fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
+        let mut mistakes = config.validate().err().map_or(Vec::new(), |wrong| wrong.0);
+        let served = config.tls.as_ref().map(|tls| context(tls, config.http2));
+        let unserved = served
+            .and_then(Result::err)
+            .map_or(Vec::new(), |wrong| wrong.0);
+        for mistake in site::mistakes(config).into_iter().chain(unserved) {
+            if !mistakes.contains(&mistake) {
+                mistakes.push(mistake);
+            }
+        }
+        if mistakes.is_empty() {
+            return Ok(());
+        }
+        Err(ConfigErrors(mistakes))
     }
 
     /// What is wrong with the definitions of its policies: schemas, WSDLs, stylesheets and expressions.

@@ -109,24 +109,15 @@ impl Site {
     pub(crate) fn new(config: &GatewayConfig, before: Option<&Self>) -> Result<Self, ConfigErrors> {
         let mut mistakes = Vec::new();
         let (upstreams, targets) = upstreams(config, &mut mistakes);
-        let mut compiler = Compiler {
-            consumers: config.consumers.len(),
-            upstreams: names(config),
-            ..Compiler::default()
-        };
-        let limits = Limits::new(config.timeouts, config.collected_bytes_max);
-        let mut routes = Vec::new();
-        for (at, route) in config.routes.iter().enumerate() {
-            compiler.route.clone_from(&route.name);
-            compiler.stripped = route.strip_path.then(|| route.path.clone());
-            match compiler.chain(&route.policies) {
-                Ok(chain) => routes.push(ready_route(route, chain, config, &limits)),
-                Err(wrong) => mistakes.extend(policy_errors(at, wrong)),
-            }
-        }
+        let (compiler, chains) = compile(config, &mut mistakes);
         if !mistakes.is_empty() {
             return Err(ConfigErrors(mistakes));
         }
+        let limits = Limits::new(config.timeouts, config.collected_bytes_max);
+        let routes = config.routes.iter().zip(chains);
+        let mut routes: Vec<SiteRoute> = routes
+            .map(|(route, (_, chain))| ready_route(route, chain, config, &limits))
+            .collect();
         let consumers = Consumers::new(&config.consumers);
         if let Some(before) = before {
             inherit(&mut routes, &consumers, before);
@@ -177,10 +168,48 @@ impl Site {
     /// What is wrong with the definitions of policies.
     pub(crate) fn problems(&self) -> Vec<ConfigError> {
         let routes = self.routes.iter().enumerate();
-        let soap = routes.filter_map(|(at, route)| Some((at, route.chain.soap.as_ref()?)));
-        soap.flat_map(|(at, soap)| policy_errors(at, soap.problems().collect()))
+        routes
+            .flat_map(|(at, route)| problems(at, &route.chain))
             .collect()
     }
+}
+
+/// All that shows when a configuration is made ready, definitions among it, whatever else is wrong with it.
+pub(crate) fn mistakes(config: &GatewayConfig) -> Vec<ConfigError> {
+    let mut mistakes = Vec::new();
+    // Only what is wrong with them is asked for.
+    let _ = upstreams(config, &mut mistakes);
+    let (_, chains) = compile(config, &mut mistakes);
+    mistakes.extend(chains.iter().flat_map(|(at, chain)| problems(*at, chain)));
+    mistakes
+}
+
+/// The chains of all routes whose policies can be compiled, each with the number of its route.
+fn compile(
+    config: &GatewayConfig,
+    mistakes: &mut Vec<ConfigError>,
+) -> (Compiler, Vec<(usize, Chain)>) {
+    let mut compiler = Compiler {
+        consumers: config.consumers.len(),
+        upstreams: names(config),
+        ..Compiler::default()
+    };
+    let mut chains = Vec::new();
+    for (at, route) in config.routes.iter().enumerate() {
+        compiler.route.clone_from(&route.name);
+        compiler.stripped = route.strip_path.then(|| route.path.clone());
+        match compiler.chain(&route.policies) {
+            Ok(chain) => chains.push((at, chain)),
+            Err(wrong) => mistakes.extend(policy_errors(at, wrong)),
+        }
+    }
+    (compiler, chains)
+}
+
+/// What is wrong with the definitions of a route's policies.
+fn problems(at: usize, chain: &Chain) -> impl Iterator<Item = ConfigError> {
+    let soap = chain.soap.iter();
+    soap.flat_map(move |soap| policy_errors(at, soap.problems().collect()))
 }
 
 /// Lets routes go on with what those of the same name had counted.

@@ -104,6 +104,36 @@ fn what_shows_when_it_is_made_ready_has_its_place_too() {
 }
 
 #[test]
+fn a_check_tells_what_shows_when_it_is_made_ready_with_the_rest() {
+    let text = GOOD
+        .replace("address: 127.0.0.1", "address: no-such-host.invalid")
+        .replace("connect_ms: 500", "connect_ms: 0")
+        + "tls: {certificate: no-such-file.pem, key: no-such-file.pem}\n"
+        + "routes_of_before: []\n";
+    let text = text.replace(
+        "routes:\n",
+        "routes:\n  - name: soap\n    path: /soap\n    upstream: origin\n    policies:\n      - soap: {request: {xslt_transform_before: \"<a/>\", xsd_api_schema: \"<a/>\"}}\n",
+    );
+    let wrong = Document::check("g.yaml", &text).unwrap_err();
+    let found: Vec<String> = wrong.all().iter().map(ToString::to_string).collect();
+    for expected in [
+        "no-such-host.invalid",
+        "a timeout of 0",
+        "no-such-file.pem",
+        "routes_of_before",
+        "xslt_transform_before",
+        "xsd_api_schema",
+    ] {
+        assert!(
+            found.iter().any(|one| one.contains(expected)),
+            "{expected} in {found:#?}"
+        );
+    }
+    assert_eq!(found.len(), 6, "each once: {found:#?}");
+    assert!(Document::check("g.yaml", GOOD).is_ok());
+}
+
+#[test]
 fn the_schema_agrees_with_the_reader() {
     let schema = GatewayConfig::json_schema();
     assert!(jsonschema::meta::is_valid(&schema));

@@ -42,10 +42,11 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
                           CPU per request of the reference gateway: plain and with policies beside nginx, HAProxy
                           and Envoy, and with SOAP/XML beside the bare work of the libraries; about 12 minutes
   cargo xtask bench endurance [--minutes 10]
-                          scenario soap-5 on 100 routes that differ, recompiled every minute; fails where an
-                          answer is wrong or memory grows
-  cargo xtask bench recompile [--rounds 5] [--seconds 2]
-                          what it costs the traffic that 200 policy instances are compiled anew, and their memory
+                          `gatebench soak` of scenario soap-5 on 100 routes that differ, recompiled every minute; fails
+                          where an answer is wrong, the gateway ends, memory leaks or that cannot be told
+  cargo xtask bench recompile [--minutes 10]
+                          what it costs the traffic that 200 policy instances are compiled anew, and their memory;
+                          fails where the 99th percentile rises by 2 ms, or that cannot be told
   cargo xtask bench known-truth [--blocks 150] [--live 3] [--minutes 10] [--from DIR] [--out DIR]
                           how often `gatebench ab` is right about a gateway that is slowed by 0, 3 and 5 %, beside
                           a running compiler; replays a recording, then runs live; about two hours

@@ -20,8 +20,13 @@ pub struct Server {
 impl Server {
     /// `gatebench upstream KIND`, with further words.
     pub fn upstream(programs: &Programs, words: &[&str]) -> Result<Self, String> {
+        Self::upstream_on(SERVER_CORE, programs, words)
+    }
+
+    /// The same on another core.
+    pub fn upstream_on(core: &str, programs: &Programs, words: &[&str]) -> Result<Self, String> {
         let mut child = Command::new("taskset")
-            .args(["-c", SERVER_CORE])
+            .args(["-c", core])
             .arg(&programs.gatebench)
             .arg("upstream")
             .args(words)

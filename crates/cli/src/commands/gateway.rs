@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use gatebench_gateway::{ConfigErrors, Document, Flaws, GatewayError, Leak};
+use gatebench_model::Diagnostics;
 
 use super::words::{BackendWord, Cores, innermost};
 use crate::exit::Exit;
@@ -49,12 +50,12 @@ pub struct Gateway {
 impl Gateway {
     /// Serves until a signal comes.
     pub fn run(self) -> Result<Exit, Failure> {
-        let document = read(&self.file)?;
         if self.check {
-            check(&document)?;
+            read(&self.file, Document::check)?;
             terminal::say(&format!("{} is right", self.file.display()))?;
             return Ok(Exit::Fine);
         }
+        let document = read(&self.file, Document::read)?;
         let cores = self.cores.clone().unwrap_or_default().0;
         let wrong = |errors: ConfigErrors| mistakes(&document, &errors);
         let gateway = gatebench_gateway::Gateway::new(&document.config).map_err(wrong)?;
@@ -124,20 +125,9 @@ fn leak(word: &str) -> Result<Leak, String> {
     parsed.ok_or_else(|| "this is no leak: write bytes and answers, as in 1KiB/1000".into())
 }
 
-/// What only shows when definitions are compiled, which the gateway would serve with nevertheless.
-fn check(document: &Document) -> Result<(), Failure> {
-    let made = gatebench_gateway::Gateway::new(&document.config);
-    let gateway = made.map_err(|errors| mistakes(document, &errors))?;
-    let problems = gateway.problems();
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(mistakes(document, &ConfigErrors(problems)))
-}
-
 /// Goes by the file as it is now, and says what came of it.
 fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
-    let replaced = read(file).and_then(|document| {
+    let replaced = read(file, Document::read).and_then(|document| {
         gateway
             .replace(&document.config)
             .map_err(|errors| mistakes(&document, &errors))
@@ -149,14 +139,17 @@ fn reload(gateway: &gatebench_gateway::Gateway, file: &Path) {
     }
 }
 
-fn read(file: &Path) -> Result<Document, Failure> {
+/// Reads a file in one of the two ways.
+fn read(
+    file: &Path,
+    way: impl FnOnce(&str, &str) -> Result<Document, Diagnostics>,
+) -> Result<Document, Failure> {
     let text = fs::read_to_string(file).map_err(|error| {
         let what = format!("the configuration cannot be read: {error}");
         let help = "check the path and its permissions";
         Failure::words(&file.display().to_string(), what, help)
     })?;
-    Document::read(&file.display().to_string(), &text)
-        .map_err(|mistakes| Failure::Mistakes(vec![mistakes]))
+    way(&file.display().to_string(), &text).map_err(|mistakes| Failure::Mistakes(vec![mistakes]))
 }
 
 fn mistakes(document: &Document, errors: &ConfigErrors) -> Failure {

@@ -49,7 +49,8 @@ impl RedisLimit {
         number: usize,
         place: &str,
     ) -> Result<Self, String> {
-        let written = policy.redis.as_deref().unwrap_or_default();
+        let written = policy.redis.as_deref();
+        let written = written.ok_or("no Redis is named; write redis: \"127.0.0.1:6379\"")?;
         let address = written.parse().map_err(|_| {
             format!("\"{written}\" is not an IP address with a port; write it as 127.0.0.1:6379")
         })?;

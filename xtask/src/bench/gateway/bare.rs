@@ -1,15 +1,17 @@
 //! The bare work of chains: the steps of a scenario's policies for a C program that calls the libraries
-//! directly.
+//! directly, on the gateway's core, while the other core is as busy as it is in a trial.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
+use super::busy::Busy;
 use super::trials::Ran;
 use super::word;
 use crate::bench::SERVER_CORE;
 use crate::bench::client::pinned;
+use crate::bench::programs::Programs;
 
 const PROGRAM: &str = include_str!("bare.c");
 const SAXON: &str = include_str!("bare_saxon.py");
@@ -25,13 +27,14 @@ const ANSWER_FILE: &str = "answer";
 const SECONDS: &str = "0.5";
 
 /// The compiled program.
-pub struct Bare {
+pub struct Bare<'a> {
     program: PathBuf,
+    programs: &'a Programs,
 }
 
-impl Bare {
+impl<'a> Bare<'a> {
     /// Compiles it as the gateway's shim is: with the system's compiler, against the libraries' headers.
-    pub fn compile(folder: &Path) -> Result<Self, String> {
+    pub fn compile(folder: &Path, programs: &'a Programs) -> Result<Self, String> {
         let (source, program) = (folder.join("bare.c"), folder.join("bare"));
         let wrote = std::fs::write(&source, PROGRAM);
         wrote.map_err(|error| format!("{} cannot be written: {error}", source.display()))?;
@@ -44,7 +47,7 @@ impl Bare {
         let mut compiler = Command::new("cc");
         compiler.args(["-O2", "-o", &word(&program), &word(&source)]);
         printed(compiler.args(flags.split_whitespace()))?;
-        Ok(Self { program })
+        Ok(Self { program, programs })
     }
 
     /// The command that does what libxml2 and libxslt do of those steps, if anything. What saxon makes is not
@@ -62,11 +65,15 @@ impl Bare {
         folder: &Path,
     ) -> Result<Vec<(String, f64)>, String> {
         let mut measured = Vec::new();
+        let mut neighbour = None;
         for scenario in &ran.scenarios {
             let name = scenario["scenario"].as_str().unwrap_or("?");
             let Some(steps) = steps(scenario, &folder.join(name))? else {
                 continue;
             };
+            if neighbour.is_none() {
+                neighbour = Some(Busy::start(self.programs)?);
+            }
             let mut cost = 0.0;
             for words in [
                 self.by_libxml2(&steps),

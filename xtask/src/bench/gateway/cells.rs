@@ -7,14 +7,44 @@ pub struct Cell {
     /// The scenario without policies; what the others cost beyond it is their policies'.
     pub plain: &'static str,
     pub scenarios: &'static [&'static str],
-    /// Ours first.
-    pub gateways: &'static [&'static str],
+    pub peers: Peers,
     /// Trials of each scenario in a round, of which the one of least CPU counts: what disturbs a trial only
     /// adds to it. More than one where what is looked for is small beside what disturbs.
     pub trials: usize,
-    /// What is asked: ours over the peer's CPU, or what a chain adds over its bare work, at most.
-    pub asked: &'static str,
+    /// What is asked: ours over the peer's CPU, or what a chain adds over its bare work.
+    pub asked: Asked,
 }
+
+/// What ours is set beside.
+pub enum Peers {
+    Named(&'static [&'static str]),
+    /// Every gateway that is found here and whose folder has a policy of these scenarios.
+    WithAPolicy,
+}
+
+/// What a ratio may be at most.
+#[derive(Clone, Copy)]
+pub enum Asked {
+    /// Ours over each peer's.
+    OfPeers(f64),
+    /// What a chain adds over its bare work.
+    OfBareWork(f64),
+}
+
+impl std::fmt::Display for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::OfPeers(1.0) => f.write_str("less than each of the others"),
+            Self::OfPeers(most) => write!(f, "at most {most} of the other"),
+            Self::OfBareWork(most) => {
+                write!(f, "a chain adds at most {most} of its bare work")
+            }
+        }
+    }
+}
+
+/// Ours, in all cells.
+pub const OURS: &str = "reference";
 
 pub const CELLS: &[Cell] = &[
     Cell {
@@ -22,13 +52,13 @@ pub const CELLS: &[Cell] = &[
         title: "Plain proxy",
         plain: "proxy-json",
         scenarios: &[],
-        gateways: &["reference", "nginx"],
+        peers: Peers::Named(&["nginx"]),
         trials: 1,
-        asked: "at most 0.7 of nginx",
+        asked: Asked::OfPeers(0.7),
     },
     Cell {
         name: "policies",
-        title: "Policies, where the others have them natively",
+        title: "Policies that the others have, natively or by a script",
         plain: "proxy-json",
         scenarios: &[
             "api-key",
@@ -38,16 +68,9 @@ pub const CELLS: &[Cell] = &[
             "json-request-edits",
             "json-response-edits",
         ],
-        gateways: &[
-            "reference",
-            "nginx",
-            "haproxy",
-            "envoy",
-            "nginx-lua",
-            "nginx-njs",
-        ],
+        peers: Peers::WithAPolicy,
         trials: 1,
-        asked: "less than each of the others",
+        asked: Asked::OfPeers(1.0),
     },
     Cell {
         name: "soap",
@@ -56,27 +79,27 @@ pub const CELLS: &[Cell] = &[
         scenarios: &[
             "soap-1", "soap-2", "soap-3", "soap-4", "soap-5", "soap-6", "soap-7",
         ],
-        gateways: &["reference", "nginx-lua"],
+        peers: Peers::Named(&["nginx-lua"]),
         trials: 1,
-        asked: "a chain adds at most 1.3 of its bare work; less than nginx-lua in all",
+        asked: Asked::OfBareWork(1.3),
     },
     Cell {
         name: "soap-short",
         title: "The shortest chains by themselves",
         plain: "soap-0",
         scenarios: &["soap-1", "soap-2", "soap-6"],
-        gateways: &["reference"],
+        peers: Peers::Named(&[]),
         trials: 5,
-        asked: "a chain adds at most 1.3 of its bare work",
+        asked: Asked::OfBareWork(1.3),
     },
     Cell {
         name: "saxon",
         title: "XSLT 3.0 by SaxonC-HE in helper processes",
         plain: "soap-0",
         scenarios: &["soap-8", "soap-9", "soap-10"],
-        gateways: &["reference"],
+        peers: Peers::Named(&[]),
         trials: 1,
-        asked: "a chain adds at most 1.5 of its bare work",
+        asked: Asked::OfBareWork(1.5),
     },
 ];
 

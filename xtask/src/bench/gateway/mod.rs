@@ -6,23 +6,29 @@
 //! and upstream have core 0.
 
 mod bare;
+mod busy;
 mod cells;
 pub mod endurance;
+mod peers;
 pub mod recompile;
 mod series;
 mod table;
 mod trials;
+mod variants;
+mod verdicts;
 
 use std::path::{Path, PathBuf};
 
 use self::bare::Bare;
 use self::cells::Cell;
+use self::peers::Chosen;
 use self::trials::Costs;
 use super::programs::Programs;
 use super::settings::Settings;
 
 /// What one cell came to, by rounds.
 pub struct Measured {
+    pub chosen: Chosen,
     pub costs: Vec<Costs>,
     /// CPU µs of the bare work of each scenario that has any, by rounds.
     pub bare: Vec<Vec<(String, f64)>>,
@@ -40,7 +46,7 @@ pub fn list() -> Result<(), String> {
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let chosen = choose(&settings.cells)?;
     let folder = Folder::make()?;
-    let bare = Bare::compile(&folder.0)?;
+    let bare = Bare::compile(&folder.0, programs)?;
     let load = folder.0.join("bench.yaml");
     let text = format!(
         "profile: bench\ntitle: Closed, for a benchmark\nphases:\n  - name: closed\n    closed: {{connections: {}}}\n    warm_up: 500ms\n    measure: {}s\n",
@@ -51,12 +57,15 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
         "{} connections, {} s a trial, {} rounds; CPU µs per request of the gateway's processes: median (range)",
         settings.connections, settings.seconds, settings.rounds
     );
-    let mut all: Vec<Measured> = chosen.iter().map(|_| Measured::none()).collect();
+    let mut all = Vec::new();
+    for cell in &chosen {
+        all.push(Measured::none(Chosen::of(cell, programs)?));
+    }
     for round in 0..settings.rounds {
         eprintln!("round {} of {}", round + 1, settings.rounds);
         for (cell, measured) in chosen.iter().zip(&mut all) {
             let out = folder.0.join(format!("{}-{round}", cell.name));
-            let ran = trials::run(cell, programs, &load, round, &out)?;
+            let ran = trials::run(cell, &measured.chosen, programs, &load, round, &out)?;
             measured
                 .bare
                 .push(bare.measure(&ran, cell.trials, &folder.0)?);
@@ -70,8 +79,9 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
 }
 
 impl Measured {
-    fn none() -> Self {
+    fn none(chosen: Chosen) -> Self {
         Self {
+            chosen,
             costs: Vec::new(),
             bare: Vec::new(),
         }

@@ -1,69 +1,138 @@
 //! The figures of a cell as a table.
 
-use super::Measured;
-use super::cells::Cell;
+use super::cells::{Cell, OURS};
+use super::{Measured, verdicts};
 use crate::bench::spread::{Spread, ratios, spread};
 
-/// The table of a cell, under its title, with why figures are missing below it.
+/// In the place of a figure that there is not.
+const NONE: &str = "–";
+
+/// Behind the ratio to a gateway that has the policy by a script, and not natively.
+const BY_SCRIPT: &str = "(script)";
+
+/// The table of a cell, under its title, with what was asked and why figures are missing below it.
 pub fn text(cell: &Cell, measured: &Measured, markdown: bool) -> String {
-    let mut lines = vec![head(cell, measured)];
-    lines.extend(cell.all().map(|scenario| line(cell, measured, scenario)));
+    let columns = columns(cell, measured);
+    let titles = columns.iter().map(|column| column.title(measured));
+    let mut lines = vec![
+        std::iter::once(String::new())
+            .chain(titles)
+            .collect::<Vec<_>>(),
+    ];
+    lines.extend(cell.all().map(|scenario| {
+        let cells = columns
+            .iter()
+            .map(|column| column.cell(cell, measured, scenario));
+        std::iter::once(scenario.to_owned()).chain(cells).collect()
+    }));
     let mut out = format!("{} ({}): asked {}\n\n", cell.title, cell.name, cell.asked);
     out.push_str(&if markdown {
         as_markdown(&lines)
     } else {
         as_columns(&lines)
     });
-    for why in missing(measured) {
-        out.push_str(&format!("\n  {why}"));
+    let notes = verdicts::of(cell, measured).into_iter();
+    for note in notes.chain(missing(measured)) {
+        out.push_str(&format!("\n  {note}"));
     }
     out
 }
 
-fn head(cell: &Cell, measured: &Measured) -> Vec<String> {
-    let ours = cell.gateways[0];
-    let mut head = vec![String::new(), ours.to_owned()];
-    for peer in &cell.gateways[1..] {
-        head.extend([(*peer).to_owned(), format!("{ours} ÷ {peer}")]);
-    }
-    if has_bare(measured) {
-        head.extend(["added", "bare work", "added ÷ bare"].map(String::from));
-    }
-    head
+/// A column, with the number of its gateway.
+enum Column {
+    Cost(usize),
+    /// Ours over a peer's.
+    Ratio(usize),
+    Added,
+    Bare,
+    AddedOverBare,
 }
 
-fn has_bare(measured: &Measured) -> bool {
-    measured.bare.iter().any(|round| !round.is_empty())
+/// A peer's cost stands beside the ratio where there is one peer; many have a ratio each. A gateway without any
+/// figure has no column.
+fn columns(cell: &Cell, measured: &Measured) -> Vec<Column> {
+    let has_figures = |at: &usize| {
+        let gateway = &measured.chosen.gateways[*at];
+        cell.all()
+            .any(|scenario| !known(&of_rounds(measured, scenario, gateway)).is_empty())
+    };
+    let peers: Vec<usize> = (1..measured.chosen.gateways.len())
+        .filter(has_figures)
+        .collect();
+    let mut columns = vec![Column::Cost(0)];
+    for peer in &peers {
+        if peers.len() == 1 {
+            columns.push(Column::Cost(*peer));
+        }
+        columns.push(Column::Ratio(*peer));
+    }
+    if measured.bare.iter().any(|round| !round.is_empty()) {
+        columns.extend([Column::Added, Column::Bare, Column::AddedOverBare]);
+    }
+    columns
 }
 
-fn line(cell: &Cell, measured: &Measured, scenario: &str) -> Vec<String> {
-    let of = |gateway: &str| of_rounds(measured, scenario, gateway);
-    let ours = of(cell.gateways[0]);
-    let mut line = vec![scenario.to_owned(), shown(spread(&known(&ours)))];
-    for peer in &cell.gateways[1..] {
-        let theirs = of(peer);
-        let of_peer = spread(&known(&theirs));
-        line.extend([shown(of_peer), shown(ratios(&quotients(&ours, &theirs)))]);
-    }
-    if has_bare(measured) {
-        let plain = of_rounds(measured, cell.plain, cell.gateways[0]);
-        let added: Vec<Option<f64>> = (ours.iter().zip(&plain))
-            .map(|(chain, plain)| Some((*chain)? - (*plain)?))
-            .collect();
-        let bare: Vec<Option<f64>> = (measured.bare.iter())
-            .map(|round| Some(round.iter().find(|(name, _)| name == scenario)?.1))
-            .collect();
-        if scenario == cell.plain {
-            line.extend(["–", "–", "–"].map(String::from));
-        } else {
-            line.extend([
-                shown(spread(&known(&added))),
-                shown(spread(&known(&bare))),
-                shown(ratios(&quotients(&added, &bare))),
-            ]);
+impl Column {
+    fn title(&self, measured: &Measured) -> String {
+        let name = |at: usize| &measured.chosen.gateways[at];
+        match self {
+            Self::Cost(at) => name(*at).clone(),
+            Self::Ratio(at) => format!("÷ {}", name(*at)),
+            Self::Added => "added".into(),
+            Self::Bare => "bare work".into(),
+            Self::AddedOverBare => "added ÷ bare".into(),
         }
     }
-    line
+
+    fn cell(&self, cell: &Cell, measured: &Measured, scenario: &str) -> String {
+        let has_chain = scenario != cell.plain;
+        match self {
+            Self::Cost(at) => {
+                let gateway = &measured.chosen.gateways[*at];
+                shown(spread(&known(&of_rounds(measured, scenario, gateway))))
+            }
+            Self::Ratio(at) => {
+                let gateway = &measured.chosen.gateways[*at];
+                let ratio = shown(ratios(&over_peer(measured, scenario, gateway)));
+                let is_by_script = measured.chosen.is_by_script(scenario, gateway);
+                match ratio == NONE || !is_by_script {
+                    true => ratio,
+                    false => format!("{ratio} {BY_SCRIPT}"),
+                }
+            }
+            Self::Added if has_chain => shown(spread(&known(&added(cell, measured, scenario)))),
+            Self::Bare if has_chain => shown(spread(&known(&bare(measured, scenario)))),
+            Self::AddedOverBare if has_chain => shown(ratios(&over_bare(cell, measured, scenario))),
+            Self::Added | Self::Bare | Self::AddedOverBare => NONE.into(),
+        }
+    }
+}
+
+/// Ours over a peer's, of the rounds that have both.
+pub(super) fn over_peer(measured: &Measured, scenario: &str, gateway: &str) -> Vec<f64> {
+    let ours = of_rounds(measured, scenario, OURS);
+    quotients(&ours, &of_rounds(measured, scenario, gateway))
+}
+
+/// What a chain adds over its bare work, of the rounds that have both.
+pub(super) fn over_bare(cell: &Cell, measured: &Measured, scenario: &str) -> Vec<f64> {
+    quotients(&added(cell, measured, scenario), &bare(measured, scenario))
+}
+
+fn added(cell: &Cell, measured: &Measured, scenario: &str) -> Vec<Option<f64>> {
+    let plain = of_rounds(measured, cell.plain, OURS);
+    let chain = of_rounds(measured, scenario, OURS);
+    let pairs = chain.iter().zip(&plain);
+    pairs
+        .map(|(chain, plain)| Some((*chain)? - (*plain)?))
+        .collect()
+}
+
+fn bare(measured: &Measured, scenario: &str) -> Vec<Option<f64>> {
+    let rounds = measured.bare.iter();
+    rounds
+        .map(|round| Some(round.iter().find(|(name, _)| name == scenario)?.1))
+        .collect()
 }
 
 fn of_rounds(measured: &Measured, scenario: &str, gateway: &str) -> Vec<Option<f64>> {
@@ -87,7 +156,7 @@ fn quotients(over: &[Option<f64>], under: &[Option<f64>]) -> Vec<f64> {
 }
 
 fn shown(spread: Option<Spread>) -> String {
-    spread.map_or("–".into(), |spread| spread.to_string())
+    spread.map_or(NONE.into(), |spread| spread.to_string())
 }
 
 /// Each reason once; a gateway that does not have a policy is no surprise.
@@ -135,6 +204,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::bench::gateway::cells::CELLS;
+    use crate::bench::gateway::peers::Chosen;
 
     #[test]
     fn what_a_chain_adds_is_set_beside_its_bare_work() {
@@ -147,12 +217,19 @@ mod tests {
         let costs =
             costs.map(|(scenario, gateway, cost)| ((scenario.into(), gateway.into()), Ok(cost)));
         let measured = Measured {
+            chosen: Chosen::named(&["nginx-lua", "nothing"]),
             costs: vec![costs.into()],
             bare: vec![vec![("soap-1".into(), 10.0)]],
         };
+        let text = text(cell, &measured, true);
+        let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
-            line(cell, &measured, "soap-1").join(" | "),
-            "soap-1 | 22.00 (22.00–22.00) | 44.00 (44.00–44.00) | 0.50 (0.50–0.50) | 12.00 (12.00–12.00) | 10.00 (10.00–10.00) | 1.20 (1.20–1.20)"
+            lines[2],
+            "|  | reference | nginx-lua | ÷ nginx-lua | added | bare work | added ÷ bare |"
+        );
+        assert_eq!(
+            lines[5],
+            "| soap-1 | 22.00 (22.00–22.00) | 44.00 (44.00–44.00) | 0.50 (0.50–0.50) | 12.00 (12.00–12.00) | 10.00 (10.00–10.00) | 1.20 (1.20–1.20) |"
         );
     }
 }

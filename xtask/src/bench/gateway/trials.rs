@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::cells::Cell;
+use super::peers::Chosen;
 use super::word;
 use crate::bench::programs::Programs;
 
@@ -23,6 +24,7 @@ pub struct Ran {
 /// Runs each scenario of a cell with each of its gateways.
 pub fn run(
     cell: &Cell,
+    chosen: &Chosen,
     programs: &Programs,
     load: &Path,
     round: usize,
@@ -34,7 +36,7 @@ pub fn run(
     for scenario in cell.all() {
         command.args(["--scenario", scenario]);
     }
-    for gateway in cell.gateways {
+    for gateway in &chosen.gateways {
         command.args(["--gateway", gateway]);
     }
     let output = command

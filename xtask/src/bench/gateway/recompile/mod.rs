@@ -1,0 +1,228 @@
+//! What it costs the traffic that the definitions of 200 policy instances are compiled anew, and what an
+//! instance takes of memory.
+//!
+//! A hundred routes whose definitions are due every three seconds, all at about the same time, under a fixed
+//! rate that is far from what the gateway can do. A fresh process for each block; within one the seconds in
+//! which definitions are compiled and those in which none are take turns, so that whatever else the machine
+//! does meets both. A block's value is the difference of their median 99th percentiles, and what is judged is
+//! the interval over the blocks.
+
+mod cycles;
+mod watch;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use gatebench_stats::difference;
+use serde_json::Value;
+
+use self::cycles::{Block, Second};
+use self::watch::Reading;
+use super::variants::{Variant, link_definitions};
+use super::{Folder, series, trials, word};
+use crate::bench::programs::Programs;
+use crate::bench::settings::Settings;
+use crate::bench::spread::spread;
+
+/// Requests a second: enough for a 99th percentile of each, and an eighth of what one core can do of them.
+const RATE_PER_SECOND: u32 = 1_500;
+
+/// Four times that everything is compiled anew; later the instances have come apart.
+const BLOCK_SECONDS: u32 = 13;
+
+/// Start, proofs, warm-up and end of a block take about so long as well.
+const BESIDE_SECONDS: u32 = 10;
+
+/// Policy instances that a hundred routes have more than one.
+const INSTANCES_MORE: f64 = 198.0;
+
+/// What the 99th percentile may rise by.
+const RISE_MAX_MS: f64 = 2.0;
+
+const HUNDRED: Variant = Variant {
+    name: "recompiled",
+    ttl: "3s",
+    routes: 100,
+};
+
+const ALONE: Variant = Variant {
+    name: "alone",
+    ttl: "1h",
+    routes: 1,
+};
+
+/// Measures for about so many minutes and prints what came of it. An error where recompiling raises the 99th
+/// percentile too much, or nothing can be said.
+pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
+    let folder = Folder::make()?;
+    link_definitions(&folder.0)?;
+    let count = (settings.minutes * 60 / (BLOCK_SECONDS + BESIDE_SECONDS)).max(1);
+    println!(
+        "{RATE_PER_SECOND} requests/s on 100 routes, {count} processes of {BLOCK_SECONDS} s; 99th percentile of each second"
+    );
+    let alone = Run::of(programs, &folder.0, ALONE, (3, 2))?;
+    let hundred = Run::of(programs, &folder.0, HUNDRED, (count, BLOCK_SECONDS))?;
+    let memory = (hundred.memory()? - alone.memory()?) / INSTANCES_MORE / 1024.0;
+    println!("memory of a policy instance: {memory:.0} KiB");
+    judge(&hundred.blocks()?)
+}
+
+/// A run directory, and what was seen of the thread that compiles meanwhile.
+struct Run {
+    /// Record and folder of each trial.
+    trials: Vec<(Value, PathBuf)>,
+    readings: Vec<Reading>,
+}
+
+impl Run {
+    /// Runs a variant in so many blocks of so many seconds.
+    fn of(
+        programs: &Programs,
+        folder: &Path,
+        variant: Variant,
+        (blocks, seconds): (u32, u32),
+    ) -> Result<Self, String> {
+        let (load, out) = (
+            folder.join(format!("{}-load.yaml", variant.name)),
+            folder.join(format!("{}-run", variant.name)),
+        );
+        let text = format!(
+            "profile: recompile\ntitle: A fixed rate\nphases:\n  - name: rate\n    open: {{rate_per_second: {RATE_PER_SECOND}, connections_max: 200}}\n    warm_up: 2s\n    measure: {seconds}s\n"
+        );
+        std::fs::write(&load, text)
+            .map_err(|error| format!("{} cannot be written: {error}", load.display()))?;
+        let mut child = Command::new(&programs.gatebench)
+            .args(["run", "--no-floor", "--gateway", "reference"])
+            .args([
+                "--scenario",
+                &word(&variant.write(folder)?),
+                "--load",
+                &word(&load),
+            ])
+            .args(["--blocks", &blocks.to_string(), "--out", &word(&out)])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("gatebench cannot be started: {error}"))?;
+        let readings = watch::until_end(&mut child)?;
+        let folders = std::fs::read_dir(out.join("trials"))
+            .map_err(|error| format!("gatebench run did not begin, see above: {error}"))?;
+        let trials = folders.flatten().map(|entry| {
+            let record = trials::read(&entry.path().join("trial.json"))?;
+            // Also refuses a trial whose answers failed.
+            trials::cost(&record)?;
+            Ok((record, entry.path()))
+        });
+        let trials = trials.collect::<Result<_, String>>()?;
+        Ok(Self { trials, readings })
+    }
+
+    /// Memory of the gateway before its load, in bytes.
+    fn memory(&self) -> Result<f64, String> {
+        let of = |(record, _): &(Value, PathBuf)| {
+            record["phases"][0]["usage"]["gateway"]["pss_before_bytes"].as_f64()
+        };
+        let known: Vec<f64> = self.trials.iter().filter_map(of).collect();
+        gatebench_stats::median(&known).ok_or_else(|| "its records have no memory".into())
+    }
+
+    fn blocks(&self) -> Result<Vec<Block>, String> {
+        let of = |(record, folder): &(Value, PathBuf)| {
+            let began_ns = began_unix_ns(record)?;
+            let rows = series::columns(folder, ["second", "response_p99_ns"])?;
+            let seconds = rows.into_iter().map(|[second, p99_ns]| {
+                let from_ns = began_ns + i128::from(second) * 1_000_000_000;
+                Second {
+                    p99_ms: p99_ns as f64 / 1e6,
+                    compiling_ns: watch::used(&self.readings, from_ns, from_ns + 1_000_000_000),
+                }
+            });
+            cycles::block(&seconds.collect::<Vec<_>>()).ok_or_else(|| {
+                format!(
+                    "{}: no second in which definitions are compiled, beside one in which none are",
+                    folder.display()
+                )
+            })
+        };
+        self.trials.iter().map(of).collect()
+    }
+}
+
+/// When the measurement began, of the Unix epoch.
+fn began_unix_ns(record: &Value) -> Result<i128, String> {
+    let started = record["started"]
+        .as_str()
+        .and_then(|it| it.parse::<jiff::Timestamp>().ok());
+    let began_ns = record["phases"][0]["began_ns"].as_i64();
+    let known = started.zip(began_ns);
+    known
+        .map(|(started, began_ns)| started.as_nanosecond() + i128::from(began_ns))
+        .ok_or_else(|| "a record does not say when its measurement began".into())
+}
+
+fn judge(blocks: &[Block]) -> Result<(), String> {
+    let idle: Vec<f64> = blocks.iter().map(|block| block.idle_p99_ms).collect();
+    let compiling: Vec<f64> = blocks.iter().map(|block| block.compiling_p99_ms).collect();
+    let share: Vec<f64> = blocks.iter().map(|block| block.compiling_share).collect();
+    for (what, values) in [
+        ("99th percentile of seconds without, ms", &idle),
+        ("99th percentile of seconds with, ms", &compiling),
+        ("share of such a second that is spent on it", &share),
+    ] {
+        println!(
+            "{what}: {}",
+            spread(values).map_or("–".into(), |it| it.to_string())
+        );
+    }
+    let rise = difference(&idle, &compiling, 0.95, 1).ok_or("there are no blocks")?;
+    let Some(interval) = rise.interval else {
+        return Err("fewer than 10 processes were measured: give it 4 minutes at least".into());
+    };
+    println!(
+        "rise: {:.2} ms (95 % interval of {} processes: {:.2} to {:.2})",
+        rise.effect, rise.blocks, interval.low, interval.high
+    );
+    if interval.high < RISE_MAX_MS {
+        println!("held: it rises by less than {RISE_MAX_MS} ms");
+        return Ok(());
+    }
+    Err(match interval.low > RISE_MAX_MS {
+        true => format!("recompiling raises the 99th percentile by more than {RISE_MAX_MS} ms"),
+        false => format!(
+            "not decided: {RISE_MAX_MS} ms lies in the interval; give it more --minutes, or a quieter machine"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(count: usize, rise_ms: impl Fn(usize) -> f64) -> Vec<Block> {
+        let block = |at: usize| Block {
+            idle_p99_ms: 5.0 + at as f64,
+            compiling_p99_ms: 5.0 + at as f64 + rise_ms(at),
+            compiling_share: 0.5,
+        };
+        (0..count).map(block).collect()
+    }
+
+    #[test]
+    fn what_the_interval_leaves_open_is_not_decided() {
+        let wavering = |middle: f64| move |at: usize| middle + [-0.5, 0.5][at % 2];
+        assert_eq!(judge(&blocks(20, wavering(1.0))), Ok(()));
+        let told = |blocks: &[Block]| judge(blocks).err().unwrap_or_default();
+        assert!(told(&blocks(20, wavering(3.0))).contains("raises"));
+        assert!(told(&blocks(20, wavering(2.0))).contains("not decided"));
+        assert!(told(&blocks(9, wavering(1.0))).contains("fewer than 10"));
+    }
+
+    #[test]
+    fn the_beginning_of_a_measurement_is_counted_from_the_trials() {
+        let record = serde_json::json!({
+            "started": "1970-01-01T00:00:01.5Z",
+            "phases": [{"began_ns": 250_000_000}],
+        });
+        assert_eq!(began_unix_ns(&record), Ok(1_750_000_000));
+    }
+}
