@@ -71,7 +71,7 @@ fn line(phase: &Phase) -> PhaseLine {
 }
 
 /// `, reload at 3s`, `, a target slow by 200ms from 3s until 6s`; nothing where nothing happens.
-fn change_words(phase: &Phase) -> String {
+pub(crate) fn change_words(phase: &Phase) -> String {
     if let Some(change) = &phase.change {
         let every = change
             .every

@@ -146,6 +146,35 @@ fn another_machine_forbids_and_another_load_or_scenario_is_left_out() {
 }
 
 #[test]
+fn a_load_in_which_a_target_fails_is_another_load() {
+    let folder = TempDir::new().unwrap();
+    let well = run(&folder, "well", 2, 1.0, |_| ());
+    let ill = run(&folder, "ill", 2, 1.0, |manifest| {
+        let failure = json!({ "how": "slow", "by": "200ms", "from": "3s", "until": "6s" });
+        manifest.plan.load.phases[1].failure = serde_json::from_value(failure).unwrap();
+    });
+    let found = compare(&well, &ill, DecisiveMetric::Cpu);
+    let load = found
+        .differences
+        .iter()
+        .find(|it| it.what == "load of steady")
+        .unwrap();
+    assert_eq!(load.weight, Weight::LeavesOut);
+    assert!(
+        load.candidate
+            .ends_with(", a target slow by 200ms from 3s until 6s"),
+        "{load:?}"
+    );
+    assert!(found.cells.iter().all(|it| it.phase != "steady"));
+    let conditions = |run| {
+        let cells = entry(run, String::new()).cells;
+        let steady = cells.into_iter().find(|it| it.load.contains("requests/s"));
+        steady.unwrap().conditions
+    };
+    assert_ne!(conditions(&well), conditions(&ill));
+}
+
+#[test]
 fn a_run_is_held_against_what_runs_differ_by() {
     let folder = TempDir::new().unwrap();
     let factors = [1.0, 1.06, 0.97, 1.03, 0.95];

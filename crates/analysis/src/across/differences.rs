@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::RunSummary;
 use crate::findings::{RunDifference, Weight};
+use crate::rows::{change_words, load_words};
 
 /// Facts of the machine without which figures cannot be set beside each other.
 const MACHINE: [&str; 5] = [
@@ -69,7 +70,7 @@ pub(super) fn is_same_phase(
 
 /// What a phase sends, and what happens meanwhile.
 fn sent(phase: &Phase) -> String {
-    json(&(&phase.shape, &phase.change))
+    json(&(&phase.shape, &phase.change, &phase.failure))
 }
 
 /// Whether a scenario is the same in both.
@@ -190,6 +191,11 @@ fn placement(found: &mut Differences, candidate: &RunSummary, baseline: &RunSumm
     }
 }
 
+/// `5,000 requests/s, reload at 3s`.
+fn told(phase: &Phase) -> String {
+    load_words(&phase.shape) + &change_words(phase)
+}
+
 fn load(found: &mut Differences, candidate: &RunSummary, baseline: &RunSummary) {
     let phases = |run: &RunSummary| -> BTreeMap<String, Phase> {
         let plan = &run.manifest.plan;
@@ -208,8 +214,7 @@ fn load(found: &mut Differences, candidate: &RunSummary, baseline: &RunSummary) 
         .chain(other.keys().filter(|it| !own.contains_key(*it)))
     {
         let sides = [other.get(name), own.get(name)];
-        let words =
-            sides.map(|it| it.map_or_else(String::new, |it| crate::rows::load_words(&it.shape)));
+        let words = sides.map(|it| it.map_or_else(String::new, told));
         let [before, now] = sides.map(|it| it.map(sent));
         if before.is_some() && before == now {
             let length = sides.map(|it| it.map_or_else(String::new, |it| it.measure.to_string()));
