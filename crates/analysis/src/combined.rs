@@ -7,13 +7,13 @@ use gatebench_store::{Outcome, PhaseRecord, StoreError, StoredTrial};
 
 use crate::collect::Collected;
 use crate::context::{Context, throughput_per_second};
-use crate::digest::{Digest, trusted_percentile};
+use crate::digest::Digest;
 use crate::findings::{
-    Aspect, CombinedFigures, CombinedFindings, CurveMetric, ErrorLogFindings, RunFigures, Sentence,
+    Aspect, CombinedFigures, CombinedFindings, ErrorLogFindings, RunFigures, Sentence,
     SettledFindings, Tone, TrendPoint, Validity, VersionFindings, VersionTrend,
 };
 use crate::gates::worst;
-use crate::metrics::told_percentile;
+use crate::metrics::{response_max_ns, response_mean_ns, response_percentile};
 use crate::rows::load_words;
 use crate::scale::scaled;
 use crate::words::counted;
@@ -137,17 +137,17 @@ fn run(
 ) -> RunFigures {
     let number = trial.record.trial.number;
     let counts = &phase.counts;
-    let (mean_ns, max_ns) = mean_and_max(phase);
+
     RunFigures {
         trial: number,
         run: phase.name.clone(),
         rate_per_second: throughput_per_second(phase),
         answers: counts.completed,
         failed: counts.errors.values().sum::<u64>() + counts.checks_failed.values().sum::<u64>(),
-        mean_ns,
-        max_ns,
-        p90_ns: percentile(phase, digest, 90.0),
-        p99_ns: percentile(phase, digest, 99.0),
+        mean_ns: response_mean_ns(phase),
+        max_ns: response_max_ns(phase),
+        p90_ns: response_percentile(phase, digest, 90.0),
+        p99_ns: response_percentile(phase, digest, 99.0),
         validity: validity(collected, number, &phase.name),
         settled: phase.settled.map(|it| SettledFindings {
             load_per_core: it.load_per_core,
@@ -169,36 +169,6 @@ fn validity(collected: &Collected, trial: u32, phase: &str) -> Validity {
     of(Aspect::Throughput).max(of(Aspect::Latency))
 }
 
-/// From the exact sums beside the histograms, or as another engine told it.
-fn mean_and_max(phase: &PhaseRecord) -> (Option<f64>, Option<u64>) {
-    if let Some(told) = &phase.foreign {
-        return (told.mean_ns.map(|mean_ns| mean_ns as f64), told.max_ns);
-    }
-    let answered = phase.sums.iter().filter(|(tag, _)| {
-        let class = tag.strip_prefix("response.");
-        class.is_some_and(|class| class != "failed")
-    });
-    let (mut count, mut sum_ns, mut max_ns) = (0, 0_u128, 0);
-    for (_, sum) in answered {
-        count += sum.count;
-        sum_ns += u128::from(sum.sum_ns);
-        max_ns = max_ns.max(sum.max_ns);
-    }
-    if count == 0 {
-        return (None, None);
-    }
-    (Some(sum_ns as f64 / count as f64), Some(max_ns))
-}
-
-fn percentile(phase: &PhaseRecord, digest: &Digest, percentile: f64) -> Option<f64> {
-    match &phase.foreign {
-        Some(foreign) => told_percentile(foreign, percentile, phase.counts.completed),
-        None => {
-            let histogram = digest.get(&phase.name, CurveMetric::Response)?;
-            trusted_percentile(histogram, percentile)
-        }
-    }
-}
 
 /// The valid runs together.
 fn combine(runs: &[RunFigures]) -> Option<CombinedFigures> {

@@ -1,10 +1,10 @@
 //! The numbers of one phase of one trial.
 
 use gatebench_stats::is_trustworthy;
-use gatebench_store::{ForeignFigures, PhaseRecord, TrialRecord};
+use gatebench_store::{ExactSum, ForeignFigures, PhaseRecord, TrialRecord};
 
 use crate::context::{kind, throughput_per_second};
-use crate::digest::{Digest, trusted_percentile};
+use crate::digest::{Digest, metric_word, trusted_percentile};
 use crate::findings::{Aspect, CurveMetric, Metric, PhaseKind, Unit};
 use crate::gates::tells_speed;
 
@@ -76,14 +76,53 @@ fn told(foreign: &ForeignFigures, answers: u64) -> impl Iterator<Item = (Metric,
     })
 }
 
-/// A percentile that another engine told, where enough answers lie beyond it.
-pub(crate) fn told_percentile(
-    foreign: &ForeignFigures,
+/// A percentile of the response time, where enough answers lie beyond it; or as another engine told it.
+pub(crate) fn response_percentile(
+    phase: &PhaseRecord,
+    digest: &Digest,
     percentile: f64,
-    answers: u64,
 ) -> Option<f64> {
+    match &phase.foreign {
+        Some(told) => told_percentile(told, percentile, phase.counts.completed),
+        None => {
+            let histogram = digest.get(&phase.name, CurveMetric::Response)?;
+            trusted_percentile(histogram, percentile)
+        }
+    }
+}
+
+/// A percentile that another engine told, where enough answers lie beyond it.
+fn told_percentile(foreign: &ForeignFigures, percentile: f64, answers: u64) -> Option<f64> {
     let value_ns = foreign.percentiles_ns.get(&percentile.to_string())?;
     is_trustworthy(percentile, answers).then_some(*value_ns as f64)
+}
+
+/// The exact mean response time of all answers, or as another engine told it.
+pub(crate) fn response_mean_ns(phase: &PhaseRecord) -> Option<f64> {
+    if let Some(told) = &phase.foreign {
+        return told.mean_ns.map(|mean_ns| mean_ns as f64);
+    }
+    let sums = answered(phase).map(|it| (u128::from(it.sum_ns), it.count));
+    let (sum_ns, count) = sums.fold((0, 0), |(a, b), (sum, count)| (a + sum, b + count));
+    (count > 0).then(|| sum_ns as f64 / count as f64)
+}
+
+/// The longest response time of any answer.
+pub(crate) fn response_max_ns(phase: &PhaseRecord) -> Option<u64> {
+    match &phase.foreign {
+        Some(told) => told.max_ns,
+        None => answered(phase).map(|it| it.max_ns).max(),
+    }
+}
+
+/// The exact sums of response times, of each class that was answered.
+fn answered(phase: &PhaseRecord) -> impl Iterator<Item = &ExactSum> {
+    let word = metric_word(CurveMetric::Response);
+    let sums = phase.sums.iter().filter(move |(key, sum)| {
+        let class = key.strip_prefix(word).and_then(|it| it.strip_prefix('.'));
+        class.is_some_and(|class| class != "failed") && sum.count > 0
+    });
+    sums.map(|(_, sum)| sum)
 }
 
 /// CPU time and memory.

@@ -7,7 +7,7 @@ use common::{Made, SECOND_NS, SECONDS, as_recorded, made, manifest};
 use gatebench_analysis::findings::{Correction, DocumentFindings, DocumentTable, Validity};
 use gatebench_analysis::{Document, analyse, in_columns_of};
 use gatebench_model::{Check, Shape};
-use gatebench_store::{Manifest, Run, RunWriter};
+use gatebench_store::{ForeignEngine, ForeignFigures, Manifest, Run, RunWriter, TraceCounts};
 
 /// Three blocks of these scenarios.
 fn plan(scenarios: &[&str]) -> Manifest {
@@ -265,6 +265,34 @@ fn a_ramp_is_told_apart_from_what_follows_it() {
             .label
             .starts_with("1 rising to 64 connections, 10 s")
     );
+}
+
+#[test]
+fn what_another_engine_told_stands_only_where_enough_answers_lie_beyond() {
+    let mut manifest = plan(&["soap-0"]);
+    manifest.foreign_engine = Some(ForeignEngine {
+        name: "k6".into(),
+        version: "1.8.1".into(),
+        binary: "/usr/bin/k6".into(),
+        script: None,
+    });
+    let found = columns(Document::KongSoap, manifest, |made| {
+        made.intervals.clear();
+        made.rows.clear();
+        let phase = made.closed();
+        phase.sums.clear();
+        phase.trace = TraceCounts::default();
+        phase.counts.completed = 500;
+        phase.counts.by_class = [("2xx".to_owned(), 500)].into();
+        phase.foreign = Some(ForeignFigures {
+            engine: "k6".into(),
+            percentiles_ns: [("95".to_owned(), 3_000), ("99".to_owned(), 4_000)].into(),
+            ..ForeignFigures::default()
+        });
+    });
+    let nginx = table(&found, "nginx: performance");
+    close(median(nginx, "0 no policy", "document", "p95"), 3_000.0);
+    assert_eq!(median(nginx, "0 no policy", "document", "p99"), None);
 }
 
 #[test]

@@ -4,18 +4,16 @@ use std::rc::Rc;
 
 use gatebench_model::{Scenario, Shape};
 use gatebench_stats::{Estimate, concurrency};
-use gatebench_store::{
-    ExactSum, Histogram, Outcome, PhaseRecord, Run, SeriesRow, StoreError, StoredTrial,
-};
+use gatebench_store::{Histogram, Outcome, PhaseRecord, Run, SeriesRow, StoreError, StoredTrial};
 
 use crate::Findings;
 use crate::context::{kind, throughput_per_second};
-use crate::digest::{Digest, metric_word, trusted_percentile};
+use crate::digest::{Digest, trusted_percentile};
 use crate::findings::{
     Aspect, CurveMetric, DocumentCell, PhaseKind, Reason, RowStatus, Unit, Validity,
 };
 use crate::gates::worst;
-use crate::metrics::cpu_ns_per_request;
+use crate::metrics::{cpu_ns_per_request, response_max_ns, response_mean_ns, response_percentile};
 use crate::words::{counted, duration, quantity};
 
 /// The completed trials of a run.
@@ -148,39 +146,17 @@ impl Load<'_> {
 
     /// The exact mean response time.
     pub(super) fn mean_ns(&self) -> Option<f64> {
-        if let Some(foreign) = &self.phase.foreign {
-            return foreign.mean_ns.map(|mean| mean as f64);
-        }
-        let sums = self.answered().map(|sum| (sum.sum_ns, sum.count));
-        let (sum_ns, count) = sums.fold((0, 0), |(a, b), (sum, count)| (a + sum, b + count));
-        (count > 0).then(|| sum_ns as f64 / count as f64)
+        response_mean_ns(self.phase)
     }
 
     /// The longest response time.
     pub(super) fn max_ns(&self) -> Option<f64> {
-        let foreign = self.phase.foreign.as_ref();
-        let told = foreign.and_then(|it| it.max_ns);
-        let longest = told.or_else(|| self.answered().map(|sum| sum.max_ns).max());
-        longest.map(|max| max as f64)
-    }
-
-    /// Exact sums of response times, of each class that was answered.
-    fn answered(&self) -> impl Iterator<Item = &ExactSum> {
-        let word = metric_word(CurveMetric::Response);
-        let sums = self.phase.sums.iter().filter(move |(key, sum)| {
-            let class = key.strip_prefix(word).and_then(|it| it.strip_prefix('.'));
-            class.is_some_and(|class| class != "failed") && sum.count > 0
-        });
-        sums.map(|(_, sum)| sum)
+        response_max_ns(self.phase).map(|max_ns| max_ns as f64)
     }
 
     /// A percentile of the response time, where enough answers lie beyond it.
     pub(super) fn response_ns(&self, percentile: f64) -> Option<f64> {
-        if let Some(foreign) = &self.phase.foreign {
-            let told = foreign.percentiles_ns.get(&percentile.to_string())?;
-            return Some(*told as f64);
-        }
-        trusted_percentile(self.histogram(CurveMetric::Response)?, percentile)
+        response_percentile(self.phase, &self.digest, percentile)
     }
 
     /// A percentile of the added latency; none where requests carried no nonce.
