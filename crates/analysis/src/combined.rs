@@ -12,7 +12,7 @@ use crate::findings::{
     Aspect, CombinedFigures, CombinedFindings, ErrorLogFindings, RunFigures, Sentence,
     SettledFindings, Tone, TrendPoint, Validity, VersionFindings, VersionTrend,
 };
-use crate::gates::worst;
+use crate::gates::{is_smoke, worst};
 use crate::metrics::{response_max_ns, response_mean_ns, response_percentile};
 use crate::rows::load_words;
 use crate::scale::scaled;
@@ -21,8 +21,8 @@ use crate::words::counted;
 /// Below this a doubling changes nothing that is worth a sentence.
 const SMALLEST_CHANGE: f64 = 0.02;
 
-/// What the specification came to that the run was made from; none where it was made from none, or its results are
-/// not to be combined.
+/// What the specification came to that the run was made from; none where it was made from none, its results are
+/// not to be combined, or it was only run to see that everything works.
 ///
 /// # Errors
 /// [`StoreError`] naming the file, where histograms cannot be read.
@@ -30,7 +30,8 @@ pub(crate) fn findings(
     context: &Context,
     collected: &Collected,
 ) -> Result<Option<CombinedFindings>, StoreError> {
-    let Some(specified) = context.plan.specification.as_ref().filter(|it| it.combines) else {
+    let specification = context.plan.specification.as_ref();
+    let Some(specified) = specification.filter(|it| it.combines && !is_smoke(context.plan)) else {
         return Ok(None);
     };
     let mut versions = Vec::new();

@@ -5,12 +5,20 @@ mod common;
 
 use common::{Made, analysed_run, manifest};
 use gatebench_analysis::findings::CombinedFindings;
-use gatebench_model::{Settle, Specified};
+use gatebench_model::{Length, PlannedLength, Settle, Specified};
 use gatebench_store::{ErrorLog, SettleRecord};
 
 /// Runs of nginx with known values: the first phase has a mean of 1.6 ms, the second one of 2 ms.
 fn found(combines: bool) -> Option<CombinedFindings> {
+    found_of(combines, Length::Full)
+}
+
+fn found_of(combines: bool, length: Length) -> Option<CombinedFindings> {
     let mut planned = manifest(1);
+    planned.plan.length = Some(PlannedLength {
+        length,
+        changes: Vec::new(),
+    });
     planned.plan.specification = Some(Specified {
         name: "single-route".into(),
         tags: vec!["routes".into()],
@@ -89,4 +97,9 @@ fn means_are_weighted_and_percentiles_are_those_of_each_run() {
 #[test]
 fn without_the_step_nothing_is_combined() {
     assert!(found(false).is_none());
+}
+
+#[test]
+fn a_smoke_run_has_no_rates_to_combine() {
+    assert!(found_of(true, Length::Smoke).is_none());
 }

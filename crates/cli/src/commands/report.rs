@@ -115,7 +115,15 @@ impl Report {
 
     fn in_columns_of(&self, document: Document) -> Result<Exit, Failure> {
         let run = Run::open(&self.dir)?;
-        let found = in_columns_of(document, &run, &analyse(&run)?)?;
+        let findings = analyse(&run)?;
+        if findings.run.is_smoke {
+            return Err(Failure::words(
+                &format!("{} --as {}", self.dir.display(), document.name()),
+                "a smoke run says whether everything works, and has no figures for the columns",
+                format!("measure them: gatebench run {}", document.suite()),
+            ));
+        }
+        let found = in_columns_of(document, &run, &findings)?;
         if found.tables.is_empty() {
             return Err(Failure::words(
                 &format!("{} --as {}", self.dir.display(), document.name()),

@@ -52,6 +52,11 @@ fn a_run_is_told_in_the_columns_of_a_document() {
         .gatebench("report run --as soap")
         .assert_code(2)
         .assert_says(&["none of the document's scenarios", "gatebench run soap"]);
+    bench.gatebench("run suite.yaml --smoke --out smoke");
+    bench
+        .gatebench("report smoke --as kong-vs-nginx")
+        .assert_code(2)
+        .assert_says(&["a smoke run says", "gatebench run kong-vs-nginx"]);
 }
 
 #[test]
