@@ -70,22 +70,25 @@ impl Document {
         }
     }
 
+    /// What its figures were measured on, as a sentence.
     fn setting(self) -> &'static str {
         match self {
             Self::KongSoap => {
-                "Kong 3.10 with SOAP/XML plug-ins 1.4.0 on 4 CPUs of a cluster, k6 and upstreams on nodes of their own"
+                "Published of Kong 3.10 with SOAP/XML plug-ins 1.4.0 on 4 CPUs of a cluster, k6 and upstreams on nodes of their own."
             }
             Self::KongSoapEarlier => {
-                "Kong 3.9 with earlier plug-ins on 4 CPUs of a cluster, k6 and upstreams on nodes of their own"
+                "Published of Kong 3.9 with earlier plug-ins on 4 CPUs of a cluster, k6 and upstreams on nodes of their own."
             }
             Self::KongVsNginx => {
-                "Kong 0.14 and nginx 1.12 with 2 workers on a cloud machine of 4 cores, siege on another"
+                "Published of Kong 0.14 and nginx 1.12 with 2 workers on a cloud machine of 4 cores, siege on another."
             }
-            Self::Gravitee => "Gravitee 4.3 on 0.5, 4 and 16 CPUs of a cluster, k6 on other nodes",
+            Self::Gravitee => {
+                "Published of Gravitee 4.3 on 0.5, 4 and 16 CPUs of a cluster, k6 on other nodes."
+            }
             Self::KongFramework => {
-                "a development version of Kong on a bare machine, wrk on another"
+                "Published of a development version of Kong on a bare machine, wrk on another."
             }
-            Self::KongBenchmark => "no figures of it stand here",
+            Self::KongBenchmark => "Its layout alone: of its figures none stand here.",
         }
     }
 }

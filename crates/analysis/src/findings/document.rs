@@ -12,7 +12,7 @@ pub struct DocumentFindings {
     pub document: &'static str,
     /// What it is.
     pub title: &'static str,
-    /// What it was measured on.
+    /// What it was measured on, as a sentence.
     pub setting: &'static str,
     /// The suite that has its scenarios.
     pub suite: &'static str,

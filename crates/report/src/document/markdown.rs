@@ -9,7 +9,7 @@ use crate::problems::word;
 /// Writes the tables and what was corrected.
 pub fn render(found: &DocumentFindings) -> String {
     let mut out = format!(
-        "## In the columns of: {}\n\nPublished of {}. {EXPLANATION}\n\n",
+        "## In the columns of: {}\n\n{} {EXPLANATION}\n\n",
         escape(found.title),
         escape(found.setting)
     );

@@ -12,7 +12,7 @@ use crate::terminal::style::Style;
 pub fn render(found: &DocumentFindings, options: TerminalOptions) -> String {
     let mut sheet = Sheet::new(options);
     sheet.heading(&format!("In the columns of: {}", found.title));
-    sheet.soft(&format!("Published of {}.", found.setting));
+    sheet.soft(found.setting);
     sheet.soft(EXPLANATION);
     for it in &found.tables {
         sheet.blank();

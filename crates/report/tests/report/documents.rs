@@ -48,7 +48,7 @@ fn found() -> DocumentFindings {
     DocumentFindings {
         document: "soap",
         title: "A document",
-        setting: "a machine",
+        setting: "Published of a machine.",
         suite: "soap",
         command: format!("gatebench run '{NAME}'"),
         gatebench: "0.1.0".into(),
