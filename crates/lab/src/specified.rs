@@ -77,12 +77,10 @@ pub(crate) fn engine(
 /// What the reader must know where the engine does not take the threads that are asked for.
 pub(crate) fn threads(plan: &Plan, engine: Option<&PreparedEngine>) -> Option<Warning> {
     let asked = plan.specification.as_ref()?.threads?;
-    if engine.is_some_and(|it| it.peer == Peer::Wrk) {
-        return None;
-    }
-    Some(Warning::ThreadsOfItsOwn {
-        asked,
-        engine: engine.map_or_else(|| "the engine".into(), |it| it.peer.to_string()),
-        cores: plan.placement.engine.len(),
-    })
+    let engine = match engine.map(|it| it.peer) {
+        Some(Peer::Wrk | Peer::H2load) => return None,
+        Some(Peer::K6) => Peer::K6.to_string(),
+        None => "gatebench's own engine".into(),
+    };
+    Some(Warning::ThreadsOfItsOwn { asked, engine })
 }

@@ -64,8 +64,6 @@ pub enum Warning {
         asked: u32,
         /// The engine.
         engine: String,
-        /// Cores of the engine.
-        cores: usize,
     },
     /// A resumed run is not measured as it was begun.
     InstrumentChanged {
@@ -164,14 +162,10 @@ impl fmt::Display for Warning {
                 f,
                 "{engine} {how}: {what}; leave --engine out to have gatebench's own engine do it all"
             ),
-            Self::ThreadsOfItsOwn {
-                asked,
-                engine,
-                cores,
-            } => write!(
+            Self::ThreadsOfItsOwn { asked, engine } => write!(
                 f,
-                "the specification asks for {asked} threads, and {engine} has one on each of its {cores} cores; use \
-                 --engine wrk to have as many"
+                "the specification asks for {asked} threads, and {engine} has its own number of them; use --engine \
+                 wrk to have as many"
             ),
             Self::InstrumentChanged { what } => write!(
                 f,

@@ -150,7 +150,7 @@ pub struct LoadStep {
     /// Connections, each with one request in flight.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub connections: u32,
-    /// Threads of the load engine. Only wrk takes them: gatebench's own engine has one on each of its cores.
+    /// Threads of wrk or h2load. gatebench's own engine has one on each of its cores, and k6 as many as it likes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub threads: Option<u32>,

@@ -31,7 +31,7 @@ requests:
 "#;
 
 /// Whether a program is there; where it is not, the test says so and ends.
-fn installed(program: &str) -> bool {
+pub fn installed(program: &str) -> bool {
     let found = Command::new("sh")
         .args([
             "-c",

@@ -1,6 +1,7 @@
 //! Specifications: steps that become a run, trials that are tried again, and versions side by side.
 
 use crate::bench::Bench;
+use crate::engines::installed;
 
 const SPECIFICATION: &str = "\
 specification: mine
@@ -81,6 +82,24 @@ fn a_specification_without_a_gateway_asks_the_upstream() {
         finished.stdout
     );
     bench.assert_reportable("run", 1);
+}
+
+#[test]
+fn threads_are_for_the_engines_that_take_them() {
+    let bench = Bench::new();
+    let text = SPECIFICATION.replace("connections: 4,", "connections: 4, threads: 2,");
+    bench.write("mine-spec.yaml", &text);
+    let told = "the specification asks for 2 threads";
+    let of = |engine: &str| {
+        let words = format!("spec run ./mine-spec.yaml --engine {engine} --dry-run");
+        bench.gatebench(&words)
+    };
+    of("gatebench").assert_code(0).assert_says(&[told]);
+    if installed("h2load") {
+        let taken = of("h2load");
+        taken.assert_code(0);
+        assert!(!taken.stderr.contains(told), "{}", taken.stderr);
+    }
 }
 
 #[test]
