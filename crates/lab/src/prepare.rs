@@ -148,6 +148,7 @@ pub fn prepare(
     } = found;
     warnings.extend(too_large);
     warnings.extend(fitted);
+    warnings.extend(specified::gateways(selection));
     let (load, blocks) = (loads.common, loads.blocks);
     let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
     let own = loads.of_scenarios.into_iter();

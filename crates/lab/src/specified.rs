@@ -6,6 +6,7 @@ use gatebench_peers::Peer;
 use crate::error::LabError;
 use crate::foreign::{EngineChoice, PreparedEngine};
 use crate::library::{Listed, Source};
+use crate::prepare::Selection;
 use crate::suite::beside_file;
 use crate::warning::Warning;
 
@@ -72,6 +73,15 @@ pub(crate) fn engine(
         peer: Peer::Wrk,
         script: Some(beside_file(file, script)),
     }))
+}
+
+/// What the reader must know where gateways were named and none of them is started.
+pub(crate) fn gateways(selection: &Selection) -> Option<Warning> {
+    let specification = &selection.specification.as_ref()?.document;
+    let is_unused = !specification.has_gateway() && !selection.gateways.is_empty();
+    is_unused.then(|| Warning::GatewaysUnused {
+        specification: specification.specification.clone(),
+    })
 }
 
 /// What the reader must know where the engine does not take the threads that are asked for.

@@ -58,6 +58,11 @@ pub enum Warning {
         /// What exactly, in phrases.
         what: String,
     },
+    /// Gateways were named for a specification that starts none.
+    GatewaysUnused {
+        /// Its name.
+        specification: String,
+    },
     /// A specification names threads, and the engine has its own number of them.
     ThreadsOfItsOwn {
         /// Threads asked for.
@@ -161,6 +166,11 @@ impl fmt::Display for Warning {
             Self::ForeignEngine { engine, how, what } => write!(
                 f,
                 "{engine} {how}: {what}; leave --engine out to have gatebench's own engine do it all"
+            ),
+            Self::GatewaysUnused { specification } => write!(
+                f,
+                "the specification '{specification}' starts no gateway, so --gateway is not used; add the step \
+                 `start_gateway` to measure one"
             ),
             Self::ThreadsOfItsOwn { asked, engine } => write!(
                 f,

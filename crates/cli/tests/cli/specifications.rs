@@ -75,7 +75,9 @@ fn a_specification_without_a_gateway_asks_the_upstream() {
         .replace("  - save_error_log\n", "");
     bench.write("mine-spec.yaml", &text);
     let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway reference --out run");
-    finished.assert_code(0);
+    finished
+        .assert_code(0)
+        .assert_says(&["starts no gateway, so --gateway is not used"]);
     assert!(
         finished.stdout.contains("Combined results · mine"),
         "{}",
