@@ -18,6 +18,9 @@ use crate::student;
 /// Fewest blocks that carry a line and its error.
 const BLOCKS_MIN: usize = 5;
 
+/// Logarithms that differ by less are the same.
+const SAME: f64 = 1e-12;
+
 impl Spread {
     /// Mean and deviation of `values` at a control of zero. Scaled so that what is made of them by blocks less one
     /// degrees of freedom is what belongs to blocks less two, the line having cost one, at the usual confidence.
@@ -32,10 +35,11 @@ impl Spread {
         let squares = control.iter().map(|x| (x - centre).powi(2)).sum::<f64>();
         let products = values.iter().zip(control);
         let products: f64 = products.map(|(y, x)| (y - mean) * (x - centre)).sum();
-        let slope = products / squares;
-        if !slope.is_finite() {
+        // What rounding alone makes of equal logarithms is no line.
+        if squares <= n * (SAME * centre.abs().max(1.0)).powi(2) {
             return None;
         }
+        let slope = products / squares;
         let at_zero = mean - slope * centre;
         let left = values.iter().zip(control);
         let left: f64 = left.map(|(y, x)| (y - at_zero - slope * x).powi(2)).sum();
@@ -77,6 +81,9 @@ mod tests {
     #[test]
     fn a_control_that_says_nothing_is_none() {
         assert!(Spread::beside(&[0.1; 10], &[0.0; 10]).is_none());
+        // The mean of ten times 0.1 is not 0.1 in binary.
+        let values = [0.1, 0.2, 0.1, 0.3, 0.1, 0.2, 0.1, 0.4, 0.1, 0.2];
+        assert!(Spread::beside(&values, &[0.1; 10]).is_none());
         assert!(Spread::beside(&[0.1; 4], &[0.0, 0.1, 0.2, 0.3]).is_none());
         assert!(Spread::beside(&[0.1; 10], &[0.1; 9]).is_none());
     }
