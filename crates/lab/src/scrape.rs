@@ -49,17 +49,23 @@ impl Scraping<'_> {
         let mut all = Vec::new();
         let mut due_ns = 0;
         while !shared.over.load(Ordering::Acquire) && due_ns < self.measure_ns {
-            let start_ns = shared.control.start_ns();
-            let begin_ns = start_ns.map(|start_ns| start_ns + self.warm_up_ns);
-            if begin_ns.is_some_and(|begin_ns| begin_ns + due_ns <= clock::now_ns()) {
-                let second = u32::try_from(due_ns / SECOND_NS).unwrap_or(u32::MAX);
-                all.push(self.fetch(second, shared));
-                due_ns += self.every_ns;
-            } else {
-                thread::sleep(NAP);
+            match self.since_begin_ns(shared).filter(|it| *it >= due_ns) {
+                Some(since_ns) => {
+                    let second = u32::try_from(since_ns / SECOND_NS).unwrap_or(u32::MAX);
+                    all.push(self.fetch(second, shared));
+                    let since_ns = self.since_begin_ns(shared).unwrap_or(since_ns);
+                    due_ns = next_due_ns(since_ns, self.every_ns);
+                }
+                None => thread::sleep(NAP),
             }
         }
         all
+    }
+
+    /// Of the measurement; none before it.
+    fn since_begin_ns(&self, shared: &Shared) -> Option<u64> {
+        let begin_ns = shared.control.start_ns()? + self.warm_up_ns;
+        clock::now_ns().checked_sub(begin_ns)
     }
 
     fn fetch(&self, second: u32, shared: &Shared) -> Scrape {
@@ -81,11 +87,16 @@ impl Scraping<'_> {
     }
 }
 
+/// When the next fetch is due. Those that a slow answer took the time of are left out, as Prometheus does.
+fn next_due_ns(since_ns: u64, every_ns: u64) -> u64 {
+    (since_ns / every_ns + 1) * every_ns
+}
+
 /// The sum of a metric's samples in Prometheus's text format that have the labels which are asked for.
 fn counted(text: &str, metrics: &OwnMetrics) -> Option<u64> {
     let wanted = |labels: &str| {
         let mut pairs = metrics.labels.iter();
-        pairs.all(|(name, value)| labels.contains(&format!("{name}=\"{value}\"")))
+        pairs.all(|(name, value)| has_label(labels, &format!("{name}=\"{value}\"")))
     };
     let values = text.lines().filter_map(|line| {
         let rest = line.strip_prefix(metrics.requests.as_str())?;
@@ -99,6 +110,13 @@ fn counted(text: &str, metrics: &OwnMetrics) -> Option<u64> {
     });
     let values: Vec<f64> = values.collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() as u64)
+}
+
+/// Whether a label is among those of a sample, as a whole: `status_code="200"` has no `code`.
+fn has_label(labels: &str, label: &str) -> bool {
+    let begins =
+        |at: usize| labels[..at].trim_end().ends_with(',') || labels[..at].trim().is_empty();
+    labels.match_indices(label).any(|(at, _)| begins(at))
 }
 
 /// What all of them told together; none where none was fetched.
@@ -152,6 +170,15 @@ mod tests {
         assert_eq!(counted(TEXT, &metrics(&[("side", "in")])), Some(42));
         assert_eq!(counted("rq_total 9\n", &metrics(&[])), Some(9));
         assert_eq!(counted("other 9\n", &metrics(&[])), None);
+        let longer = "rq_total{status_code=\"200\"} 5\nrq_total{a=\"b\", code=\"200\"} 7\n";
+        assert_eq!(counted(longer, &metrics(&[("code", "200")])), Some(7));
+    }
+
+    #[test]
+    fn what_a_slow_answer_took_the_time_of_is_left_out() {
+        assert_eq!(next_due_ns(20, 1_000), 1_000);
+        assert_eq!(next_due_ns(1_000, 1_000), 2_000);
+        assert_eq!(next_due_ns(3_400, 1_000), 4_000);
     }
 
     #[test]
