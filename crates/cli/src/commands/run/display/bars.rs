@@ -34,6 +34,8 @@ struct State {
     plan: Option<Plan>,
     /// Trials that are on disk.
     finished: u64,
+    /// Those that are planned.
+    trials: u64,
     /// When everything is expected to be done.
     ends: Option<Instant>,
     /// The trial's scenario.
@@ -80,7 +82,8 @@ impl Bars {
             .ends
             .map(|ends| ends.saturating_duration_since(Instant::now()))
             .unwrap_or_default();
-        let trials = state.plan.as_ref().map_or(0, |plan| plan.trials.len());
+        let trials = state.trials;
+        self.overall.set_length(trials);
         self.overall.set_position(state.finished);
         self.overall.set_message(format!(
             "{}/{trials} trials · {} left",
@@ -118,14 +121,15 @@ impl Bars {
                 left,
             } => {
                 self.introduce(&plan, &dir);
-                let trials = plan.trials.len() as u64;
-                self.overall.set_length(trials);
-                state.finished = trials.saturating_sub(u64::from(remaining));
+                state.trials = plan.trials.len() as u64;
+                state.finished = state.trials.saturating_sub(u64::from(remaining));
                 state.ends = Some(Instant::now() + left);
                 state.plan = Some(*plan);
                 self.current.enable_steady_tick(TICK);
             }
-            Progress::TrialStarted { trial, left, .. } => {
+            Progress::TrialStarted { trial, of, left } => {
+                // One that is tried again is one more.
+                state.trials = u64::from(of);
                 state.scenario.clone_from(&trial.scenario);
                 state.trial =
                     trial_in_words(&trial, state.plan.as_ref().map_or(0, |plan| plan.blocks));
