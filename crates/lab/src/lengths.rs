@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use gatebench_analysis::words::counted;
 use gatebench_model::setup::MILLIS_PER_CPU;
 use gatebench_model::suite::LoadOfSize;
 use gatebench_model::{
@@ -56,7 +57,7 @@ impl Asked<'_> {
         };
         let mut changes = Vec::new();
         if loads.blocks != self.suite.blocks {
-            let (now, before) = (counted(loads.blocks), self.suite.blocks);
+            let (now, before) = (counted(loads.blocks.into(), "block"), self.suite.blocks);
             changes.push(format!("{now} in place of {before}"));
         }
         match self.selection.length {
@@ -285,11 +286,4 @@ pub(crate) fn of_length(
 /// CPUs in thousandths.
 pub(crate) fn millis(cpus: f64) -> u32 {
     (cpus * f64::from(MILLIS_PER_CPU)).round() as u32
-}
-
-fn counted(blocks: u32) -> String {
-    match blocks {
-        1 => "1 block".into(),
-        blocks => format!("{blocks} blocks"),
-    }
 }

@@ -1,7 +1,7 @@
 //! The combined results of a specification in words and cells that every form of the report shares.
 
 use gatebench_analysis::findings::{CombinedFindings, RunFigures, Unit, Validity, VersionFindings};
-use gatebench_analysis::words::{counted, grouped};
+use gatebench_analysis::words::counted;
 
 use crate::number::{Scale, quantity};
 
@@ -131,10 +131,8 @@ fn of_version(found: &CombinedFindings, version: &VersionFindings) -> Vec<String
     }
     let failed: u64 = runs().map(|run| run.failed).sum();
     if failed > 0 {
-        facts.push(format!(
-            "{name}: {} requests had no answer, or a wrong one.",
-            grouped(failed as f64)
-        ));
+        let requests = counted(failed, "request");
+        facts.push(format!("{name}: {requests} had no answer, or a wrong one."));
     }
     facts.extend(version.error_logs.iter().map(|log| {
         let lines = counted(log.lines, "line");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gatebench_analysis::findings::Unit;
 use gatebench_analysis::thresholds::REQUESTS_MIN;
-use gatebench_analysis::words::{grouped, quantity};
+use gatebench_analysis::words::{counted, grouped, quantity};
 use gatebench_lab::{PhaseSummary, Step};
 use gatebench_model::{Plan, Shape, Trial};
 use gatebench_store::Outcome;
@@ -37,7 +37,7 @@ pub fn load_in_words(shape: &Shape) -> String {
             };
             let most = closed
                 .requests_max
-                .map(|most| format!(", {} in all", requests(most)));
+                .map(|most| format!(", {} in all", counted(most, "request")));
             format!("{numbers} {unit}{}", most.unwrap_or_default())
         }
         Shape::Open(open) => {
@@ -57,13 +57,6 @@ fn chain(numbers: impl Iterator<Item = f64>, unit: &str) -> String {
         .map(|number| format!("{}{unit}", grouped(number)))
         .collect();
     words.join(" to ")
-}
-
-fn requests(count: u64) -> String {
-    match count {
-        1 => "1 request".into(),
-        count => format!("{} requests", grouped(count as f64)),
-    }
 }
 
 /// `length   smoke: 1 block in place of 10; ...`; nothing where none was asked for.
