@@ -90,12 +90,10 @@ pub(super) fn notes(document: Document, tables: &[DocumentTable]) -> Vec<String>
                 let cell = &row.cells[place];
                 cell.validity.is_none() && cell.words.is_none()
             };
-            let all_empty = table
-                .rows
-                .iter()
-                .filter(|it| it.absence.is_none())
-                .all(|row| is_empty(&row));
-            let Some(how) = how(document, group, &column.head).filter(|_| all_empty) else {
+            let present = || table.rows.iter().filter(|it| it.absence.is_none());
+            // A table whose rows all say why they are absent needs no further reason.
+            let is_unmeasured = present().next().is_some() && present().all(|row| is_empty(&row));
+            let Some(how) = how(document, group, &column.head).filter(|_| is_unmeasured) else {
                 continue;
             };
             let head = column.head.join(" ");
