@@ -255,8 +255,8 @@ fn against(line: &Line<'_>, base: Option<&Line<'_>>, seed: u64) -> [DocumentCell
     let cpu = ratio(&line.closed, &base.closed, cpu, Load::cpu_ns, seed);
     let figures = line.published.figures.zip(base.published.figures);
     let published = figures.map(|(own, base)| own.rate_per_second / base.rate_per_second);
-    let of_rates = DocumentCell::published(published);
-    let of_cpu = DocumentCell::published(published.map(f64::recip));
+    let of_rates = DocumentCell::of_one(published);
+    let of_cpu = DocumentCell::of_one(published.map(f64::recip));
     let [rates_over, cpu_over] = [of_ratios(&rates, &of_rates), of_ratios(&cpu, &of_cpu)];
     [rates, of_rates, rates_over, cpu, of_cpu, cpu_over]
 }

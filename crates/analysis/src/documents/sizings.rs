@@ -287,7 +287,7 @@ fn against(
     let seed = measured.run.manifest().plan.seed;
     let here = ratio(&line.ramp, &base.ramp, Aspect::Throughput, peak_rate, seed);
     let published = sizing.peaks[line.row].zip(sizing.peaks[base.row]);
-    let published = DocumentCell::published(published.map(|(own, base)| own / base));
+    let published = DocumentCell::of_one(published.map(|(own, base)| own / base));
     let over = of_ratios(&here, &published);
     [here, published, over]
 }

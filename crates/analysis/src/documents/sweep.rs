@@ -163,7 +163,7 @@ fn published(number: u32) -> Vec<DocumentCell> {
     };
     let cells = TARGETS
         .iter()
-        .map(|(_, rates)| DocumentCell::published(of(rates)));
+        .map(|(_, rates)| DocumentCell::of_one(of(rates)));
     cells.collect()
 }
 

@@ -97,8 +97,8 @@ pub struct DocumentCell {
 }
 
 impl DocumentCell {
-    /// A published figure: one number, of one run.
-    pub(crate) fn published(value: Option<f64>) -> Self {
+    /// One number without a range: a published figure, or a count over all blocks.
+    pub(crate) fn of_one(value: Option<f64>) -> Self {
         Self {
             estimate: value.and_then(|value| Estimate::of_blocks(&[value])),
             validity: value.map(|_| Validity::Valid),
