@@ -127,13 +127,13 @@ impl Scenario {
         }
         self.requests.iter_mut().for_each(evenly);
         for group in &mut self.groups {
-            self_contained(group);
+            group_once(group);
         }
         self
     }
 }
 
-fn self_contained(group: &mut Group) {
+fn group_once(group: &mut Group) {
     group.requests.iter_mut().for_each(evenly);
     group.share = None;
     group.load = Some(Shape::Closed(once(group.requests.len())));

@@ -131,10 +131,10 @@ impl Scenario {
             .collect()
     }
 
-    /// Whether a limit counts in a Redis that somebody else has to start: its address is not written.
+    /// Whether a Redis is started with each trial: a limit counts in one, and the file does not say where.
     pub fn needs_redis(&self) -> bool {
-        let policies = self.all_routes().flat_map(|route| &route.policies);
-        policies.into_iter().any(|policy| match policy {
+        let mut policies = self.all_routes().flat_map(|route| &route.policies);
+        policies.any(|policy| match policy {
             Policy::RedisRateLimit(limit) => limit.redis.is_none(),
             _ => false,
         })

@@ -74,7 +74,7 @@ pub enum Step {
     /// A step without settings.
     Plain(#[schemars(schema_with = "crate::words::plain_steps")] PlainStep),
     /// A step with settings.
-    With(SettledStep),
+    With(StepWithSettings),
 }
 
 /// The steps without settings, by the words of the framework.
@@ -122,7 +122,7 @@ impl PlainStep {
 /// The steps with settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum SettledStep {
+pub enum StepWithSettings {
     /// What the gateway is to do.
     Setup(SetupStep),
     /// What is sent, and how long.
@@ -209,7 +209,7 @@ impl Specification {
     /// The settings of `setup`. There is one in every specification that was read.
     pub fn setup(&self) -> Option<&SetupStep> {
         self.steps.iter().find_map(|step| match step {
-            Step::With(SettledStep::Setup(setup)) => Some(setup),
+            Step::With(StepWithSettings::Setup(setup)) => Some(setup),
             _ => None,
         })
     }
@@ -217,7 +217,7 @@ impl Specification {
     /// The settings of `start_load`. There is one in every specification that was read.
     pub fn load(&self) -> Option<&LoadStep> {
         self.steps.iter().find_map(|step| match step {
-            Step::With(SettledStep::StartLoad(load)) => Some(load),
+            Step::With(StepWithSettings::StartLoad(load)) => Some(load),
             _ => None,
         })
     }
@@ -230,8 +230,8 @@ impl Specification {
     pub fn words(&self) -> impl Iterator<Item = &'static str> {
         self.steps.iter().map(|step| match step {
             Step::Plain(plain) => plain.as_str(),
-            Step::With(SettledStep::Setup(_)) => "setup",
-            Step::With(SettledStep::StartLoad(_)) => "start_load",
+            Step::With(StepWithSettings::Setup(_)) => "setup",
+            Step::With(StepWithSettings::StartLoad(_)) => "start_load",
         })
     }
 

@@ -210,8 +210,9 @@ pub enum Metric {
     ChangeAffected,
     /// The longest response time from the second of a change on.
     ChangeWorst,
-    /// From a change to the first second that is as those before it: without a failure, and with a 99th
-    /// percentile that is not above that of every second before. None where there is no such second.
+    /// From a change, or the end of a failure, to the first second that is as those before it: without a
+    /// failure, and with a 99th percentile that is not above that of every second before. None where there
+    /// is no such second.
     ChangeRecovery,
     /// From a change of the configuration until a new connection was served by it.
     ChangeEffective,
