@@ -170,12 +170,12 @@ fn check_one(
         work: work.clone(),
     };
     let folder = &request.gateway.folder;
-    let supported = folder.supports(scenario).map_err(|it| it.policies);
-    let is_changed = scenario.later.is_none() || folder.spec.actions.contains_key(CONFIGURE);
-    let lacking = is_changed
-        .then_some(())
-        .ok_or_else(|| vec![CONFIGURE.to_owned()]);
-    if let Err(lacking) = supported.and(lacking) {
+    let unsupported = folder.supports(scenario).err();
+    let mut lacking = unsupported.map(|it| it.policies).unwrap_or_default();
+    if scenario.later.is_some() && !folder.spec.actions.contains_key(CONFIGURE) {
+        lacking.push(CONFIGURE.to_owned());
+    }
+    if !lacking.is_empty() {
         checked.outcome = CheckOutcome::NotSupported(lacking);
         return Ok(checked);
     }
