@@ -1,6 +1,8 @@
 //! `gatebench spec list`.
 
 use clap::Args;
+use gatebench_lab::Listed;
+use gatebench_model::Specification;
 use serde_json::{Value, json};
 
 use super::chosen;
@@ -30,14 +32,13 @@ impl ListSpecifications {
     pub fn run(self) -> Result<Exit, Failure> {
         let all = chosen(&[], &self.tags, &self.overlay.scenarios())?;
         if self.json {
-            let entry = |listed: &_| -> Value {
-                let gatebench_lab::Listed { document, source } = listed;
-                let document: &gatebench_model::Specification = document;
+            let entry = |listed: &Listed<Specification>| -> Value {
+                let it = &listed.document;
                 json!({
-                    "name": document.specification,
-                    "title": document.title,
-                    "tags": document.tags,
-                    "path": source.to_string(),
+                    "name": it.specification,
+                    "title": it.title,
+                    "tags": it.tags,
+                    "path": listed.source.to_string(),
                 })
             };
             let all: Vec<Value> = all.iter().map(entry).collect();
