@@ -139,7 +139,14 @@ fn a_document_is_a_table_and_what_was_corrected_in_every_form() {
     assert_eq!(document::html(&found), document::html(&found));
     assert!(document::json(&found).contains("\"document\": \"soap\""));
     let csv = document::csv(&found);
-    assert_eq!(csv.lines().count(), 5, "{csv}");
+    assert_eq!(csv.lines().count(), 7, "{csv}");
+    let columns = |line: &str| line.matches(',').count();
+    let counts = csv.lines().skip(1).map(columns).max();
+    assert_eq!(counts, csv.lines().next().map(columns), "{csv}");
+    assert!(
+        csv.contains(",nginx,document,checks,count,,,,,,,,100 %\n"),
+        "{csv}"
+    );
     assert!(
         csv.contains(",nginx,document,requests,per_second,12908,"),
         "{csv}"
