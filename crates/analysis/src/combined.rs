@@ -2,6 +2,7 @@
 //! latency weighted by requests, the maximum, and two percentiles of each run. Percentiles are not averaged.
 
 use gatebench_model::{Specified, Variant};
+use gatebench_stats::Estimate;
 use gatebench_stats::doubling::Doubling;
 use gatebench_store::{Outcome, PhaseRecord, StoreError, StoredTrial};
 
@@ -125,6 +126,8 @@ fn version(
         version,
         count: found.map(|(_, _, count)| count),
         combined: combine(&runs),
+        p90_ns: over_runs(&runs, |run| run.p90_ns),
+        p99_ns: over_runs(&runs, |run| run.p99_ns),
         runs,
         error_logs,
     }))
@@ -170,6 +173,11 @@ fn validity(collected: &Collected, trial: u32, phase: &str) -> Validity {
     of(Aspect::Throughput).max(of(Aspect::Latency))
 }
 
+/// A percentile of each run that has it, summed up.
+fn over_runs(runs: &[RunFigures], pick: fn(&RunFigures) -> Option<f64>) -> Option<Estimate> {
+    let values: Vec<f64> = runs.iter().filter_map(pick).collect();
+    Estimate::of_blocks(&values)
+}
 
 /// The valid runs together.
 fn combine(runs: &[RunFigures]) -> Option<CombinedFigures> {

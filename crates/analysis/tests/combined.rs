@@ -79,6 +79,13 @@ fn means_are_weighted_and_percentiles_are_those_of_each_run() {
         near(second.p90_ns, 2e6) && near(second.p99_ns, 2e6),
         "{second:?}"
     );
+    let p90 = nginx.p90_ns.as_ref().unwrap();
+    let [low, high] = [&p90.min, &p90.max].map(|it| Some(*it));
+    assert_eq!((low, high), (first.p90_ns, second.p90_ns));
+    assert!(
+        near(Some(p90.median), 1.5e6),
+        "between two runs stands their mean: {p90:?}"
+    );
     let combined = nginx.combined.unwrap();
     assert_eq!(combined.mean_ns, Some((8.0 * 1.6e6 + 2e6) / 9.0));
     let rates = [first.rate_per_second, second.rate_per_second];

@@ -1,5 +1,6 @@
 //! The combined results of a specification: each version's runs side by side.
 
+use gatebench_stats::Estimate;
 use gatebench_stats::doubling::Doubling;
 use serde::Serialize;
 
@@ -37,6 +38,10 @@ pub struct VersionFindings {
     pub runs: Vec<RunFigures>,
     /// The valid runs together; none where there is none.
     pub combined: Option<CombinedFigures>,
+    /// The middle of the runs' 90th percentiles, with the least and the largest; none where no run has one.
+    pub p90_ns: Option<Estimate>,
+    /// The same of the 99th.
+    pub p99_ns: Option<Estimate>,
     /// Error logs, where they are to be named and something stands in them.
     pub error_logs: Vec<ErrorLogFindings>,
 }

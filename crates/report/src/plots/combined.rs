@@ -2,7 +2,7 @@
 //! where something is counted up.
 
 use gatebench_analysis::findings::{
-    CombinedFindings, RunFigures, Unit, VersionFindings, VersionTrend,
+    CombinedFindings, Estimate, RunFigures, Unit, VersionFindings, VersionTrend,
 };
 
 use crate::axis::Axis;
@@ -94,96 +94,89 @@ fn grid(svg: &mut Svg, axis: Axis, scale: Scale, bottom: f64) {
     }
 }
 
-/// A percentile of the runs.
-type Pick = fn(&RunFigures) -> Option<f64>;
-
-const PERCENTILES: [(&str, Pick); 2] = [("p90", |run| run.p90_ns), ("p99", |run| run.p99_ns)];
-
-/// The values of a percentile, the smallest first.
-fn sorted(version: &VersionFindings, pick: Pick) -> Vec<f64> {
-    let mut values: Vec<f64> = version.runs.iter().filter_map(pick).collect();
-    values.sort_by(f64::total_cmp);
-    values
+/// A percentile of each run, and of all runs of a version.
+struct Percentile {
+    name: &'static str,
+    of_run: fn(&RunFigures) -> Option<f64>,
+    of_all: fn(&VersionFindings) -> Option<&Estimate>,
 }
 
-/// Boxes from the least to the largest p90 and p99 of the runs, with a line at the middle one; none where no run has
+const PERCENTILES: [Percentile; 2] = [
+    Percentile {
+        name: "p90",
+        of_run: |run| run.p90_ns,
+        of_all: |version| version.p90_ns.as_ref(),
+    },
+    Percentile {
+        name: "p99",
+        of_run: |run| run.p99_ns,
+        of_all: |version| version.p99_ns.as_ref(),
+    },
+];
+
+impl Percentile {
+    fn values(&self, version: &VersionFindings) -> Vec<f64> {
+        version.runs.iter().filter_map(self.of_run).collect()
+    }
+}
+
+/// Boxes from the least to the largest p90 and p99 of the runs, with a line at their median; none where no run has
 /// any.
 pub fn boxes(found: &CombinedFindings, palette: &Palette) -> Option<String> {
-    let all = found.versions.iter();
-    let all = all.flat_map(|version| {
-        PERCENTILES
-            .iter()
-            .flat_map(|(_, pick)| sorted(version, *pick))
-    });
-    let largest = all.reduce(f64::max)?;
-    let axis = Axis::from_zero(largest, (LEFT, WIDTH - RIGHT));
-    let scale = Scale::of(axis.domain().1, Unit::Nanoseconds);
-    let bottom = ROW * 2.0 * found.versions.len() as f64;
-    let mut words = Vec::new();
-    let mut body: Vec<(usize, &VersionFindings, &str, Vec<f64>)> = Vec::new();
-    for (row, (version, (percentile, pick))) in found
+    let rows: Vec<(&VersionFindings, &Percentile)> = found
         .versions
         .iter()
         .flat_map(|version| PERCENTILES.iter().map(move |it| (version, it)))
-        .enumerate()
-    {
-        let values = sorted(version, *pick);
-        let told: Vec<String> = values.iter().map(|it| scale.full(*it)).collect();
-        words.push(format!(
-            "{}, {percentile}: {}.",
-            name(found, version),
-            told.join(", ")
-        ));
-        body.push((row, version, percentile, values));
-    }
-    let size = (WIDTH, bottom + AXIS);
+        .collect();
+    let largest = rows
+        .iter()
+        .filter_map(|(version, percentile)| Some((percentile.of_all)(version)?.max))
+        .reduce(f64::max)?;
+    let axis = Axis::from_zero(largest, (LEFT, WIDTH - RIGHT));
+    let scale = Scale::of(axis.domain().1, Unit::Nanoseconds);
+    let bottom = ROW * rows.len() as f64;
+    let describe = |(version, percentile): &(&VersionFindings, &Percentile)| {
+        let values = percentile.values(version).into_iter();
+        let told: Vec<String> = values.map(|it| scale.full(it)).collect();
+        let name = name(found, version);
+        format!("{name}, {}: {}.", percentile.name, told.join(", "))
+    };
+    let words: Vec<String> = rows.iter().map(describe).collect();
     let mut svg = Svg::new(
         "combined-boxes",
-        size,
+        (WIDTH, bottom + AXIS),
         "p90 and p99 of the runs",
         &words.join(" "),
     );
     grid(&mut svg, axis, scale, bottom);
-    for (row, version, percentile, values) in body {
+    for (row, (version, percentile)) in rows.into_iter().enumerate() {
         let middle = ROW * (row as f64 + 0.5);
         begin_row(&mut svg, found, version, middle, palette);
-        svg.text("", (LEFT - 8.0, middle + 4.0), Anchor::End, percentile);
-        draw_box(&mut svg, axis, scale, &values, middle);
+        let at = (LEFT - 8.0, middle + 4.0);
+        svg.text("", at, Anchor::End, percentile.name);
+        match (percentile.of_all)(version) {
+            Some(all) => draw_box(&mut svg, axis, scale, all, middle),
+            None => {
+                let at = (LEFT + 8.0, middle + 4.0);
+                svg.text("", at, Anchor::Start, "too few answers");
+            }
+        }
+        for value in percentile.values(version) {
+            svg.dot("dot", (axis.at(value), middle), 3.0, &scale.full(value));
+        }
         svg.end_group();
     }
     Some(svg.finish())
 }
 
-fn draw_box(svg: &mut Svg, axis: Axis, scale: Scale, values: &[f64], middle: f64) {
-    let (Some(low), Some(high), Some(median)) =
-        (values.first(), values.last(), values.get(values.len() / 2))
-    else {
-        svg.text(
-            "",
-            (LEFT + 8.0, middle + 4.0),
-            Anchor::Start,
-            "too few answers",
-        );
-        return;
-    };
-    let (from, to, at) = (axis.at(*low), axis.at(*high), axis.at(*median));
-    let tip = format!("{} to {}", scale.full(*low), scale.full(*high));
-    svg.bar(
-        "bar whole",
-        (from, middle - BAR / 2.0),
-        ((to - from).max(1.0), BAR),
-        &tip,
-    );
-    svg.line("tick", (at, middle - BAR / 2.0), (at, middle + BAR / 2.0));
-    for value in values {
-        svg.dot("dot", (axis.at(*value), middle), 3.0, &scale.full(*value));
-    }
-    svg.text(
-        "value",
-        (WIDTH, middle + 4.0),
-        Anchor::End,
-        &scale.full(*median),
-    );
+fn draw_box(svg: &mut Svg, axis: Axis, scale: Scale, all: &Estimate, middle: f64) {
+    let (from, to, at) = (axis.at(all.min), axis.at(all.max), axis.at(all.median));
+    let tip = format!("{} to {}", scale.full(all.min), scale.full(all.max));
+    let top = middle - BAR / 2.0;
+    svg.bar("bar whole", (from, top), ((to - from).max(1.0), BAR), &tip);
+    svg.line("tick", (at, top), (at, middle + BAR / 2.0));
+    let at = (WIDTH, middle + 4.0);
+    svg.text("value", at, Anchor::End, &scale.full(all.median));
 }
 
 const TOP: f64 = 10.0;
