@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use gatebench_analysis::findings::RowStatus;
 use gatebench_report::{TerminalOptions, csv, json, markdown, terminal};
 
 use crate::{fixture, verdicts};
@@ -33,6 +34,17 @@ fn the_terminal_shows_medians_ranges_sentences_and_limits() {
 fn a_smoke_run_says_what_works_and_no_speed() {
     let mut findings = fixture::findings();
     findings.run.is_smoke = true;
+    // Of such a run nothing of speed is found.
+    findings.headlines.clear();
+    findings.notes.clear();
+    for row in findings.scenarios.iter_mut().flat_map(|it| &mut it.rows) {
+        row.reasons.clear();
+    }
+    let rows = &mut findings.scenarios[1].rows;
+    rows[2].status = RowStatus::Failed;
+    rows[3].status = RowStatus::NotSupported {
+        policies: vec!["api_key".into()],
+    };
     let text = terminal::render(&findings, TerminalOptions::default());
     golden("smoke.txt", &text);
 }
