@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use gatebench_drivers::Folder;
 use gatebench_model::gateway::{GatewayFolder, Support};
-use gatebench_model::load::CONFIGURE;
+use gatebench_model::load::{CONFIGURE, WEIGHTS};
 use gatebench_model::{Policy, Transport};
 
 const HEAD: &str = "\
@@ -83,8 +83,8 @@ fn policies(folders: &[Folder]) -> String {
          ●: by a feature of the gateway. ○: by a script in a language that its makers ship. ◐, ◔: so too, but without\n\
          a part of the policy, which is told below. Blank: not supported, and never emulated. Then follow what it\n\
          speaks besides plain HTTP/1.1, whether it can try another target when one fails, the changes it can be asked for\n\
-         while it runs (`reload`: it reads its files again; `configure`: it is given other routes), and whether it tells\n\
-         its own metrics.\n\n",
+         while it runs (`reload`: it reads its files again; `configure`: it is given other routes; `weights`: its targets\n\
+         are given other weights), and whether it tells its own metrics.\n\n",
     );
     let names = folders.iter().map(|folder| folder.spec.gateway.as_str());
     let _ = writeln!(text, "| | {} |", names.collect::<Vec<_>>().join(" | "));
@@ -100,7 +100,7 @@ fn policies(folders: &[Folder]) -> String {
     text.push_str(&row("failover", folders, |spec| {
         tells(spec.failover.is_some())
     }));
-    for action in ["reload", CONFIGURE] {
+    for action in ["reload", CONFIGURE, WEIGHTS] {
         let can = |spec: &GatewayFolder| tells(spec.actions.contains_key(action));
         text.push_str(&row(action, folders, can));
     }
