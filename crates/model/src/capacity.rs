@@ -80,15 +80,8 @@ impl Capacity {
 
     fn phase(&self, name: String, shape: Shape, measure: Span) -> Phase {
         Phase {
-            name,
-            shape,
-            sweep: None,
             warm_up: Span(self.step.0 / WARM_UP_PART),
-            measure,
-            drain: Span::from_millis(2_000),
-            timeout: Span::from_millis(10_000),
-            change: None,
-            failure: None,
+            ..Phase::new(name, shape, measure)
         }
     }
 }

@@ -142,16 +142,11 @@ fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool,
     let told = inspect(program, script, &["--execution-requirements"])?;
     let execution = read_execution(&told).map_err(wrong)?;
     plan.scenario_loads.clear();
+    let shape = Shape::Closed(Closed::new(execution.users_max));
     plan.load.phases = vec![Phase {
-        name: SCRIPT_PHASE.into(),
-        shape: Shape::Closed(Closed::new(execution.users_max)),
-        sweep: None,
-        warm_up: Span(Duration::ZERO),
-        measure: Span(execution.takes),
-        drain: Span(Duration::ZERO),
+        drain: Span::default(),
         timeout: Span(Duration::from_secs(60)),
-        change: None,
-        failure: None,
+        ..Phase::new(SCRIPT_PHASE, shape, Span(execution.takes))
     }];
     Ok(true)
 }
