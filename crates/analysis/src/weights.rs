@@ -30,8 +30,8 @@ fn note(context: &Context, (scenario, variant): (&str, &str)) -> Option<String> 
         .filter_map(|it| deviation(it))
         .reduce(f64::max)?;
     Some(format!(
-        "In '{scenario}' {variant} shared requests out by {} of weights; no target's share was further than {:.1} points \
-         of a hundred from the one asked for.",
+        "In '{scenario}' {variant} shared requests out by {} of weights; no target's share was further than {:.1} percentage \
+         points from the one asked for.",
         counted(weighed.len() as u64, "list"),
         (worst * 1000.0).ceil() / 10.0
     ))
