@@ -123,8 +123,11 @@ fn of_version(found: &CombinedFindings, version: &VersionFindings) -> Vec<String
     let mut facts = Vec::new();
     if let Some(invalid) = listed(|run| run.validity == Validity::Invalid) {
         facts.push(format!(
-            "{name}: {invalid} is invalid and is not combined; see Validity."
+            "{name}: invalid, and not combined: {invalid}; see Validity."
         ));
+    }
+    if let Some(limited) = listed(|run| run.validity == Validity::Limited) {
+        facts.push(format!("{name}: limited: {limited}; see Validity."));
     }
     if let Some(loud) = listed(|run| run.settled.is_some_and(|it| !it.settled)) {
         facts.push(format!("{name}: the machine was not quiet before {loud}."));

@@ -186,7 +186,17 @@ impl Page {
         self.heading(&combined::title(found));
         for line in combined::lines(found) {
             let [rate, range, mean, max, p90, p99] = line.cells;
-            let words = format!("{rate} ({range}), mean {mean}, longest {max}");
+            let figures = [
+                (format!("{rate} ({range})"), !rate.is_empty()),
+                (format!("mean {mean}"), !mean.is_empty()),
+                (format!("longest {max}"), !max.is_empty()),
+            ];
+            let known = figures.into_iter().filter(|(_, is_known)| *is_known);
+            let known: Vec<String> = known.map(|(words, _)| words).collect();
+            let words = match known.is_empty() {
+                true => "no valid run".to_owned(),
+                false => known.join(", "),
+            };
             self.item(&format!("  {}  ", line.name), Style::Strong, &words);
             for (percentile, values) in [("p90", p90), ("p99", p99)] {
                 if !values.is_empty() {

@@ -100,6 +100,19 @@ fn combined() -> CombinedFindings {
 }
 
 #[test]
+fn a_version_without_a_valid_run_says_so() {
+    let mut found = combined();
+    found.versions[0].combined = None;
+    let findings = Findings {
+        combined: Some(found),
+        ..findings()
+    };
+    let text = terminal::render(&findings, TerminalOptions::default());
+    assert!(text.contains("upstreams-50  no valid run"), "{text}");
+    assert!(!text.contains("()"), "{text}");
+}
+
+#[test]
 fn versions_stand_side_by_side_in_every_form() {
     let findings = Findings {
         combined: Some(combined()),
@@ -127,7 +140,7 @@ fn versions_stand_side_by_side_in_every_form() {
     );
     assert!(text.contains("9.00 / 9.00 / – ms"), "{text}");
     assert!(
-        text.contains("run-3 is invalid and is not combined"),
+        text.contains("invalid, and not combined: run-3; see Validity"),
         "{text}"
     );
     assert!(
