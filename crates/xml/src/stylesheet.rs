@@ -169,7 +169,7 @@ fn output_of(style: NonNull<ffi::Style>) -> Output {
 }
 
 /// Named texts for a stylesheet. They are plain strings and never evaluated.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Parameters {
     /// Keeps the texts.
     _texts: Vec<CString>,
@@ -181,6 +181,16 @@ pub struct Parameters {
 unsafe impl Send for Parameters {}
 // SAFETY: as above.
 unsafe impl Sync for Parameters {}
+
+impl Default for Parameters {
+    /// None at all: libxslt still reads up to the null.
+    fn default() -> Self {
+        Self {
+            _texts: Vec::new(),
+            pointers: vec![std::ptr::null()],
+        }
+    }
+}
 
 impl Parameters {
     /// Takes pairs of name and value.
@@ -203,5 +213,22 @@ impl Parameters {
             _texts: texts,
             pointers,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::imports::NoFiles;
+
+    #[test]
+    fn no_parameters_end_where_they_begin() {
+        let text = b"<a xsl:version='1.0' xmlns:xsl='http://www.w3.org/1999/XSL/Transform'/>";
+        let limits = Limits::default();
+        let style = Stylesheet::parse(text, None, &NoFiles, &limits).unwrap();
+        let mut input = Document::parse(b"<b/>", &limits).unwrap();
+        let made = style.apply(&mut input, &Parameters::default(), &limits);
+        assert!(made.is_ok());
     }
 }
