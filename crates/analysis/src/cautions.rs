@@ -90,6 +90,7 @@ fn in_short(gate: Gate) -> &'static str {
         Gate::RateNotAchieved => "rate not reached",
         Gate::ChecksFailed => "checks failed",
         Gate::RequestErrors => "requests without an answer",
+        Gate::NoAnswers => "nothing answered",
         Gate::ParityLost => "parity lost",
         Gate::GatewayRestarted => "gateway process ended",
         Gate::Throttled => "CPU limit",

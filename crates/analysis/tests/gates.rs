@@ -247,6 +247,21 @@ fn request_errors() {
 }
 
 #[test]
+fn no_answers() {
+    let answered = |sent, completed| {
+        move |made: &mut Made| {
+            let counts = &mut made.open().counts;
+            (counts.sent, counts.completed) = (sent, completed);
+        }
+    };
+    let bads = [answered(0, 0), answered(50_000, 0)];
+    for bad in bads {
+        let good = answered(50_000, 50_000);
+        check(Gate::NoAnswers, Validity::Invalid, &ALL, bad, good);
+    }
+}
+
+#[test]
 fn parity_lost() {
     let after = |passed| {
         move |made: &mut Made| {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use common::{Made, SECOND_NS, analysed_run, manifest};
 use gatebench_analysis::findings::{
-    Decision, Findings, IsolationFindings, LeakVerdict, SoakFindings, SoakQuantity, SoakWhat,
+    Decision, Findings, IsolationFindings, LeakVerdict, SoakFindings, SoakQuantity, SoakWhat, Unit,
 };
 use gatebench_model::{Isolation, Shape, Soak, Span, Trial, load::Open};
 use gatebench_store::{Counts, GroupRecord, Manifest, SeriesRow, SeriesUsage, TimeFigures};
@@ -105,6 +105,45 @@ fn a_leak_is_told_with_its_size() {
     );
     assert!(memory.line.unwrap()[1].1 > memory.line.unwrap()[0].1);
     assert!(memory.stretches.len() <= 240);
+}
+
+#[test]
+fn a_pool_that_grows_is_a_leak_though_memory_does_not() {
+    let held = |made: &mut Made| {
+        for row in made.rows.iter_mut().step_by(10) {
+            let second = u64::from(row.second);
+            row.pools = [
+                (
+                    "heap_bytes".to_owned(),
+                    (8 << 20) + random(row.second) % 4_096,
+                ),
+                ("threads_count".to_owned(), 20 + second / 10),
+            ]
+            .into();
+        }
+    };
+    let findings = soaked(0.0, held);
+    let found = findings.soak.as_ref().unwrap();
+    assert_eq!(found.decision, Decision::Worse, "{}", found.text);
+    let pools = found.segments[0].quantities.iter();
+    let pools: Vec<_> = pools.filter(|it| it.what == SoakWhat::Pool).collect();
+    let told = |at: usize| {
+        (
+            pools[at].title.as_str(),
+            pools[at].unit,
+            pools[at].growth.verdict,
+        )
+    };
+    assert_eq!(
+        told(0),
+        ("its pool 'heap'", Unit::Bytes, LeakVerdict::NoLeak)
+    );
+    assert_eq!(
+        told(1),
+        ("its pool 'threads'", Unit::Count, LeakVerdict::Leak)
+    );
+    let text = "nginx leaks its pool 'threads'";
+    assert!(found.text.contains(text), "{}", found.text);
 }
 
 #[test]

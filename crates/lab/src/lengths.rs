@@ -36,7 +36,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) suite: &'a Suite,
     /// The folder from which the suite's paths are seen.
     pub(crate) base: &'a Path,
-    pub(crate) library: &'a Library,
+    pub(crate) known: &'a Library,
     /// The sizes that gateways are held to.
     pub(crate) sizes: &'a [Limits],
 }
@@ -81,7 +81,7 @@ impl Asked<'_> {
         if let Some(published) = &self.suite.as_published {
             return Ok(Some(published));
         }
-        let suites = self.library.suites()?;
+        let suites = self.known.suites()?;
         let repeat = suites
             .iter()
             .filter(|it| it.document.as_published.is_some());
@@ -164,7 +164,7 @@ impl Asked<'_> {
     }
 
     fn find(&self, word: &str, base: &Path) -> Result<LoadProfile, LabError> {
-        Ok(self.library.find::<LoadProfile>(word, base)?.document)
+        Ok(self.known.find::<LoadProfile>(word, base)?.document)
     }
 
     fn blocks(&self, published: Option<&AsPublished>) -> Result<u32, LabError> {

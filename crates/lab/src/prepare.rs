@@ -123,7 +123,7 @@ pub fn prepare(
         selection,
         suite: &suite,
         base: &base,
-        library,
+        known: library,
         sizes: &sizes,
     };
     let mut loads = asked.loads(&scenarios)?;
@@ -157,6 +157,7 @@ pub fn prepare(
     plan.duel = selection.decided_by.and_then(|metric| duel(&plan, metric));
     plan.capacity = selection.capacity.clone();
     plan.soak = purpose::soak(selection, &plan.load);
+    purpose::watch_pools(&mut plan, &gateways);
     plan.isolation = isolation;
     let specification = selection.specification.as_ref();
     plan.specification = specification.map(|it| it.document.specified());

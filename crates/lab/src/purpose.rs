@@ -1,10 +1,12 @@
 //! What a run is made for besides measuring: endurance, or isolation.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gatebench_model::{Isolation, LoadProfile, Plan, Scenario, Soak, Span, Trial};
 use gatebench_store::TrialRecord;
 
+use crate::equip::PreparedGateway;
 use crate::error::LabError;
 use crate::library::Listed;
 use crate::prepare::Selection;
@@ -14,6 +16,9 @@ const WARM_UP_MAX: Duration = Duration::from_secs(60);
 
 /// The part of a soak's duration that its warm-up takes at most.
 const WARM_UP_PART: u32 = 10;
+
+/// How often a soak fetches what a gateway says of its pools: seldom enough to cost nothing that is seen.
+const POOLS_EVERY: Span = Span::from_millis(10_000);
 
 /// What is left of a soak and shorter than this is not worth a process.
 const SEGMENT_MIN: Duration = Duration::from_secs(1);
@@ -84,6 +89,21 @@ pub(crate) fn soak(selection: &Selection, load: &LoadProfile) -> Option<Soak> {
         duration: Span(measured.fold(Duration::ZERO, Duration::saturating_add)),
         growth_bytes_per_hour: choice.growth_bytes_per_hour,
     })
+}
+
+/// Lets a soak fetch what its gateway says of its pools, where that says anything.
+pub(crate) fn watch_pools(plan: &mut Plan, gateways: &BTreeMap<String, PreparedGateway>) {
+    let tells = |gateway: &PreparedGateway| {
+        let metrics = gateway.folder.spec.metrics.as_ref();
+        metrics.is_some_and(|it| !it.pools.is_empty())
+    };
+    if plan.soak.is_none() || !gateways.values().all(tells) {
+        return;
+    }
+    for scenario in &mut plan.scenarios {
+        let metrics = scenario.metrics.get_or_insert_default();
+        metrics.scrape_every.get_or_insert(POOLS_EVERY);
+    }
 }
 
 /// Plans what is left of a soak: the segments on disk stay, and a further one has the rest of the time.

@@ -1,6 +1,7 @@
 //! A gateway's own metrics, fetched under load as Prometheus would: what that costs is part of what is
 //! measured, and what they say is shown as theirs.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -32,7 +33,7 @@ pub(crate) struct Scraping<'a> {
 }
 
 /// One fetch.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Scrape {
     second: u32,
     took_ns: u64,
@@ -41,6 +42,8 @@ pub(crate) struct Scrape {
     requests: Option<u64>,
     /// Answers that the engine had counted then.
     answers: u64,
+    /// What it said of its pools, as their series are called.
+    pools: BTreeMap<String, u64>,
 }
 
 impl Scraping<'_> {
@@ -77,12 +80,21 @@ impl Scraping<'_> {
         let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let body = answer.ok().filter(|it| it.status == 200).map(|it| it.body);
         let body = body.unwrap_or_default();
+        let text = String::from_utf8_lossy(&body);
+        let OwnMetrics {
+            requests, labels, ..
+        } = self.metrics;
+        let pools = self.metrics.pools.iter().filter_map(|pool| {
+            let held = sum(&text, &pool.metric, &pool.labels)?;
+            Some((pool.series(), held))
+        });
         Scrape {
             second,
             took_ns,
             bytes: body.len() as u64,
-            requests: counted(&String::from_utf8_lossy(&body), self.metrics),
+            requests: sum(&text, requests, labels),
             answers,
+            pools: pools.collect(),
         }
     }
 }
@@ -93,13 +105,13 @@ fn next_due_ns(since_ns: u64, every_ns: u64) -> u64 {
 }
 
 /// The sum of a metric's samples in Prometheus's text format that have the labels which are asked for.
-fn counted(text: &str, metrics: &OwnMetrics) -> Option<u64> {
+fn sum(text: &str, metric: &str, asked: &BTreeMap<String, String>) -> Option<u64> {
     let wanted = |labels: &str| {
-        let mut pairs = metrics.labels.iter();
+        let mut pairs = asked.iter();
         pairs.all(|(name, value)| has_label(labels, &format!("{name}=\"{value}\"")))
     };
     let values = text.lines().filter_map(|line| {
-        let rest = line.strip_prefix(metrics.requests.as_str())?;
+        let rest = line.strip_prefix(metric)?;
         let (labels, value) = match rest.strip_prefix('{') {
             Some(rest) => rest.rsplit_once('}')?,
             None => ("", rest.strip_prefix(' ')?),
@@ -141,24 +153,19 @@ pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
     for row in series {
         let of_second = all.iter().find(|it| it.second == row.second);
         row.own_requests = of_second.and_then(|it| it.requests);
+        row.pools = of_second.map(|it| it.pools.clone()).unwrap_or_default();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
-    fn metrics(labels: &[(&str, &str)]) -> OwnMetrics {
-        OwnMetrics {
-            path: "/metrics".into(),
-            requests: "rq_total".into(),
-            labels: labels
-                .iter()
-                .map(|(name, value)| ((*name).into(), (*value).into()))
-                .collect::<BTreeMap<String, String>>(),
-        }
+    fn added(text: &str, labels: &[(&str, &str)]) -> Option<u64> {
+        let labels = labels
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        sum(text, "rq_total", &labels.collect())
     }
 
     const TEXT: &str = "# HELP rq_total Requests.\n# TYPE rq_total counter\nrq_total{code=\"200\",side=\"in\"} 40\n\
@@ -166,12 +173,12 @@ mod tests {
 
     #[test]
     fn samples_of_a_metric_are_added_up_by_their_labels() {
-        assert_eq!(counted(TEXT, &metrics(&[])), Some(83));
-        assert_eq!(counted(TEXT, &metrics(&[("side", "in")])), Some(42));
-        assert_eq!(counted("rq_total 9\n", &metrics(&[])), Some(9));
-        assert_eq!(counted("other 9\n", &metrics(&[])), None);
+        assert_eq!(added(TEXT, &[]), Some(83));
+        assert_eq!(added(TEXT, &[("side", "in")]), Some(42));
+        assert_eq!(added("rq_total 9\n", &[]), Some(9));
+        assert_eq!(added("other 9\n", &[]), None);
         let longer = "rq_total{status_code=\"200\"} 5\nrq_total{a=\"b\", code=\"200\"} 7\n";
-        assert_eq!(counted(longer, &metrics(&[("code", "200")])), Some(7));
+        assert_eq!(added(longer, &[("code", "200")]), Some(7));
     }
 
     #[test]
@@ -189,6 +196,7 @@ mod tests {
             answers,
             took_ns: 5 + u64::from(second),
             bytes: 10,
+            pools: BTreeMap::from([("heap_bytes".into(), 7 + u64::from(second))]),
         };
         let all = [
             scrape(0, Some(100), 90),
@@ -212,5 +220,6 @@ mod tests {
             (series[0].own_requests, series[1].own_requests),
             (Some(100), None)
         );
+        assert_eq!(series[1].pools["heap_bytes"], 9);
     }
 }

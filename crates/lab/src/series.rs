@@ -177,6 +177,7 @@ impl Second {
             engine,
             upstream: both.and_then(|(from, to)| Some(step(&from.upstream?, &to.upstream?))),
             own_requests: None,
+            pools: BTreeMap::new(),
         }
     }
 }

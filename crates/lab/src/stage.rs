@@ -84,26 +84,36 @@ impl Stage {
     ) -> Result<(), Halt> {
         self.upstream_has_tls = has_tls;
         for number in 1..=targets {
-            let mut command = upstream_command(launcher, kind, cores);
             let work = match number {
                 1 => work.to_owned(),
                 _ => work.with_file_name(format!("upstream-{number}")),
             };
-            if has_tls {
-                self.put_certificate(&work)?;
-                command.extend(["--tls", "--cert", CERTIFICATE_FILE].map(OsString::from));
-                command.extend(["--key", KEY_FILE].map(OsString::from));
-            }
             let starting = Starting {
-                command,
+                command: upstream_command(launcher, kind, cores),
                 work,
                 cores: cores.to_vec(),
                 launcher: launcher.clone(),
                 listen,
             };
-            self.upstream.add(None, starting)?;
+            self.start_upstream(None, has_tls, starting)?;
         }
         Ok(())
+    }
+
+    /// Starts one upstream, one of the scenario's own or a further one of this name, with the certificate that
+    /// TLS needs.
+    fn start_upstream(
+        &mut self,
+        name: Option<&str>,
+        has_tls: bool,
+        mut starting: Starting,
+    ) -> Result<(), Halt> {
+        if has_tls {
+            self.put_certificate(&starting.work)?;
+            let words = ["--tls", "--cert", CERTIFICATE_FILE, "--key", KEY_FILE];
+            starting.command.extend(words.map(OsString::from));
+        }
+        self.upstream.add(name.map(str::to_owned), starting)
     }
 
     /// Renders, checks and starts the gateway, and waits until it answers.

@@ -290,6 +290,46 @@ pub struct OwnMetrics {
     /// Labels that a sample must have to be counted, where others count the same requests again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// What it says of its own pools: a soak watches them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<Pool>,
+}
+
+/// Something that a gateway takes and gives back by itself, without the kernel seeing it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    /// What it is called in reports.
+    #[schemars(schema_with = "crate::words::name")]
+    pub name: String,
+    /// The metric that tells how much of it is in use.
+    pub metric: String,
+    /// Labels that a sample must have to be counted; samples are added up.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// What it is counted in.
+    pub unit: PoolUnit,
+}
+
+impl Pool {
+    /// What its series is called: `heap_bytes`.
+    pub fn series(&self) -> String {
+        let unit = match self.unit {
+            PoolUnit::Bytes => "bytes",
+            PoolUnit::Count => "count",
+        };
+        format!("{}_{unit}", self.name)
+    }
+}
+
+/// The unit of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolUnit {
+    /// Bytes.
+    Bytes,
+    /// Pieces: threads, connections, entries.
+    Count,
 }
 
 /// Something done to a running gateway.

@@ -98,7 +98,7 @@ pub struct Later {
 }
 
 /// What a gateway tells of itself, for Prometheus.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metrics {
     /// How often they are fetched under load, in whole seconds; without it never.

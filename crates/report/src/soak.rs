@@ -51,7 +51,7 @@ fn line(found: &SoakQuantity) -> Line {
         )
     });
     Line {
-        title: capitalised(found.title),
+        title: capitalised(&found.title),
         verdict,
         class,
         slope: told(growth.slope_per_hour),

@@ -1,5 +1,6 @@
 //! `series.csv`: one row per phase and second.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -31,6 +32,8 @@ pub struct SeriesRow {
     pub upstream: Option<SeriesUsage>,
     /// Requests that the gateway's own metrics had counted when they were fetched in this second.
     pub own_requests: Option<u64>,
+    /// What they said that its pools held, by names that end with the unit: `heap_bytes`, `threads_count`.
+    pub pools: BTreeMap<String, u64>,
 }
 
 /// A component in one second.
@@ -61,6 +64,9 @@ const COLUMNS: [&str; 6] = [
 /// The column after those of the components.
 const OWN_REQUESTS: &str = "gateway_own_requests";
 
+/// What the columns of pools begin with.
+const POOL: &str = "gateway_pool_";
+
 /// Components, each with [`USAGE_COLUMNS`].
 const COMPONENTS: [&str; 3] = ["gateway", "engine", "upstream"];
 
@@ -80,10 +86,12 @@ pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError>
         header.extend(USAGE_COLUMNS.map(|column| format!("{component}_{column}")));
     }
     header.push(OWN_REQUESTS.into());
+    let pools: BTreeSet<&String> = rows.iter().flat_map(|row| row.pools.keys()).collect();
+    header.extend(pools.iter().map(|pool| format!("{POOL}{pool}")));
     let mut text = header.join(",");
     text.push('\n');
     for row in rows {
-        text.push_str(&format_row(row));
+        text.push_str(&format_row(row, &pools));
         text.push('\n');
     }
     atomic::write(&folder.join(FILE), text.as_bytes())
@@ -101,7 +109,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<SeriesRow>, StoreError> {
     parse(&text).map_err(|reason| StoreError::Corrupt { path, reason })
 }
 
-fn format_row(row: &SeriesRow) -> String {
+fn format_row(row: &SeriesRow, pools: &BTreeSet<&String>) -> String {
     let optional = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let mut cells = vec![
         row.phase.clone(),
@@ -116,6 +124,11 @@ fn format_row(row: &SeriesRow) -> String {
         cells.extend((0..USAGE_COLUMNS.len()).map(|index| optional(values.map(|all| all[index]))));
     }
     cells.push(optional(row.own_requests));
+    cells.extend(
+        pools
+            .iter()
+            .map(|pool| optional(row.pools.get(*pool).copied())),
+    );
     cells.join(",")
 }
 
@@ -166,7 +179,20 @@ impl Cells<'_> {
             engine: self.usage("engine")?,
             upstream: self.usage("upstream")?,
             own_requests: self.number(OWN_REQUESTS)?,
+            pools: self.pools()?,
         })
+    }
+
+    fn pools(&self) -> Result<BTreeMap<String, u64>, String> {
+        let mut found = BTreeMap::new();
+        for column in self.header {
+            if let Some(pool) = column.strip_prefix(POOL)
+                && let Some(held) = self.number(column)?
+            {
+                found.insert(pool.to_owned(), held);
+            }
+        }
+        Ok(found)
     }
 
     fn usage(&self, component: &str) -> Result<Option<SeriesUsage>, String> {

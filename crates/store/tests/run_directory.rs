@@ -132,6 +132,7 @@ fn what_is_written_is_read_back() {
             phase: "steady".into(),
             second: 1,
             response_p50_ns: Some(9),
+            pools: [("heap_bytes".to_owned(), 4_096)].into(),
             ..Default::default()
         },
     ];

@@ -61,7 +61,7 @@ pub struct SoakQuantity {
     /// What it is.
     pub what: SoakWhat,
     /// Its name.
-    pub title: &'static str,
+    pub title: String,
     /// Its unit.
     pub unit: Unit,
     /// Growth that does not matter, in the unit per hour.
@@ -101,4 +101,6 @@ pub enum SoakWhat {
     UpstreamConnections,
     /// Median response time of each second.
     ResponseP50,
+    /// A pool of the gateway, as its own metrics tell.
+    Pool,
 }

@@ -65,6 +65,8 @@ pub enum Gate {
     ChecksFailed,
     /// Requests got no answer.
     RequestErrors,
+    /// Nothing was sent, or nothing was answered.
+    NoAnswers,
     /// Parity held before the load and not after it.
     ParityLost,
     /// A process of the gateway ended.

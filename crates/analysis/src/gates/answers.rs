@@ -2,7 +2,7 @@
 
 use super::thresholds::ERROR_SHARE_MAX;
 use super::{EVERYTHING, View, says};
-use crate::findings::{Aspect, Gate, Reason, Validity};
+use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
 use crate::words::{counted, listed_counts, percent};
 
 /// An answer that is wrong took another path through the gateway: nothing measured of it stands.
@@ -44,6 +44,26 @@ pub(super) fn errors(view: &View) -> Option<Reason> {
         (Validity::Limited, &[Aspect::Throughput, Aspect::Latency])
     };
     Some(view.reason(Gate::RequestErrors, validity, spoils, says(message, remedy)))
+}
+
+/// A load of which nothing came back says nothing: an engine that never got its core sends nothing.
+pub(super) fn no_answers(view: &View) -> Option<Reason> {
+    let counts = &view.phase.counts;
+    let is_asked = view.kind() == PhaseKind::Closed || counts.intended > 0;
+    (is_asked && counts.completed == 0 && counts.errors.is_empty()).then_some(())?;
+    let (message, remedy) = if counts.sent == 0 {
+        (
+            "The engine sent no request at all.".to_owned(),
+            "Give the engine a core of its own, and end what else uses it.",
+        )
+    } else {
+        (
+            format!("None of {} was answered.", counted(counts.sent, "request")),
+            "Measure for longer than an answer takes, or read the gateway's log.",
+        )
+    };
+    let gate = Gate::NoAnswers;
+    Some(view.reason(gate, Validity::Invalid, &EVERYTHING, says(message, remedy)))
 }
 
 /// A gateway that answers from a cache is not doing the work that is measured. Refusals that the

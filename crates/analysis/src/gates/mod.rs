@@ -77,9 +77,10 @@ const EVERYTHING: [Aspect; 4] = [
 
 type PhaseGate = fn(&View) -> Option<Reason>;
 
-const PHASE_GATES: [PhaseGate; 27] = [
+const PHASE_GATES: [PhaseGate; 28] = [
     answers::checks_failed,
     answers::errors,
+    answers::no_answers,
     answers::never_reached_upstream,
     answers::header_stripped,
     answers::retries,
@@ -130,10 +131,11 @@ pub(crate) fn tells_speed(phase: &PhaseRecord) -> bool {
 }
 
 /// What may be said of a load that is too small to tell a speed.
-const WHETHER_IT_WORKS: [Gate; 8] = [
+const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::ArrivalsDropped,
     Gate::ChecksFailed,
     Gate::RequestErrors,
+    Gate::NoAnswers,
     Gate::GatewayRestarted,
     Gate::Retries,
     Gate::UpstreamVersion,

@@ -1,5 +1,7 @@
 //! What is watched in a soak, each with its floor and slope.
 
+use std::collections::BTreeSet;
+
 use gatebench_stats::leak::{Growth, Rule, Sample, growth};
 use gatebench_stats::median;
 use gatebench_store::SeriesRow;
@@ -29,50 +31,80 @@ pub(super) struct Watched<'a> {
 }
 
 /// How one quantity is read and judged.
-struct Reading {
+struct Reading<'a> {
     what: SoakWhat,
-    title: &'static str,
+    title: String,
     unit: Unit,
-    read: fn(&SeriesRow) -> Option<u64>,
+    read: Box<dyn Fn(&SeriesRow) -> Option<u64> + 'a>,
 }
 
-const READINGS: [Reading; 4] = [
-    Reading {
-        what: SoakWhat::Memory,
-        title: "memory",
-        unit: Unit::Bytes,
-        read: |row| row.gateway.map(|it| it.rss_anon_bytes),
-    },
-    Reading {
-        what: SoakWhat::Descriptors,
-        title: "descriptors",
-        unit: Unit::Count,
-        read: |row| row.gateway.map(|it| it.descriptors),
-    },
-    Reading {
-        what: SoakWhat::UpstreamConnections,
-        title: "connections to the upstream",
-        unit: Unit::Count,
-        read: |row| row.upstream.map(|it| it.descriptors),
-    },
-    Reading {
-        what: SoakWhat::ResponseP50,
-        title: "median response time",
-        unit: Unit::Nanoseconds,
-        read: |row| row.response_p50_ns,
-    },
-];
+impl<'a> Reading<'a> {
+    fn new(
+        what: SoakWhat,
+        title: impl Into<String>,
+        unit: Unit,
+        read: impl Fn(&SeriesRow) -> Option<u64> + 'a,
+    ) -> Self {
+        Self {
+            what,
+            title: title.into(),
+            unit,
+            read: Box::new(read),
+        }
+    }
+
+    /// What every gateway is asked, memory first.
+    fn of_all() -> [Self; 4] {
+        let (bytes, count) = (Unit::Bytes, Unit::Count);
+        [
+            Self::new(SoakWhat::Memory, "memory", bytes, |row| {
+                row.gateway.map(|it| it.rss_anon_bytes)
+            }),
+            Self::new(SoakWhat::Descriptors, "descriptors", count, |row| {
+                row.gateway.map(|it| it.descriptors)
+            }),
+            Self::new(
+                SoakWhat::UpstreamConnections,
+                "connections to the upstream",
+                count,
+                |row| row.upstream.map(|it| it.descriptors),
+            ),
+            Self::new(
+                SoakWhat::ResponseP50,
+                "median response time",
+                Unit::Nanoseconds,
+                |row| row.response_p50_ns,
+            ),
+        ]
+    }
+
+    /// A pool, by the name of its series, which ends with its unit.
+    fn of_pool(series: &'a str) -> Self {
+        let (name, unit) = match series.rsplit_once('_') {
+            Some((name, "bytes")) => (name, Unit::Bytes),
+            Some((name, _)) => (name, Unit::Count),
+            None => (series, Unit::Count),
+        };
+        let title = format!("its pool '{name}'");
+        Self::new(SoakWhat::Pool, title, unit, move |row| {
+            row.pools.get(series).copied()
+        })
+    }
+}
 
 impl Watched<'_> {
     /// Everything that could be read.
     pub(super) fn quantities(&self) -> Vec<SoakQuantity> {
-        READINGS
-            .iter()
-            .filter_map(|reading| self.quantity(reading))
+        let pools = self.rows.iter().flat_map(|row| row.pools.keys());
+        let pools: BTreeSet<&str> = pools.map(String::as_str).collect();
+        let readings = Reading::of_all().into_iter();
+        readings
+            .chain(pools.into_iter().map(Reading::of_pool))
+            .filter_map(|reading| self.quantity(&reading))
             .collect()
     }
 
-    fn quantity(&self, reading: &Reading) -> Option<SoakQuantity> {
+    fn quantity(&self, reading: &Reading<'_>) -> Option<SoakQuantity> {
         let samples = self.samples(reading);
         // A process that was not sampled holds nothing.
         samples.iter().any(|it| it.value > 0.0).then_some(())?;
@@ -85,7 +117,7 @@ impl Watched<'_> {
         let per_thousand_answers = self.per_thousand(reading, &growth);
         let mut quantity = SoakQuantity {
             what: reading.what,
-            title: reading.title,
+            title: reading.title.clone(),
             unit: reading.unit,
             bound_per_hour,
             line: line(&growth),
@@ -100,7 +132,7 @@ impl Watched<'_> {
 
     /// The series of a quantity. In a closed load the seconds of what grows with requests are counted by answers,
     /// at the mean rate: what slows the load down would else look like a leak that slows down.
-    fn samples(&self, reading: &Reading) -> Vec<Sample> {
+    fn samples(&self, reading: &Reading<'_>) -> Vec<Sample> {
         let total: u64 = self.rows.iter().map(|row| row.completed).sum();
         let by_answers = self.is_closed && total > 0 && reading.what != SoakWhat::ResponseP50;
         let mut samples: Vec<Sample> = Vec::with_capacity(self.rows.len());
@@ -125,10 +157,13 @@ impl Watched<'_> {
         samples
     }
 
-    fn bound(&self, reading: &Reading, samples: &[Sample]) -> Option<f64> {
+    fn bound(&self, reading: &Reading<'_>, samples: &[Sample]) -> Option<f64> {
         Some(match reading.what {
             SoakWhat::Memory => self.growth_bytes_per_hour,
-            SoakWhat::Descriptors | SoakWhat::UpstreamConnections => COUNT_BOUND_PER_HOUR,
+            SoakWhat::Pool if reading.unit == Unit::Bytes => self.growth_bytes_per_hour,
+            SoakWhat::Descriptors | SoakWhat::UpstreamConnections | SoakWhat::Pool => {
+                COUNT_BOUND_PER_HOUR
+            }
             SoakWhat::ResponseP50 => {
                 let values: Vec<f64> = samples.iter().map(|it| it.value).collect();
                 LATENCY_BOUND * median(&values)? / (self.measured_seconds / 3_600.0)
@@ -136,7 +171,7 @@ impl Watched<'_> {
         })
     }
 
-    fn per_thousand(&self, reading: &Reading, growth: &Growth) -> Option<f64> {
+    fn per_thousand(&self, reading: &Reading<'_>, growth: &Growth) -> Option<f64> {
         let grows_with_requests = reading.what != SoakWhat::ResponseP50 && self.answers > 0;
         let slope = growth.slope_per_hour.filter(|_| grows_with_requests)?;
         let answers_per_hour = self.answers as f64 / (self.measured_seconds / 3_600.0);

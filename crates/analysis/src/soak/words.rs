@@ -92,7 +92,7 @@ pub(super) fn of_quantity(variant: &str, found: &SoakQuantity) -> String {
 }
 
 fn of_leak(variant: &str, found: &SoakQuantity) -> String {
-    let what = found.title;
+    let what = &found.title;
     match found.growth.verdict {
         LeakVerdict::Leak => {
             let each = found.per_thousand_answers.map(|each| {

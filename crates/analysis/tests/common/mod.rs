@@ -365,6 +365,7 @@ fn rows(numbers: &Numbers, floor: bool) -> Vec<SeriesRow> {
         response_p50_ns: Some(p50),
         response_p99_ns: Some(2 * p50),
         own_requests: None,
+        pools: BTreeMap::new(),
         gateway: (!floor).then(|| SeriesUsage {
             cpu_ns: SECOND_NS / 2,
             rss_anon_bytes: 8 << 20,

@@ -1,18 +1,15 @@
 //! `gatebench isolation GATEWAY`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_lab::{IsolationChoice, Prepared, RunRequest, Selection, prepare};
+use gatebench_lab::{IsolationChoice, Selection};
 use gatebench_model::load::Open;
 use gatebench_model::span::Span;
 use gatebench_model::{Length, Shape};
 
-use super::run::{conduct, dry_run, out};
+use super::run::measuring::Measuring;
 use super::soak::rate;
-use super::words::{BackendWord, Overlay, launcher};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -64,45 +61,24 @@ pub struct Isolation {
     /// Cores (and workers) of the gateway; without, one
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
-    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
-    #[arg(long)]
-    backend: Option<BackendWord>,
-    /// The run directory; without, ./gatebench-runs/isolation-TIME
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print the plan and stop
-    #[arg(long)]
-    dry_run: bool,
-    /// Print the findings (with --dry-run the plan) as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    overlay: Overlay,
+    measuring: Measuring,
 }
 
 impl Isolation {
     /// Tests it, and says what came of it.
     pub fn run(self) -> Result<Exit, Failure> {
-        let prepared = self.prepare()?;
-        if self.dry_run {
-            dry_run::print(&prepared, self.json)?;
+        let prepared = self.measuring.prepare(&self.selection(), None)?;
+        let mut request = self.measuring.request(prepared, None)?;
+        request.budget = self.budget.map(|budget| budget.0);
+        let Some(conducted) = self.measuring.conduct(&request)? else {
             return Ok(Exit::Fine);
-        }
-        let request = RunRequest {
-            out: self.out.clone().unwrap_or_else(|| out::default_dir(SUITE)),
-            resume: false,
-            launcher: launcher()?,
-            command_line: std::env::args().collect(),
-            backend: self.backend.map(Into::into),
-            budget: self.budget.map(|budget| budget.0),
-            prepared,
         };
-        let conducted = conduct::to_its_end(&request, self.json)?;
         self.judged(conducted.exit, &conducted.findings)
     }
 
-    fn prepare(&self) -> Result<Prepared, Failure> {
-        let selection = Selection {
+    fn selection(&self) -> Selection {
+        Selection {
             words: vec![SUITE.into()],
             gateways: vec![self.gateway.clone()],
             scenarios: self.scenarios.clone(),
@@ -119,14 +95,12 @@ impl Isolation {
                 group: self.group.clone(),
             }),
             ..Selection::default()
-        };
-        let (scenarios, catalogue) = (self.overlay.scenarios(), self.overlay.catalogue());
-        Ok(prepare(&selection, &scenarios, &catalogue, &launcher()?)?)
+        }
     }
 
     /// The exit code, and the answers once more below the report.
     fn judged(&self, exit: Exit, findings: &Findings) -> Result<Exit, Failure> {
-        for found in findings.isolation.iter().filter(|_| !self.json) {
+        for found in findings.isolation.iter().filter(|_| !self.measuring.json) {
             terminal::say(&format!("\n{}", found.text))?;
         }
         let decisions = || findings.isolation.iter().map(|it| it.decision);

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_lab::{Prepared, RunRequest, Selection, SoakChoice, prepare, prepare_resume};
+use gatebench_lab::{Selection, SoakChoice};
 use gatebench_model::Shape;
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::span::Span;
 
-use super::run::{conduct, dry_run, out};
-use super::words::{BackendWord, Overlay, launcher};
+use super::run::measuring::Measuring;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -59,55 +58,29 @@ pub struct Soak {
     /// Cores (and workers) of the gateway; without, one
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
-    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
-    #[arg(long)]
-    backend: Option<BackendWord>,
-    /// The run directory; without, ./gatebench-runs/soak-TIME
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
     /// Measure what is left of the soak in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "gateway", "scenario", "duration", "rate", "connections", "growth", "gateway_cores", "out",
     ])]
     resume: Option<PathBuf>,
-    /// Print the plan and stop
-    #[arg(long)]
-    dry_run: bool,
-    /// Print the findings (with --dry-run the plan) as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    overlay: Overlay,
+    measuring: Measuring,
 }
 
 impl Soak {
     /// Soaks it, and says what came of it.
     pub fn run(self) -> Result<Exit, Failure> {
-        let prepared = self.prepare()?;
-        if self.dry_run {
-            dry_run::print(&prepared, self.json)?;
+        let resume = self.resume.as_deref();
+        let prepared = self.measuring.prepare(&self.selection(), resume)?;
+        let request = self.measuring.request(prepared, resume)?;
+        let Some(conducted) = self.measuring.conduct(&request)? else {
             return Ok(Exit::Fine);
-        }
-        let out = self.resume.clone().or_else(|| self.out.clone());
-        let request = RunRequest {
-            out: out.unwrap_or_else(|| out::default_dir(SUITE)),
-            resume: self.resume.is_some(),
-            launcher: launcher()?,
-            command_line: std::env::args().collect(),
-            backend: self.backend.map(Into::into),
-            budget: None,
-            prepared,
         };
-        let conducted = conduct::to_its_end(&request, self.json)?;
         self.judged(conducted.exit, &conducted.findings)
     }
 
-    fn prepare(&self) -> Result<Prepared, Failure> {
-        let (catalogue, launcher) = (self.overlay.catalogue(), launcher()?);
-        if let Some(dir) = &self.resume {
-            return Ok(prepare_resume(dir, &catalogue, &launcher)?);
-        }
-        let selection = Selection {
+    fn selection(&self) -> Selection {
+        Selection {
             words: vec![SUITE.into()],
             gateways: vec![self.gateway.clone()],
             scenarios: self.scenario.iter().cloned().collect(),
@@ -118,9 +91,7 @@ impl Soak {
                 growth_bytes_per_hour: self.growth,
             }),
             ..Selection::default()
-        };
-        let scenarios = self.overlay.scenarios();
-        Ok(prepare(&selection, &scenarios, &catalogue, &launcher)?)
+        }
     }
 
     fn shape(&self) -> Option<Shape> {
@@ -140,7 +111,7 @@ impl Soak {
         let Some(found) = &findings.soak else {
             return Ok(exit);
         };
-        if !self.json {
+        if !self.measuring.json {
             terminal::say(&format!("\n{}", found.text))?;
         }
         Ok(match (exit, found.decision) {

@@ -1,10 +1,9 @@
 //! What a scenario needs besides its own upstream: further ones, and a Redis.
 
-use std::ffi::OsString;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use gatebench_drivers::{CERTIFICATE_FILE, KEY_FILE, Launcher, RedisStart};
+use gatebench_drivers::{Launcher, RedisStart};
 use gatebench_model::Scenario;
 
 use super::targets::Starting;
@@ -21,21 +20,14 @@ impl Stage {
         launcher: &Launcher,
     ) -> Result<(), Halt> {
         for (name, kind) in &scenario.more_upstreams {
-            let work = work.with_file_name(format!("upstream-{name}"));
-            let mut command = upstream_command(launcher, *kind, cores);
-            if scenario.transport.upstream_tls {
-                self.put_certificate(&work)?;
-                command.extend(["--tls", "--cert", CERTIFICATE_FILE].map(OsString::from));
-                command.extend(["--key", KEY_FILE].map(OsString::from));
-            }
             let starting = Starting {
-                command,
-                work,
+                command: upstream_command(launcher, *kind, cores),
+                work: work.with_file_name(format!("upstream-{name}")),
                 cores: cores.to_vec(),
                 launcher: launcher.clone(),
                 listen: Ipv4Addr::LOCALHOST.into(),
             };
-            self.upstream.add(Some(name.clone()), starting)?;
+            self.start_upstream(Some(name), scenario.transport.upstream_tls, starting)?;
         }
         if scenario.needs_redis() {
             let work = &work.with_file_name("redis");

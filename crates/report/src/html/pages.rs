@@ -14,7 +14,8 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 14] = templates!(
+const TEMPLATES: [(&str, &str); 15] = templates!(
+    "head.html",
     "page.html",
     "verdicts.html",
     "capacity.html",

@@ -85,7 +85,7 @@ fn segment_view(found: &SoakFindings, segment: &SoakSegment, palette: &Palette) 
     let figure = |(index, quantity): (usize, _)| {
         let quantity: &gatebench_analysis::findings::SoakQuantity = quantity;
         FigureView {
-            title: capitalised(quantity.title),
+            title: capitalised(&quantity.title),
             text: quantity.text.clone(),
             svg: floor::plot(&format!("soak-{}-{index}", segment.trial), quantity, &class),
         }

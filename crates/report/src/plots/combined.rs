@@ -5,6 +5,7 @@ use gatebench_analysis::findings::{
     CombinedFindings, Estimate, RunFigures, Unit, VersionFindings, VersionTrend,
 };
 
+use super::grid;
 use crate::axis::Axis;
 use crate::combined::name;
 use crate::number::Scale;
@@ -82,15 +83,6 @@ fn whisker(svg: &mut Svg, (low, high): (f64, f64), middle: f64) {
     svg.line("tick", (low, middle), (high, middle));
     for end in [low, high] {
         svg.line("tick", (end, middle - 5.0), (end, middle + 5.0));
-    }
-}
-
-fn grid(svg: &mut Svg, axis: Axis, scale: Scale, bottom: f64) {
-    for (index, tick) in axis.ticks().into_iter().enumerate() {
-        let x = axis.at(tick);
-        let class = if index == 0 { "base" } else { "grid" };
-        svg.line(class, (x, 0.0), (x, bottom));
-        svg.text("", (x, bottom + 16.0), Anchor::Middle, &scale.tick(tick));
     }
 }
 

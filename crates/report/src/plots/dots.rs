@@ -2,6 +2,7 @@
 
 use gatebench_analysis::findings::{MetricFindings, Validity};
 
+use super::grid;
 use crate::axis::Axis;
 use crate::number::Scale;
 use crate::palette::Palette;
@@ -62,15 +63,6 @@ fn describe(rows: &[DotRow<'_>], scale: Scale) -> String {
         None => format!("{}: no valid block.", row.variant),
     };
     rows.iter().map(sentence).collect::<Vec<_>>().join(" ")
-}
-
-fn grid(svg: &mut Svg, axis: Axis, scale: Scale, bottom: f64) {
-    for (index, tick) in axis.ticks().into_iter().enumerate() {
-        let x = axis.at(tick);
-        let class = if index == 0 { "base" } else { "grid" };
-        svg.line(class, (x, 0.0), (x, bottom));
-        svg.text("", (x, bottom + 16.0), Anchor::Middle, &scale.tick(tick));
-    }
 }
 
 fn draw_row(

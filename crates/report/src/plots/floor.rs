@@ -15,7 +15,7 @@ const BOTTOM: f64 = 30.0;
 
 /// Draws a quantity; `class` sets its colour.
 pub fn plot(id: &str, found: &SoakQuantity, class: &str) -> String {
-    let mut svg = Svg::new(id, (WIDTH, HEIGHT), found.title, &found.text);
+    let mut svg = Svg::new(id, (WIDTH, HEIGHT), &found.title, &found.text);
     let (low, high) = range(found);
     // In the unit it is told in, so that its ticks are round there.
     let scale = Scale::of(high, found.unit);

@@ -12,6 +12,10 @@ pub mod timeline;
 pub mod trend;
 pub mod waterfall;
 
+use crate::axis::Axis;
+use crate::number::Scale;
+use crate::svg::{Anchor, Svg};
+
 /// Moves labels apart so that no two are nearer than `gap`, keeping their order and staying as near
 /// as possible to where they were, within `low` and `high`.
 fn spread(places: &mut [f64], gap: f64, low: f64, high: f64) {
@@ -26,6 +30,16 @@ fn spread(places: &mut [f64], gap: f64, low: f64, high: f64) {
     for index in order.iter().rev() {
         places[*index] = places[*index].min(ceiling);
         ceiling = places[*index] - gap;
+    }
+}
+
+/// Upright lines with their values below, from the top to `bottom`.
+fn grid(svg: &mut Svg, axis: Axis, scale: Scale, bottom: f64) {
+    for (index, tick) in axis.ticks().into_iter().enumerate() {
+        let x = axis.at(tick);
+        let class = if index == 0 { "base" } else { "grid" };
+        svg.line(class, (x, 0.0), (x, bottom));
+        svg.text("", (x, bottom + 16.0), Anchor::Middle, &scale.tick(tick));
     }
 }
 

@@ -54,6 +54,7 @@ fn word(row: &VariantRow) -> (&'static str, Style) {
     let failing = [
         Gate::ChecksFailed,
         Gate::RequestErrors,
+        Gate::NoAnswers,
         Gate::ParityLost,
         Gate::GatewayRestarted,
         Gate::NotCompleted,

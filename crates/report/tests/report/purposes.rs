@@ -17,7 +17,7 @@ fn quantity(what: SoakWhat, title: &'static str, unit: Unit, level: f64) -> Soak
     let slope = level * 0.6;
     SoakQuantity {
         what,
-        title,
+        title: title.into(),
         unit,
         bound_per_hour: slope / 10.0,
         growth: Growth {

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_lab::{Prepared, RunRequest, Selection, prepare};
+use gatebench_lab::Selection;
 use gatebench_model::span::Span;
 use gatebench_report::duel;
 
 use self::sides::{Side, Sides};
-use super::run::{conduct, dry_run, out};
-use super::words::{BackendWord, MetricWord, Overlay, launcher};
+use super::run::measuring::Measuring;
+use super::words::MetricWord;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -78,46 +78,26 @@ pub struct Ab {
     /// Cores (and workers) of each gateway; without, one
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
-    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
-    #[arg(long)]
-    backend: Option<BackendWord>,
-    /// The run directory; without, ./gatebench-runs/ab-TIME
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
     /// Write the verdict as JUnit XML, for a CI system
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Write the verdict as Markdown, for a pull request
     #[arg(long, value_name = "FILE")]
     comment: Option<PathBuf>,
-    /// Print the plan and stop
-    #[arg(long)]
-    dry_run: bool,
-    /// Print the findings (with --dry-run the plan) as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    overlay: Overlay,
+    measuring: Measuring,
 }
 
 impl Ab {
     /// Compares them, and says what came of it.
     pub fn run(self) -> Result<Exit, Failure> {
-        let prepared = self.prepare(&self.sides()?)?;
-        if self.dry_run {
-            dry_run::print(&prepared, self.json)?;
+        let selection = self.selection(&self.sides()?);
+        let prepared = self.measuring.prepare(&selection, None)?;
+        let mut request = self.measuring.request(prepared, None)?;
+        request.budget = Some(self.budget.0);
+        let Some(conducted) = self.measuring.conduct(&request)? else {
             return Ok(Exit::Fine);
-        }
-        let request = RunRequest {
-            out: self.out.clone().unwrap_or_else(|| out::default_dir(SUITE)),
-            resume: false,
-            launcher: launcher()?,
-            command_line: std::env::args().collect(),
-            backend: self.backend.map(Into::into),
-            budget: Some(self.budget.0),
-            prepared,
         };
-        let conducted = conduct::to_its_end(&request, self.json)?;
         self.write(&conducted.findings)?;
         Ok(match conducted.exit {
             Exit::Fine => self.judged(&conducted.findings)?,
@@ -133,13 +113,13 @@ impl Ab {
         Ok(Sides::named(&word(&self.baseline), &word(&self.candidate)))
     }
 
-    fn prepare(&self, sides: &Sides) -> Result<Prepared, Failure> {
+    fn selection(&self, sides: &Sides) -> Selection {
         let Sides {
             baseline,
             candidate,
         } = sides;
         let called = |side: &Side| Some((side.word.clone(), side.label.clone()?));
-        let selection = Selection {
+        Selection {
             words: vec![SUITE.into()],
             gateways: [candidate, baseline, baseline]
                 .map(|side| side.word.clone())
@@ -152,10 +132,7 @@ impl Ab {
             decided_by: Some(self.metric.into()),
             labels: BTreeMap::from_iter([candidate, baseline].into_iter().filter_map(called)),
             ..Selection::default()
-        };
-        let scenarios = self.overlay.scenarios();
-        let catalogue = self.overlay.catalogue();
-        Ok(prepare(&selection, &scenarios, &catalogue, &launcher()?)?)
+        }
     }
 
     fn write(&self, findings: &Findings) -> Result<(), Failure> {
@@ -176,7 +153,7 @@ impl Ab {
         let Some(found) = &findings.duel else {
             return Ok(Exit::Inconclusive);
         };
-        if !self.json {
+        if !self.measuring.json {
             terminal::say(&format!("\n{}", found.text))?;
         }
         Ok(match found.decision {

@@ -7,12 +7,11 @@ use std::path::PathBuf;
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Answer;
-use gatebench_lab::{Prepared, RunRequest, Selection, prepare, prepare_resume};
+use gatebench_lab::Selection;
 use gatebench_model::{Capacity as Search, Objective, Span};
 use gatebench_stats::capacity::REPEATS;
 
-use super::run::{conduct, dry_run, out};
-use super::words::{BackendWord, Overlay, launcher};
+use super::run::measuring::Measuring;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -77,61 +76,36 @@ pub struct Capacity {
     /// Seed of the order
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
-    #[arg(long)]
-    backend: Option<BackendWord>,
-    /// The run directory; without, ./gatebench-runs/capacity-TIME
-    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
-    out: Option<PathBuf>,
     /// Go on with a search that was interrupted
-    #[arg(long, value_name = "DIR", conflicts_with = "dry_run")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "out"])]
     resume: Option<PathBuf>,
-    /// Print the plan and stop
-    #[arg(long)]
-    dry_run: bool,
-    /// Print the findings (with --dry-run the plan) as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    overlay: Overlay,
+    measuring: Measuring,
 }
 
 impl Capacity {
     /// Searches, and says what came of it.
     pub fn run(self) -> Result<Exit, Failure> {
-        let prepared = self.prepare()?;
-        if self.dry_run {
-            dry_run::print(&prepared, self.json)?;
+        let resume = self.resume.as_deref();
+        let prepared = self.measuring.prepare(&self.selection(), resume)?;
+        let mut request = self.measuring.request(prepared, resume)?;
+        request.budget = self.budget.map(|budget| budget.0);
+        let Some(conducted) = self.measuring.conduct(&request)? else {
             return Ok(Exit::Fine);
-        }
-        let out = self.resume.clone().or_else(|| self.out.clone());
-        let request = RunRequest {
-            out: out.unwrap_or_else(|| out::default_dir(SUITE)),
-            resume: self.resume.is_some(),
-            launcher: launcher()?,
-            command_line: std::env::args().collect(),
-            backend: self.backend.map(Into::into),
-            budget: self.budget.map(|budget| budget.0),
-            prepared,
         };
-        let conducted = conduct::to_its_end(&request, self.json)?;
         Ok(match conducted.exit {
             Exit::Fine if !is_answered(&conducted.findings) => Exit::Inconclusive,
             other => other,
         })
     }
 
-    fn prepare(&self) -> Result<Prepared, Failure> {
-        let catalogue = self.overlay.catalogue();
-        if let Some(dir) = &self.resume {
-            return Ok(prepare_resume(dir, &catalogue, &launcher()?)?);
-        }
+    fn selection(&self) -> Selection {
         // One number needs no name of its own.
         let (gateway_cores, cores) = match self.cores[..] {
             [only] => (Some(only), Vec::new()),
             _ => (None, self.cores.clone()),
         };
-        let selection = Selection {
+        Selection {
             words: vec![SUITE.into()],
             gateways: self.gateways.clone(),
             scenarios: self.scenarios.clone(),
@@ -147,9 +121,7 @@ impl Capacity {
                 size_for_per_second: self.size_for,
             }),
             ..Selection::default()
-        };
-        let scenarios = self.overlay.scenarios();
-        Ok(prepare(&selection, &scenarios, &catalogue, &launcher()?)?)
+        }
     }
 }
 

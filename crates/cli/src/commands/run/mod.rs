@@ -1,9 +1,10 @@
 //! `gatebench run`: the main job.
 
-pub mod conduct;
+mod conduct;
 mod display;
-pub mod dry_run;
-pub mod out;
+mod dry_run;
+pub mod measuring;
+mod out;
 mod sizes;
 mod verdict;
 
@@ -11,12 +12,11 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatebench_lab::{
-    Attach, EngineChoice, Prepared, RunRequest, Selection, prepare, prepare_resume,
-};
+use gatebench_lab::{Attach, EngineChoice, Selection};
 use gatebench_model::{Elsewhere, Length};
 
-use super::words::{BackendWord, EngineWord, Overlay, launcher};
+use self::measuring::Measuring;
+use super::words::EngineWord;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -108,9 +108,6 @@ pub struct Run {
     /// placeholders, as in {{ listeners[0].port }} (repeatable: a variant for each)
     #[arg(long = "config", value_name = "FILE", requires = "gateways")]
     configs: Vec<String>,
-    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
-    #[arg(long)]
-    backend: Option<BackendWord>,
     /// The load engine; another than gatebench's own measures less, and says what
     #[arg(long, value_name = "ENGINE", default_value = "gatebench")]
     engine: EngineWord,
@@ -118,12 +115,6 @@ pub struct Run {
     /// GATEBENCH_URL
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// The run directory; without, ./gatebench-runs/SUITE-TIME
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print the plan and stop
-    #[arg(long)]
-    dry_run: bool,
     /// Finish the run in this directory: the trials that are missing, as they were planned
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "words", "gateways", "attach", "scenarios", "load", "blocks", "seed", "quick", "smoke", "as_published",
@@ -131,37 +122,18 @@ pub struct Run {
         "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script", "out",
     ])]
     resume: Option<PathBuf>,
-    /// Print the findings (with --dry-run the plan) as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    overlay: Overlay,
+    measuring: Measuring,
 }
 
 impl Run {
     /// Runs it, and reports what it came to, also when it did not come to its end.
     pub fn run(self) -> Result<Exit, Failure> {
-        let prepared = self.prepare()?;
-        if self.dry_run {
-            dry_run::print(&prepared, self.json)?;
-            return Ok(Exit::Fine);
-        }
-        let request = self.request(prepared)?;
-        Ok(conduct::to_its_end(&request, self.json)?.exit)
-    }
-
-    fn prepare(&self) -> Result<Prepared, Failure> {
-        let launcher = launcher()?;
-        let catalogue = self.overlay.catalogue();
-        Ok(match &self.resume {
-            Some(dir) => prepare_resume(dir, &catalogue, &launcher)?,
-            None => prepare(
-                &self.selection()?,
-                &self.overlay.scenarios(),
-                &catalogue,
-                &launcher,
-            )?,
-        })
+        let resume = self.resume.as_deref();
+        let prepared = self.measuring.prepare(&self.selection()?, resume)?;
+        let request = self.measuring.request(prepared, resume)?;
+        let conducted = self.measuring.conduct(&request)?;
+        Ok(conducted.map_or(Exit::Fine, |it| it.exit))
     }
 
     fn selection(&self) -> Result<Selection, Failure> {
@@ -211,21 +183,5 @@ impl Run {
         };
         let script = self.script.clone();
         Ok(Some(EngineChoice { peer, script }))
-    }
-
-    fn request(&self, prepared: Prepared) -> Result<RunRequest, Failure> {
-        let out = match (&self.resume, &self.out) {
-            (Some(dir), _) | (None, Some(dir)) => dir.clone(),
-            (None, None) => out::default_dir(&prepared.plan.suite),
-        };
-        Ok(RunRequest {
-            out,
-            resume: self.resume.is_some(),
-            launcher: launcher()?,
-            command_line: std::env::args().collect(),
-            backend: self.backend.map(Into::into),
-            budget: None,
-            prepared,
-        })
     }
 }

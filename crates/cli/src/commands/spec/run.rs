@@ -1,16 +1,16 @@
 //! `gatebench spec run`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
-use gatebench_lab::{EngineChoice, Listed, Prepared, RunRequest, Selection, prepare};
+use gatebench_lab::{EngineChoice, Listed, Prepared, Selection};
 use gatebench_model::{Length, Specification};
 
 use super::chosen;
 use crate::commands::ab::sides::{Side, commits};
-use crate::commands::run::{conduct, dry_run, out};
-use crate::commands::words::{BackendWord, EngineWord, Overlay, launcher};
+use crate::commands::run::measuring::Measuring;
+use crate::commands::words::EngineWord;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -67,27 +67,14 @@ pub struct RunSpecifications {
     /// The load engine; without, gatebench's own, or wrk where a specification has a script for it
     #[arg(long, value_name = "ENGINE", default_value = "gatebench")]
     engine: EngineWord,
-    /// The engine's event loop; without, io_uring where the kernel grants it, else epoll
-    #[arg(long)]
-    backend: Option<BackendWord>,
-    /// The run directory, with a folder for each of several specifications; without,
-    /// ./gatebench-runs/NAME-TIME
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print the plans and stop
-    #[arg(long)]
-    dry_run: bool,
-    /// Print the findings (with --dry-run the plan) of each as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    overlay: Overlay,
+    measuring: Measuring,
 }
 
 impl RunSpecifications {
     /// Runs them one after the other.
     pub fn run(self) -> Result<Exit, Failure> {
-        let specifications = chosen(&self.words, &self.tags, &self.overlay.scenarios())?;
+        let specifications = chosen(&self.words, &self.tags, &self.measuring.overlay.scenarios())?;
         let versions = self.versions()?;
         // Every plan is made before the first one starts, so that a mistake in the last is told at once.
         let plans = specifications
@@ -97,10 +84,6 @@ impl RunSpecifications {
         let several = plans.len() > 1;
         let mut worst = Exit::Fine;
         for prepared in plans {
-            if self.dry_run {
-                dry_run::print(&prepared, self.json)?;
-                continue;
-            }
             let exit = self.conduct(prepared, several)?;
             if exit == Exit::Interrupted {
                 return Ok(exit);
@@ -157,31 +140,20 @@ impl RunSpecifications {
                 .map(|peer| EngineChoice { peer, script: None }),
             ..Selection::default()
         };
-        let scenarios = self.overlay.scenarios();
-        let catalogue = self.overlay.catalogue();
-        Ok(prepare(&selection, &scenarios, &catalogue, &launcher()?)?)
+        self.measuring.prepare(&selection, None)
     }
 
     fn conduct(&self, prepared: Prepared, several: bool) -> Result<Exit, Failure> {
         let name = prepared.plan.suite.clone();
-        let out = match &self.out {
-            Some(dir) if several => dir.join(&name),
-            Some(dir) => dir.clone(),
-            None => out::default_dir(&name),
-        };
-        if several && !self.json {
+        if several && !self.measuring.json && !self.measuring.dry_run {
             terminal::say(&format!("\n── {name}: {}", prepared.plan.title))?;
         }
-        let request = RunRequest {
-            out,
-            resume: false,
-            launcher: launcher()?,
-            command_line: std::env::args().collect(),
-            backend: self.backend.map(Into::into),
-            budget: None,
-            prepared,
-        };
-        Ok(conduct::to_its_end(&request, self.json)?.exit)
+        let mut request = self.measuring.request(prepared, None)?;
+        if several && self.measuring.out.is_some() {
+            request.out.push(&name);
+        }
+        let conducted = self.measuring.conduct(&request)?;
+        Ok(conducted.map_or(Exit::Fine, |it| it.exit))
     }
 }
 
