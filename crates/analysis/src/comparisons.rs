@@ -67,13 +67,14 @@ fn subjects(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Subject> {
     subjects
 }
 
-/// Everything that gateways can be compared by, what decides first. CPU per request depends on the load, so it
-/// is compared at a fixed rate where there is one.
+/// Everything that gateways can be compared by, what decides first. CPU per request is compared where
+/// gateways were loaded side by side; else at a fixed rate where there is one, since it depends on the load.
 pub(crate) fn all_subjects(scenario: &ScenarioFindings, decisive: Metric) -> Vec<Subject> {
     use Direction::{HigherIsBetter, LowerIsBetter};
-    use PhaseKind::{Closed, Open, Paced};
+    use PhaseKind::{Closed, Open, Paced, SideBySide};
     let has = |kind: &PhaseKind| scenario.phase(*kind).is_some();
     let last = [Open, Closed, Paced].into_iter().find(has).unwrap_or(Open);
+    let beside = Some(SideBySide).filter(has).unwrap_or(last);
     let subject = |(kind, metric, direction)| Subject {
         kind,
         metric,
@@ -81,7 +82,7 @@ pub(crate) fn all_subjects(scenario: &ScenarioFindings, decisive: Metric) -> Vec
         primary: metric == decisive,
     };
     let mut subjects = [
-        (last, Metric::GatewayCpuPerRequest, LowerIsBetter),
+        (beside, Metric::GatewayCpuPerRequest, LowerIsBetter),
         (Closed, Metric::Throughput, HigherIsBetter),
         (Open, Metric::AddedP50, LowerIsBetter),
         (Open, Metric::AddedP99, LowerIsBetter),

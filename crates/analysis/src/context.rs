@@ -128,14 +128,15 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Who sets the pace of a load.
+/// What a phase that was measured is there to show.
 pub(crate) fn kind(phase: &PhaseRecord) -> PhaseKind {
-    kind_of_shape(&phase.shape)
+    kind_of(&phase.shape, phase.side_by_side)
 }
 
-/// Who sets the pace of a load.
-pub(crate) fn kind_of_shape(shape: &Shape) -> PhaseKind {
+/// What a load is there to show.
+pub(crate) fn kind_of(shape: &Shape, is_side_by_side: bool) -> PhaseKind {
     match shape {
+        _ if is_side_by_side => PhaseKind::SideBySide,
         Shape::Closed(closed) if closed.think.is_some() => PhaseKind::Paced,
         Shape::Closed(_) => PhaseKind::Closed,
         Shape::Open(_) => PhaseKind::Open,

@@ -109,6 +109,7 @@ impl Merged {
 /// Latency at saturation is users ÷ throughput, so only the response time of it is drawn.
 fn plotted(kind: PhaseKind) -> &'static [CurveMetric] {
     match kind {
+        PhaseKind::SideBySide => &[],
         PhaseKind::Closed | PhaseKind::Paced => &[CurveMetric::Response],
         PhaseKind::Open => &[
             CurveMetric::Added,

@@ -49,8 +49,11 @@ pub(crate) fn of_phase(
             found.extend(percentiles(phase, digest, CurveMetric::Added, &ADDED));
             found.extend(percentiles(phase, digest, CurveMetric::Lateness, &LATENESS));
         }
+        PhaseKind::SideBySide => {}
     }
     match &phase.foreign {
+        // Its times are those of gateways that wait for each other.
+        None if phase.side_by_side => {}
         None => found.extend(percentiles(phase, digest, CurveMetric::Response, &RESPONSE)),
         Some(foreign) => found.extend(told(foreign, counts.completed)),
     }

@@ -54,6 +54,7 @@ type Relate = fn(f64, f64) -> f64;
 /// Metrics that are a gateway's value set beside the floor's.
 fn relations(kind: PhaseKind) -> &'static [(Metric, Metric, Relate)] {
     match kind {
+        PhaseKind::SideBySide => &[],
         PhaseKind::Closed => &[(
             Metric::ThroughputOfFloor,
             Metric::Throughput,

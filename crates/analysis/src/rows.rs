@@ -6,7 +6,7 @@ use gatebench_stats::Estimate;
 use gatebench_store::Outcome;
 
 use crate::collect::{Collected, PhaseValues};
-use crate::context::{Context, kind_of_shape};
+use crate::context::{Context, kind_of};
 use crate::findings::{
     BlockValue, Metric, MetricFindings, PhaseLine, Reason, RowStatus, ScenarioFindings, Validity,
     VariantRow,
@@ -60,10 +60,15 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
 fn line(phase: &Phase) -> PhaseLine {
     PhaseLine {
         name: phase.name.clone(),
-        kind: kind_of_shape(&phase.shape),
+        kind: kind_of(&phase.shape, phase.side_by_side),
         label: format!(
-            "{}{}, {}",
+            "{}{}{}, {}",
             load_words(&phase.shape),
+            if phase.side_by_side {
+                " each, side by side"
+            } else {
+                ""
+            },
             change_words(phase),
             phase.measure
         ),

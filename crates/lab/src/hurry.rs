@@ -1,7 +1,7 @@
 //! Making what is being started or stopped end at once: the conductor is blocked meanwhile.
 
 use std::fs;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
@@ -19,15 +19,16 @@ const SUPERVISOR: &str = "gb-supervisor";
 /// What the conductor tells the thread that hurries.
 #[derive(Debug, Default)]
 pub(crate) struct Hurry {
-    starting: AtomicBool,
+    /// How many are being started.
+    starting: AtomicUsize,
     over: AtomicBool,
 }
 
 impl Hurry {
     /// Until the guard is dropped, the first interrupt ends whatever is being started.
     pub(crate) fn while_starting(&self) -> impl Drop + '_ {
-        self.starting.store(true, Ordering::Relaxed);
-        Set(&self.starting, false)
+        self.starting.fetch_add(1, Ordering::Relaxed);
+        Started(&self.starting)
     }
 
     /// Watches the interrupt on a thread of its own until the guard is dropped.
@@ -38,23 +39,32 @@ impl Hurry {
     ) -> impl Drop + 's {
         scope.spawn(move || {
             while !self.over.load(Ordering::Relaxed) {
-                let starting = self.starting.load(Ordering::Relaxed);
+                let starting = self.starting.load(Ordering::Relaxed) > 0;
                 if interrupt.urgency() == Urgency::Now || (starting && interrupt.is_raised()) {
                     end_supervisors();
                 }
                 thread::sleep(EVERY);
             }
         });
-        Set(&self.over, true)
+        Over(&self.over)
     }
 }
 
-/// Sets a flag when it is dropped.
-struct Set<'a>(&'a AtomicBool, bool);
+/// One that is being started, until it is dropped.
+struct Started<'a>(&'a AtomicUsize);
 
-impl Drop for Set<'_> {
+impl Drop for Started<'_> {
     fn drop(&mut self) {
-        self.0.store(self.1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Tells that the run is over when it is dropped.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

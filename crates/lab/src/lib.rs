@@ -16,6 +16,7 @@
 mod changing;
 mod check;
 mod chosen;
+mod company;
 mod cores;
 mod demand;
 mod early;

@@ -103,6 +103,7 @@ pub(crate) fn measure(
             .and_then(|_| Changing::of(phase, scene.scenario, scene.interrupt)),
         illness,
     };
+    meet(scene, phase)?;
     let (outcome, watched, scrapes) = run_watched(&load, &shared, &mut seconds, watch, scraping);
     let halt = halt_of(scene, watched.death.clone(), &phase.name);
     if let Some(halt) = &halt
@@ -136,6 +137,15 @@ pub(crate) fn measure(
         .observer
         .observe(Progress::PhaseFinished(measured.summary.clone()));
     Ok(measured)
+}
+
+/// Before a phase that gateways go through side by side all of them are ready.
+fn meet(scene: &Scene<'_>, phase: &Phase) -> Result<(), Halt> {
+    if phase.side_by_side {
+        scene.meet()
+    } else {
+        Ok(())
+    }
 }
 
 /// Stretches of a long phase whose histograms are kept apart.
@@ -182,7 +192,7 @@ fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load,
         cores: scene.plan.placement.engine.clone(),
         backend: scene.backend,
         trace_tag: scene.plan.is_traced().then_some(loading.tag),
-        spin: scene.plan.placement.engine_is_alone(),
+        spin: scene.plan.placement.engine_is_alone() && scene.company.is_none(),
         seed: u64::from(loading.tag),
     })
 }
@@ -307,6 +317,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         ledger: gained.unwrap_or_default(),
         change,
         failure,
+        side_by_side: phase.side_by_side && scene.company.is_some(),
         own_metrics: scrape::record(&scrapes),
         settled: None,
         wire: Some(traffic::facts(client, ledger, outside)),

@@ -1,5 +1,7 @@
 //! A run: the plan, trial by trial.
 
+mod beside;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::thread;
@@ -11,7 +13,7 @@ use gatebench_net::{Backend, choose};
 use gatebench_probe::EnvironmentFacts;
 use gatebench_store::{
     GatewayIdentity, Manifest, Outcome, Run, RunWriter, SCHEMA_VERSION, Status, StoreError,
-    Timestamp, TrialRecord,
+    Timestamp, TrialRecord, TrialWriter,
 };
 
 use crate::cores::Kept;
@@ -258,10 +260,21 @@ impl<'a> Conductor<'a> {
             .chain(preflight::busy_cores(plan));
         warnings.for_each(|warning| self.observer.observe(Progress::Warning(warning)));
         for (index, trial) in trials.iter().enumerate() {
+            if self.done.contains(&trial.number) {
+                continue;
+            }
             if self.interrupt.is_raised() || self.ends_before(trial)? {
                 break;
             }
-            self.until_it_succeeds(trial, &trials[index + 1..])?;
+            let further = &trials[index + 1..];
+            let company = self.company_of(trial, further);
+            if company.is_empty() {
+                self.until_it_succeeds(trial, further)?;
+                continue;
+            }
+            let left = further.iter().filter(|it| !company.contains(it));
+            let left: Vec<&Trial> = left.copied().collect();
+            self.together(&[&[*trial][..], &company].concat(), &left)?;
         }
         Ok(())
     }
@@ -321,32 +334,35 @@ impl<'a> Conductor<'a> {
 
     /// Runs one trial and writes it; whether it failed.
     fn one(&mut self, trial: &Trial, further: &[&Trial]) -> Result<bool, LabError> {
-        let earlier = self.earlier(trial)?;
-        let Some(scene) = self.scene(trial, earlier) else {
-            return Err(LabError::environment(
-                format!(
-                    "trial {} names a scenario or variant that its plan lacks",
-                    trial.number
-                ),
-                "the manifest was changed by hand: begin a new run",
-            ));
-        };
+        let scene = self.scene(trial, self.earlier(trial)?)?;
         let trial_writer = match self.writer.begin_trial(trial) {
             Ok(writer) => writer,
             Err(error) => return self.lost(trial, error).map(|()| false),
         };
+        let ended = trial::run(&scene, &trial_writer);
+        self.keep(trial, ended, trial_writer, (1, further))
+    }
+
+    /// Writes a trial that took its time together with others, so many with itself; whether it failed.
+    fn keep(
+        &mut self,
+        trial: &Trial,
+        ended: Ended,
+        trial_writer: TrialWriter,
+        (together, further): (u32, &[&Trial]),
+    ) -> Result<bool, LabError> {
         let Ended {
             record,
             histograms,
             series,
             summaries,
-        } = trial::run(&scene, &trial_writer);
+        } = ended;
         if !matches!(record.outcome, Outcome::NotSupported { .. }) {
             let took = record
                 .finished
                 .duration_since(record.started)
                 .unsigned_abs();
-            self.left.took(took);
+            self.left.took(took / together.max(1));
         }
         let outcome = record.outcome.clone();
         for text in &record.warnings {
@@ -386,7 +402,22 @@ impl<'a> Conductor<'a> {
         Ok(repeats)
     }
 
-    fn scene<'t>(&self, trial: &'t Trial, earlier: Vec<TrialRecord>) -> Option<Scene<'t>>
+    fn scene<'t>(&self, trial: &'t Trial, earlier: Vec<TrialRecord>) -> Result<Scene<'t>, LabError>
+    where
+        'a: 't,
+    {
+        self.planned(trial, earlier).ok_or_else(|| {
+            LabError::environment(
+                format!(
+                    "trial {} names a scenario or variant that its plan lacks",
+                    trial.number
+                ),
+                "the manifest was changed by hand: begin a new run",
+            )
+        })
+    }
+
+    fn planned<'t>(&self, trial: &'t Trial, earlier: Vec<TrialRecord>) -> Option<Scene<'t>>
     where
         'a: 't,
     {
@@ -410,6 +441,7 @@ impl<'a> Conductor<'a> {
             hurry: self.hurry,
             observer: self.observer,
             earlier,
+            company: None,
         })
     }
 

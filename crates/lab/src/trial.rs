@@ -12,6 +12,7 @@ use gatebench_store::{
 };
 use gatebench_upstream::Snapshot;
 
+use crate::company::Member;
 use crate::demand::Demand;
 use crate::equip::PreparedGateway;
 use crate::foreign::{self, PreparedEngine};
@@ -47,6 +48,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) observer: &'a dyn Observer,
     /// The completed repeats of a search that this trial goes on with, in the order of their starts.
     pub(crate) earlier: Vec<TrialRecord>,
+    /// The other trials of the block, where they go through it together.
+    pub(crate) company: Option<Member<'a>>,
 }
 
 /// A trial that has ended, to be written.
@@ -168,6 +171,12 @@ impl<'a> Scene<'a> {
         trace::tag(self.plan.seed, self.trial.number, slots, slot)
     }
 
+    /// Waits for the other trials of the block, where they go through it together.
+    pub(crate) fn meet(&self) -> Result<(), Halt> {
+        let company = self.company.as_ref();
+        company.map_or(Ok(()), |company| company.meet(self.interrupt))
+    }
+
     pub(crate) fn step(&self, step: Step) -> Result<(), Halt> {
         if self.interrupt.is_raised() {
             return Err(Halt::Interrupted);
@@ -247,6 +256,7 @@ impl<'a> Course<'a> {
             return Err(self.parity_failure(stage, reason, writer).into());
         }
         self.ended.record.buffering = Some(self.try_buffering(stage, &demand)?);
+        scene.meet()?;
         for (slot, phase) in (FIRST_PHASE_SLOT..).zip(scene.phases()) {
             let loading = Loading {
                 phase,
@@ -257,6 +267,7 @@ impl<'a> Course<'a> {
             self.measure(stage, &loading, writer)?;
         }
         self.search(stage, &demand, writer)?;
+        scene.meet()?;
         scene.step(Step::ParityAfter)?;
         // What it says is a finding: a gate of the analysis, not the end of the trial.
         self.ended.record.parity_after = Some(self.prove(stage, &demand, PARITY_AFTER_SLOT)?);
@@ -356,6 +367,11 @@ impl<'a> Course<'a> {
         if self.scene.interrupt.is_raised() {
             return Err(Halt::Interrupted);
         }
+        let company = self.scene.company.as_ref();
+        let is_alone = company.filter(|_| !loading.phase.side_by_side);
+        let _turn = is_alone
+            .map(|it| it.turn(self.scene.interrupt))
+            .transpose()?;
         let settled = self.settle(loading)?;
         let mut measured = match self.scene.engine {
             None => phase::measure(self.scene, stage, loading)?,
@@ -371,6 +387,9 @@ impl<'a> Course<'a> {
         self.ended.histograms.extend(measured.histograms);
         self.ended.series.extend(measured.series);
         self.ended.summaries.push(measured.summary);
+        if loading.phase.side_by_side {
+            self.scene.meet()?;
+        }
         measured.halt.map_or(Ok(()), Err)
     }
 

@@ -55,6 +55,11 @@ pub struct Phase {
     /// What happens to the first target of the upstream meanwhile. The floor has one target, which stays well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<TargetFailure>,
+    /// Whether all gateways of a block go through it at the same time, on the same cores: their CPU time per request is
+    /// then of the same seconds, and nothing else of it is told. Of other phases each is loaded alone, while the
+    /// others wait.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub side_by_side: bool,
 }
 
 /// A time in which the first target of the upstream is ill.
@@ -158,6 +163,7 @@ impl Phase {
             timeout: timeout(),
             change: None,
             failure: None,
+            side_by_side: false,
         }
     }
 

@@ -37,6 +37,7 @@ fn line(
         PhaseKind::Closed => "closed",
         PhaseKind::Paced => "paced",
         PhaseKind::Open => "open",
+        PhaseKind::SideBySide => "side-by-side",
     };
     let fields = [
         field(&scenario.name),

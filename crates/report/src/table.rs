@@ -278,6 +278,7 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     const AGAIN: (Metric, [&str; 2]) = (Metric::FailureSentAgain, ["sent", "again"]);
     const ADDED_ILL: (Metric, [&str; 2]) = (Metric::FailureAdded, ["added p99", "meanwhile"]);
     match (kind, has_open) {
+        (PhaseKind::SideBySide, _) => &[CPU],
         (PhaseKind::Closed, true) => &[THROUGHPUT, CPU],
         (PhaseKind::Closed, false) | (PhaseKind::Paced, _) => &[THROUGHPUT, CPU, P50, P99],
         (PhaseKind::Open, _) => &[

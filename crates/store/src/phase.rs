@@ -65,6 +65,9 @@ pub struct PhaseRecord {
     /// What happened to the upstream meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
+    /// Whether the other gateways of the block had the same load at the same time, on the same cores.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub side_by_side: bool,
     /// What the gateway told of itself, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_metrics: Option<OwnMetricsRecord>,

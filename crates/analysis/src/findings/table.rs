@@ -58,6 +58,8 @@ pub enum PhaseKind {
     Paced,
     /// The clock does: measures latency.
     Open,
+    /// Either, while the other gateways of the block have the same load: measures CPU time beside theirs.
+    SideBySide,
 }
 
 /// One variant in one scenario.

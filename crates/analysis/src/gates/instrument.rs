@@ -11,7 +11,7 @@ use crate::words::{percent, quantity};
 fn spoiled(kind: PhaseKind) -> [Aspect; 1] {
     match kind {
         PhaseKind::Closed => [Aspect::Throughput],
-        PhaseKind::Paced | PhaseKind::Open => [Aspect::Latency],
+        PhaseKind::Paced | PhaseKind::Open | PhaseKind::SideBySide => [Aspect::Latency],
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::thresholds::{FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
 use super::{EVERYTHING, View, says};
-use crate::findings::{Aspect, Gate, Reason, Unit, Validity};
+use crate::findings::{Aspect, Gate, PhaseKind, Reason, Unit, Validity};
 use crate::words::{percent, quantity};
 
 /// A CPU limit stops everything for the rest of its period: the tail is the limit's.
@@ -45,6 +45,8 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
 
 /// A neighbour on the core costs turns and cache.
 pub(super) fn foreign_process(view: &View) -> Option<Reason> {
+    // Gateways beside it on the cores are meant to be there, and others disturb all of them alike.
+    (view.kind() != PhaseKind::SideBySide).then_some(())?;
     let machine = &view.phase.machine;
     let share = machine.foreign_cpu_ns as f64 / machine.window_ns as f64;
     (machine.window_ns > 0 && share > FOREIGN_SHARE_MAX).then_some(())?;

@@ -14,6 +14,8 @@ pub(super) fn not_steady(view: &View) -> Option<Reason> {
     (view.phase.change.is_none() && view.phase.failure.is_none()).then_some(())?;
     let rows = whole_seconds(view.series, view.phase);
     let (values, bound, what, aspect): (Vec<f64>, _, _, _) = match view.kind() {
+        // What is compared is of the same seconds, however they were.
+        PhaseKind::SideBySide => return None,
         PhaseKind::Closed => (
             rows.map(|row| row.completed as f64).collect(),
             THROUGHPUT_DRIFT_MAX,

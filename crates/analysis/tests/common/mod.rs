@@ -248,6 +248,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         wire: None,
         change: None,
         failure: None,
+        side_by_side: false,
         own_metrics: None,
         settled: None,
         foreign: None,

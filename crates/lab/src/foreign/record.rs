@@ -58,6 +58,7 @@ pub(super) fn assemble(
         wire: None,
         change: None,
         failure: None,
+        side_by_side: false,
         own_metrics: None,
         settled: None,
         foreign: Some(figures(engine, told)),

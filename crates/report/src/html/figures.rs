@@ -70,7 +70,7 @@ fn plotted(kind: PhaseKind, has_open: bool) -> &'static [(Metric, &'static str, 
     match (kind, has_open) {
         (PhaseKind::Closed, true) => &[THROUGHPUT],
         (PhaseKind::Closed, false) => &[THROUGHPUT, CPU],
-        (PhaseKind::Paced, _) => &[CPU],
+        (PhaseKind::Paced | PhaseKind::SideBySide, _) => &[CPU],
         (PhaseKind::Open, _) => &[CPU, P50, P99],
     }
 }

@@ -32,6 +32,7 @@ pub fn table(
             let out = folder.join(format!("{}-{number}", truth.replace([' ', '%'], "-")));
             let mut command = Command::new(&programs.gatebench);
             command.arg("ab").arg(SAME[0]).arg(candidate);
+            command.args(["--scenario", plan::SCENARIO]);
             command.arg("--load").arg(&load).arg("--out").arg(&out);
             command.args(["--json", "--seed", &number.to_string()]);
             command.args(["--budget", &format!("{}m", plan.minutes)]);

@@ -22,22 +22,23 @@ use super::programs::Programs;
 /// Records, replays, runs live, and prints the table.
 pub fn run(words: &[&str], root: &Path) -> Result<(), String> {
     let plan = Plan::read(words)?;
-    let programs = Programs::build(root)?;
     let folder = plan.folder()?;
     let recorded = match &plan.from {
         Some(run) => Recorded::read(run)?,
         None => {
+            let programs = Programs::build(root)?;
             let _noise = Compile::begin(root, &folder.join("compile"))?;
             record::make(&plan, &programs, root, &folder)?
         }
     };
     let blocks = plan.blocks_of_a_comparison(&recorded);
     println!(
-        "{} blocks recorded, {:.1} s a trial: {} minutes allow {blocks} blocks of three trials",
-        recorded.blocks, recorded.trial_seconds, plan.minutes
+        "{} blocks recorded, {:.1} s each; a comparison has at most {blocks}",
+        recorded.blocks, recorded.block_seconds
     );
     println!("\n{}", segments::table(&recorded, blocks)?);
     if plan.live > 0 {
+        let programs = Programs::build(root)?;
         let _noise = Compile::begin(root, &folder.join("compile"))?;
         println!("\n{}", live::table(&plan, &programs, root, &folder)?);
     }

@@ -5,19 +5,24 @@ use std::path::{Path, PathBuf};
 
 use super::record::Recorded;
 
-/// Trials of a block of `gatebench ab`: the candidate, the baseline, and the baseline again.
-const TRIALS_OF_A_BLOCK: f64 = 3.0;
+/// The most blocks of a comparison: what `gatebench ab` plans by default.
+const BLOCKS_MAX: usize = 40;
+
+/// What the gateways do: work that keeps their core busy. Where a gateway has time to sleep, one that burns time is woken
+/// less often, and what it burns is not what it costs.
+pub const SCENARIO: &str = "soap-5";
 
 /// The slowed gateways: what they are called, and by how much.
 pub const SLOWED: [(&str, &str); 2] = [("slower-by-3", "3%"), ("slower-by-5", "5%")];
 
-/// The load of both: one rate, far below what the gateway can.
+/// The load of both.
 const LOAD: &str = "\
 profile: known-truth
-title: CPU per request at one rate
+title: CPU per request, side by side
 phases:
-  - name: steady
-    open: {rate_per_second: 8000, connections_max: 64}
+  - name: side-by-side
+    side_by_side: true
+    closed: {connections: 32}
     warm_up: 300ms
     measure: 2s
 ";
@@ -76,10 +81,11 @@ impl Plan {
             .map_err(|error| format!("{} cannot be made: {error}", self.out.display()))
     }
 
-    /// Blocks that the time of one comparison allows.
+    /// Blocks of one comparison: as many as `gatebench ab` plans, or as its time allows. A block of the recording,
+    /// with a gateway more, takes no less than one of those.
     pub fn blocks_of_a_comparison(&self, recorded: &Recorded) -> usize {
         let seconds = f64::from(self.minutes) * 60.0;
-        (seconds / (TRIALS_OF_A_BLOCK * recorded.trial_seconds)) as usize
+        BLOCKS_MAX.min((seconds / recorded.block_seconds) as usize)
     }
 }
 

@@ -20,8 +20,8 @@ pub struct Recorded {
     pub gateway_ns: BTreeMap<String, BTreeMap<u32, f64>>,
     pub upstream_ns: BTreeMap<String, BTreeMap<u32, f64>>,
     pub blocks: usize,
-    /// What a trial took, with all that belongs to it.
-    pub trial_seconds: f64,
+    /// What a block took, with all that belongs to it.
+    pub block_seconds: f64,
 }
 
 /// Runs it.
@@ -32,7 +32,7 @@ pub fn make(
     folder: &Path,
 ) -> Result<Recorded, String> {
     let mut command = Command::new(&programs.gatebench);
-    command.args(["run", "proxy-json", "--no-floor", "--blocks"]);
+    command.args(["run", plan::SCENARIO, "--no-floor", "--blocks"]);
     command.arg(plan.blocks.to_string());
     for _ in SAME {
         command.args(["--gateway", SAME[0]]);
@@ -51,14 +51,14 @@ pub fn make(
         .status()
         .map_err(|error| format!("gatebench cannot be started: {error}"))?;
     let seconds = began.elapsed().as_secs_f64();
-    let trials = (plan.blocks as usize * (SAME.len() + SLOWED.len())) as f64;
-    fs::write(out.join(SECONDS), format!("{:.3}\n", seconds / trials))
+    let block_seconds = seconds / f64::from(plan.blocks.max(1));
+    fs::write(out.join(SECONDS), format!("{block_seconds:.3}\n"))
         .map_err(|error| format!("the run left nothing ({status}): {error}"))?;
     Recorded::read(&out)
 }
 
-/// The file in which a recording's trials say how long they took.
-const SECONDS: &str = "trial-seconds";
+/// The file in which a recording says how long its blocks took.
+const SECONDS: &str = "block-seconds";
 
 impl Recorded {
     /// What is needed of a run directory.
@@ -72,7 +72,7 @@ impl Recorded {
         Self::of(&read("summary.csv")?, seconds)
     }
 
-    fn of(summary: &str, trial_seconds: f64) -> Result<Self, String> {
+    fn of(summary: &str, block_seconds: f64) -> Result<Self, String> {
         let mut lines = summary.lines();
         let head: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
         let at = |name: &str| {
@@ -85,7 +85,7 @@ impl Recorded {
             gateway_ns: BTreeMap::new(),
             upstream_ns: BTreeMap::new(),
             blocks: 0,
-            trial_seconds,
+            block_seconds,
         };
         for line in lines {
             let cells: Vec<&str> = line.split(',').collect();

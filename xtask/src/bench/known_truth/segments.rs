@@ -1,5 +1,7 @@
 //! The procedure of a comparison, played on contiguous segments of the recording.
 
+use std::collections::BTreeMap;
+
 use gatebench_stats::{Direction, MIN_BLOCKS, Pair, Sequential, Verdict, median};
 
 use super::plan::SLOWED;
@@ -13,24 +15,33 @@ const ALPHA: f64 = 0.05;
 /// Two variants of the recording, block by block, and what the upstream took beside them.
 struct Pairs {
     gateway: Pair,
-    upstream: Pair,
+    /// None where the scenario has several upstreams, whose time is not told.
+    upstream: Option<Pair>,
 }
 
 impl Pairs {
     fn of(recorded: &Recorded, baseline: &str, candidate: &str) -> Self {
-        let values = [&recorded.gateway_ns, &recorded.upstream_ns].map(|all| {
-            [baseline, candidate].map(|name| all.get(name).cloned().unwrap_or_default())
-        });
+        let values: Vec<[BTreeMap<u32, f64>; 2]> = [&recorded.gateway_ns, &recorded.upstream_ns]
+            .into_iter()
+            .filter(|all| !all.is_empty())
+            .map(|all| [baseline, candidate].map(|name| all.get(name).cloned().unwrap_or_default()))
+            .collect();
         let common = |block: &&u32| values.iter().flatten().all(|it| it.contains_key(block));
-        let blocks: Vec<u32> = values[0][0].keys().filter(common).copied().collect();
-        let pair = |[baseline, candidate]: &[std::collections::BTreeMap<u32, f64>; 2]| Pair {
+        let first = values.first().map(|[baseline, _]| baseline.keys());
+        let blocks: Vec<u32> = first
+            .into_iter()
+            .flatten()
+            .filter(common)
+            .copied()
+            .collect();
+        let pair = |[baseline, candidate]: &[BTreeMap<u32, f64>; 2]| Pair {
             baseline: blocks.iter().map(|block| baseline[block]).collect(),
             candidate: blocks.iter().map(|block| candidate[block]).collect(),
             direction: Direction::LowerIsBetter,
         };
         Self {
-            gateway: pair(&values[0]),
-            upstream: pair(&values[1]),
+            gateway: pair(values.first().unwrap_or(&Default::default())),
+            upstream: values.get(1).map(pair),
         }
     }
 
@@ -38,20 +49,23 @@ impl Pairs {
         self.gateway.baseline.len()
     }
 
-    fn segment(&self, from: usize, to: usize) -> (Pair, Pair) {
+    fn segment(&self, from: usize, to: usize) -> (Pair, Option<Pair>) {
         let cut = |pair: &Pair| Pair {
             baseline: pair.baseline[from..to].to_vec(),
             candidate: pair.candidate[from..to].to_vec(),
             direction: pair.direction,
         };
-        (cut(&self.gateway), cut(&self.upstream))
+        (cut(&self.gateway), self.upstream.as_ref().map(cut))
     }
 
     /// The verdict at which a comparison that began at this block would have ended, and the blocks it took.
     fn verdict(&self, plan: &Sequential, from: usize) -> Option<(Verdict, usize)> {
         (MIN_BLOCKS..=plan.blocks_max()).find_map(|blocks| {
             let (gateway, upstream) = self.segment(from, from + blocks);
-            let look = plan.look_beside(&gateway, &upstream, SMALLEST_EFFECT)?;
+            let look = match &upstream {
+                Some(upstream) => plan.look_beside(&gateway, upstream, SMALLEST_EFFECT)?,
+                None => plan.look(&gateway, SMALLEST_EFFECT)?,
+            };
             look.stop.map(|_| (look.comparison.verdict, blocks))
         })
     }
@@ -140,7 +154,6 @@ fn row(recorded: &Recorded, plan: &Sequential, truth: &str, sides: &[(&str, &str
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use std::collections::BTreeMap;
 
     /// Forty blocks of a machine that changes by a tenth, in which the slowed gateways are slower by what they say.
     fn recorded() -> Recorded {
@@ -167,7 +180,7 @@ mod tests {
             gateway_ns: of(effects, 0),
             upstream_ns: of([1.0; 4], 5),
             blocks: 40,
-            trial_seconds: 3.0,
+            block_seconds: 4.0,
         }
     }
 

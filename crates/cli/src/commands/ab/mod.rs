@@ -31,8 +31,9 @@ Examples:
   gatebench ab --git main HEAD --build 'make' --gateway ./gateway
   gatebench ab nginx ./my-nginx --budget 5m --junit ab.xml --comment ab.md
 
-Each block has three fresh processes in random order: the candidate, the baseline, and the baseline again.
-What differs between the last two is the noise of this machine now. The run ends when it is settled, by
+Each block has three fresh processes: the candidate, the baseline, and the baseline again, first loaded side by
+side on the same cores, which CPU per request is taken from, then each alone in random order. What differs
+between the last two is the noise of this machine now. The run ends when it is settled, by
 intervals that hold however often they are looked at, or when its time or its blocks are used up.
 
 Exits with 1 where the candidate is worse, 4 where nothing may be said, else 0.";
@@ -60,7 +61,7 @@ pub struct Ab {
     /// What they do: a scenario's name or file (repeatable); without, proxy-json
     #[arg(long = "scenario", value_name = "NAME or FILE")]
     scenarios: Vec<String>,
-    /// The load profile; without, 64 connections, then 5,000 requests/s
+    /// The load profile; without, 64 connections side by side, then alone, then 5,000 requests/s
     #[arg(long, value_name = "NAME or FILE")]
     load: Option<String>,
     /// What decides

@@ -1,0 +1,193 @@
+//! Trials of one block that go through it together: they meet where all must be ready, and take turns where one
+//! is to be alone.
+//!
+//! Two processes that run at the same time on the same cores are disturbed alike by whatever else the machine does,
+//! so that the ratio of their CPU times is steadier than that of two trials one after the other: Bulej, Horký, Tůma,
+//! Farquet and Prokopec, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::halt::Halt;
+use crate::interrupt::Interrupt;
+
+/// How often somebody who waits looks whether the run is interrupted.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// The trials of a block.
+#[derive(Debug)]
+pub(crate) struct Company {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Trials that are still under way.
+    members: usize,
+    /// Those of them that wait for the others.
+    waiting: usize,
+    /// How often all have met.
+    meetings: u64,
+    /// Whether one of them is alone with the machine.
+    is_taken: bool,
+}
+
+impl State {
+    /// Lets those who wait go on, where nobody is missing.
+    fn meet_if_whole(&mut self) {
+        if self.members > 0 && self.waiting == self.members {
+            self.waiting = 0;
+            self.meetings += 1;
+        }
+    }
+}
+
+impl Company {
+    pub(crate) fn of(members: usize) -> Self {
+        Self {
+            state: Mutex::new(State {
+                members,
+                waiting: 0,
+                meetings: 0,
+                is_taken: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// One of them, until it is dropped.
+    pub(crate) fn member(&self) -> Member<'_> {
+        Member(self)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change of it is whole: a thread that panicked left it right.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until something is so.
+    fn until(
+        &self,
+        interrupt: &Interrupt,
+        is_so: impl Fn(&State) -> bool,
+    ) -> Result<MutexGuard<'_, State>, Halt> {
+        let mut state = self.state();
+        while !is_so(&state) {
+            if interrupt.is_raised() {
+                return Err(Halt::Interrupted);
+            }
+            let waited = self.changed.wait_timeout(state, EVERY);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(state)
+    }
+}
+
+/// A trial among others. Who is dropped is not waited for any more.
+#[derive(Debug)]
+pub(crate) struct Member<'a>(&'a Company);
+
+impl<'a> Member<'a> {
+    /// Waits for all who are still under way.
+    ///
+    /// # Errors
+    /// The run was interrupted meanwhile.
+    pub(crate) fn meet(&self, interrupt: &Interrupt) -> Result<(), Halt> {
+        let company = self.0;
+        let meeting = {
+            let mut state = company.state();
+            state.waiting += 1;
+            let meeting = state.meetings;
+            state.meet_if_whole();
+            company.changed.notify_all();
+            meeting
+        };
+        company
+            .until(interrupt, |state| state.meetings > meeting)
+            .map(drop)
+    }
+
+    /// Waits until nobody else is alone with the machine; then this one is, until the guard is dropped.
+    ///
+    /// # Errors
+    /// The run was interrupted meanwhile.
+    pub(crate) fn turn(&self, interrupt: &Interrupt) -> Result<impl Drop + 'a, Halt> {
+        let mut state = self.0.until(interrupt, |state| !state.is_taken)?;
+        state.is_taken = true;
+        Ok(Turn(self.0))
+    }
+}
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.members -= 1;
+        state.meet_if_whole();
+        self.0.changed.notify_all();
+    }
+}
+
+struct Turn<'a>(&'a Company);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.state().is_taken = false;
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn all_meet_before_any_goes_on_and_who_left_is_not_waited_for() {
+        let (company, interrupt) = (Company::of(4), Interrupt::new());
+        let arrived = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            drop(company.member());
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let member = company.member();
+                    for meeting in 1..=50 {
+                        arrived.fetch_add(1, Ordering::SeqCst);
+                        member.meet(&interrupt).unwrap();
+                        assert!(arrived.load(Ordering::SeqCst) >= 3 * meeting);
+                    }
+                });
+            }
+        });
+        assert_eq!(arrived.load(Ordering::SeqCst), 150);
+    }
+
+    #[test]
+    fn one_at_a_time_has_the_turn() {
+        let (company, interrupt) = (Company::of(3), Interrupt::new());
+        let inside = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let member = company.member();
+                    for _ in 0..50 {
+                        let _turn = member.turn(&interrupt).unwrap();
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_waiting() {
+        let (company, interrupt) = (Company::of(2), Interrupt::new());
+        interrupt.raise();
+        let member = company.member();
+        assert!(matches!(member.meet(&interrupt), Err(Halt::Interrupted)));
+    }
+}
