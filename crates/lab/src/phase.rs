@@ -87,7 +87,6 @@ pub(crate) fn measure(
     });
     let failure = phase.failure.as_ref().filter(|_| scene.gateway.is_some());
     let illness = failure.map(|it| Illness::new(it, stage, scene.interrupt));
-    let illness = illness.transpose()?;
     let scraping = scraping(scene, stage, phase);
     let watch = Watch {
         shared: &shared,
@@ -101,7 +100,7 @@ pub(crate) fn measure(
         changing: scene
             .gateway
             .and_then(|_| Changing::of(phase, scene.scenario, scene.interrupt)),
-        illness,
+        illness: illness.transpose()?,
     };
     meet(scene, phase)?;
     let (outcome, watched, scrapes) = run_watched(&load, &shared, &mut seconds, watch, scraping);
