@@ -27,10 +27,6 @@ import std;
         }
 {% endfor %}
 {% endmacro %}
-{% set answered = namespace(routes=[]) %}
-{% for route in routes if route.policies | selectattr("response_headers") | list %}
-{% set answered.routes = answered.routes + [route] %}
-{% endfor %}
 {# A text of VCL has no escape: vcl_string puts it together from parts. #}
 {% for upstream in upstreams %}
 {% for target in upstream.targets %}
@@ -112,22 +108,21 @@ sub vcl_recv {
 {% if route.strip_path and route.path != "/" %}
         set req.url = regsub(req.url, {{ ("^" ~ (route.path | regex_literal) ~ "/?") | vcl_string }}, "/");
 {% endif %}
-{% for upstream in upstreams if upstream.name == route.upstream %}
+{% set upstream = upstreams[route.upstream_index] %}
         set req.backend_hint = {{ upstream.name | word }}{{ ".backend()" if upstream.targets | length > 1 else "_1" }};
-{% endfor %}
         return (pass);
     }
 {% endfor %}
     return (synth(404));
 }
 
-{% if answered.routes %}
+{% if routes | settings_of("response_headers") %}
 sub vcl_backend_fetch {
     unset bereq.http.gatebench-route;
 }
 
 sub vcl_deliver {
-{% for route in answered.routes %}
+{% for route in routes if route.policies | selectattr("response_headers") | list %}
     if (req.http.gatebench-route == {{ route.name | vcl_string }}) {
 {% for policy in route.policies if policy.response_headers %}
 {{ edits(policy.response_headers, "resp") }}

@@ -2,6 +2,7 @@
 //! has no clock and needs no network, so the same directory gives the same findings for ever.
 
 mod across;
+mod admin;
 pub mod capacity;
 mod cautions;
 mod changes;
@@ -86,7 +87,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     );
     let capacity = capacity::findings(&context)?;
     headlines.splice(0..0, capacity.iter().flat_map(capacity::headlines));
-    Ok(Findings {
+    let mut findings = Findings {
         run: run_facts::of(&context),
         headlines,
         notes: notes::of(&context, &missing, &scenarios, costs.as_ref()),
@@ -97,6 +98,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
         combined,
         costs,
         scale,
+        sections: Vec::new(),
         scenarios,
         trials: collected.trials,
         missing,
@@ -104,5 +106,12 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
         parity,
         configurations: configuration::of_run(&context)?,
         environment: environment::facts(&run.manifest().environment),
-    })
+    };
+    if context.plan.network_ceiling {
+        findings
+            .sections
+            .extend(documents::network(run, &findings)?);
+    }
+    findings.sections.extend(admin::section(&context));
+    Ok(findings)
 }

@@ -25,6 +25,7 @@ pub fn split_quantity(value: f64, unit: Unit) -> (String, &'static str) {
         Unit::CpuNanosecondsPerRequest => (three_figures(value / 1e3), "µs CPU/request"),
         Unit::RequestsPerSecond => (thousands(value), "requests/s"),
         Unit::Bytes => scaled(value, &SIZES),
+        Unit::BitsPerSecond => scaled(value, &BIT_RATES),
         Unit::Cores => (three_figures(value), "cores"),
         Unit::Ratio => (format!("{}×", three_figures(value)), ""),
         Unit::Count => (grouped(value), ""),
@@ -71,6 +72,12 @@ pub fn metric_title(metric: Metric) -> &'static str {
 
 /// Scales, the largest first.
 const TIMES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
+const BIT_RATES: [(f64, &str); 4] = [
+    (1e9, "Gbit/s"),
+    (1e6, "Mbit/s"),
+    (1e3, "kbit/s"),
+    (1.0, "bit/s"),
+];
 const SIZES: [(f64, &str); 4] = [
     (1_073_741_824.0, "GiB"),
     (1_048_576.0, "MiB"),

@@ -7,7 +7,9 @@ use common::{Made, SECOND_NS, SECONDS, as_recorded, made, manifest};
 use gatebench_analysis::findings::{Correction, DocumentFindings, DocumentTable, Validity};
 use gatebench_analysis::{Document, analyse, in_columns_of};
 use gatebench_model::{Check, Shape};
-use gatebench_store::{ForeignEngine, ForeignFigures, Manifest, Run, RunWriter, TraceCounts};
+use gatebench_store::{
+    CeilingRecord, ForeignEngine, ForeignFigures, Manifest, Run, RunWriter, TraceCounts,
+};
 
 /// Three blocks of these scenarios.
 fn plan(scenarios: &[&str]) -> Manifest {
@@ -341,6 +343,32 @@ fn the_sweep_has_a_row_for_each_number_and_a_column_for_each_target() {
     close(cores.rows[0].cells[3].median(), 0.99);
     // A mean of 0.39 ms on a timer of 10 ms.
     assert_eq!(correction(&found, "A timer").rows[1].their_way, 0.0);
+}
+
+#[test]
+fn the_bare_network_stands_before_the_sweep_with_what_was_reached_of_it() {
+    let mut manifest = plan(&["ping-proxied"]);
+    manifest.plan.network_ceiling = true;
+    let found = columns(Document::KongVsNginx, manifest, |made| {
+        if made.record.trial.variant == "floor" {
+            made.closed().ceiling = Some(CeilingRecord {
+                connections: 64,
+                asked_bytes: 80,
+                answered_bytes: 170,
+                exchanges: 400_000,
+                measure_ns: 2 * SECOND_NS,
+            });
+        }
+    });
+    let network = &found.tables[0];
+    assert!(network.title.contains("80 B there and 170 B back"));
+    close(median(network, "64", "network", "exchanges"), 200_000.0);
+    close(
+        median(network, "64", "network", "both ways"),
+        200_000.0 * 250.0 * 8.0,
+    );
+    close(median(network, "64", "network", "upstream"), 0.5);
+    close(median(network, "64", "network", "via nginx"), 0.205);
 }
 
 #[test]

@@ -100,6 +100,7 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
             address: at.ip().to_string(),
             port: at.port(),
         }),
+        admin: scenario.admin.is_some(),
     }
 }
 
@@ -121,7 +122,7 @@ fn input_routes<'a>(
 ) -> Vec<InputRoute> {
     let mut routes: Vec<InputRoute> = routes
         .into_iter()
-        .zip(upstreams.iter().cycle())
+        .zip(upstreams.iter().enumerate().cycle())
         .map(|(route, upstream)| input_route(route, upstream))
         .collect();
     routes.sort_by_key(|route| Reverse(route.path.len()));
@@ -137,12 +138,19 @@ fn upstream_names(count: u32) -> Vec<String> {
     }
 }
 
-fn input_route(route: &Route, upstream: &str) -> InputRoute {
+/// A route of the scenario's own upstream.
+pub(crate) fn route_of(scenario: &Scenario, route: &Route) -> InputRoute {
+    let names = upstream_names(scenario.upstreams);
+    input_route(route, (0, &names[0]))
+}
+
+fn input_route(route: &Route, (upstream_index, upstream): (usize, &String)) -> InputRoute {
     InputRoute {
         name: route.name.clone(),
         path: route.path.clone(),
         strip_path: route.strip_path,
-        upstream: upstream.into(),
+        upstream: upstream.clone(),
+        upstream_index,
         policies: route.policies.clone(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Serde};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 /// A name that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +31,11 @@ impl Misses {
     }
 }
 
-/// A map of the input.
+/// A map of the input: few names, of which a look at each in turn finds one. Its values are made once, and what
+/// is looked up is one of them and not a copy, since templates look up lists of thousands in loops of thousands.
 #[derive(Debug)]
 struct Level {
-    map: Map<String, Json>,
+    entries: Vec<(String, Value)>,
     misses: Misses,
 }
 
@@ -45,18 +46,19 @@ impl Object for Level {
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let name = key.as_str()?;
-        if let Some(json) = self.map.get(name) {
-            return Some(value(json.clone(), &self.misses));
+        let found = self.entries.iter().find(|(known, _)| known == name);
+        if found.is_none() {
+            self.misses.note(Miss {
+                name: name.into(),
+                known: self.entries.iter().map(|(name, _)| name.clone()).collect(),
+            });
         }
-        self.misses.note(Miss {
-            name: name.into(),
-            known: self.map.keys().cloned().collect(),
-        });
-        None
+        found.map(|(_, value)| value.clone())
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.map.keys().map(Value::from).collect())
+        let names = self.entries.iter().map(|(name, _)| Value::from(name));
+        Enumerator::Values(names.collect())
     }
 }
 
@@ -64,7 +66,10 @@ impl Object for Level {
 pub(crate) fn value(json: Json, misses: &Misses) -> Value {
     match json {
         Json::Object(map) => Value::from_object(Level {
-            map,
+            entries: map
+                .into_iter()
+                .map(|(name, json)| (name, value(json, misses)))
+                .collect(),
             misses: misses.clone(),
         }),
         Json::Array(items) => items

@@ -4,6 +4,7 @@
 //! Drivers never measure.
 
 mod action;
+mod admin;
 mod attach;
 mod binary;
 mod candidates;
@@ -35,6 +36,7 @@ mod tool;
 mod upstream;
 mod version;
 
+pub use admin::{AdminCalls, AdminRequest};
 pub use attach::Attached;
 pub use binary::FoundBinary;
 pub use catalogue::Catalogue;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use gatebench_model::Span;
 use minijinja::value::ValueKind;
-use minijinja::{Environment, Error, ErrorKind, Value};
+use minijinja::{Environment, Error, ErrorKind, Value, context};
 
 /// Adds every filter of this module to an environment. Their names are part of the folder contract.
 pub(crate) fn add_filters(environment: &mut Environment<'_>) {
@@ -21,6 +21,7 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("endpoint", endpoint);
     environment.add_filter("seconds", seconds);
     environment.add_filter("settings_of", settings_of);
+    environment.add_filter("each_key", each_key);
 }
 
 /// `{{ text | nginx_literal }}`: an nginx token where nginx expands no variables, such as the left
@@ -156,6 +157,19 @@ pub(crate) fn settings_of(routes: &Value, kind: &str) -> Result<Vec<Value>, Erro
     Ok(found)
 }
 
+/// `{{ consumers | each_key }}`: every key as a map of `key` and `client`, whose it is. A list that a template puts
+/// together item by item would be copied for each item.
+fn each_key(consumers: &Value) -> Result<Vec<Value>, Error> {
+    let mut found = Vec::new();
+    for consumer in consumers.try_iter()? {
+        let client = consumer.get_attr("name")?;
+        for key in consumer.get_attr("keys")?.try_iter()? {
+            found.push(context! { key, client => client.clone() });
+        }
+    }
+    Ok(found)
+}
+
 fn quoted(text: &str, escape: impl Fn(char) -> Option<String>) -> Result<String, Error> {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -246,6 +260,26 @@ mod tests {
             (900.0, 0.25)
         );
         assert!(seconds("soon").is_err());
+    }
+
+    #[test]
+    fn each_key_comes_with_whose_it_is() {
+        let both = [
+            context! { name => "a", keys => ["k1", "k2"] },
+            context! { name => "b", keys => ["k3"] },
+        ];
+        let told: Vec<String> = each_key(&Value::from(Vec::from(both)))
+            .unwrap()
+            .iter()
+            .map(|it| {
+                format!(
+                    "{} {}",
+                    it.get_attr("client").unwrap(),
+                    it.get_attr("key").unwrap()
+                )
+            })
+            .collect();
+        assert_eq!(told, ["a k1", "a k2", "b k3"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::gateway::TemplateFile;
+use gatebench_model::gateway::{InputRoute, TemplateFile};
 use gatebench_model::suggest::{listed, nearest};
 use gatebench_model::{GatewayInput, Policy};
 use minijinja::syntax::SyntaxConfig;
@@ -110,6 +110,19 @@ impl<'a> Renderer<'a> {
         made.collect()
     }
 
+    /// The same with one more name, `route`.
+    pub(crate) fn with_route(&self, route: &InputRoute) -> Result<Self, DriverError> {
+        let route = serde_json::to_value(route)
+            .map_err(|error| DriverError::io("describing a route")(error.into()))?;
+        let route = level::value(route, &self.misses);
+        Ok(Self {
+            folder: self.folder,
+            environment: self.environment.clone(),
+            context: context! { route, ..self.context.clone() },
+            misses: self.misses.clone(),
+        })
+    }
+
     fn spec_path(&self) -> PathBuf {
         self.folder.file_path(Path::new(SPEC_FILE))
     }
@@ -145,7 +158,8 @@ impl<'a> Renderer<'a> {
             .collect()
     }
 
-    fn inline(&self, field: &str, source: &str) -> Result<String, DriverError> {
+    /// Renders a text of gateway.yaml; `field` is where it stands.
+    pub(crate) fn inline(&self, field: &str, source: &str) -> Result<String, DriverError> {
         self.environment
             .render_str(source, &self.context)
             .map_err(|error| {

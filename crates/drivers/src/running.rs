@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::action;
+use crate::admin::AdminCalls;
 use crate::error::DriverError;
 use crate::launch::{Ended, Exit, Root, Supervised};
 use crate::render::RenderedFile;
@@ -25,6 +26,8 @@ pub struct Running {
     /// The files that were rendered.
     pub rendered: Vec<RenderedFile>,
     pub(crate) actions: Vec<action::Ready>,
+    /// What the scenario has done through its admin interface.
+    pub admin: Option<AdminCalls>,
 }
 
 impl Running {

@@ -13,13 +13,14 @@ use gatebench_model::load::{CONFIGURE, WEIGHTS};
 use rustix::process::Signal;
 
 use crate::action;
+use crate::admin::{self, AdminCalls};
 use crate::binary::FoundBinary;
 use crate::command::{self, wait_until};
 use crate::config;
 use crate::container::ContainerSpec;
 use crate::error::DriverError;
 use crate::folder::Folder;
-use crate::input::{Wiring, changed_input_for, input_for};
+use crate::input::{Wiring, changed_input_for, input_for, route_of};
 use crate::launch::{Exit, Launcher, Supervised};
 use crate::limit::{Amount, Limit};
 use crate::ready::{self, Outcome};
@@ -234,7 +235,27 @@ impl GatewayStart<'_> {
                 .iter()
                 .map(action)
                 .collect::<Result<_, DriverError>>()?,
+            admin: self.admin_calls(&renderer, work)?,
         })
+    }
+
+    /// What the scenario has done through the admin interface.
+    fn admin_calls(
+        &self,
+        renderer: &Renderer<'_>,
+        work: &Path,
+    ) -> Result<Option<AdminCalls>, DriverError> {
+        let both = self
+            .folder
+            .spec
+            .admin
+            .as_ref()
+            .zip(self.scenario.admin.as_ref());
+        let calls = both.map(|(admin, rounds)| {
+            let route = |route: &_| route_of(self.scenario, route);
+            admin::calls(admin, rounds, renderer, work, route)
+        });
+        calls.transpose()
     }
 
     /// The files with each of the scenario's lists of weights, in the order in which they follow on the first.
@@ -377,6 +398,7 @@ struct Prepared {
     start: Vec<String>,
     environment: BTreeMap<String, String>,
     actions: Vec<action::Ready>,
+    admin: Option<AdminCalls>,
 }
 
 impl Prepared {
@@ -406,6 +428,7 @@ impl Prepared {
             commands,
             rendered: self.files,
             actions: self.actions,
+            admin: self.admin,
         }
     }
 }

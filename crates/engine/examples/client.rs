@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gatebench_engine::{Class, Control, Group, Load, Metric, Target, run};
 use gatebench_model::load::{Closed, Open};
-use gatebench_model::{Check, Request, Shape};
+use gatebench_model::{Check, Order, Request, Shape};
 use gatebench_net::Backend;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -70,6 +70,7 @@ fn load(
         name: "all".into(),
         target: Target::new(address, host),
         requests: vec![request],
+        order: Order::default(),
         shape,
         timeout: Duration::from_secs(10),
     };

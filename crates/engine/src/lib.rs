@@ -7,6 +7,7 @@
 //! day needs no more memory than a minute.
 
 mod answer;
+mod bare;
 mod book;
 mod check;
 mod connection;
@@ -35,6 +36,7 @@ mod simulated;
 mod template;
 mod worker;
 
+pub use bare::{Bare, Carried};
 pub use check::failed_checks;
 pub use counts::Counts;
 pub use data::{DataError, DataSet};

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatebench_model::{Request, Shape};
+use gatebench_model::{Order, Request, Shape};
 use gatebench_net::tls::ClientContext;
 use gatebench_net::{Backend, Peer};
 
@@ -70,6 +70,8 @@ pub struct Group {
     /// The requests, by their weights; at least one. Each is a route with figures of its own. Paths,
     /// values of headers and bodies are templates.
     pub requests: Vec<Request>,
+    /// Which of them is next.
+    pub order: Order,
     /// Closed or open.
     pub shape: Shape,
     /// A request without an answer after this long has failed.

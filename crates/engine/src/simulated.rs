@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use gatebench_model::load::{Closed, Open};
-use gatebench_model::{Check, Request, Shape};
+use gatebench_model::{Check, Order, Request, Shape};
 use gatebench_net::{Buffer, ConnId, Event, Io, IoTask, ListenerId, Peer};
 use rtrb::RingBuffer;
 
@@ -173,6 +173,7 @@ fn group(name: &str, request: Request, shape: Shape) -> Group {
         name: name.into(),
         target: Target::new(SocketAddr::from(([127, 0, 0, 1], 1)), "test"),
         requests: vec![request],
+        order: Order::default(),
         shape,
         timeout: Duration::from_millis(1_000),
     }

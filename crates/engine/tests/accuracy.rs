@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use gatebench_engine::{Control, Counts, Group, Load, Metric, Outcome, Target, run};
 use gatebench_model::load::Open;
-use gatebench_model::{Check, Request, Shape};
+use gatebench_model::{Check, Order, Request, Shape};
 use gatebench_net::{Backend, choose};
 use gatebench_upstream::pathology::{ACCOUNT_PATH, Account, Arrivals, BEGIN_PATH, Case, truth};
 use gatebench_upstream::{Kind, UpstreamConfig, serve};
@@ -112,6 +112,7 @@ fn drive(address: SocketAddr, target: &str, connections: u32, backend: Backend) 
         name: "all".into(),
         target: Target::new(address, "test"),
         requests: vec![request],
+        order: Order::default(),
         shape,
         timeout: Duration::from_secs(30),
     };

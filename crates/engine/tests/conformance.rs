@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use gatebench_engine::{Control, ErrorKind, Group, Load, Outcome, Protocol, Target, run};
 use gatebench_model::load::Closed;
-use gatebench_model::{Check, Request, Shape};
+use gatebench_model::{Check, Order, Request, Shape};
 use gatebench_upstream::{Kind, UpstreamConfig, serve};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -138,6 +138,7 @@ fn load(target: Target) -> Load {
         name: "all".into(),
         target,
         requests: requests(),
+        order: Order::default(),
         shape: Shape::Closed(shape),
         timeout: PATIENCE,
     };

@@ -14,7 +14,7 @@ use gatebench_engine::{
     Control, EngineError, ErrorKind, Group, Load, Outcome, Protocol, ProxyProtocol, Target, run,
 };
 use gatebench_model::load::{Closed, ConnectionStage, Open};
-use gatebench_model::{Check, Request, Shape, Span};
+use gatebench_model::{Check, Order, Request, Shape, Span};
 use gatebench_net::Backend;
 use gatebench_net::tls::{ClientContext, ClientSettings, Pem, Verify, Version, self_signed};
 
@@ -156,6 +156,7 @@ fn load(target: Target, shape: Shape, backend: Backend) -> Load {
         name: "all".into(),
         target,
         requests: vec![request],
+        order: Order::default(),
         shape,
         timeout: Duration::from_secs(5),
     };

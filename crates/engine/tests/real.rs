@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use gatebench_engine::{Control, EngineError, ErrorKind, Group, Load, Outcome, Target, run};
 use gatebench_model::load::{Closed, Open};
-use gatebench_model::{Check, Request, Shape};
+use gatebench_model::{Check, Order, Request, Shape};
 use gatebench_net::{Backend, choose};
 
 /// epoll, and io_uring where this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
@@ -84,6 +84,7 @@ fn load(address: SocketAddr, backend: Backend, shape: Shape) -> Load {
         name: "all".into(),
         target: Target::new(address, "test"),
         requests: vec![request],
+        order: Order::default(),
         shape,
         timeout: Duration::from_secs(5),
     };

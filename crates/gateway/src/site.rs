@@ -1,6 +1,7 @@
 //! The configuration made ready for the loop: names looked up, prefixes indexed, policies compiled.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use gatebench_model::policy::{JwtPolicy, MockPolicy, Policy, RedisCounting, RedisRateLimitPolicy};
 use gatebench_xml::soap::Refresher;
@@ -231,7 +232,7 @@ fn tellers(config: &GatewayConfig) -> Vec<usize> {
 }
 
 /// The names of the upstreams, by their numbers.
-pub(crate) fn names(config: &GatewayConfig) -> Vec<String> {
+pub(crate) fn names(config: &GatewayConfig) -> Arc<[String]> {
     let upstreams = config.upstreams.iter();
     upstreams.map(|upstream| upstream.name.clone()).collect()
 }

@@ -4,6 +4,7 @@ mod policies;
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use gatebench_model::Policy;
 
@@ -36,8 +37,12 @@ impl GatewayConfig {
         for (at, upstream) in self.upstreams.iter().enumerate() {
             mistakes.upstream(&format!("/upstreams/{at}"), upstream);
         }
+        let known = Known {
+            listed: names(self),
+            names: self.upstreams.iter().map(|one| one.name.as_str()).collect(),
+        };
         for (at, route) in self.routes.iter().enumerate() {
-            mistakes.route(at, route, self);
+            mistakes.route(at, route, &known);
         }
         if let Some(metrics) = &self.metrics
             && !metrics.path.starts_with('/')
@@ -54,6 +59,12 @@ impl GatewayConfig {
             Err(ConfigErrors(mistakes.0))
         }
     }
+}
+
+/// The upstreams that routes may name. There may be thousands of both, so they are gathered once.
+struct Known<'a> {
+    listed: Arc<[String]>,
+    names: HashSet<&'a str>,
 }
 
 #[derive(Default)]
@@ -175,7 +186,7 @@ impl Mistakes {
         }
     }
 
-    fn route(&mut self, number: usize, route: &Route, config: &GatewayConfig) {
+    fn route(&mut self, number: usize, route: &Route, known: &Known<'_>) {
         let at = format!("/routes/{number}");
         let path = &route.path;
         if !path.starts_with('/')
@@ -188,7 +199,7 @@ impl Mistakes {
             );
             self.add(format!("{at}/path"), message);
         }
-        self.upstream_of(&at, route, config);
+        self.upstream_of(&at, route, known);
         let own = route.timeouts.unwrap_or_default();
         self.waits(
             &format!("{at}/timeouts"),
@@ -202,7 +213,7 @@ impl Mistakes {
         }
         let mut compiler = Compiler {
             is_check: true,
-            upstreams: names(config),
+            upstreams: Arc::clone(&known.listed),
             ..Compiler::default()
         };
         if let Err(wrong) = compiler.chain(&route.policies) {
@@ -220,7 +231,7 @@ impl Mistakes {
         }
     }
 
-    fn upstream_of(&mut self, at: &str, route: &Route, config: &GatewayConfig) {
+    fn upstream_of(&mut self, at: &str, route: &Route, known: &Known<'_>) {
         let Some(name) = &route.upstream else {
             let is_mock = |policy: &Policy| matches!(policy, Policy::Mock(_));
             if !route.policies.iter().any(is_mock) {
@@ -229,8 +240,8 @@ impl Mistakes {
             }
             return;
         };
-        if config.upstreams.iter().all(|one| one.name != *name) {
-            let known = names(config).join(", ");
+        if !known.names.contains(name.as_str()) {
+            let known = known.listed.join(", ");
             let message = format!("there is no upstream \"{name}\"; write one of: {known}");
             self.add(format!("{at}/upstream"), message);
         }

@@ -71,6 +71,7 @@ impl Demand {
             name: group.name.clone(),
             target: target.clone(),
             requests: group.requests.clone(),
+            order: group.order,
             shape,
             timeout: phase.timeout.0,
         };

@@ -1,7 +1,7 @@
 //! One HTTP request and its answer, outside a load: for parity and for the upstream's ledger.
 
 use std::borrow::Cow;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
 use gatebench_engine::gzip;
@@ -71,9 +71,21 @@ pub(crate) fn exchange(
     is_head: bool,
     interrupt: &Interrupt,
 ) -> io::Result<Answer> {
-    let deadline = Instant::now() + ANSWER_TIMEOUT;
     let mut stream = wire.connect(ANSWER_TIMEOUT, SLICE)?;
     stream.write_all(bytes)?;
+    read_answer(&mut stream, is_head, interrupt)
+}
+
+/// Reads an answer from what gives up a read after a while.
+///
+/// # Errors
+/// As [`exchange`].
+pub(crate) fn read_answer(
+    stream: &mut impl io::Read,
+    is_head: bool,
+    interrupt: &Interrupt,
+) -> io::Result<Answer> {
+    let deadline = Instant::now() + ANSWER_TIMEOUT;
     let mut decoder = Decoder::responses(Limits::default());
     decoder.expect(is_head);
     let mut answer = Answer {
@@ -181,6 +193,7 @@ pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::io::Read as _;
     use std::net::{SocketAddr, TcpListener};
     use std::thread;
 

@@ -13,6 +13,8 @@
 //! on Ctrl-C and on a panic; a supervisor between gatebench and each process ends it where gatebench
 //! itself is killed.
 
+mod admin;
+mod ceiling;
 mod changing;
 mod check;
 mod chosen;

@@ -1,6 +1,8 @@
 //! Proof that the gateway does what the scenario says, before the load and after it.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::thread;
 use std::time::Duration;
 
 use gatebench_model::{Request, Route, Scenario, When};
@@ -18,6 +20,8 @@ use crate::wire::Wire;
 const SHOWN_CHARS: usize = 2_000;
 /// How long a handshake may take.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many routes are asked at the same time: thousands one after the other would wait for every answer.
+const ASKERS: usize = 8;
 /// Answers that say that a gateway has no such route or cannot reach the origin.
 const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
 
@@ -78,10 +82,34 @@ pub(crate) fn prove(
     if scenario.transport.http2_streams.is_some() {
         record.cases.push(agreed_on_http2(&place.target));
     }
-    for route in &scenario.routes {
-        record.routes_answering += u32::from(prover.route_answers(scenario, samples, route)?);
-    }
+    record.routes_answering = prover.routes_answering(&one_for_each_route(scenario, samples))?;
     Ok(record)
+}
+
+/// A request for each route: one that is known to be on it, or one for its prefix.
+fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> {
+    let known = requests_of_routes(scenario, samples);
+    let request = |route: &Route| match known.get(route.name.as_str()) {
+        Some(request) => (*request).clone(),
+        None => get(&route.path),
+    };
+    scenario.routes.iter().map(request).collect()
+}
+
+/// The first request on each route, of the load's and then of the cases'. Looked up for each request and not for
+/// each route: there may be thousands of routes.
+fn requests_of_routes<'a>(
+    scenario: &'a Scenario,
+    samples: &'a [Request],
+) -> BTreeMap<&'a str, &'a Request> {
+    let cases = scenario.parity.iter().map(|case| &case.request);
+    let mut first = BTreeMap::new();
+    for request in samples.iter().chain(cases) {
+        if let Some(route) = scenario.route_of(&request.path) {
+            first.entry(route.name.as_str()).or_insert(request);
+        }
+    }
+    first
 }
 
 /// The load is sent over HTTP/2, the cases over HTTP/1.1: so it is seen by itself that HTTP/2 is spoken.
@@ -204,26 +232,41 @@ impl<'a> Prover<'a> {
         Ok((record, answer.is_ok()))
     }
 
-    fn route_answers(
-        &mut self,
-        scenario: &Scenario,
-        samples: &[Request],
-        route: &Route,
-    ) -> Result<bool, Halt> {
-        let on_route = |request: &&Request| {
-            scenario
-                .route_of(&request.path)
-                .is_some_and(|it| it.name == route.name)
-        };
-        let cases = scenario.parity.iter().map(|case| &case.request);
-        let request = samples
-            .iter()
-            .chain(cases)
-            .find(on_route)
-            .cloned()
-            .unwrap_or_else(|| get(&route.path));
-        let (_, answer, reached) = self.ask(&request)?;
-        Ok(reached || answer.is_ok_and(|answer| !NO_ROUTE.contains(&answer.status)))
+    /// How many of these requests, one for each route, are answered by it. All are asked at once; those whose answers
+    /// do not say that they come from the upstream are asked once more, each by itself.
+    fn routes_answering(&mut self, requests: &[Request]) -> Result<u32, Halt> {
+        let first = self.sequence;
+        self.sequence += requests.len() as u64;
+        let part = requests.len().div_ceil(ASKERS).max(1);
+        let came_back: Vec<bool> = thread::scope(|scope| {
+            let parts = requests.chunks(part).zip((first..).step_by(part));
+            let asking: Vec<_> = parts
+                .map(|(part, from)| {
+                    let (place, host) = (self.place, self.host.as_str());
+                    scope.spawn(move || {
+                        let numbered = part.iter().zip(from..);
+                        let asked = numbered.map(|(request, number)| {
+                            !place.interrupt.is_raised() && comes_back(place, host, request, number)
+                        });
+                        asked.collect::<Vec<bool>>()
+                    })
+                })
+                .collect();
+            let ended = asking.into_iter().flat_map(|it| {
+                it.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            ended.collect()
+        });
+        let mut answering = came_back.iter().filter(|came| **came).count();
+        self.known += answering as u64;
+        let others = requests.iter().zip(&came_back).filter(|(_, came)| !**came);
+        for (request, _) in others {
+            let (_, answer, reached) = self.ask(request)?;
+            let answers = || answer.is_ok_and(|it| !NO_ROUTE.contains(&it.status));
+            answering += usize::from(reached || answers());
+        }
+        Ok(count(answering))
     }
 
     /// Sends a request with a fresh nonce; tells what was sent, what came back, and whether it
@@ -267,6 +310,15 @@ impl<'a> Prover<'a> {
     }
 }
 
+/// Whether an answer says that the request reached the upstream.
+fn comes_back(place: &Place<'_>, host: &str, request: &Request, number: u64) -> bool {
+    let nonce = Nonce::new(place.tag, 0, number);
+    let sent = render(request, host, Some(nonce));
+    let is_head = request.method == "HEAD";
+    let answer = exchange(&place.target, &sent, is_head, place.interrupt);
+    answer.is_ok_and(|it| it.times.is_some_and(|times| times.nonce == nonce))
+}
+
 fn received(answer: &io::Result<Answer>) -> String {
     match answer {
         Ok(answer) => answer.text(SHOWN_CHARS),
@@ -290,7 +342,24 @@ fn count(length: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn a_route_is_asked_by_the_loads_request_before_a_cases() {
+        let text = "{scenario: s, title: t, upstream: ping, \
+                    routes: [{repeat: 3, name: 'r{{ index }}', path: '/r{{ index }}'}], \
+                    requests: [{path: /r2/ping}], \
+                    parity: [{name: a, request: {path: /r2}, reaches_upstream: true}, \
+                             {name: b, request: {path: /r3/x}, reaches_upstream: true}]}";
+        let scenario: Scenario = gatebench_model::parse("s.yaml", text).unwrap();
+        let known = requests_of_routes(&scenario, &scenario.requests);
+        let paths: Vec<_> = known
+            .iter()
+            .map(|(name, it)| (*name, it.path.as_str()))
+            .collect();
+        assert_eq!(paths, [("r2", "/r2/ping"), ("r3", "/r3/x")]);
+    }
 
     #[test]
     fn a_failure_shows_both_sides() {

@@ -319,6 +319,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         side_by_side: phase.side_by_side && scene.company.is_some(),
         own_metrics: scrape::record(&scrapes),
         settled: None,
+        ceiling: None,
         wire: Some(traffic::facts(client, ledger, outside)),
         foreign: None,
         step: None,

@@ -103,6 +103,8 @@ pub enum Step {
     ParityBefore,
     /// The machine is to become quiet before a load.
     Settling,
+    /// A route is changed again and again through the gateway's admin interface.
+    Admin,
     /// Parity is proven again.
     ParityAfter,
     /// Gateway and upstream are being ended.

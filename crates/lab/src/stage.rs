@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gatebench_drivers::{
-    Attached, CERTIFICATE_FILE, DriverError, Ended, Exit, GatewayStart, KEY_FILE, Launcher, Ports,
-    RedisProcess, Running, UPSTREAM_KEEPALIVE,
+    AdminCalls, Attached, CERTIFICATE_FILE, DriverError, Ended, Exit, GatewayStart, KEY_FILE,
+    Launcher, Ports, RedisProcess, Running, UPSTREAM_KEEPALIVE,
 };
 use gatebench_model::{Culprit, Limits, Scenario, UpstreamKind, Variant};
 use gatebench_net::tls::Identity;
@@ -198,6 +198,11 @@ impl Stage {
     /// Where the gateway tells of itself, if it does.
     pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
         self.gateway.as_ref()?.metrics()
+    }
+
+    /// What the scenario has done through the gateway's admin interface, if it has one.
+    pub(crate) fn admin(&self) -> Option<&AdminCalls> {
+        self.gateway.as_ref()?.admin()
     }
 
     /// What samples the gateway's processes.

@@ -12,6 +12,8 @@ use gatebench_store::{
 };
 use gatebench_upstream::Snapshot;
 
+use crate::admin;
+use crate::ceiling;
 use crate::company::Member;
 use crate::demand::Demand;
 use crate::equip::PreparedGateway;
@@ -194,7 +196,10 @@ fn not_afar(scenario: &Scenario) -> Vec<String> {
     let redis = redis.then(|| "a Redis from another host".to_owned());
     let metrics = scenario.metrics.as_ref();
     let metrics = metrics.map(|_| "metrics of another host".to_owned());
-    targets.into_iter().chain(redis).chain(metrics).collect()
+    let admin = scenario.admin.as_ref();
+    let admin = admin.map(|_| "the admin interface of another host".to_owned());
+    let all = targets.into_iter().chain(redis).chain(metrics);
+    all.chain(admin).collect()
 }
 
 /// Where a gateway's standard error goes, to which its folder has it log: in the trial's folder.
@@ -227,6 +232,7 @@ impl<'a> Course<'a> {
             buffering: None,
             gateway: None,
             phases: Vec::new(),
+            admin: None,
             warnings: Vec::new(),
         };
         let ended = Ended {
@@ -267,6 +273,7 @@ impl<'a> Course<'a> {
             self.measure(stage, &loading, writer)?;
         }
         self.search(stage, &demand, writer)?;
+        self.ended.record.admin = admin::rounds(scene, stage, &mut self.ended.record.warnings)?;
         scene.meet()?;
         scene.step(Step::ParityAfter)?;
         // What it says is a finding: a gate of the analysis, not the end of the trial.
@@ -373,6 +380,8 @@ impl<'a> Course<'a> {
             .map(|it| it.turn(self.scene.interrupt))
             .transpose()?;
         let settled = self.settle(loading)?;
+        let warnings = &mut self.ended.record.warnings;
+        let ceiling = ceiling::measure(self.scene, stage, loading, warnings);
         let mut measured = match self.scene.engine {
             None => phase::measure(self.scene, stage, loading)?,
             Some(engine) => {
@@ -381,6 +390,7 @@ impl<'a> Course<'a> {
             }
         };
         measured.record.settled = settled;
+        measured.record.ceiling = ceiling;
         let warnings = foreign::warnings(&measured.record);
         self.ended.record.warnings.extend(warnings);
         self.ended.record.phases.push(measured.record);

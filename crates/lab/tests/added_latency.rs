@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use gatebench_engine::{Class, Control, Group, Load, Metric, Outcome, Target, run};
 use gatebench_gateway::GatewayConfig;
-use gatebench_model::{Request, Shape, load::Open};
+use gatebench_model::{Order, Request, Shape, load::Open};
 use gatebench_upstream::{Kind, UpstreamConfig};
 use serde_json::{Value, json};
 
@@ -188,6 +188,7 @@ fn group(address: SocketAddr, route: &str) -> Group {
         name: route.into(),
         target: Target::new(address, address.to_string()),
         requests: vec![Request::new("GET", &path)],
+        order: Order::default(),
         shape: Shape::Open(open),
         timeout: Duration::from_secs(5),
     }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Span;
+use crate::admin::Admin;
 
 pub use crate::input::{
     CONTRACT_VERSION, GatewayInput, InputRoute, Listener, ListenerTls, MetricsPort, Target,
@@ -84,6 +85,9 @@ pub struct GatewayFolder {
     /// Its own metrics, for Prometheus, where it has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<OwnMetrics>,
+    /// Its admin interface, where it has one through which a single route can be changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admin: Option<Admin>,
     /// What changes a running gateway: `reload` has it read its files again; before `configure` those are
     /// written anew, with other routes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -26,7 +26,10 @@ pub struct Group {
     /// A load of its own, beside the phase's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Shape>,
-    /// The requests, sent in turn or by their weights.
+    /// Which of the requests is next.
+    #[serde(default, skip_serializing_if = "Order::is_in_turn")]
+    pub order: Order,
+    /// The requests.
     #[schemars(length(min = 1))]
     pub requests: Vec<Request>,
 }
@@ -38,8 +41,29 @@ impl Group {
             name: DEFAULT_GROUP.into(),
             share: None,
             load: None,
+            order: Order::default(),
             requests,
         }
+    }
+}
+
+/// Which request is next. Either way each is sent in proportion to its weight, and the choice depends on the run's
+/// seed and on nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// One after the other, each as evenly spread as its weight allows.
+    #[default]
+    InTurn,
+    /// Any of them, whatever came before.
+    Random,
+}
+
+impl Order {
+    /// For serde, which passes a reference.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    pub(crate) fn is_in_turn(&self) -> bool {
+        *self == Self::InTurn
     }
 }
 

@@ -43,6 +43,8 @@ pub struct GatewayInput {
     pub weights_change: bool,
     /// Where it tells of itself, for Prometheus.
     pub metrics: Option<MetricsPort>,
+    /// Whether its admin interface is used, and so has to be open.
+    pub admin: bool,
 }
 
 /// An address for a gateway's own metrics.
@@ -89,6 +91,8 @@ pub struct InputRoute {
     pub strip_path: bool,
     /// Name of the upstream.
     pub upstream: String,
+    /// Its place in `upstreams`, from 0: `upstreams[route.upstream_index]`.
+    pub upstream_index: usize,
     /// The ordered chain; in templates each entry is a map with one key, as in
     /// `{% for policy in route.policies %}{% if policy.api_key %}`.
     pub policies: Vec<Policy>,

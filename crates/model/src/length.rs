@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::{Closed, Shape};
-use crate::{Group, LoadProfile, Phase, Request, Scenario, Span};
+use crate::{Group, LoadProfile, Order, Phase, Request, Scenario, Span};
 
 /// The one phase of the shortest length.
 pub const SMOKE_PHASE: &str = "smoke";
@@ -125,6 +125,10 @@ impl Scenario {
         if is_disturbed {
             return self;
         }
+        self.order = Order::InTurn;
+        if let Some(admin) = &mut self.admin {
+            admin.rounds = 1;
+        }
         self.requests.iter_mut().for_each(evenly);
         for group in &mut self.groups {
             group_once(group);
@@ -135,6 +139,7 @@ impl Scenario {
 
 fn group_once(group: &mut Group) {
     group.requests.iter_mut().for_each(evenly);
+    group.order = Order::InTurn;
     group.share = None;
     group.load = Some(Shape::Closed(once(group.requests.len())));
 }
@@ -157,7 +162,7 @@ title: t
 upstream: go-bench
 routes: [{name: r, path: /}]
 groups:
-  - {name: a, share: 3, requests: [{path: /a, weight: 9}, {path: /b}]}
+  - {name: a, share: 3, order: random, requests: [{path: /a, weight: 9}, {path: /b}]}
   - {name: b, requests: [{path: /c}], load: {open: {rate_per_second: 5}}}
 ";
 
@@ -191,6 +196,7 @@ groups:
         assert_eq!(each, [(1, Some(2)), (1, Some(1))]);
         let weights = scenario.groups[0].requests.iter().map(|it| it.weight);
         assert!(weights.eq([1.0, 1.0]));
+        assert_eq!(scenario.groups[0].order, Order::InTurn);
     }
 
     #[test]

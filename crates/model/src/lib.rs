@@ -1,6 +1,7 @@
 //! The vocabulary of gatebench: scenarios, policies, load profiles, gateway folders, suites and the
 //! plan they expand to. Pure data; parsing and validation report every mistake at once.
 
+pub mod admin;
 pub mod capacity;
 mod conform;
 pub mod culprit;
@@ -49,7 +50,7 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use duel::{DecisiveMetric, Duel};
 pub use files::ReadBeside;
 pub use gateway::{GatewayFolder, GatewayInput};
-pub use group::Group;
+pub use group::{Group, Order};
 pub use isolation::{Isolation, NotIsolable};
 pub use length::{Length, PlannedLength};
 pub use load::{LoadProfile, Phase, Shape};

@@ -34,6 +34,8 @@ const ACCESS_LOG: &str = "access_log";
 const FAILOVER: &str = "failover";
 /// The word of a gateway's own metrics.
 const METRICS: &str = "metrics";
+/// The word of an admin interface.
+const ADMIN: &str = "admin";
 
 impl Scenario {
     /// Everything that a gateway must have for this scenario.
@@ -47,6 +49,7 @@ impl Scenario {
             .chain(self.access_log.then_some(ACCESS_LOG))
             .chain(self.failover.then_some(FAILOVER))
             .chain(self.metrics.as_ref().map(|_| METRICS))
+            .chain(self.admin.as_ref().map(|_| ADMIN))
             .collect()
     }
 }
@@ -72,6 +75,7 @@ impl GatewayFolder {
     pub fn has(&self, need: &str) -> bool {
         match need {
             METRICS => return self.metrics.is_some(),
+            ADMIN => return self.admin.is_some(),
             FAILOVER => return self.failover.is_some(),
             _ => {}
         }

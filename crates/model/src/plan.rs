@@ -57,6 +57,9 @@ pub struct Plan {
     /// The tests of isolation that it is made for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub isolation: Vec<Isolation>,
+    /// Whether the bare network is measured before each load of the floor.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network_ceiling: bool,
     /// The specification that it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub specification: Option<Specified>,
@@ -168,6 +171,7 @@ impl Plan {
             capacity: None,
             soak: None,
             isolation: Vec::new(),
+            network_ceiling: suite.network_ceiling,
             specification: None,
         }
     }
@@ -325,6 +329,7 @@ mod tests {
             load: "l".into(),
             blocks,
             floor,
+            network_ceiling: false,
             cpus: vec![],
             as_published: None,
         };

@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Span;
+use crate::admin::AdminRounds;
 use crate::data::{Source, WrittenSource};
-use crate::group::Group;
+use crate::group::{Group, Order};
 use crate::policy::Policy;
 use crate::repeat;
 use crate::request::Request;
@@ -43,7 +44,10 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, WrittenSource>")]
     pub data: BTreeMap<String, Source>,
-    /// The requests of the load, sent in turn or by their weights; instead of `groups`.
+    /// Which of `requests` is next; groups say it each for themselves.
+    #[serde(default, skip_serializing_if = "Order::is_in_turn")]
+    pub order: Order,
+    /// The requests of the load; instead of `groups`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1))]
     pub requests: Vec<Request>,
@@ -79,6 +83,9 @@ pub struct Scenario {
     /// means it has. Without it no gateway tries anything twice.
     #[serde(default, skip_serializing_if = "is_false")]
     pub failover: bool,
+    /// What is done through the gateway's admin interface, after the loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admin: Option<AdminRounds>,
     /// The gateway's own metrics; off where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Metrics>,
@@ -188,7 +195,11 @@ impl Scenario {
     /// [`DEFAULT_GROUP`](crate::group::DEFAULT_GROUP), that has the whole load.
     pub fn groups(&self) -> Vec<Group> {
         if self.groups.is_empty() {
-            vec![Group::of_all(self.requests.clone())]
+            let requests = self.requests.clone();
+            vec![Group {
+                order: self.order,
+                ..Group::of_all(requests)
+            }]
         } else {
             self.groups.clone()
         }

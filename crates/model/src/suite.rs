@@ -26,6 +26,10 @@ pub struct Suite {
     /// Whether the upstream is also loaded directly.
     #[serde(default = "yes")]
     pub floor: bool,
+    /// Whether the bare network is measured before each load of the floor: messages as large as requests and answers,
+    /// that nobody reads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network_ceiling: bool,
     /// What each gateway may use at most, in CPUs: a variant of it for each size that the machine has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(range(min = 0.01, max = 4_096.0)))]

@@ -175,6 +175,12 @@ impl<'a> Job<'a> {
         )
     }
 
+    /// Whether any group's requests are drawn and not sent in turn.
+    pub(crate) fn at_random(&self) -> bool {
+        let mut groups = self.scenario.groups().into_iter();
+        groups.any(|group| group.order == gatebench_model::Order::Random)
+    }
+
     /// The requests of a tool that knows no groups and no data.
     pub(crate) fn plain_requests(&self, peer: &str) -> Result<Vec<Request>, Refusal> {
         let scenario = &self.scenario.scenario;

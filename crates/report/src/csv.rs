@@ -66,6 +66,7 @@ pub(crate) fn suffix(unit: Unit) -> &'static str {
         Unit::Nanoseconds | Unit::CpuNanosecondsPerRequest => "ns",
         Unit::RequestsPerSecond => "per_second",
         Unit::Bytes => "bytes",
+        Unit::BitsPerSecond => "bits_per_second",
         Unit::Cores => "cores",
         Unit::Ratio => "ratio",
         Unit::Count => "count",

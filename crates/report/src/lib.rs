@@ -24,6 +24,7 @@ mod plots;
 mod problems;
 mod purposes;
 mod scale;
+mod sections;
 mod soak;
 mod svg;
 mod table;

@@ -6,7 +6,7 @@ use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 
 use crate::problems::{Problem, failures_once, problems, word};
 use crate::table::{Cell, Column, Group, Row, Table};
-use crate::{capacity, combined, costs, facts, parts, purposes, scale, text, verdicts};
+use crate::{capacity, combined, costs, facts, parts, purposes, scale, sections, text, verdicts};
 
 /// Groups of a scenario; the page has more.
 const GROUPS_MAX: usize = 8;
@@ -30,6 +30,11 @@ pub fn render(findings: &Findings) -> String {
             out.push_str(&format!("**{}**\n\n", escape(&label.collect::<String>())));
             out.push_str(&whole(&table, "gateway"));
         }
+    }
+    for found in &findings.sections {
+        let title = escape(&sections::title(found));
+        out.push_str(&format!("### {title}\n\n{}\n\n", found.explanation));
+        out.push_str(&whole(&sections::table(found), found.table.first));
     }
     for scenario in &findings.scenarios {
         out.push_str(&scenario_section(scenario));

@@ -35,6 +35,12 @@ const SIZES: &[Scale] = &[
     scale(1_048_576.0, 1_048_576.0, "", "MiB"),
     scale(1_073_741_824.0, 1_073_741_824.0, "", "GiB"),
 ];
+const BIT_RATES: &[Scale] = &[
+    scale(1.0, 0.0, "", "bit/s"),
+    scale(1e3, 1e3, "", "kbit/s"),
+    scale(1e6, 1e6, "", "Mbit/s"),
+    scale(1e9, 1e9, "", "Gbit/s"),
+];
 const CORES: &[Scale] = &[scale(1.0, 0.0, "", "cores")];
 const RATIOS: &[Scale] = &[scale(1.0, 0.0, "×", "")];
 const COUNTS: &[Scale] = &[scale(1.0, 0.0, "", "")];
@@ -54,6 +60,7 @@ fn ladder(unit: Unit) -> &'static [Scale] {
         Unit::CpuNanosecondsPerRequest => CPU_TIMES,
         Unit::RequestsPerSecond => RATES,
         Unit::Bytes => SIZES,
+        Unit::BitsPerSecond => BIT_RATES,
         Unit::Cores => CORES,
         Unit::Ratio => RATIOS,
         Unit::Count => COUNTS,

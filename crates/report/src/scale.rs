@@ -15,7 +15,9 @@ use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
 /// How the table is read.
 pub fn explanation(scale: &ScaleFindings) -> String {
     let memory = match scale.what {
-        Scaled::Routes | Scaled::Consumers => "Memory is the most in the last load.",
+        Scaled::Routes | Scaled::Consumers | Scaled::Upstreams => {
+            "Memory is the most in the last load."
+        }
         Scaled::Connections => {
             "Memory is the gateway's own, the most while so many connections rest between two requests; what the \
              kernel holds for a socket is not in it."
@@ -42,6 +44,7 @@ pub fn title(scale: &ScaleFindings) -> String {
     match scale.what {
         Scaled::Routes => "What routes cost that are not asked for".into(),
         Scaled::Consumers => "What consumers cost who do not ask".into(),
+        Scaled::Upstreams => "What upstreams with a route each cost that are not asked for".into(),
         Scaled::Connections => format!("What idle connections cost · {}", scale.name),
     }
 }

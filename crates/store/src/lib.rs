@@ -38,12 +38,13 @@ pub use histograms::TaggedInterval;
 pub use jiff::Timestamp;
 pub use manifest::{GatewayIdentity, Manifest, Status};
 pub use phase::{
-    ChangeRecord, Counts, EngineFacts, ExactSum, FailureRecord, LedgerDelta, MachineFacts,
-    OwnMetricsRecord, PhaseRecord, SettleRecord, TargetShare, Throttling, TraceCounts, Usage,
-    WeighedRecord,
+    CeilingRecord, ChangeRecord, Counts, EngineFacts, ExactSum, FailureRecord, LedgerDelta,
+    MachineFacts, OwnMetricsRecord, PhaseRecord, SettleRecord, TargetShare, Throttling,
+    TraceCounts, Usage, WeighedRecord,
 };
 pub use record::{
-    ErrorLog, FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord, TrialRecord,
+    AdminRecord, ErrorLog, FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord,
+    TrialRecord,
 };
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;

@@ -74,6 +74,9 @@ pub struct PhaseRecord {
     /// How quiet the machine was before the load, where it was waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<SettleRecord>,
+    /// What the bare network carried just before, where that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<CeilingRecord>,
     /// What another engine told, where it drove the phase; none where gatebench's own did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<ForeignFigures>,
@@ -123,6 +126,22 @@ pub struct SettleRecord {
     pub waited_ns: u64,
     /// Whether it became quiet.
     pub settled: bool,
+}
+
+/// Messages as large as requests and answers, back and forth between the engine's cores and the upstream's, by the
+/// same event loops; nobody reads what is in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CeilingRecord {
+    /// Connections.
+    pub connections: u32,
+    /// Bytes of a message there: those of a request.
+    pub asked_bytes: u64,
+    /// Bytes of a message back: those of an answer.
+    pub answered_bytes: u64,
+    /// Messages that came back.
+    pub exchanges: u64,
+    /// In how long a time.
+    pub measure_ns: u64,
 }
 
 /// A time in which the first target of the upstream was ill. Times count from the begin of the

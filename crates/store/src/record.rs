@@ -1,5 +1,8 @@
 //! `trial.json`: what happened to one gateway process.
 
+use std::collections::BTreeMap;
+
+use gatebench_model::admin::AdminVerb;
 use gatebench_model::{Culprit, Limits, Trial};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -35,9 +38,29 @@ pub struct TrialRecord {
     /// The loads that were measured, in order.
     #[serde(default)]
     pub phases: Vec<PhaseRecord>,
+    /// What was done through the gateway's admin interface, after the loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admin: Option<AdminRecord>,
     /// What did not stop the trial and the reader must know.
     #[serde(default)]
     pub warnings: Vec<String>,
+}
+
+/// What was done through an admin interface, round after round.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdminRecord {
+    /// Routes that there were besides.
+    pub routes: u64,
+    /// Rounds asked for.
+    pub rounds: u32,
+    /// How long each call took, from before its connection until its whole answer, round by round.
+    pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
+    /// How long after the begin of each call the gateway acted as it then should, seen on a new connection. Reading
+    /// changes nothing.
+    pub effective_ns: BTreeMap<AdminVerb, Vec<u64>>,
+    /// Why the rounds ended before all were done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// How a trial ended.

@@ -72,6 +72,7 @@ fn record(number: u32, outcome: Outcome) -> TrialRecord {
         buffering: None,
         gateway: None,
         phases: vec![phase("steady", 1_500_000_000)],
+        admin: None,
         warnings: vec![],
     }
 }

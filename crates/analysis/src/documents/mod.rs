@@ -16,7 +16,7 @@ mod versions;
 use gatebench_store::{Run, StoreError};
 
 use crate::Findings;
-use crate::findings::{Correction, DocumentFindings, DocumentTable};
+use crate::findings::{Correction, DocumentFindings, DocumentTable, SectionFindings};
 use measured::{Load, Measured};
 use policies::{Columns, Line};
 use published::PolicyRow;
@@ -106,7 +106,10 @@ pub fn in_columns_of(
     let measured = Measured::of(run, findings)?;
     let mut notes = vec![doubts::length(document, run)];
     let (tables, corrections) = match document {
-        Document::KongVsNginx => (sweep::tables(&measured), sweep_corrections(&measured)),
+        Document::KongVsNginx => {
+            notes.push(sweep::NETWORK.into());
+            (sweep::tables(&measured), sweep_corrections(&measured))
+        }
         Document::Gravitee => {
             let lines = sizings::lines(&measured);
             let first = lines
@@ -140,6 +143,25 @@ pub fn in_columns_of(
         tables,
         notes,
     })
+}
+
+/// What the bare network carried before loads of the floor, and what part of it was reached.
+///
+/// # Errors
+/// As [`in_columns_of`].
+pub(crate) fn network(
+    run: &Run,
+    findings: &Findings,
+) -> Result<Option<SectionFindings>, StoreError> {
+    let table = sweep::network(&Measured::of(run, findings)?);
+    Ok(table.map(|table| SectionFindings {
+        id: "network",
+        heading: "Network ceiling",
+        explanation: "Measured just before each load of the floor, on the cores of engine and upstream and by their event loops: \
+             messages of a request's and an answer's size, that nobody reads. This is loopback, without cable and card: its ceiling is \
+             that of these cores and of the kernel's copying, and says nothing of a network between machines.",
+        table,
+    }))
 }
 
 /// A part of a document of policies: its heading, its rows, and the row that others are set against.

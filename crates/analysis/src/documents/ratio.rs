@@ -6,13 +6,26 @@ use super::measured::Load;
 use crate::comparisons::SMALLEST_EFFECT;
 use crate::findings::{Aspect, DocumentCell, Validity};
 
-/// `own` over `base`, over the blocks in which both may be used: the median of their ratios with its range, and
-/// from ten blocks on the interval of their geometric mean.
+/// What is set against what: a figure, and by which aspect it is judged whether it may be used.
+pub(super) type Side<'f, 'a> = (Option<Aspect>, &'f dyn Fn(&Load<'a>) -> Option<f64>);
+
+/// A figure of `own` over the same of `base`; see [`ratio_of`].
 pub(super) fn ratio<'a>(
     own: &[Load<'a>],
     base: &[Load<'a>],
     aspect: Aspect,
     figure: impl Fn(&Load<'a>) -> Option<f64>,
+    seed: u64,
+) -> DocumentCell {
+    let side: Side<'_, 'a> = (Some(aspect), &figure);
+    ratio_of((own, side), (base, side), seed)
+}
+
+/// `own` over `base`, over the blocks in which both may be used: the median of their ratios with its range, and
+/// from ten blocks on the interval of their geometric mean.
+pub(super) fn ratio_of<'a>(
+    (own, (own_aspect, own_figure)): (&[Load<'a>], Side<'_, 'a>),
+    (base, (base_aspect, base_figure)): (&[Load<'a>], Side<'_, 'a>),
     seed: u64,
 ) -> DocumentCell {
     let partner = |block| base.iter().find(|it| it.block() == block);
@@ -26,10 +39,8 @@ pub(super) fn ratio<'a>(
         let Some(other) = partner(load.block()) else {
             continue;
         };
-        let validity = load
-            .validity(Some(aspect))
-            .max(other.validity(Some(aspect)));
-        let both = figure(load).zip(figure(other));
+        let validity = load.validity(own_aspect).max(other.validity(base_aspect));
+        let both = own_figure(load).zip(base_figure(other));
         let Some((candidate, baseline)) = both.filter(|_| validity != Validity::Invalid) else {
             continue;
         };

@@ -7,11 +7,16 @@ use gatebench_model::{Scenario, Shape, Variant};
 use super::measured::{Load, Measured, cell, named};
 use super::policies::worst;
 use super::published::{CONNECTIONS, DIRECT, TARGETS};
-use super::ratio::ratio;
+use super::ratio::{Side, ratio, ratio_of};
 use crate::findings::{
     Aspect, DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, Unit,
 };
 use crate::metrics::cores_busy;
+
+/// What must be known of the network's ceiling.
+pub(super) const NETWORK: &str = "The document measured its network of 2 Gbit/s by iperf with writes of the sizes of a request and of an answer, on one \
+     connection. Here messages of these sizes go back and forth on as many connections as the row has, over loopback: that ceiling \
+     is of the cores and of the kernel, not of a network between machines.";
 
 /// Something that the connections lead to.
 struct Target<'a> {
@@ -32,7 +37,73 @@ pub(super) fn tables(measured: &Measured<'_>) -> Vec<DocumentTable> {
         return Vec::new();
     }
     let seed = measured.run.manifest().plan.seed;
-    vec![rates(&targets, &numbers, seed), cores(&targets, &numbers)]
+    let mut tables = Vec::from_iter(network(measured));
+    tables.extend([rates(&targets, &numbers, seed), cores(&targets, &numbers)]);
+    tables
+}
+
+/// What the bare network carried before each load of the upstream alone, and what part of it was reached at each
+/// target; none where that was not measured.
+pub(super) fn network(measured: &Measured<'_>) -> Option<DocumentTable> {
+    let targets = targets(measured);
+    let carried = |it: &Load<'_>| it.phase.ceiling.filter(|it| it.exchanges > 0);
+    let bare: Vec<Load<'_>> = targets.iter().flat_map(|it| &it.loads).cloned().collect();
+    let bare: Vec<Load<'_>> = bare
+        .into_iter()
+        .filter(|it| carried(it).is_some())
+        .collect();
+    let sizes = carried(bare.first()?)?;
+    let rate = |it: &Load<'_>| {
+        let carried = carried(it)?;
+        Some(carried.exchanges as f64 * 1e9 / carried.measure_ns as f64)
+    };
+    let bits = |it: &Load<'_>| {
+        let carried = carried(it)?;
+        Some(rate(it)? * 8.0 * (carried.asked_bytes + carried.answered_bytes) as f64)
+    };
+    let seed = measured.run.manifest().plan.seed;
+    let row = |number: u32| {
+        let own: Vec<Load<'_>> = bare
+            .iter()
+            .filter(|it| connections(it) == Some(number))
+            .cloned()
+            .collect();
+        let mut cells = vec![cell(&own, None, rate), cell(&own, None, bits)];
+        let share = |target: &Target<'_>| {
+            let reached: Side<'_, '_> = (Some(Aspect::Throughput), &Load::rate);
+            ratio_of((&at(target, number), reached), (&own, (None, &rate)), seed)
+        };
+        cells.extend(targets.iter().map(share));
+        row_of(number, cells)
+    };
+    let numbers: BTreeSet<u32> = bare.iter().filter_map(connections).collect();
+    let column = |name: &str, unit| DocumentColumn::new([name, ""], unit);
+    Some(DocumentTable {
+        title: format!(
+            "the bare network: messages of {} B there and {} B back, and how much of it was reached",
+            sizes.asked_bytes, sizes.answered_bytes
+        ),
+        first: "connections",
+        rows: numbers.into_iter().map(row).collect(),
+        groups: vec![
+            DocumentGroup {
+                title: "network",
+                label: "bare".into(),
+                columns: vec![
+                    column("exchanges", Unit::RequestsPerSecond),
+                    column("both ways", Unit::BitsPerSecond),
+                ],
+            },
+            DocumentGroup {
+                title: "network",
+                label: "reached ÷ bare".into(),
+                columns: targets
+                    .iter()
+                    .map(|it| column(&it.name, Unit::Ratio))
+                    .collect(),
+            },
+        ],
+    })
 }
 
 /// Connections of a load that keeps them.

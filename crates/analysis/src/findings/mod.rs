@@ -16,6 +16,7 @@ mod history;
 mod isolation;
 mod proof;
 mod scale;
+mod section;
 mod soak;
 mod table;
 mod trial;
@@ -61,6 +62,7 @@ pub use proof::{
     Configuration, ConfigurationFile, Fact, ParityCaseFindings, ParityFindings, ParityMismatch,
 };
 pub use scale::{GatewayScale, ScaleFindings, ScaleMeasure, ScalePoint, Scaled};
+pub use section::SectionFindings;
 pub use soak::{SoakFindings, SoakQuantity, SoakSegment, SoakStretch, SoakWhat};
 pub use table::{
     BlockValue, Metric, MetricFindings, PhaseKind, PhaseLine, RowStatus, ScenarioFindings, Unit,
@@ -95,6 +97,8 @@ pub struct Findings {
     /// What grows with routes, consumers and idle connections, for each family of scenarios or loads that
     /// differ in their number.
     pub scale: Vec<ScaleFindings>,
+    /// What only some runs measure, each with a table of its own: the bare network, admin interfaces.
+    pub sections: Vec<SectionFindings>,
     /// The scenarios in the plan's order.
     pub scenarios: Vec<ScenarioFindings>,
     /// Every trial that is on disk, in the order of the run.

@@ -29,6 +29,8 @@ pub enum Scaled {
     Consumers,
     /// Connections whose users think between two requests.
     Connections,
+    /// Upstreams, with a route each.
+    Upstreams,
 }
 
 impl Scaled {
@@ -38,6 +40,7 @@ impl Scaled {
             Self::Routes => "route",
             Self::Consumers => "consumer",
             Self::Connections => "connection",
+            Self::Upstreams => "upstream",
         }
     }
 }

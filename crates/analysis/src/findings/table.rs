@@ -245,6 +245,8 @@ pub enum Unit {
     RequestsPerSecond,
     /// Bytes.
     Bytes,
+    /// Bits per second.
+    BitsPerSecond,
     /// Cores kept busy.
     Cores,
     /// A ratio; 1 is equal.

@@ -75,7 +75,9 @@ pub(crate) fn scaled(scenario: &Scenario) -> Option<(&str, Scaled, u32)> {
     let (name, number) = scenario.scenario.rsplit_once('-')?;
     let count: u32 = number.parse().ok().filter(|count| *count > 0)?;
     let has = |length: usize| u32::try_from(length) == Ok(count);
-    if has(scenario.consumers.len()) {
+    if scenario.upstreams == count && count > 1 {
+        Some((name, Scaled::Upstreams, count))
+    } else if has(scenario.consumers.len()) {
         Some((name, Scaled::Consumers, count))
     } else if has(scenario.routes.len()) {
         Some((name, Scaled::Routes, count))

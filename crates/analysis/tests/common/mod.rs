@@ -251,6 +251,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         side_by_side: false,
         own_metrics: None,
         settled: None,
+        ceiling: None,
         foreign: None,
         step: None,
         ledger: LedgerDelta {
@@ -338,6 +339,7 @@ pub fn made(manifest: &Manifest, trial: &Trial) -> Made {
                     open_cpu_ns,
                 ),
             ],
+            admin: None,
             warnings: vec![],
         },
         intervals: vec![],

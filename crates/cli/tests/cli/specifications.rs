@@ -105,6 +105,40 @@ fn threads_are_for_the_engines_that_take_them() {
 }
 
 #[test]
+fn a_script_beside_the_specification_is_sent_by_wrk() {
+    if !installed("wrk") {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write(
+        "mine.lua",
+        "wrk.path = '/ping'\nwrk.headers['X-Mine'] = 'yes'\n",
+    );
+    let text = SPECIFICATION.replace(
+        "{path: /ping, connections: 4, duration: 200ms, warm_up: 50ms, runs: 2}",
+        "{script: mine.lua, connections: 4, threads: 2, duration: 1s, warm_up: 0s, runs: 1}",
+    );
+    assert!(text.contains("mine.lua"));
+    bench.write("mine-spec.yaml", &text);
+    let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway reference --out run");
+    finished.assert_code(0);
+    let findings: serde_json::Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
+    let runs = &findings["combined"]["versions"];
+    let runs = runs
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|it| it["runs"].as_array().unwrap());
+    for run in runs {
+        assert!(run["answers"].as_u64() > Some(0), "{run:#}");
+        assert_eq!(run["failed"], 0, "{run:#}");
+    }
+    let manifest: serde_json::Value =
+        serde_json::from_str(&bench.read("run/manifest.json")).unwrap();
+    assert_eq!(manifest["foreign_engine"]["name"], "wrk");
+}
+
+#[test]
 fn what_cannot_run_is_told_before_anything_starts() {
     let bench = Bench::new();
     let wrong = SPECIFICATION.replace("path: /ping,", "path: /pong,");

@@ -13,14 +13,6 @@ use crate::bench::Bench;
 /// Suites whose scenarios have sizes, loads of their own or a floor with requests of its own: these run as they are.
 const WHOLE: [&str; 4] = ["soap", "soap-endurance", "gravitee", "kong-benchmark"];
 
-/// Their thousands of routes, each asked before and after the load, take longer than everything else together.
-const LONG: [&str; 4] = [
-    "routes-5000",
-    "routes-500x4-metrics-off",
-    "routes-500x4-metrics-on",
-    "routes-500x4-metrics-scraped",
-];
-
 /// Scenarios of one run, which must end before a test loses its patience.
 const RUN_SCENARIOS: usize = 16;
 
@@ -126,12 +118,16 @@ fn wrong(record: &Value) -> Option<String> {
     Some(wrong["counts"].to_string())
 }
 
-/// The reference gateway has everything, and nginx nothing of what it is known not to have.
+/// Neither has an admin interface through which a route could be changed.
+const NOT_HERE: [&str; 2] = ["admin-1", "admin-1000"];
+
+/// The reference gateway has everything else, and nginx nothing of what it is known not to have.
 #[track_caller]
 fn assert_supported(outcomes: &Outcomes) {
     for ((scenario, variant), outcome) in outcomes {
         let is_nginx = variant.starts_with("nginx");
-        let lacks = is_nginx && NOT_BY_NGINX.contains(&scenario.as_str());
+        let is_of = |names: &[&str]| names.contains(&scenario.as_str());
+        let lacks = is_of(&NOT_HERE) || is_nginx && is_of(&NOT_BY_NGINX);
         let is_known = !is_nginx || lacks;
         let expected = if lacks { "not_supported" } else { "completed" };
         if is_known {
@@ -151,7 +147,6 @@ fn scenarios_of_suites_without_loads_of_their_own_hold() {
     let names: BTreeSet<String> = plain
         .flat_map(|suite| suite.scenarios)
         .map(|it| it.word().to_owned())
-        .filter(|name| !LONG.contains(&name.as_str()))
         .collect();
     assert!(names.len() > 30, "{names:?}");
     let names: Vec<String> = names.into_iter().collect();
@@ -161,15 +156,6 @@ fn scenarios_of_suites_without_loads_of_their_own_hold() {
         let outcomes = smoke(&words, &["reference", "nginx"]);
         assert_eq!(outcomes.len(), names.len() * 2, "a trial is missing");
         assert_supported(&outcomes);
-    }
-}
-
-#[test]
-#[ignore = "asks thousands of routes again and again; make test-full"]
-fn the_scenarios_that_take_long_hold() {
-    for name in LONG {
-        let words = format!("--no-floor --scenario {name}");
-        assert_supported(&smoke(&words, &["reference", "nginx"]));
     }
 }
 

@@ -97,7 +97,7 @@ impl<'a> GroupState<'a> {
         Self {
             settings,
             first_route: compiled.groups[index].start,
-            mix: Mix::new(&weights, seed, number),
+            mix: Mix::new(&weights, settings.order, seed, number),
             closed: closed.is_some(),
             arrivals: schedule
                 .filter(|_| sends)

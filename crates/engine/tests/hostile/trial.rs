@@ -11,7 +11,7 @@ use gatebench_engine::{
     Class, Control, Counts, EngineError, ErrorKind, Group, Load, Metric, Outcome, Target, run,
 };
 use gatebench_model::load::Closed;
-use gatebench_model::{Check, Request, Shape};
+use gatebench_model::{Check, Order, Request, Shape};
 
 use crate::common::backends;
 use crate::server::{Connection, Pathology, Server};
@@ -140,6 +140,7 @@ pub fn load(address: SocketAddr) -> Load {
         name: "all".into(),
         target: Target::new(address, "localhost"),
         requests: vec![request],
+        order: Order::default(),
         shape: Shape::Closed(shape),
         timeout: Duration::from_secs(5),
     };

@@ -20,7 +20,7 @@ pub(crate) struct Compiler {
     /// Only mistakes are looked for: definitions, which take long, are not compiled.
     pub(crate) is_check: bool,
     /// The names of the upstreams.
-    pub(crate) upstreams: Vec<String>,
+    pub(crate) upstreams: Arc<[String]>,
     /// The name of the route at hand.
     pub(crate) route: String,
     /// Limits that are counted in Redis, by number, with what names them there.

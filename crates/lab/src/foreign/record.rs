@@ -61,6 +61,7 @@ pub(super) fn assemble(
         side_by_side: false,
         own_metrics: None,
         settled: None,
+        ceiling: None,
         foreign: Some(figures(engine, told)),
         step: None,
     };

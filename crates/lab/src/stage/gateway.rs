@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gatebench_drivers::{DriverError, Ended, Exit, RenderedFile, Root, Running};
+use gatebench_drivers::{AdminCalls, DriverError, Ended, Exit, RenderedFile, Root, Running};
 use gatebench_model::GatewayFolder;
 use gatebench_probe::Scope;
 
@@ -40,6 +40,14 @@ impl Gateway {
     pub(crate) fn access_log(&self, spec: &GatewayFolder, work: &Path) -> Option<PathBuf> {
         match self {
             Self::Here(running) => Some(log::place(spec.access_log.as_ref()?, running, work)),
+            Self::There(_) => None,
+        }
+    }
+
+    /// What the scenario has done through its admin interface.
+    pub(crate) fn admin(&self) -> Option<&AdminCalls> {
+        match self {
+            Self::Here(running) => running.admin.as_ref(),
             Self::There(_) => None,
         }
     }

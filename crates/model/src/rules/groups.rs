@@ -44,6 +44,11 @@ fn requests_or_groups(root: &Node, problems: &mut Vec<Problem>) {
         }
         _ => {}
     }
+    if let (Some(order), Some(_)) = (root.entry("order"), root.entry("groups")) {
+        let message = "`order` is that of `requests`, and there are `groups`";
+        let help = "write it in each group that it is meant for";
+        problems.push(Problem::new(order.key_span.clone(), message, help));
+    }
 }
 
 /// Either all groups that share the phase's load say their share, or none does.

@@ -1,6 +1,7 @@
 //! Rules that a schema cannot say. They look at the tree, not at the types, so that a file with a
 //! mistake elsewhere still gets all of them; what has the wrong form was reported and is passed over.
 
+mod admin;
 mod data;
 mod gateway;
 mod groups;

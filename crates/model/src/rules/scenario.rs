@@ -1,7 +1,7 @@
 //! Rules of scenarios.
 
 use super::template::Sources;
-use super::{data, groups, http, policies, soap, unique};
+use super::{admin, data, groups, http, policies, soap, unique};
 use crate::Span;
 use crate::data::Rows;
 use crate::diagnostic::Problem;
@@ -44,6 +44,7 @@ pub(super) fn check(
     scrapes(root, problems);
     weights(root, problems);
     upstreams(root, problems);
+    admin::check(root, problems);
 }
 
 /// The cases of a part of the file, on the routes of `root`.

@@ -21,7 +21,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
         ));
     }
     let requests = job.plain_requests("h2load")?;
-    let first = one_kind(&requests, &job.scenario.scenario)?;
+    let first = one_kind(job, &requests)?;
     let connections = closed.connections;
     let threads = u32::try_from(job.threads)
         .unwrap_or(u32::MAX)
@@ -58,7 +58,8 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
 }
 
 /// The requests may differ in their paths alone: h2load takes one method, body and set of headers.
-fn one_kind<'r>(requests: &'r [Request], scenario: &str) -> Result<&'r Request, Refusal> {
+fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, Refusal> {
+    let scenario = &job.scenario.scenario;
     let refused = |what: &str| {
         Refusal::new(
             format!("h2load cannot {what}, which scenario '{scenario}' asks for"),
@@ -80,6 +81,9 @@ fn one_kind<'r>(requests: &'r [Request], scenario: &str) -> Result<&'r Request, 
         .any(|request| request.weight != first.weight)
     {
         return Err(refused("send requests by their weights"));
+    }
+    if requests.len() > 1 && job.at_random() {
+        return Err(refused("send requests at random"));
     }
     match (first.method.as_str(), first.body.is_some()) {
         ("GET", false) | ("POST", true) => Ok(first),

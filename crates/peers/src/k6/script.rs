@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gatebench_model::group::divide;
-use gatebench_model::{Group, Phase, Request, Scenario};
+use gatebench_model::{Group, Order, Phase, Request, Scenario};
 
 use super::TREND_STATS;
 use super::check::{self, JSON_HELPERS};
@@ -155,13 +155,12 @@ impl<'a> Script<'a> {
         })
     }
 
+    /// Whether requests are drawn by their weights: k6 knows no other way to keep to these.
     fn is_weighted(&self) -> bool {
         self.groups.iter().any(|group| {
             let first = group.requests.first().map(|request| request.weight);
-            group
-                .requests
-                .iter()
-                .any(|request| Some(request.weight) != first)
+            let mut requests = group.requests.iter();
+            group.order == Order::Random || requests.any(|it| Some(it.weight) != first)
         })
     }
 

@@ -73,7 +73,7 @@ pub(super) fn of(job: &Job<'_>, limits: &mut Limits) -> Result<String, Refusal> 
     );
     match &requests[..] {
         [only] => script += &alone(only),
-        several => script += &in_turn(several),
+        several => script += &in_turn(several, job.at_random()),
     }
     script += &look(&requests, limits);
     script += REPORT;
@@ -99,8 +99,8 @@ fn alone(request: &Request) -> String {
     lines
 }
 
-/// Several requests, each rendered once; each thread sends them in turn, or by their weights.
-fn in_turn(requests: &[Request]) -> String {
+/// Several requests, each rendered once; each thread sends them in turn, or draws them by their weights.
+fn in_turn(requests: &[Request], at_random: bool) -> String {
     let mut lines = String::from("\nlocal texts = {}\n\nfunction init(args)\n");
     for request in requests {
         let headers: Vec<String> = request
@@ -121,7 +121,7 @@ fn in_turn(requests: &[Request]) -> String {
         .iter()
         .any(|request| request.weight != requests[0].weight);
     lines
-        + &if weighted {
+        + &if weighted || at_random {
             by_weight(requests)
         } else {
             TURN.into()

@@ -39,7 +39,7 @@ const EFFECT: &str = "Each with its effect on figures of this run (of its first 
      measuring makes of it, and what was measured.";
 
 /// The table of a document as all tables are laid out.
-fn table(found: &DocumentTable) -> Table {
+pub(crate) fn table(found: &DocumentTable) -> Table {
     let row = |row: &DocumentRow| Row {
         name: row.name.clone(),
         variant: row.variant.clone(),

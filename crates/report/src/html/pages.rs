@@ -14,7 +14,7 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 15] = templates!(
+const TEMPLATES: [(&str, &str); 16] = templates!(
     "head.html",
     "page.html",
     "verdicts.html",
@@ -23,6 +23,7 @@ const TEMPLATES: [(&str, &str); 15] = templates!(
     "combined.html",
     "costs.html",
     "scale.html",
+    "sections.html",
     "table.html",
     "results.html",
     "evidence.html",

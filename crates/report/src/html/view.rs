@@ -1,7 +1,7 @@
 //! What the page's template is given: words and drawings, nothing left to format.
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{RunFacts, Sentence, Status, Tone};
+use gatebench_analysis::findings::{RunFacts, SectionFindings, Sentence, Status, Tone};
 use serde::Serialize;
 
 use super::capacity::{CapacityView, capacity};
@@ -11,11 +11,11 @@ use super::evidence::Evidence;
 use super::forest::{ForestView, forests};
 use super::method::{self, Section};
 use super::purposes::{PurposeView, purposes};
-use super::results::ScenarioView;
+use super::results::{ScenarioView, TableView, table_view};
 use super::scale::{ScaleView, scales};
 use crate::palette::Palette;
 use crate::problems::{Repeated, failures_once, problems, word};
-use crate::{facts, isolation, number, soak};
+use crate::{facts, isolation, number, sections, soak};
 
 /// The whole page.
 #[derive(Serialize)]
@@ -42,6 +42,8 @@ pub struct Page {
     costs: Vec<CostView>,
     /// What grows with routes, consumers and idle connections.
     scale: Vec<ScaleView>,
+    /// What only some runs measure.
+    sections: Vec<SectionView>,
     scenarios: Vec<ScenarioView>,
     evidence: Evidence,
     method: Vec<Section>,
@@ -74,6 +76,30 @@ fn methods(findings: &Findings) -> Vec<&'static str> {
         .chain(isolated.take(1))
         .chain(combined);
     METHODS.into_iter().chain(more).collect()
+}
+
+/// What only some runs measure.
+#[derive(Serialize)]
+struct SectionView {
+    id: &'static str,
+    heading: &'static str,
+    explanation: &'static str,
+    title: String,
+    /// What the first column is.
+    first: &'static str,
+    table: TableView,
+}
+
+fn sections(findings: &Findings, palette: &Palette) -> Vec<SectionView> {
+    let view = |it: &SectionFindings| SectionView {
+        id: it.id,
+        heading: it.heading,
+        explanation: it.explanation,
+        title: sections::title(it),
+        first: it.table.first,
+        table: table_view(&sections::table(it), palette),
+    };
+    findings.sections.iter().map(view).collect()
 }
 
 /// A name and a value.
@@ -139,6 +165,7 @@ impl Page {
             combined: combined(findings, &palette),
             costs: costs(findings, &palette),
             scale: scales(findings, &palette),
+            sections: sections(findings, &palette),
             scenarios: findings
                 .scenarios
                 .iter()

@@ -12,7 +12,7 @@ use gatebench_analysis::findings::{Failure, PhaseKind, ScenarioFindings, Status,
 use self::style::{Paint, Style};
 use crate::problems::{Problem, failures_once, problems, word};
 use crate::table::Table;
-use crate::{capacity, combined, costs, facts, parts, purposes, scale, text};
+use crate::{capacity, combined, costs, facts, parts, purposes, scale, sections, text};
 
 /// No line is wider, however wide the terminal is.
 pub const COLUMNS_MAX: usize = 100;
@@ -135,6 +135,7 @@ impl Page {
         self.combined(findings);
         self.costs(findings);
         self.scale(findings);
+        self.sections(findings);
     }
 
     /// The highest rates that hold an objective, and the curve of each gateway.
@@ -232,6 +233,20 @@ impl Page {
             self.lines
                 .extend(grid::lines(&table, self.columns, self.paint));
             for line in text::wrap(&scale::explanation(found), "", self.columns) {
+                self.lines.push(self.paint.with(Style::Soft, &line));
+            }
+        }
+    }
+
+    /// What only some runs measure.
+    fn sections(&mut self, findings: &Findings) {
+        for found in &findings.sections {
+            self.blank();
+            self.heading(&sections::title(found));
+            let table = sections::table(found);
+            self.lines
+                .extend(grid::lines(&table, self.columns, self.paint));
+            for line in text::wrap(found.explanation, "", self.columns) {
                 self.lines.push(self.paint.with(Style::Soft, &line));
             }
         }

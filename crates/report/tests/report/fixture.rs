@@ -109,6 +109,7 @@ pub fn findings() -> Findings {
         combined: None,
         costs: None,
         scale: Vec::new(),
+        sections: Vec::new(),
         scenarios,
         trials: trials(&mut noise),
         missing: Vec::new(),

@@ -84,7 +84,8 @@ fn policies(folders: &[Folder]) -> String {
          a part of the policy, which is told below. Blank: not supported, and never emulated. Then follow what it\n\
          speaks besides plain HTTP/1.1, whether it can try another target when one fails, the changes it can be asked for\n\
          while it runs (`reload`: it reads its files again; `configure`: it is given other routes; `weights`: its targets\n\
-         are given other weights), and whether it tells its own metrics.\n\n",
+         are given other weights), whether it tells its own metrics, and whether it has an admin interface through which\n\
+         a single route is changed.\n\n",
     );
     let names = folders.iter().map(|folder| folder.spec.gateway.as_str());
     let _ = writeln!(text, "| | {} |", names.collect::<Vec<_>>().join(" | "));
@@ -107,6 +108,7 @@ fn policies(folders: &[Folder]) -> String {
     text.push_str(&row("metrics", folders, |spec| {
         tells(spec.metrics.is_some())
     }));
+    text.push_str(&row("admin", folders, |spec| tells(spec.admin.is_some())));
     text
 }
 

@@ -80,6 +80,7 @@ impl Load {
             name: GROUP.into(),
             target: target::target(asked, &self.connection, &self.tls)?,
             requests: asked.requests.clone(),
+            order: gatebench_model::Order::InTurn,
             shape: timing.shape.clone(),
             timeout: self.shape.timeout.0,
         };

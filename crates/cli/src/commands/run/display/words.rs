@@ -83,6 +83,7 @@ pub fn step_in_words(step: Step) -> &'static str {
         Step::GatewayUp => "gateway up",
         Step::ParityBefore => "parity",
         Step::Settling => "settling",
+        Step::Admin => "admin",
         Step::ParityAfter => "parity again",
         Step::Down => "down",
     }

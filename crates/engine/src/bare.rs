@@ -1,0 +1,328 @@
+//! What the network carries at most: messages of a size back and forth, with nobody who reads what is in them.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, pin_to_core};
+use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, IoTask};
+
+/// How long connecting may take.
+const CONNECT_NS: u64 = 5_000_000_000;
+
+/// Messages over loopback TCP, by the event loops that engine and upstream have: a client that sends so many bytes
+/// on each connection and, when so many have come back, sends them again; and a server that counts and answers.
+#[derive(Clone, Debug)]
+pub struct Bare {
+    /// Bytes there.
+    pub asked_bytes: usize,
+    /// Bytes back.
+    pub answered_bytes: usize,
+    /// Connections, over all cores of the client.
+    pub connections: u32,
+    /// Discarded first part.
+    pub warm_up: Duration,
+    /// Measured part.
+    pub measure: Duration,
+    /// Cores of the client, a worker on each; empty means one that is not pinned.
+    pub client_cores: Vec<usize>,
+    /// Cores of the server.
+    pub server_cores: Vec<usize>,
+    /// Whether the client watches for answers instead of sleeping until they come.
+    pub spin: bool,
+    /// Kernel interface; `None` takes the best the kernel grants.
+    pub backend: Option<Backend>,
+}
+
+/// What was carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// Messages that came back within the measurement.
+    pub exchanges: u64,
+    /// Its length.
+    pub measure_ns: u64,
+}
+
+impl Bare {
+    /// Carries messages for as long as was asked.
+    ///
+    /// # Errors
+    /// What the kernel refuses: a core, an address, the event loop, a connection.
+    pub fn carry(&self) -> io::Result<Carried> {
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let (heard, listening) = mpsc::channel();
+            let server = scope.spawn(|| {
+                let listen = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0))];
+                let workers = Workers {
+                    listen: &listen,
+                    count: self.server_cores.len().max(1),
+                    cores: &self.server_cores,
+                    backend: self.backend,
+                    stop: &stop,
+                };
+                let at = move |bound: &[SocketAddr]| {
+                    // Nobody hears it where the client has failed meanwhile.
+                    let _ = heard.send(bound[0]);
+                };
+                workers.serve(&Echo(self), at).map_err(io::Error::other)
+            });
+            let carried = match listening.recv() {
+                Ok(address) => self.clients(address),
+                // The server's own error is told.
+                Err(_) => Err(io::ErrorKind::NotConnected.into()),
+            };
+            stop.store(true, Ordering::Relaxed);
+            let served = server
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            served.and(carried)
+        })
+    }
+
+    fn clients(&self, server: SocketAddr) -> io::Result<Carried> {
+        let workers = self.client_cores.len().max(1) as u32;
+        let exchanges: io::Result<u64> = thread::scope(|scope| {
+            let client = |worker: u32| {
+                let more = u32::from(worker < self.connections % workers);
+                let client = Client {
+                    bare: self,
+                    server,
+                    connections: self.connections / workers + more,
+                };
+                let core = self.client_cores.get(worker as usize).copied();
+                scope.spawn(move || {
+                    core.map_or(Ok(()), pin_to_core)?;
+                    gatebench_net::run(self.backend, client)?
+                })
+            };
+            let threads: Vec<_> = (0..workers).map(client).collect();
+            let joined = threads.into_iter().map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            joined.sum()
+        });
+        Ok(Carried {
+            exchanges: exchanges?,
+            measure_ns: nanos(self.measure),
+        })
+    }
+}
+
+fn nanos(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// One side of a connection.
+struct Side {
+    /// Bytes of the message under way that have not come.
+    missing: usize,
+    /// The message to send; with the loop while it is being sent.
+    message: Option<Vec<u8>>,
+    /// Messages that are due.
+    owed: u64,
+}
+
+impl Side {
+    fn new(expects: usize, sends: usize) -> Self {
+        Self {
+            missing: expects.max(1),
+            message: Some(vec![b'x'; sends.max(1)]),
+            owed: 0,
+        }
+    }
+
+    /// Takes bytes that came; the whole messages among them.
+    fn took(&mut self, mut bytes: usize, expects: usize) -> u64 {
+        let mut whole = 0;
+        while bytes >= self.missing {
+            bytes -= self.missing;
+            self.missing = expects.max(1);
+            whole += 1;
+        }
+        self.missing -= bytes;
+        whole
+    }
+
+    /// Sends what is due, as far as the loop takes it.
+    fn send<I: Io>(&mut self, io: &mut I, conn: ConnId) {
+        while self.owed > 0
+            && let Some(message) = self.message.take()
+        {
+            self.owed -= 1;
+            self.message = io.send(conn, message);
+        }
+    }
+}
+
+/// The server.
+struct Echo<'a>(&'a Bare);
+
+impl Service for Echo<'_> {
+    fn run<I: Io>(&self, mut io: I, seat: Seat<'_>) -> io::Result<()> {
+        let Self(bare) = self;
+        let mut conns: ConnMap<Side> = ConnMap::default();
+        let mut events = Vec::new();
+        while !seat.stopped() {
+            io.poll(Some(io.now_ns() + STOP_CHECK_NS), &mut events)?;
+            for event in events.drain(..) {
+                let conn = event.conn();
+                match event {
+                    Event::Accepted { .. } => {
+                        conns.insert(conn, Side::new(bare.asked_bytes, bare.answered_bytes));
+                    }
+                    Event::Received { bytes, .. } => {
+                        if let Some(side) = conns.get_mut(conn) {
+                            side.owed += side.took(bytes.len(), bare.asked_bytes);
+                            drop(bytes);
+                            side.send(&mut io, conn);
+                        }
+                    }
+                    Event::Sent { bytes, .. } => {
+                        if let Some(side) = conns.get_mut(conn) {
+                            side.message = Some(bytes);
+                            side.send(&mut io, conn);
+                        }
+                    }
+                    Event::EndOfStream { .. } | Event::Failed { .. } => {
+                        conns.remove(conn);
+                        io.close(conn);
+                    }
+                    Event::Connected { .. } => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A client on one core.
+struct Client<'a> {
+    bare: &'a Bare,
+    server: SocketAddr,
+    connections: u32,
+}
+
+impl IoTask for Client<'_> {
+    type Output = io::Result<u64>;
+
+    fn run<I: Io>(self, mut io: I) -> io::Result<u64> {
+        let bare = self.bare;
+        let mut conns = self.connected(&mut io)?;
+        let begin_ns = io.now_ns() + nanos(bare.warm_up);
+        let end_ns = begin_ns + nanos(bare.measure);
+        for (conn, side) in &mut conns {
+            side.owed = 1;
+            side.send(&mut io, *conn);
+        }
+        let mut sides: ConnMap<Side> = ConnMap::default();
+        for (conn, side) in conns {
+            sides.insert(conn, side);
+        }
+        let (mut exchanges, mut events) = (0, Vec::new());
+        loop {
+            io.poll(Some(if bare.spin { 0 } else { end_ns }), &mut events)?;
+            let now_ns = io.now_ns();
+            if now_ns >= end_ns {
+                return Ok(exchanges);
+            }
+            for event in events.drain(..) {
+                let conn = event.conn();
+                let Some(side) = sides.get_mut(conn) else {
+                    continue;
+                };
+                match event {
+                    Event::Received { bytes, .. } => {
+                        let whole = side.took(bytes.len(), bare.answered_bytes);
+                        if now_ns >= begin_ns {
+                            exchanges += whole;
+                        }
+                        side.owed += whole;
+                    }
+                    Event::Sent { bytes, .. } => side.message = Some(bytes),
+                    event => lost(event)?,
+                }
+                side.send(&mut io, conn);
+            }
+        }
+    }
+}
+
+impl Client<'_> {
+    /// Its connections, all of them up.
+    fn connected<I: Io>(&self, io: &mut I) -> io::Result<Vec<(ConnId, Side)>> {
+        for _ in 0..self.connections {
+            io.connect(self.server, None)?;
+        }
+        let until_ns = io.now_ns() + CONNECT_NS;
+        let (mut up, mut events) = (Vec::new(), Vec::new());
+        while up.len() < self.connections as usize {
+            if io.now_ns() >= until_ns {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            io.poll(Some(until_ns), &mut events)?;
+            for event in events.drain(..) {
+                match event {
+                    Event::Connected { conn } => {
+                        let side = Side::new(self.bare.answered_bytes, self.bare.asked_bytes);
+                        up.push((conn, side));
+                    }
+                    event => lost(event)?,
+                }
+            }
+        }
+        Ok(up)
+    }
+}
+
+/// The error of a connection that is no more.
+fn lost(event: Event) -> io::Result<()> {
+    match event {
+        Event::Failed { error, .. } => Err(error),
+        Event::EndOfStream { .. } => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn messages_are_counted_whole_however_they_come() {
+        let mut side = Side::new(10, 3);
+        assert_eq!(side.took(4, 10), 0);
+        assert_eq!(side.took(5, 10), 0);
+        assert_eq!(side.took(1, 10), 1);
+        assert_eq!((side.took(25, 10), side.missing), (2, 5));
+    }
+
+    #[test]
+    fn messages_go_there_and_back_on_every_connection() {
+        for backend in [Backend::Epoll, gatebench_net::choose(None)] {
+            for (asked_bytes, answered_bytes, spin) in [(81, 181, false), (100_000, 200_000, true)]
+            {
+                let bare = Bare {
+                    asked_bytes,
+                    answered_bytes,
+                    connections: 3,
+                    warm_up: Duration::from_millis(20),
+                    measure: Duration::from_millis(100),
+                    client_cores: Vec::new(),
+                    server_cores: Vec::new(),
+                    spin,
+                    backend: Some(backend),
+                };
+                let carried = bare.carry().unwrap();
+                assert!(carried.exchanges > 0, "{backend:?} {bare:?}");
+                assert_eq!(carried.measure_ns, 100_000_000);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Admin interfaces: what a scenario has done through one, and how a gateway's is spoken to.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::Route;
+
+/// A route that is created, read, updated and deleted through the gateway's admin interface, round after round, after
+/// the loads of a trial. After each change it is asked for until the gateway acts as it then should.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdminRounds {
+    /// How many rounds.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub rounds: u32,
+    /// The route as it is created.
+    pub route: Route,
+    /// The path that the update gives it.
+    #[schemars(schema_with = "crate::words::path")]
+    pub updated_path: String,
+    /// What is asked below the route's path: the upstream answers it with 200, and where the route is not there the
+    /// gateway answers with 404.
+    #[schemars(schema_with = "crate::words::path")]
+    pub ask: String,
+}
+
+impl AdminRounds {
+    /// The route as the update makes it.
+    pub fn updated(&self) -> Route {
+        Route {
+            path: self.updated_path.clone(),
+            ..self.route.clone()
+        }
+    }
+}
+
+/// A gateway's admin interface: HTTP over a Unix socket, for one route. Paths and bodies are templates over the
+/// input of the files and `route`, one of its routes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Admin {
+    /// The socket, in the trial's working folder.
+    pub socket: String,
+    /// Makes the route.
+    pub create: AdminCall,
+    /// Tells it.
+    pub read: AdminCall,
+    /// Makes it one with another path.
+    pub update: AdminCall,
+    /// Removes it.
+    pub delete: AdminCall,
+}
+
+/// A request to an admin interface. Any status from 200 to 299 is right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdminCall {
+    /// The method.
+    #[schemars(schema_with = "crate::words::method")]
+    pub method: String,
+    /// The path.
+    #[schemars(schema_with = "crate::words::path")]
+    pub path: String,
+    /// The body, in JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+}
+
+/// What is done to a route, in the order in which it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AdminVerb {
+    /// It comes to be.
+    Create,
+    /// It is told.
+    Read,
+    /// It has another path.
+    Update,
+    /// It is no more.
+    Delete,
+}
+
+impl AdminVerb {
+    /// All of them, in their order.
+    pub const ALL: [Self; 4] = [Self::Create, Self::Read, Self::Update, Self::Delete];
+
+    /// The word in files and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Read => "read",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+impl Admin {
+    /// The request that does it.
+    pub fn call(&self, verb: AdminVerb) -> &AdminCall {
+        match verb {
+            AdminVerb::Create => &self.create,
+            AdminVerb::Read => &self.read,
+            AdminVerb::Update => &self.update,
+            AdminVerb::Delete => &self.delete,
+        }
+    }
+}
