@@ -61,8 +61,8 @@ pub struct Listed<T> {
 
 /// What a word on the command line may name.
 pub(crate) enum Named {
-    Suite(Listed<Suite>),
-    Scenario(Listed<Scenario>),
+    Suite(Box<Listed<Suite>>),
+    Scenario(Box<Listed<Scenario>>),
 }
 
 /// A kind of file in the library.
@@ -162,8 +162,8 @@ impl Library {
         let suites = self.names::<Suite>()?;
         let scenarios = self.names::<Scenario>()?;
         match (suites.get(word), scenarios.get(word)) {
-            (Some(source), _) => Ok(Named::Suite(open(source.clone())?)),
-            (None, Some(source)) => Ok(Named::Scenario(open(source.clone())?)),
+            (Some(source), _) => Ok(Named::Suite(Box::new(open(source.clone())?))),
+            (None, Some(source)) => Ok(Named::Scenario(Box::new(open(source.clone())?))),
             (None, None) => {
                 let known: Vec<String> = suites.into_keys().chain(scenarios.into_keys()).collect();
                 Err(unknown("suite or scenario", word, &known))
@@ -278,8 +278,8 @@ fn open_suite_or_scenario(path: &Path) -> Result<Named, LabError> {
         .find(|line| line.starts_with("suite:") || line.starts_with("scenario:"));
     let source = Source::File(path.into());
     match first {
-        Some(line) if line.starts_with("suite:") => Ok(Named::Suite(open(source)?)),
-        _ => Ok(Named::Scenario(open(source)?)),
+        Some(line) if line.starts_with("suite:") => Ok(Named::Suite(Box::new(open(source)?))),
+        _ => Ok(Named::Scenario(Box::new(open(source)?))),
     }
 }
 

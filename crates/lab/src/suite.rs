@@ -33,7 +33,7 @@ pub(crate) fn suite_of(
                     "name one suite; several scenarios can be named together",
                 ));
             }
-            Named::Suite(listed) => suite = Some(listed),
+            Named::Suite(listed) => suite = Some(*listed),
             Named::Scenario(listed) => scenarios.push((word.clone(), listed.document)),
         }
     }

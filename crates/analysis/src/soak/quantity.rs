@@ -30,12 +30,15 @@ pub(super) struct Watched<'a> {
     pub(super) seed: u64,
 }
 
+/// What a second says of a quantity.
+type Read<'a> = dyn Fn(&SeriesRow) -> Option<u64> + 'a;
+
 /// How one quantity is read and judged.
 struct Reading<'a> {
     what: SoakWhat,
     title: String,
     unit: Unit,
-    read: Box<dyn Fn(&SeriesRow) -> Option<u64> + 'a>,
+    read: Box<Read<'a>>,
 }
 
 impl<'a> Reading<'a> {
