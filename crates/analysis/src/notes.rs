@@ -129,7 +129,7 @@ fn steadiness_untested(context: &Context) -> Option<String> {
         .load
         .phases
         .iter()
-        .filter(|phase| phase.measure.as_secs_f64() < POINTS_MIN as f64)
+        .filter(|phase| !phase.side_by_side && phase.measure.as_secs_f64() < POINTS_MIN as f64)
         .map(|phase| phase.name.as_str())
         .collect();
     (!short.is_empty()).then(|| {

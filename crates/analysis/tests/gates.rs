@@ -359,6 +359,23 @@ fn throttled() {
 }
 
 #[test]
+fn of_gateways_side_by_side_only_cpu_time_and_memory_are_judged() {
+    let trips = |gate, change: fn(&mut Made)| {
+        let found = reasons(|made| {
+            made.open().side_by_side = true;
+            change(made);
+        });
+        found.iter().any(|it| it.gate == gate)
+    };
+    let steal: fn(&mut Made) = |made| made.open().machine.steal_ns = 900_000_000;
+    assert!(!trips(Gate::Steal, steal));
+    assert!(trips(Gate::ChecksFailed, |made| {
+        let failed = &mut made.open().counts.checks_failed;
+        failed.insert("status is 200".into(), 1);
+    }));
+}
+
+#[test]
 fn steal() {
     // One per cent of two cores over ten seconds is 200 ms.
     let stolen = |ms: u64| move |made: &mut Made| made.open().machine.steal_ns = ms * 1_000_000;

@@ -111,10 +111,16 @@ const PHASE_GATES: [PhaseGate; 28] = [
 /// Judges one phase of a completed trial.
 pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
     let is_meant = view.phase.failure.is_some() || view.phase.change.is_some();
+    // Of a load that gateways share only their CPU time and memory are told.
+    let is_told = |reason: &Reason| {
+        let told = [Aspect::CpuPerRequest, Aspect::Memory];
+        view.kind() != PhaseKind::SideBySide || reason.spoils.iter().any(|it| told.contains(it))
+    };
     let is_trial = is_smoke(view.context.plan) || !tells_speed(view.phase);
     let reasons = PHASE_GATES.iter().filter_map(|gate| gate(view));
     reasons
         .filter(|reason| !(is_meant && IS_MEASURED.contains(&reason.gate)))
+        .filter(is_told)
         .filter(|reason| !is_trial || WHETHER_IT_WORKS.contains(&reason.gate))
         .collect()
 }

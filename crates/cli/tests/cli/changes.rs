@@ -132,7 +132,7 @@ fn a_gateways_own_metrics_are_fetched_beside_the_load() {
             .lines()
             .next()
             .unwrap()
-            .ends_with(",gateway_own_requests")
+            .ends_with(",gateway_own_requests,gateway_pool_objects_bytes")
     );
     let mut seconds = series.lines().skip(1);
     assert!(seconds.any(|line| !line.ends_with(',')), "{series}");
