@@ -49,7 +49,7 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
                           fails where the 99th percentile rises by 2 ms, or that cannot be told
   cargo xtask bench known-truth [--blocks 150] [--live 3] [--minutes 10] [--from DIR] [--out DIR]
                           how often `gatebench ab` is right about a gateway that is slowed by 0, 3 and 5 %, beside
-                          a running compiler; replays a recording, then runs live; about two hours
+                          a running compiler; replays a recording, then runs live; about half an hour
   cargo xtask bench upstream [--rounds 5] [--seconds 2] [--connections 64]
                           server CPU per request of `upstream ping`, beside nginx `return 200`
   cargo xtask bench memory [--minutes 10] [--connections 64] [--routes 1]
