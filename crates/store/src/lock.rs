@@ -12,7 +12,7 @@ use crate::StoreError;
 /// it ends, so no stale lock has to be told from a live one.
 #[derive(Debug)]
 pub(crate) struct RunLock {
-    _file: File,
+    file: File,
 }
 
 impl RunLock {
@@ -26,11 +26,20 @@ impl RunLock {
             .open(&path)
             .map_err(|error| StoreError::io("create", &path, error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { _file: file }),
+            Ok(()) => Ok(Self { file }),
             Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::Locked {
                 dir: dir.to_owned(),
             }),
             Err(error) => Err(StoreError::io("lock", &path, io::Error::from(error))),
         }
+    }
+}
+
+impl Drop for RunLock {
+    /// Unlocks by name. Closing alone would leave the lock to a child that another thread has forked
+    /// but that has not yet become its program: until then it holds the same open file.
+    fn drop(&mut self) {
+        // An error leaves what closing does: the kernel unlocks with the last descriptor.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
