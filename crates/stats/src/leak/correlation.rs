@@ -1,5 +1,7 @@
 //! How long a series remembers.
 
+use super::Sample;
+
 /// A correlation with an earlier stretch that is a tooth, and no chance.
 const PERIODIC_MIN: f64 = 0.25;
 
@@ -9,8 +11,10 @@ const WINDOW: f64 = 2.5;
 
 /// Correlations of the ranks of a series, freed of its straight line, so that two readings far off are
 /// not taken for a pattern; empty where the series is a straight line.
-pub(super) fn rank_correlations(values: &[f64]) -> Vec<f64> {
-    let rest = without_line(values);
+///
+/// The line is one over time, not over readings: between those it is not straight where some are missing.
+pub(super) fn rank_correlations(samples: &[Sample]) -> Vec<f64> {
+    let rest = without_line(samples);
     let below = |value: f64| rest.iter().filter(|other| **other < value).count();
     let equal = |value: f64| rest.iter().filter(|other| **other == value).count();
     // What is left of a straight line is rounding, and has no order.
@@ -24,7 +28,7 @@ pub(super) fn rank_correlations(values: &[f64]) -> Vec<f64> {
 /// Correlations of a series, freed of its straight line, with itself, from distance 0 to half its
 /// length; empty where it is a straight line.
 fn correlations(values: &[f64]) -> Vec<f64> {
-    let rest = without_line(values);
+    let rest = without_line(&one_by_one(values));
     let squares: f64 = rest.iter().map(|value| value * value).sum();
     // What is left of a straight line is rounding.
     if squares <= 1e-24 * values.len() as f64 {
@@ -77,26 +81,32 @@ pub(super) fn period(correlations: &[f64]) -> Option<usize> {
     (*highest >= PERIODIC_MIN).then_some(lag)
 }
 
+/// Values a second apart.
+fn one_by_one(values: &[f64]) -> Vec<Sample> {
+    let sample = |(i, value): (usize, &f64)| Sample {
+        at_seconds: i as f64,
+        value: *value,
+    };
+    values.iter().enumerate().map(sample).collect()
+}
+
 /// The values minus their least squares line.
-fn without_line(values: &[f64]) -> Vec<f64> {
-    let count = values.len() as f64;
-    let middle = (count - 1.0) / 2.0;
-    let mean = values.iter().sum::<f64>() / count;
-    let from_middle = |i: usize| i as f64 - middle;
-    let products: f64 = values
+fn without_line(samples: &[Sample]) -> Vec<f64> {
+    let count = samples.len() as f64;
+    let mean = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>() / count;
+    let (middle, level) = (mean(|it| it.at_seconds), mean(|it| it.value));
+    let products = samples
         .iter()
-        .enumerate()
-        .map(|(i, v)| from_middle(i) * (v - mean))
-        .sum();
-    let squares: f64 = (0..values.len()).map(|i| from_middle(i).powi(2)).sum();
+        .map(|it| (it.at_seconds - middle) * (it.value - level));
+    let squares = samples.iter().map(|it| (it.at_seconds - middle).powi(2));
+    let (products, squares) = (products.sum::<f64>(), squares.sum::<f64>());
     let slope = if squares > 0.0 {
         products / squares
     } else {
         0.0
     };
-    let rest = values.iter().enumerate();
-    rest.map(|(i, value)| value - mean - slope * from_middle(i))
-        .collect()
+    let rest = |it: &Sample| it.value - level - slope * (it.at_seconds - middle);
+    samples.iter().map(rest).collect()
 }
 
 #[cfg(test)]
@@ -136,8 +146,8 @@ mod tests {
             let parts = values.chunks_exact(30);
             parts.clone().map(of).sum::<f64>() / parts.len() as f64
         };
-        let plain = times(|part| time(&rank_correlations(part)));
-        let corrected = times(|part| time_of_rests(&rank_correlations(part), 30));
+        let plain = times(|part| time(&rank_correlations(&one_by_one(part))));
+        let corrected = times(|part| time_of_rests(&rank_correlations(&one_by_one(part)), 30));
         assert!(
             plain < 4.0 && (6.0..13.0).contains(&corrected),
             "{plain} {corrected}"
@@ -150,7 +160,7 @@ mod tests {
         let mut values: Vec<f64> = (0..300).map(|_| noise.normal()).collect();
         (values[60], values[150]) = (1e3, 1e3);
         assert_eq!(period(&correlations(&values)), Some(90));
-        assert_eq!(period(&rank_correlations(&values)), None);
+        assert_eq!(period(&rank_correlations(&one_by_one(&values))), None);
     }
 
     #[test]
@@ -158,8 +168,8 @@ mod tests {
         let teeth: Vec<f64> = (0..400).map(|i| f64::from(i % 37)).collect();
         assert_eq!(period(&correlations(&teeth)), Some(37));
         let line: Vec<f64> = (0..50).map(f64::from).collect();
-        assert!(correlations(&line).is_empty() && rank_correlations(&line).is_empty());
-        assert_eq!(period(&rank_correlations(&teeth)), Some(37));
+        assert!(correlations(&line).is_empty() && rank_correlations(&one_by_one(&line)).is_empty());
+        assert_eq!(period(&rank_correlations(&one_by_one(&teeth))), Some(37));
         assert_eq!((time(&[]), period(&[])), (1.0, None));
     }
 }

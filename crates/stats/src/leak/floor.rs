@@ -26,8 +26,7 @@ impl Floor {
     /// The floor of a series. Windows are as long as what it remembers asks for.
     pub(super) fn of(samples: &[Sample]) -> Self {
         let cells = minima(samples, samples.len().min(CELLS_MAX));
-        let values: Vec<f64> = cells.iter().map(|cell| cell.value).collect();
-        let correlations = rank_correlations(&values);
+        let correlations = rank_correlations(&cells);
         let remembered = period(&correlations).map_or(time(&correlations), |lag| lag as f64);
         let fit = (cells.len() as f64 / (TEETH * remembered)).floor() as usize;
         Self {

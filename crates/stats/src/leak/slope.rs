@@ -43,7 +43,7 @@ impl Resampled {
         let middle = median(&level)?;
         let residuals: Vec<f64> = level.iter().map(|value| value - middle).collect();
         let count = floor.len() as f64;
-        let remembered = time_of_rests(&rank_correlations(&residuals), floor.len());
+        let remembered = time_of_rests(&rank_correlations(floor), floor.len());
         let block = ((2.0 * remembered).ceil() + 1.0).min(count / 2.0);
         let slopes = resample(floor, seen.whole, &residuals, block as usize, seed);
         // As many values as there are blocks, less two for the line: what the line took out is missing in the

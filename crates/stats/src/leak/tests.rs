@@ -194,6 +194,23 @@ fn each_verdict_has_its_case() {
 }
 
 #[test]
+fn a_straight_leak_is_seen_where_readings_are_missing() {
+    // Pages of 4 KiB at a steady rate of answers, read each second but not in some: first few, then many.
+    let mut noise = Noise::seeded(14);
+    let read: Vec<Sample> = (0..300)
+        .filter(|second| noise.uniform() > f64::from(*second) / 600.0)
+        .map(|second| Sample {
+            at_seconds: f64::from(second),
+            value: 4.0 * (17.3 * f64::from(second)).floor(),
+        })
+        .collect();
+    let found = growth(&read, RULE).unwrap();
+    assert_eq!(found.verdict, LeakVerdict::Leak);
+    let interval = found.interval.unwrap();
+    assert!(interval.high - interval.low < 0.01 * found.slope_per_hour.unwrap());
+}
+
+#[test]
 fn an_unclear_growth_says_how_long_it_would_take() {
     let mut noise = Noise::seeded(13);
     let values: Vec<f64> = (0..600)
