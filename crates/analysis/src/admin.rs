@@ -61,6 +61,7 @@ pub(crate) fn section(context: &Context) -> Option<SectionFindings> {
                 group("until it acts", "", times()),
             ],
         },
+        graphs: Vec::new(),
     })
 }
 

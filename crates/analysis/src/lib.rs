@@ -18,6 +18,7 @@ mod documents;
 mod duel;
 mod environment;
 pub mod findings;
+mod flame;
 mod gates;
 mod groups;
 mod isolation;
@@ -85,6 +86,8 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
             .flat_map(combined::headlines)
             .collect::<Vec<_>>(),
     );
+    let flames = flame::of_run(&context)?;
+    headlines.splice(0..0, flames.headlines);
     let capacity = capacity::findings(&context)?;
     headlines.splice(0..0, capacity.iter().flat_map(capacity::headlines));
     let mut findings = Findings {
@@ -113,5 +116,6 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
             .extend(documents::network(run, &findings)?);
     }
     findings.sections.extend(admin::section(&context));
+    findings.sections.extend(flames.sections);
     Ok(findings)
 }

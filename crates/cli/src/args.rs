@@ -7,8 +7,9 @@ use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    ab, audit, baseline, capacity, check, compare, doctor, export, gateway, history, install,
-    isolation, list, load, new, remote_end, report, run, schema, soak, spec, supervise, upstream,
+    ab, audit, baseline, capacity, check, compare, doctor, export, flame, gateway, history,
+    install, isolation, list, load, new, remote_end, report, run, schema, soak, spec, supervise,
+    upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -38,6 +39,7 @@ pub enum Command {
     Capacity(Box<capacity::Capacity>),
     Soak(Box<soak::Soak>),
     Isolation(Box<isolation::Isolation>),
+    Flame(Box<flame::Flame>),
     Spec(spec::Spec),
     Report(report::Report),
     Compare(compare::Compare),
@@ -69,6 +71,7 @@ impl Command {
             Self::Capacity(command) => command.run(),
             Self::Soak(command) => command.run(),
             Self::Isolation(command) => command.run(),
+            Self::Flame(command) => command.run(),
             Self::Spec(command) => command.run(),
             Self::Report(command) => command.run(),
             Self::Compare(command) => command.run(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatebench_analysis::{Findings, analyse};
-use gatebench_report::{TerminalOptions, costs_csv, csv, html, json, markdown, terminal};
+use gatebench_report::{TerminalOptions, costs_csv, csv, flame, html, json, markdown, terminal};
 use gatebench_store::Run;
 
 use crate::exit::Exit;
@@ -33,6 +33,12 @@ pub fn findings(dir: &Path) -> Result<Findings, Failure> {
 pub fn write(dir: &Path, findings: &Findings) -> Result<PathBuf, Failure> {
     for (name, render) in FILES {
         replace(&dir.join(name), &render(findings))?;
+    }
+    for graph in findings.sections.iter().flat_map(|it| &it.graphs) {
+        // A profile without a single stack has no graph.
+        if let Ok(drawn) = flame::svg(graph) {
+            replace(&dir.join(&graph.file), &drawn)?;
+        }
     }
     Ok(dir.join(PAGE))
 }

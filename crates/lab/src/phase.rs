@@ -1,11 +1,13 @@
 //! One load: from a phase of the profile to its record.
 
 use std::panic;
+use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use gatebench_engine::{Load, Outcome};
 use gatebench_model::{Phase, Shape};
+use gatebench_probe::{Profile, ProfileError};
 use gatebench_store::{
     ChangeRecord, EngineFacts, FailureRecord, PhaseRecord, SeriesRow, TaggedInterval,
 };
@@ -18,6 +20,7 @@ use crate::groups;
 use crate::halt::{Failure, Halt};
 use crate::illness::Illness;
 use crate::ledger;
+use crate::profile::{self, Profiling};
 use crate::progress::{PhaseSummary, Progress};
 use crate::samples::{self, Moment, Pss, Samplers};
 use crate::scrape::{self, Scrape, Scraping};
@@ -34,6 +37,8 @@ pub(crate) struct Measured {
     pub(crate) histograms: Vec<TaggedInterval>,
     pub(crate) series: Vec<SeriesRow>,
     pub(crate) summary: PhaseSummary,
+    /// What was sampled of the gateway's stacks, where the plan wants it.
+    pub(crate) profile: Option<Profile>,
     /// What ended it before its time, where what there is of it is kept.
     pub(crate) halt: Option<Halt>,
 }
@@ -47,6 +52,8 @@ pub(crate) struct Loading<'a> {
     pub(crate) tag: u16,
     /// Begin of the trial on `CLOCK_MONOTONIC`, nanoseconds.
     pub(crate) trial_began_ns: u64,
+    /// The trial's folder.
+    pub(crate) folder: &'a Path,
 }
 
 /// Everything that a load left behind, before it is a record.
@@ -85,31 +92,19 @@ pub(crate) fn measure(
         warm_up: phase.warm_up.0,
         measure: phase.measure.0,
     });
-    let failure = phase.failure.as_ref().filter(|_| scene.gateway.is_some());
-    let illness = failure.map(|it| Illness::new(it, stage, scene.interrupt));
-    let scraping = scraping(scene, stage, phase);
-    let watch = Watch {
-        shared: &shared,
-        stage,
-        samplers: &mut samplers,
-        variant: scene.variant,
-        interrupt: scene.interrupt,
-        observer: scene.observer,
-        warm_up_ns: phase.warm_up.as_nanos(),
-        measure_ns: phase.measure.as_nanos(),
-        changing: scene
-            .gateway
-            .and_then(|_| Changing::of(phase, scene.scenario, scene.interrupt)),
-        illness: illness.transpose()?,
-    };
+    let beside = (
+        scraping(scene, stage, phase),
+        Profiling::of(scene, &samplers, loading),
+    );
+    let watch = watch(scene, stage, &mut samplers, &shared, phase)?;
     meet(scene, phase)?;
-    let (outcome, watched, scrapes) = run_watched(&load, &shared, &mut seconds, watch, scraping);
-    let halt = halt_of(scene, watched.death.clone(), &phase.name);
-    if let Some(halt) = &halt
-        && !is_worth_keeping(scene, &watched)
-    {
-        return Err(halt.clone());
-    }
+    let Run {
+        outcome,
+        watched,
+        scrapes,
+        profile,
+    } = run_watched(&load, &shared, &mut seconds, watch, beside);
+    let halt = ended_by(scene, &watched, phase)?;
     let outcome = outcome.map_err(|error| {
         Failure::of_engine(&error, scene.target_culprit()).in_phase(&phase.name)
     })?;
@@ -132,10 +127,38 @@ pub(crate) fn measure(
     };
     let mut measured = assemble(scene, loading, raw, seconds);
     measured.halt = halt;
+    let failed = |error: ProfileError| profile::failure(&error).in_phase(&phase.name);
+    measured.profile = profile.transpose().map_err(failed)?;
     scene
         .observer
         .observe(Progress::PhaseFinished(measured.summary.clone()));
     Ok(measured)
+}
+
+/// Who watches the load, and what is done meanwhile.
+fn watch<'a>(
+    scene: &'a Scene<'_>,
+    stage: &'a mut Stage,
+    samplers: &'a mut Samplers,
+    shared: &'a Shared,
+    phase: &'a Phase,
+) -> Result<Watch<'a>, Halt> {
+    let failure = phase.failure.as_ref().filter(|_| scene.gateway.is_some());
+    let illness = failure.map(|it| Illness::new(it, stage, scene.interrupt));
+    Ok(Watch {
+        illness: illness.transpose()?,
+        shared,
+        stage,
+        samplers,
+        variant: scene.variant,
+        interrupt: scene.interrupt,
+        observer: scene.observer,
+        warm_up_ns: phase.warm_up.as_nanos(),
+        measure_ns: phase.measure.as_nanos(),
+        changing: scene
+            .gateway
+            .and_then(|_| Changing::of(phase, scene.scenario, scene.interrupt)),
+    })
 }
 
 /// Before a phase that gateways go through side by side all of them are ready.
@@ -159,17 +182,20 @@ fn stretch_seconds(scene: &Scene<'_>, phase: &Phase) -> u32 {
     u32::try_from(seconds).unwrap_or(u32::MAX)
 }
 
-/// What ended the load before its time.
-fn halt_of(scene: &Scene<'_>, death: Option<Failure>, phase: &str) -> Option<Halt> {
-    if scene.interrupt.is_raised() {
-        return Some(Halt::Interrupted);
+/// What ended the load before its time, where what there is of it is kept all the same: of a soak every second
+/// counts, however it ended.
+fn ended_by(scene: &Scene<'_>, watched: &Watched, phase: &Phase) -> Result<Option<Halt>, Halt> {
+    let death = watched.death.clone();
+    let halt = if scene.interrupt.is_raised() {
+        Some(Halt::Interrupted)
+    } else {
+        death.map(|death| death.in_phase(&phase.name).into())
+    };
+    let is_worth_keeping = scene.plan.soak.is_some() && watched.moments.len() > 1;
+    match halt {
+        Some(halt) if !is_worth_keeping => Err(halt),
+        halt => Ok(halt),
     }
-    death.map(|death| death.in_phase(phase).into())
-}
-
-/// Of a soak every second counts, however it ended.
-fn is_worth_keeping(scene: &Scene<'_>, watched: &Watched) -> bool {
-    scene.plan.soak.is_some() && watched.moments.len() > 1
 }
 
 fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load, Halt> {
@@ -209,24 +235,27 @@ fn scraping<'a>(scene: &Scene<'a>, stage: &Stage, phase: &Phase) -> Option<Scrap
     })
 }
 
-/// The engine's outcome, and what was seen and fetched meanwhile.
-type Run = (
-    Result<Outcome, gatebench_engine::EngineError>,
-    Watched,
-    Vec<Scrape>,
-);
+/// The engine's outcome, and what was seen, fetched and sampled meanwhile.
+struct Run {
+    outcome: Result<Outcome, gatebench_engine::EngineError>,
+    watched: Watched,
+    scrapes: Vec<Scrape>,
+    profile: Option<Result<Profile, ProfileError>>,
+}
 
-/// Runs the engine on this thread and the watch on another, and on one more who fetches metrics.
+/// Runs the engine on this thread and the watch on another, and on one more each who fetches metrics and who takes
+/// a profile.
 fn run_watched(
     load: &Load,
     shared: &Shared,
     seconds: &mut Seconds,
     watch: Watch<'_>,
-    scraping: Option<Scraping<'_>>,
+    (scraping, profiling): (Option<Scraping<'_>>, Option<Profiling>),
 ) -> Run {
     thread::scope(|scope| {
         let watching = scope.spawn(|| watch.run());
         let scraping = scope.spawn(|| scraping.map(|it| it.run(shared)).unwrap_or_default());
+        let profiling = scope.spawn(|| profiling.and_then(|it| it.run(shared)));
         let over = Over(shared);
         let outcome = gatebench_engine::run(load, &shared.control, |worker, interval| {
             if let Some(median_ns) = seconds.take(worker, interval) {
@@ -234,14 +263,19 @@ fn run_watched(
             }
         });
         drop(over);
-        let watched = watching
-            .join()
-            .unwrap_or_else(|panic| panic::resume_unwind(panic));
-        let scrapes = scraping
-            .join()
-            .unwrap_or_else(|panic| panic::resume_unwind(panic));
-        (outcome, watched, scrapes)
+        Run {
+            outcome,
+            watched: joined(watching),
+            scrapes: joined(scraping),
+            profile: joined(profiling),
+        }
     })
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
 /// Tells the watch that the load is over, also when the engine panics.
@@ -322,6 +356,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         ceiling: None,
         wire: Some(traffic::facts(client, ledger, outside)),
         foreign: None,
+        profile: None,
         step: None,
     };
     let summary = summary(&record, &outcome);
@@ -330,6 +365,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         histograms,
         series,
         summary,
+        profile: None,
         halt: None,
     }
 }

@@ -9,14 +9,14 @@ use crate::error::LabError;
 use crate::room;
 use crate::warning::Warning;
 use gatebench_model::{Plan, Scenario};
-use gatebench_probe::MachineSample;
+use gatebench_probe::{MachineSample, Profiler};
 
 /// How long cores are looked at. The kernel counts in ticks of 10 ms.
 const LOOK: Duration = Duration::from_millis(250);
 /// A core busier than this before the run is used by something else.
 const BUSY_MAX: f64 = 0.25;
 
-/// Sees that the plan's cores are there and that descriptors suffice, and raises this process's limit.
+/// Sees that the plan's cores are there, perf where it is needed, and that descriptors suffice, and raises this process's limit.
 pub(crate) fn check(plan: &Plan) -> Result<(), LabError> {
     let allowed = cores::allowed();
     let missing: Vec<String> = planned_cores(plan)
@@ -32,6 +32,10 @@ pub(crate) fn check(plan: &Plan) -> Result<(), LabError> {
             ),
             "run it where the plan was made, or begin a new run here",
         ));
+    }
+    if plan.flame.is_some() {
+        Profiler::find()
+            .map_err(|error| LabError::environment(error.to_string(), error.remedy()))?;
     }
     let of_scenario =
         |scenario: &Scenario| connections(scenario, &plan.load_of(&scenario.scenario).phases);

@@ -18,7 +18,7 @@ use crate::found::{Found, Places, Wanted};
 use crate::identity;
 use crate::lengths::{Asked, millis, of_length};
 use crate::library::{Library, Listed};
-use crate::purpose::{self, IsolationChoice, SoakChoice};
+use crate::purpose::{self, FlameChoice, IsolationChoice, SoakChoice};
 use crate::rehearse::rehearse;
 use crate::remote::RemoteHosts;
 use crate::room;
@@ -71,6 +71,8 @@ pub struct Selection {
     pub shape: Option<Shape>,
     /// Makes the run an endurance test.
     pub soak: Option<SoakChoice>,
+    /// Makes the run a profile.
+    pub flame: Option<FlameChoice>,
     /// Makes the run a test of isolation.
     pub isolation: Option<IsolationChoice>,
     /// Makes the run of a specification: its scenarios and its load in place of a suite's.
@@ -157,6 +159,7 @@ pub fn prepare(
     plan.duel = selection.decided_by.and_then(|metric| duel(&plan, metric));
     plan.capacity = selection.capacity.clone();
     plan.soak = purpose::soak(selection, &plan.load);
+    plan.flame = selection.flame.map(|choice| choice.flame);
     purpose::watch_pools(&mut plan, &gateways);
     plan.isolation = isolation;
     let specification = selection.specification.as_ref();

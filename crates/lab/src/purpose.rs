@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gatebench_model::{Isolation, LoadProfile, Plan, Scenario, Soak, Span, Trial};
+use gatebench_model::{Flame, Isolation, LoadProfile, Plan, Scenario, Soak, Span, Trial};
 use gatebench_store::TrialRecord;
 
 use crate::equip::PreparedGateway;
@@ -32,6 +32,15 @@ pub struct SoakChoice {
     pub growth_bytes_per_hour: u64,
 }
 
+/// A profile, as a user asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlameChoice {
+    /// How long is measured, in place of what the load profile says.
+    pub duration: Option<Span>,
+    /// What is sampled.
+    pub flame: Flame,
+}
+
 /// A test of isolation, as a user asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IsolationChoice {
@@ -41,7 +50,8 @@ pub struct IsolationChoice {
 
 /// The load, with the shape and the duration that were asked for.
 pub(crate) fn load(load: &mut LoadProfile, selection: &Selection) {
-    let duration = selection.soak.as_ref().and_then(|soak| soak.duration);
+    let soaked = selection.soak.as_ref().and_then(|soak| soak.duration);
+    let duration = soaked.or_else(|| selection.flame.and_then(|flame| flame.duration));
     for phase in &mut load.phases {
         if let Some(shape) = &selection.shape {
             phase.shape = shape.clone();

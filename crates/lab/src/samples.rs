@@ -116,6 +116,14 @@ impl Samplers {
         }
     }
 
+    /// The gateway's processes, where they are on this machine.
+    pub(crate) fn gateway_processes(&self) -> Option<Vec<u32>> {
+        match self.gateway.as_ref()? {
+            GatewaySampler::Here { sampler, .. } => Some(sampler.pids()),
+            GatewaySampler::There(_) => None,
+        }
+    }
+
     /// What is seen of the gateway around a load: not during a measurement.
     pub(crate) fn outside(&self) -> Option<Outside> {
         self.gateway.as_ref().map(GatewaySampler::outside)

@@ -6,9 +6,10 @@ use gatebench_drivers::Launcher;
 use gatebench_model::load::CONFIGURE;
 use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
 use gatebench_net::{Backend, clock};
+use gatebench_probe::Profile;
 use gatebench_store::{
-    Buffering, ErrorLog, Outcome, ParityRecord, SCHEMA_VERSION, SeriesRow, SettleRecord,
-    TaggedInterval, Timestamp, TrialRecord, TrialWriter,
+    Buffering, ErrorLog, Outcome, ParityRecord, ProfileRecord, SCHEMA_VERSION, SeriesRow,
+    SettleRecord, TaggedInterval, Timestamp, TrialRecord, TrialWriter,
 };
 use gatebench_upstream::Snapshot;
 
@@ -112,10 +113,13 @@ impl<'a> Scene<'a> {
                 let policies = gateway.folder.supports(self.scenario).err();
                 let policies = policies.map(|it| it.policies).unwrap_or_default();
                 let afar = gateway.host.is_some().then(|| not_afar(self.scenario));
+                let is_profiled_afar = gateway.host.is_some() && self.plan.flame.is_some();
+                let profile = is_profiled_afar.then(|| "a profile of another host".to_owned());
                 policies
                     .into_iter()
                     .chain(unknown.map(|it| it.action.clone()))
                     .chain(afar.into_iter().flatten())
+                    .chain(profile)
                     .collect()
             }
             (_, None) => return None,
@@ -186,6 +190,21 @@ impl<'a> Scene<'a> {
         self.observer.observe(Progress::StepStarted(step));
         Ok(())
     }
+}
+
+/// Writes what was sampled in a phase beside the trial's record.
+fn keep_profile(
+    writer: &TrialWriter,
+    phase: &str,
+    profile: Option<Profile>,
+) -> Result<Option<ProfileRecord>, Failure> {
+    let Some(Profile { folded, sampled_ns }) = profile else {
+        return Ok(None);
+    };
+    let file = writer
+        .keep_profile(phase, &folded)
+        .map_err(|error| Failure::new(error.culprit(), error.to_string(), error.remedy()))?;
+    Ok(Some(ProfileRecord { file, sampled_ns }))
 }
 
 /// What a scenario asks for that is not done with a gateway on another host.
@@ -269,6 +288,7 @@ impl<'a> Course<'a> {
                 demand: &demand,
                 tag: scene.tag(slot),
                 trial_began_ns: self.began_ns,
+                folder: writer.folder(),
             };
             self.measure(stage, &loading, writer)?;
         }
@@ -391,6 +411,7 @@ impl<'a> Course<'a> {
         };
         measured.record.settled = settled;
         measured.record.ceiling = ceiling;
+        measured.record.profile = keep_profile(writer, &loading.phase.name, measured.profile)?;
         let warnings = foreign::warnings(&measured.record);
         self.ended.record.warnings.extend(warnings);
         self.ended.record.phases.push(measured.record);

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::length::SMOKE_PHASE;
 use crate::{
-    Capacity, Duel, Isolation, Length, LoadProfile, Phase, Placement, PlannedLength, Scenario,
-    Setup, Soak, Specified, Suite,
+    Capacity, Duel, Flame, Isolation, Length, LoadProfile, Phase, Placement, PlannedLength,
+    Scenario, Setup, Soak, Specified, Suite,
 };
 
 /// What a trial takes besides its phases, for the time left: start and readiness of upstream and
@@ -54,6 +54,9 @@ pub struct Plan {
     /// The endurance test that it is made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak: Option<Soak>,
+    /// The profile that it is made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flame: Option<Flame>,
     /// The tests of isolation that it is made for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub isolation: Vec<Isolation>,
@@ -170,6 +173,7 @@ impl Plan {
             duel: None,
             capacity: None,
             soak: None,
+            flame: None,
             isolation: Vec::new(),
             network_ceiling: suite.network_ceiling,
             specification: None,

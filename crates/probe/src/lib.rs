@@ -1,7 +1,7 @@
 //! What the machine and each component did meanwhile: CPU time, memory, descriptors, context
 //! switches of process trees; steal time and throttling of the machine; and what the machine is.
 //!
-//! Everything is read from `/proc` and `/sys`. Counters only ever grow, also when processes or threads
+//! Everything but profiles is read from `/proc` and `/sys`. Counters only ever grow, also when processes or threads
 //! of a tree end, so that the difference of two samples is what happened between them.
 
 mod cgroup;
@@ -11,6 +11,7 @@ mod ledger;
 mod load_average;
 mod machine;
 mod proc;
+mod profile;
 mod sampler;
 mod thread;
 mod written;
@@ -20,6 +21,7 @@ pub use clock::monotonic_ns;
 pub use environment::{CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts};
 pub use load_average::LoadAverage;
 pub use machine::{CoreTimes, MachineSample, foreign_cpu_ns};
+pub use profile::{Profile, ProfileError, Profiler};
 pub use sampler::{Sample, Sampler, Scope};
 pub use thread::{Component, ProbeSample, ProbeSeries, ProbeThread};
 pub use written::{FileSizes, grown_bytes};

@@ -129,6 +129,11 @@ impl Sampler {
         self.processes().into_iter().flat_map(of_process).collect()
     }
 
+    /// The processes of the component now.
+    pub fn pids(&self) -> Vec<u32> {
+        self.processes().into_iter().map(|key| key.pid).collect()
+    }
+
     /// The files that the component has open for writing. Before and after a load only.
     pub fn written_files(&self) -> FileSizes {
         let of_process = |key: ProcessKey| written::of_process(key.pid);

@@ -12,6 +12,7 @@ pub mod csv;
 pub mod document;
 pub mod duel;
 mod facts;
+pub mod flame;
 pub mod history;
 pub mod html;
 mod isolation;

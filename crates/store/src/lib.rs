@@ -39,8 +39,8 @@ pub use jiff::Timestamp;
 pub use manifest::{GatewayIdentity, Manifest, Status};
 pub use phase::{
     CeilingRecord, ChangeRecord, Counts, EngineFacts, ExactSum, FailureRecord, LedgerDelta,
-    MachineFacts, OwnMetricsRecord, PhaseRecord, SettleRecord, TargetShare, Throttling,
-    TraceCounts, Usage, WeighedRecord,
+    MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord, SettleRecord, TargetShare,
+    Throttling, TraceCounts, Usage, WeighedRecord,
 };
 pub use record::{
     AdminRecord, ErrorLog, FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord,

@@ -80,6 +80,9 @@ pub struct PhaseRecord {
     /// What another engine told, where it drove the phase; none where gatebench's own did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<ForeignFigures>,
+    /// What was sampled of the gateway's stacks, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileRecord>,
     /// What it was in a search for capacity; none where it is no step of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
@@ -113,6 +116,16 @@ pub struct WeighedRecord {
     pub weights: Vec<u32>,
     /// Requests that each target saw.
     pub requests: Vec<u64>,
+}
+
+/// Samples of the gateway's stacks in a phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileRecord {
+    /// The file in the trial's folder: a line for each stack, and the CPU time that its samples stand for, in
+    /// nanoseconds.
+    pub file: String,
+    /// That of all samples.
+    pub sampled_ns: u64,
 }
 
 /// How a machine became quiet before a load.

@@ -159,18 +159,31 @@ impl StoredTrial {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn gateway_file(&self, path: &str) -> Result<Option<String>, StoreError> {
-        let stays = Path::new(path)
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
-        if !stays {
-            return Ok(None);
-        }
-        let path = self.folder.join("gateway").join(path);
-        match fs::read(&path) {
-            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(StoreError::io("read", path, error)),
-        }
+        read_below(&self.folder.join("gateway"), path)
+    }
+
+    /// What was sampled in a phase, by the name of its file; none where the file is gone.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn profile(&self, file: &str) -> Result<Option<String>, StoreError> {
+        read_below(&self.folder, file)
+    }
+}
+
+/// The text of a file below a folder; none where there is none or the path leaves the folder.
+fn read_below(folder: &Path, path: &str) -> Result<Option<String>, StoreError> {
+    let stays = Path::new(path)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    if !stays {
+        return Ok(None);
+    }
+    let path = folder.join(path);
+    match fs::read(&path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::io("read", path, error)),
     }
 }
 

@@ -148,6 +148,17 @@ impl TrialWriter {
         self.folder.join("gateway")
     }
 
+    /// Writes what was sampled in a phase: a line for each stack, and the CPU time that its samples stand for. Answers
+    /// with the file's name in the trial's folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn keep_profile(&self, phase: &str, folded: &str) -> Result<String, StoreError> {
+        let file = format!("{}.folded", safe(phase));
+        atomic::write(&self.folder.join(&file), folded.as_bytes())?;
+        Ok(file)
+    }
+
     /// Writes the histograms (`start_ns` counts from the begin of their phase), the series and, last,
     /// the record, with which the trial appears. Answers with its folder.
     ///
@@ -204,20 +215,16 @@ impl TrialWriter {
     }
 }
 
-/// `0001-proxy-json-nginx-b1`. A variant's label may be a path or hold a version; what is no letter,
-/// digit, dot or hyphen becomes an underscore.
+/// What is no letter, digit, dot or hyphen becomes an underscore.
+fn safe(text: &str) -> String {
+    let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
+    text.chars()
+        .map(|c| if keep(c) { c } else { '_' })
+        .collect()
+}
+
+/// `0001-proxy-json-nginx-b1`. A variant's label may be a path or hold a version.
 fn folder_name(trial: &Trial) -> String {
-    let safe = |text: &str| -> String {
-        text.chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || ".-".contains(c) {
-                    c
-                } else {
-                    '_'
-                }
-            })
-            .collect()
-    };
     let Trial {
         number,
         block,

@@ -161,6 +161,7 @@ pub(crate) fn network(
              messages of a request's and an answer's size, that nobody reads. This is loopback, without cable and card: its ceiling is \
              that of these cores and of the kernel's copying, and says nothing of a network between machines.",
         table,
+        graphs: Vec::new(),
     }))
 }
 

@@ -62,7 +62,7 @@ pub use proof::{
     Configuration, ConfigurationFile, Fact, ParityCaseFindings, ParityFindings, ParityMismatch,
 };
 pub use scale::{GatewayScale, ScaleFindings, ScaleMeasure, ScalePoint, Scaled};
-pub use section::SectionFindings;
+pub use section::{FlameGraph, SectionFindings};
 pub use soak::{SoakFindings, SoakQuantity, SoakSegment, SoakStretch, SoakWhat};
 pub use table::{
     BlockValue, Metric, MetricFindings, PhaseKind, PhaseLine, RowStatus, ScenarioFindings, Unit,

@@ -15,4 +15,22 @@ pub struct SectionFindings {
     pub explanation: &'static str,
     /// Its table.
     pub table: DocumentTable,
+    /// Its graphs, which are files of their own beside the page.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub graphs: Vec<FlameGraph>,
+}
+
+/// Stacks of functions, as wide as what they use.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlameGraph {
+    /// The file that it is drawn to, in the run directory.
+    pub file: String,
+    /// Whose it is.
+    pub title: String,
+    /// How it is read.
+    pub text: String,
+    /// A line for each stack: its functions from the outermost on, between semicolons, and its width in nanoseconds
+    /// of CPU time per request; in a difference two widths, first the one that it is compared with.
+    #[serde(skip)]
+    pub stacks: Vec<String>,
 }

@@ -35,7 +35,7 @@ pub(super) fn not_steady(view: &View) -> Option<Reason> {
     (p < TREND_P_MAX && drift.abs() > bound).then_some(())?;
     let direction = if drift > 0.0 { "rose" } else { "fell" };
     let message = format!(
-        "The {what} {direction} by {} over {} seconds (Mann-Kendall p = {}).",
+        "The {what} {direction} by {} of its median over {} seconds (Mann-Kendall p = {}).",
         percent(drift.abs()),
         values.len(),
         decimals(p, 3)

@@ -253,6 +253,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         settled: None,
         ceiling: None,
         foreign: None,
+        profile: None,
         step: None,
         ledger: LedgerDelta {
             requests,

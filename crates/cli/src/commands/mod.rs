@@ -8,6 +8,7 @@ pub mod check;
 pub mod compare;
 pub mod doctor;
 pub mod export;
+pub mod flame;
 pub mod gateway;
 pub mod history;
 pub mod install;

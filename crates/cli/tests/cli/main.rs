@@ -7,6 +7,7 @@ mod containers;
 mod engines;
 mod exit_codes;
 mod failures;
+mod flames;
 mod gateways;
 mod groups;
 mod interruptions;

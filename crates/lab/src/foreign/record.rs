@@ -63,6 +63,7 @@ pub(super) fn assemble(
         settled: None,
         ceiling: None,
         foreign: Some(figures(engine, told)),
+        profile: None,
         step: None,
     };
     let summary = summary(&record);
@@ -71,6 +72,7 @@ pub(super) fn assemble(
         histograms: Vec::new(),
         series: Vec::new(),
         summary,
+        profile: None,
         halt: None,
     }
 }

@@ -42,6 +42,7 @@ impl Course<'_> {
                 demand,
                 tag: scene.tag(first_slot + number),
                 trial_began_ns: self.began_ns,
+                folder: writer.folder(),
             };
             // Of all steps the last one is told.
             self.ended.summaries.truncate(loads);

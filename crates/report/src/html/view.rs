@@ -1,7 +1,7 @@
 //! What the page's template is given: words and drawings, nothing left to format.
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{RunFacts, SectionFindings, Sentence, Status, Tone};
+use gatebench_analysis::findings::{FlameGraph, RunFacts, SectionFindings, Sentence, Status, Tone};
 use serde::Serialize;
 
 use super::capacity::{CapacityView, capacity};
@@ -88,6 +88,23 @@ struct SectionView {
     /// What the first column is.
     first: &'static str,
     table: TableView,
+    graphs: Vec<GraphView>,
+}
+
+/// A graph in a file of its own.
+#[derive(Serialize)]
+struct GraphView {
+    file: String,
+    title: String,
+    text: String,
+}
+
+fn graph_view(graph: &FlameGraph) -> GraphView {
+    GraphView {
+        file: graph.file.clone(),
+        title: graph.title.clone(),
+        text: graph.text.clone(),
+    }
 }
 
 fn sections(findings: &Findings, palette: &Palette) -> Vec<SectionView> {
@@ -98,6 +115,7 @@ fn sections(findings: &Findings, palette: &Palette) -> Vec<SectionView> {
         title: sections::title(it),
         first: it.table.first,
         table: table_view(&sections::table(it), palette),
+        graphs: it.graphs.iter().map(graph_view).collect(),
     };
     findings.sections.iter().map(view).collect()
 }

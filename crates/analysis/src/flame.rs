@@ -1,0 +1,418 @@
+//! Where gateways spend their CPU time: the stacks that were sampled, scaled to the CPU time of a request.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gatebench_store::{Outcome, PhaseRecord, StoreError, StoredTrial};
+
+use crate::context::Context;
+use crate::findings::{
+    DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, FlameGraph,
+    SectionFindings, Sentence, Tone, Unit,
+};
+use crate::words::quantity;
+
+const EXPLANATION: &str = "The stacks of the gateway's threads were sampled by the CPU time that they used; shares of samples are told as CPU \
+     time per request. Self is what a function used itself, the other column adds what it called. Sampling itself costs, so \
+     compare these figures with each other only.";
+
+/// Functions in the table.
+const FUNCTIONS_MAX: usize = 15;
+
+/// Functions in a sentence.
+const FUNCTIONS_TOLD: usize = 3;
+
+/// The longest name of a function that is shown whole.
+const NAME_CHARS_MAX: usize = 56;
+
+/// From this share of samples on it is told that functions have no names.
+const NAMELESS_MAX: f64 = 0.2;
+
+/// What the profiles of a run come to.
+pub(crate) struct Flames {
+    /// The tables and graphs, one part for each scenario.
+    pub(crate) sections: Vec<SectionFindings>,
+    /// Where most of each gateway's time goes.
+    pub(crate) headlines: Vec<Sentence>,
+}
+
+/// What was sampled of a gateway in a scenario, over all blocks.
+struct Profile<'a> {
+    variant: &'a str,
+    stacks: BTreeMap<String, u64>,
+    /// CPU time that the samples stand for; about `cpu_ns`, which is exact.
+    sampled_ns: u64,
+    cpu_ns: u64,
+    answers: u64,
+}
+
+/// What was sampled; empty where nothing was.
+///
+/// # Errors
+/// [`StoreError`] naming the file that cannot be read.
+pub(crate) fn of_run(context: &Context) -> Result<Flames, StoreError> {
+    let mut flames = Flames {
+        sections: Vec::new(),
+        headlines: Vec::new(),
+    };
+    if context.plan.flame.is_none() {
+        return Ok(flames);
+    }
+    for scenario in &context.plan.scenarios {
+        let name = scenario.scenario.as_str();
+        let mut profiles = Vec::new();
+        for variant in &context.plan.variants {
+            let profile = Profile::of(context, name, variant.label())?;
+            profiles.extend(profile.filter(|it| it.sampled_ns > 0 && it.answers > 0));
+        }
+        if profiles.is_empty() {
+            continue;
+        }
+        for profile in &profiles {
+            flames.headlines.push(profile.headline(name));
+            flames.headlines.extend(profile.caution(name));
+        }
+        flames.sections.push(section(name, &profiles));
+    }
+    Ok(flames)
+}
+
+impl<'a> Profile<'a> {
+    /// The samples of all completed trials; none where there are none.
+    fn of(context: &Context, scenario: &str, variant: &'a str) -> Result<Option<Self>, StoreError> {
+        let mut profile = Self {
+            variant,
+            stacks: BTreeMap::new(),
+            sampled_ns: 0,
+            cpu_ns: 0,
+            answers: 0,
+        };
+        let is_its = |trial: &&StoredTrial| {
+            let record = &trial.record;
+            record.outcome == Outcome::Completed
+                && (
+                    record.trial.scenario.as_str(),
+                    record.trial.variant.as_str(),
+                ) == (scenario, variant)
+        };
+        for trial in context.trials().iter().filter(is_its) {
+            for phase in &trial.record.phases {
+                profile.add(trial, phase)?;
+            }
+        }
+        Ok((profile.sampled_ns > 0).then_some(profile))
+    }
+
+    fn add(&mut self, trial: &StoredTrial, phase: &PhaseRecord) -> Result<(), StoreError> {
+        let (Some(record), Some(usage)) = (&phase.profile, phase.usage.get("gateway")) else {
+            return Ok(());
+        };
+        let folded = trial.profile(&record.file)?.unwrap_or_default();
+        for (stack, count) in folded.lines().filter_map(counted) {
+            *self.stacks.entry(stack.to_owned()).or_default() += count;
+            self.sampled_ns += count;
+        }
+        self.cpu_ns += usage.cpu_ns;
+        self.answers += phase.counts.completed_in_window;
+        Ok(())
+    }
+
+    /// A part of what was sampled as nanoseconds of CPU time per request.
+    fn ns(&self, part_ns: u64) -> f64 {
+        part_ns as f64 / self.sampled_ns as f64 * self.cpu_ns as f64 / self.answers as f64
+    }
+
+    /// What each function used itself.
+    fn selves(&self) -> BTreeMap<&str, f64> {
+        let mut samples: BTreeMap<&str, u64> = BTreeMap::new();
+        for (stack, count) in &self.stacks {
+            *samples.entry(innermost(stack)).or_default() += count;
+        }
+        self.in_ns(samples)
+    }
+
+    /// What each function used with those that it called, once where it calls itself.
+    fn totals(&self) -> BTreeMap<&str, f64> {
+        let mut samples: BTreeMap<&str, u64> = BTreeMap::new();
+        for (stack, count) in &self.stacks {
+            let functions: BTreeSet<&str> = stack.split(';').skip(1).collect();
+            for function in functions {
+                *samples.entry(function).or_default() += count;
+            }
+        }
+        self.in_ns(samples)
+    }
+
+    fn in_ns<'s>(&self, samples: BTreeMap<&'s str, u64>) -> BTreeMap<&'s str, f64> {
+        let scaled = samples
+            .into_iter()
+            .map(|(name, count)| (name, self.ns(count)));
+        scaled.collect()
+    }
+
+    fn headline(&self, scenario: &str) -> Sentence {
+        let mut selves: Vec<(&str, f64)> = self.selves().into_iter().collect();
+        selves.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let told = selves.iter().filter(|(name, _)| has_name(name));
+        let told: Vec<String> = told
+            .take(FUNCTIONS_TOLD)
+            .map(|(name, ns)| format!("{} ({} µs)", short(name), microseconds(*ns)))
+            .collect();
+        Sentence {
+            text: format!(
+                "{}: {} while it was sampled, most of it in {}; all of it in {}.",
+                self.variant,
+                quantity(self.ns(self.sampled_ns), Unit::CpuNanosecondsPerRequest),
+                told.join(", "),
+                file(&[scenario, self.variant])
+            ),
+            tone: Tone::Plain,
+            scenario: Some(scenario.into()),
+            variant: Some(self.variant.into()),
+        }
+    }
+
+    /// That much of it cannot be told.
+    fn caution(&self, scenario: &str) -> Option<Sentence> {
+        let all = self.selves();
+        let nameless = all.iter().filter(|(name, _)| !has_name(name));
+        let share = nameless.map(|(_, ns)| ns).sum::<f64>() / self.ns(self.sampled_ns);
+        (share > NAMELESS_MAX).then(|| Sentence {
+            text: format!(
+                "{}: {:.0} % of the samples are of functions without a name; install its debug symbols, or use a build \
+                 that is not stripped.",
+                self.variant,
+                share * 100.0
+            ),
+            tone: Tone::Caution,
+            scenario: Some(scenario.into()),
+            variant: Some(self.variant.into()),
+        })
+    }
+
+    fn graph(&self, scenario: &str) -> FlameGraph {
+        let widths = self
+            .stacks
+            .iter()
+            .map(|(stack, count)| (stack, self.ns(*count)));
+        let line = |(stack, ns): (&String, f64)| format!("{stack} {}", whole(ns));
+        FlameGraph {
+            file: file(&[scenario, self.variant]),
+            title: format!("{} in {scenario}", self.variant),
+            text: format!(
+                "{} of CPU time, sampled. Widths are nanoseconds per request; callers are below.",
+                quantity(self.sampled_ns as f64, Unit::Nanoseconds)
+            ),
+            stacks: widths.map(line).collect(),
+        }
+    }
+}
+
+fn section(scenario: &str, profiles: &[Profile<'_>]) -> SectionFindings {
+    let column = |name| DocumentColumn::new([name, ""], Unit::CpuNanosecondsPerRequest);
+    let mut groups: Vec<DocumentGroup> = profiles
+        .iter()
+        .map(|profile| DocumentGroup {
+            title: "",
+            label: profile.variant.into(),
+            columns: vec![column("self"), column("with callees")],
+        })
+        .collect();
+    let mut title = format!("{scenario}, µs of CPU time per request");
+    let mut graphs: Vec<FlameGraph> = profiles.iter().map(|it| it.graph(scenario)).collect();
+    if let [candidate, baseline] = profiles {
+        groups.push(DocumentGroup {
+            title: "",
+            label: "difference".into(),
+            columns: vec![column("self")],
+        });
+        graphs.push(difference(scenario, candidate, baseline));
+        title = format!("{title}, and {} − {}", candidate.variant, baseline.variant);
+    }
+    SectionFindings {
+        id: "profile",
+        heading: "Profile",
+        explanation: EXPLANATION,
+        table: DocumentTable {
+            title,
+            first: "function",
+            groups,
+            rows: rows(profiles),
+        },
+        graphs,
+    }
+}
+
+/// The functions that use most themselves, in any of the profiles.
+fn rows(profiles: &[Profile<'_>]) -> Vec<DocumentRow> {
+    let selves: Vec<_> = profiles.iter().map(Profile::selves).collect();
+    let totals: Vec<_> = profiles.iter().map(Profile::totals).collect();
+    let mut most: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, ns) in selves.iter().flatten() {
+        let so_far = most.entry(name).or_default();
+        *so_far = so_far.max(*ns);
+    }
+    let mut order: Vec<(&str, f64)> = most.into_iter().collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let row = |(name, _): (&str, f64)| {
+        let of = |all: &BTreeMap<&str, f64>| all.get(name).copied();
+        let own = selves.iter().map(of).zip(totals.iter().map(of));
+        let mut cells: Vec<Option<f64>> = own.flat_map(|(own, all)| [own, all]).collect();
+        if let [candidate, baseline] = &selves[..] {
+            let difference = of(candidate).unwrap_or(0.0) - of(baseline).unwrap_or(0.0);
+            cells.push(Some(difference));
+        }
+        DocumentRow {
+            name: short(name),
+            variant: String::new(),
+            absence: None,
+            validity: None,
+            cells: cells.into_iter().map(DocumentCell::of_one).collect(),
+        }
+    };
+    order.into_iter().take(FUNCTIONS_MAX).map(row).collect()
+}
+
+/// The stacks of both, as wide as in the candidate, coloured by what they are wider than in the baseline.
+fn difference(scenario: &str, candidate: &Profile<'_>, baseline: &Profile<'_>) -> FlameGraph {
+    let of = |profile: &Profile<'_>, stack: &str| {
+        let samples = profile.stacks.get(stack).copied();
+        samples.map_or(0, |samples| whole(profile.ns(samples)))
+    };
+    // The outermost frame is the process's name: the two differ in it, and in nothing that matters.
+    let all: BTreeSet<&String> = candidate
+        .stacks
+        .keys()
+        .chain(baseline.stacks.keys())
+        .collect();
+    let mut widths: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for stack in all {
+        let called = stack
+            .split_once(';')
+            .map_or(stack.as_str(), |(_, rest)| rest);
+        let (before, after) = widths.entry(called).or_default();
+        *before += of(baseline, stack);
+        *after += of(candidate, stack);
+    }
+    let line = |(stack, (before, after)): (&str, (u64, u64))| format!("{stack} {before} {after}");
+    let (a, b) = (candidate.variant, baseline.variant);
+    FlameGraph {
+        file: file(&[scenario, a, "beside", b]),
+        title: format!("{a} beside {b} in {scenario}"),
+        text: format!(
+            "As wide as in {a}; red is what takes more CPU time per request than in {b}, blue what takes less. What {a} \
+             does not do at all has no width."
+        ),
+        stacks: widths.into_iter().map(line).collect(),
+    }
+}
+
+/// A line of a profile: the stack, and how often it was seen.
+fn counted(line: &str) -> Option<(&str, u64)> {
+    let (stack, count) = line.rsplit_once(' ')?;
+    Some((stack, count.parse().ok()?))
+}
+
+fn innermost(stack: &str) -> &str {
+    stack.rsplit(';').next().unwrap_or(stack)
+}
+
+/// Where perf knows no function it names the file, in brackets.
+fn has_name(function: &str) -> bool {
+    !(function.starts_with('[') && function.ends_with(']'))
+}
+
+fn short(name: &str) -> String {
+    if name.chars().count() <= NAME_CHARS_MAX {
+        return name.to_owned();
+    }
+    let begin: String = name.chars().take(NAME_CHARS_MAX - 1).collect();
+    format!("{begin}…")
+}
+
+/// No stack that was seen becomes nothing.
+fn whole(ns: f64) -> u64 {
+    (ns.round() as u64).max(1)
+}
+
+fn microseconds(ns: f64) -> String {
+    crate::words::split_quantity(ns, Unit::CpuNanosecondsPerRequest).0
+}
+
+/// `flame-proxy-json-nginx.svg`.
+fn file(parts: &[&str]) -> String {
+    let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
+    let safe = |part: &&str| -> String {
+        part.chars()
+            .map(|c| if keep(c) { c } else { '_' })
+            .collect()
+    };
+    let parts: Vec<String> = parts.iter().map(safe).collect();
+    format!("flame-{}.svg", parts.join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(variant: &'static str, stacks: &[(&str, u64)], cpu_ns: u64) -> Profile<'static> {
+        let stacks: BTreeMap<String, u64> = stacks
+            .iter()
+            .map(|(stack, count)| ((*stack).to_owned(), *count))
+            .collect();
+        Profile {
+            variant,
+            sampled_ns: stacks.values().sum(),
+            stacks,
+            cpu_ns,
+            answers: 1_000,
+        }
+    }
+
+    #[test]
+    fn a_function_has_its_share_of_the_time_of_a_request() {
+        let own = profile(
+            "a",
+            &[("gw;main;parse", 30), ("gw;main;main", 10)],
+            4_000_000,
+        );
+        assert_eq!(
+            own.selves(),
+            BTreeMap::from([("main", 1_000.0), ("parse", 3_000.0)])
+        );
+        assert_eq!(
+            own.totals(),
+            BTreeMap::from([("main", 4_000.0), ("parse", 3_000.0)])
+        );
+        assert_eq!(
+            own.headline("s").text,
+            "a: 4.00 µs CPU/request while it was sampled, most of it in parse (3.00 µs), main (1.00 µs); all of it \
+             in flame-s-a.svg."
+        );
+        assert!(own.caution("s").is_none());
+    }
+
+    #[test]
+    fn a_difference_is_of_time_and_not_of_samples() {
+        let candidate = profile(
+            "a",
+            &[("mine;main;parse", 10), ("mine;main;send", 10)],
+            4_000_000,
+        );
+        let baseline = profile("b", &[("gw;main;parse", 100)], 1_000_000);
+        let found = difference("s", &candidate, &baseline);
+        assert_eq!(found.stacks, ["main;parse 1000 2000", "main;send 0 2000"]);
+        assert_eq!(found.file, "flame-s-a-beside-b.svg");
+        let rows = rows(&[candidate, baseline]);
+        let differences = rows.iter().map(|row| row.cells[4].median());
+        let names = rows.iter().map(|row| row.name.as_str());
+        let told: Vec<_> = names.zip(differences).collect();
+        assert_eq!(told, [("parse", Some(1_000.0)), ("send", Some(2_000.0))]);
+    }
+
+    #[test]
+    fn what_has_no_name_is_told() {
+        let found = profile("nginx", &[("nginx;[nginx]", 3), ("nginx;read", 7)], 1_000);
+        let caution = found.caution("s").map(|it| it.text);
+        assert!(caution.is_some_and(|text| text.starts_with("nginx: 30 % of the samples")));
+    }
+}

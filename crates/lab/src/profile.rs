@@ -1,0 +1,81 @@
+//! A profile of the gateway, taken while it is measured.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use gatebench_model::{Culprit, Flame, Stacks};
+use gatebench_net::clock;
+use gatebench_probe::{Profile, ProfileError, Profiler};
+
+use crate::halt::Failure;
+use crate::phase::Loading;
+use crate::samples::Samplers;
+use crate::trial::Scene;
+use crate::watch::Shared;
+
+/// How often it is looked whether the measurement has begun, or is over.
+const NAP: Duration = Duration::from_millis(5);
+
+/// What is sampled, and when.
+pub(crate) struct Profiling {
+    flame: Flame,
+    /// The processes of the gateway. Threads that they start later are sampled too.
+    processes: Vec<u32>,
+    /// Where perf writes.
+    data: PathBuf,
+    warm_up_ns: u64,
+    measure_ns: u64,
+}
+
+impl Profiling {
+    /// What the plan wants sampled of the gateway in a phase; none where it wants nothing, or there is no gateway.
+    pub(crate) fn of(
+        scene: &Scene<'_>,
+        samplers: &Samplers,
+        loading: &Loading<'_>,
+    ) -> Option<Self> {
+        Some(Self {
+            flame: scene.plan.flame?,
+            processes: samplers.gateway_processes()?,
+            data: loading.folder.join("perf.data"),
+            warm_up_ns: loading.phase.warm_up.as_nanos(),
+            measure_ns: loading.phase.measure.as_nanos(),
+        })
+    }
+
+    /// Samples from the begin of the measurement to its end; nothing where it never began.
+    pub(crate) fn run(&self, shared: &Shared) -> Option<Result<Profile, ProfileError>> {
+        self.wait_until(shared, self.warm_up_ns);
+        if shared.over.load(Ordering::Acquire) {
+            return None;
+        }
+        let Flame {
+            samples_per_second,
+            stacks,
+        } = self.flame;
+        let is_unwound = stacks == Stacks::Dwarf;
+        let profiler = Profiler::start(&self.processes, samples_per_second, is_unwound, &self.data);
+        Some(profiler.and_then(|profiler| {
+            self.wait_until(shared, self.warm_up_ns + self.measure_ns);
+            profiler.stop()
+        }))
+    }
+
+    /// Waits until so long after the load's start, or until it is over.
+    fn wait_until(&self, shared: &Shared, after_start_ns: u64) {
+        let has_come = || {
+            let start_ns = shared.control.start_ns();
+            start_ns.is_some_and(|start_ns| clock::now_ns() >= start_ns + after_start_ns)
+        };
+        while !has_come() && !shared.over.load(Ordering::Acquire) {
+            thread::sleep(NAP);
+        }
+    }
+}
+
+/// Why there is no profile.
+pub(crate) fn failure(error: &ProfileError) -> Failure {
+    Failure::new(Culprit::Environment, error.to_string(), error.remedy())
+}

@@ -1,0 +1,186 @@
+//! Where the CPU time of processes goes: perf samples their stacks.
+
+use std::fs;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use inferno::collapse::Collapse;
+use inferno::collapse::perf::{Folder, Options};
+use rustix::process::{Pid, Signal, kill_process};
+
+const PERF: &str = "perf";
+
+/// Bytes of a stack that are copied with each sample where it is unwound later.
+const STACK_COPY: &str = "dwarf,16384";
+
+/// What perf could not do.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// There is no perf.
+    #[error("perf was not found")]
+    NotFound,
+    /// perf cannot be started or read.
+    #[error("perf cannot be used: {0}")]
+    Io(#[from] io::Error),
+    /// perf took no sample.
+    #[error("perf took no sample: {0}")]
+    NoSamples(String),
+}
+
+impl ProfileError {
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::NotFound => "install it: apt-get install linux-perf",
+            Self::Io(_) | Self::NoSamples(_) => {
+                "let this user take samples: sysctl kernel.perf_event_paranoid=1, or be root"
+            }
+        }
+    }
+}
+
+/// What was sampled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// A line for each stack that was seen: its functions from the outermost on, between semicolons, the first
+    /// being the process's name; then the CPU time that its samples stand for, in nanoseconds.
+    pub folded: String,
+    /// That of all samples.
+    pub sampled_ns: u64,
+}
+
+/// perf at work.
+#[derive(Debug)]
+pub struct Profiler {
+    child: Child,
+    data: PathBuf,
+}
+
+impl Profiler {
+    /// Whether there is a perf.
+    ///
+    /// # Errors
+    /// [`ProfileError::NotFound`], or that it does not start.
+    pub fn find() -> Result<(), ProfileError> {
+        let mut command = Command::new(PERF);
+        let command = command.arg("--version").stdin(Stdio::null());
+        let output = command.output().map_err(not_started)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        // Debian's earlier perf is a script that looks for the one of the running kernel.
+        Err(ProfileError::NotFound)
+    }
+
+    /// Samples these processes, with their threads of then and later, so often in a second of CPU time. Samples come
+    /// from a timer of the kernel: a virtual machine may have no other.
+    ///
+    /// # Errors
+    /// perf does not start.
+    pub fn start(
+        processes: &[u32],
+        samples_per_second: u32,
+        is_unwound: bool,
+        data: &Path,
+    ) -> Result<Self, ProfileError> {
+        let processes: Vec<String> = processes.iter().map(u32::to_string).collect();
+        let stacks = if is_unwound { STACK_COPY } else { "fp" };
+        let child = Command::new(PERF)
+            .args(["record", "--quiet", "--no-buildid-cache"])
+            .args(["--event", "cpu-clock", "--call-graph", stacks])
+            .args(["--freq", &samples_per_second.to_string()])
+            .args(["--pid", &processes.join(",")])
+            .arg("--output")
+            .arg(data)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(not_started)?;
+        Ok(Self {
+            child,
+            data: data.to_owned(),
+        })
+    }
+
+    /// Ends the sampling, reads what was sampled and removes perf's file of it.
+    ///
+    /// # Errors
+    /// perf was refused, or cannot be read.
+    pub fn stop(mut self) -> Result<Profile, ProfileError> {
+        let said = self.end()?;
+        let folded = fold(&self.data);
+        // The stacks say all; with copies of them it is large.
+        let _ = fs::remove_file(&self.data);
+        let folded = folded?;
+        let sampled_ns = folded.lines().filter_map(width_ns).sum();
+        if sampled_ns == 0 {
+            let why = said.lines().find(|line| !line.trim().is_empty());
+            let why = why.unwrap_or("the processes used no CPU time").trim();
+            return Err(ProfileError::NoSamples(why.into()));
+        }
+        Ok(Profile { folded, sampled_ns })
+    }
+
+    /// Has perf write what it has, and answers with what it complained of.
+    fn end(&mut self) -> Result<String, ProfileError> {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // It may have ended by itself, and then says why.
+            let _ = kill_process(pid, Signal::INT);
+        }
+        let mut said = String::new();
+        if let Some(mut stderr) = self.child.stderr.take() {
+            let mut bytes = Vec::new();
+            stderr.read_to_end(&mut bytes)?;
+            said = String::from_utf8_lossy(&bytes).into_owned();
+        }
+        self.child.wait()?;
+        Ok(said)
+    }
+}
+
+impl Drop for Profiler {
+    fn drop(&mut self) {
+        // Both fail where it has ended, as it mostly has.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The stacks of perf's file; empty where it has written none.
+fn fold(data: &Path) -> Result<String, ProfileError> {
+    if !data.exists() {
+        return Ok(String::new());
+    }
+    let mut script = Command::new(PERF)
+        .args(["script", "--no-inline", "--input"])
+        .arg(data)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(not_started)?;
+    let mut folded = Vec::new();
+    let mut result = Ok(());
+    if let Some(stdout) = script.stdout.take() {
+        let mut folder = Folder::from(Options::default());
+        result = folder.collapse(BufReader::new(stdout), &mut folded);
+    }
+    let ended = script.wait();
+    result?;
+    ended?;
+    Ok(String::from_utf8_lossy(&folded).into_owned())
+}
+
+/// What the samples of a folded line stand for.
+fn width_ns(line: &str) -> Option<u64> {
+    line.rsplit_once(' ')?.1.parse().ok()
+}
+
+fn not_started(error: io::Error) -> ProfileError {
+    match error.kind() {
+        io::ErrorKind::NotFound => ProfileError::NotFound,
+        _ => ProfileError::Io(error),
+    }
+}
