@@ -298,6 +298,17 @@ fn engine_facts(outcome: &Outcome) -> EngineFacts {
     }
 }
 
+/// What the nonces of answers told.
+fn seen(outcome: &Outcome, demand: &Demand, answers: u64) -> Seen {
+    Seen {
+        traced: outcome.counts.traced,
+        untimed: outcome.counts.untimed,
+        foreign: outcome.counts.foreign,
+        meant_for_gateway: groups::meant_for_gateway(outcome, demand),
+        answers,
+    }
+}
+
 fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds) -> Measured {
     let Raw {
         outcome,
@@ -320,13 +331,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
     let (histograms, mut series) =
         seconds.finish(&phase.name, measure_ns, outcome.drained_ns, &moments);
     scrape::into_series(&scrapes, &mut series);
-    let seen = Seen {
-        traced: outcome.counts.traced,
-        untimed: outcome.counts.untimed,
-        foreign: outcome.counts.foreign,
-        meant_for_gateway: groups::meant_for_gateway(&outcome, loading.demand),
-        answers,
-    };
+    let seen = seen(&outcome, loading.demand, answers);
     let engine = engine_facts(&outcome);
     let record = PhaseRecord {
         name: phase.name.clone(),
