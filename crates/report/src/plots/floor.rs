@@ -1,6 +1,6 @@
 //! A quantity of a soak over time: the range of each stretch, its floor, and the line through the floor.
 
-use gatebench_analysis::findings::SoakQuantity;
+use gatebench_analysis::findings::{SoakQuantity, Unit};
 
 use crate::axis::Axis;
 use crate::number::Scale;
@@ -55,7 +55,9 @@ fn range(found: &SoakQuantity) -> (f64, f64) {
     if !(low.is_finite() && high.is_finite()) {
         return (0.0, 1.0);
     }
-    let room = ((high - low) * 0.08).max(high.abs() * 0.002).max(0.5);
+    // Ticks of what is counted are whole.
+    let least = if found.unit == Unit::Count { 1.5 } else { 0.5 };
+    let room = ((high - low) * 0.08).max(high.abs() * 0.002).max(least);
     ((low - room).max(0.0), high + room)
 }
 
