@@ -4,11 +4,16 @@
 use std::collections::BTreeMap;
 
 use gatebench_stats::is_trustworthy;
-use gatebench_store::{ChangeRecord, FailureRecord, Histogram, PhaseRecord, SecondHistogram};
+use gatebench_store::{
+    ChangeRecord, FailureRecord, Histogram, PhaseRecord, SecondHistogram, SeriesRow,
+};
 
 use crate::findings::Metric;
 
 const SECOND_NS: u64 = 1_000_000_000;
+
+/// The tag of how long requests without an answer were waited for.
+const UNANSWERED: &str = "response.failed";
 
 /// The response times of one second, those of failed requests told apart.
 #[derive(Default)]
@@ -35,6 +40,45 @@ impl Event {
         Some(Self {
             begin: second_of(began_ns),
             over_ns,
+        })
+    }
+}
+
+/// What went wrong in the whole seconds before something was changed or failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Beforehand {
+    /// Requests without an answer.
+    pub(crate) unanswered: u64,
+    /// Answers of which at least one check failed.
+    pub(crate) wrong: u64,
+    /// Requests that were answered or got no answer.
+    pub(crate) ended: u64,
+}
+
+impl Beforehand {
+    /// Of a phase, from the rows of its trial and its own seconds; none where nothing was changed and nothing failed.
+    pub(crate) fn of(
+        phase: &PhaseRecord,
+        rows: &[SeriesRow],
+        seconds: &[SecondHistogram],
+    ) -> Option<Self> {
+        let begin = Event::of(phase)?.begin;
+        let rows = rows
+            .iter()
+            .filter(|row| row.phase == phase.name && row.second < begin);
+        let (failed, completed) = rows.fold((0, 0), |(failed, completed), row| {
+            (failed + row.failed, completed + row.completed)
+        });
+        let unanswered = seconds
+            .iter()
+            .filter(|it| it.tag == UNANSWERED && it.second < begin)
+            .map(|it| it.histogram.len())
+            .sum();
+        Some(Self {
+            unanswered,
+            // A row counts both together.
+            wrong: failed.saturating_sub(unanswered),
+            ended: completed + unanswered,
         })
     }
 }
@@ -118,7 +162,7 @@ fn responses(seconds: &[SecondHistogram]) -> impl Iterator<Item = &SecondHistogr
 
 /// Requests without an answer, or for whose answer the gateway or the upstream apologises.
 fn is_failure(found: &SecondHistogram) -> bool {
-    ["response.failed", "response.5xx"].contains(&found.tag.as_str())
+    [UNANSWERED, "response.5xx"].contains(&found.tag.as_str())
 }
 
 fn by_second(seconds: &[SecondHistogram]) -> BTreeMap<u32, Second> {

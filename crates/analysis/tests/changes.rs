@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{Made, SECOND_NS, analysed_run, manifest, row};
-use gatebench_analysis::findings::{Findings, Metric, PhaseKind, Validity};
+use common::{Made, SECOND_NS, analysed_run, manifest, row, trial};
+use gatebench_analysis::findings::{Findings, Gate, Metric, PhaseKind, Reason, Validity};
 use gatebench_model::load::GatewayChange;
 use gatebench_store::{ChangeRecord, Histogram, TaggedInterval};
 
@@ -16,6 +16,11 @@ struct Second {
 
 /// Changed in the fourth second, half a second in; each of ten seconds has 5,000 requests.
 fn found(seconds: impl Fn(u64) -> Second) -> Findings {
+    found_in(seconds, |_| {})
+}
+
+/// The same, with nginx's trials changed further.
+fn found_in(seconds: impl Fn(u64) -> Second, further: impl Fn(&mut Made)) -> Findings {
     let mut planned = manifest(3);
     planned.plan.load.phases[1].change = Some(GatewayChange {
         action: "reload".into(),
@@ -43,6 +48,7 @@ fn found(seconds: impl Fn(u64) -> Second) -> Findings {
                         .push(interval("failed", second, &[(9_000_000, failed)]));
                 }
             }
+            further(&mut made);
         }
         Some(made)
     };
@@ -136,4 +142,55 @@ fn what_is_not_over_at_the_end_has_no_recovery() {
     assert_ne!(row(&findings, "haproxy").validity, Some(Validity::Invalid));
     let other = row(&findings, "haproxy").metric(PhaseKind::Open, Metric::ChangeAffected);
     assert!(other.is_none(), "nothing was changed there");
+}
+
+/// What failures say against nginx's first trial, where so many requests of the third second got no answer, and so many
+/// more answers of it were wrong.
+fn reasons_before(unanswered: u64, wrong: u64) -> Vec<Reason> {
+    let found = found_in(
+        |second| Second {
+            slow: (4_000_000, 2),
+            failed: if second == 2 { unanswered } else { 0 },
+        },
+        |made| {
+            let mut rows = made.rows.iter_mut();
+            let row = rows.find(|row| row.phase == "steady" && row.second == 2);
+            row.unwrap().failed = unanswered + wrong;
+            let counts = &mut made.open().counts;
+            counts.errors = [("reset".to_owned(), unanswered)].into();
+            counts.checks_failed = [("status is 200".to_owned(), wrong)].into();
+        },
+    );
+    let reasons = trial(&found, "nginx").reasons.iter();
+    let of_failures = |it: &&Reason| [Gate::RequestErrors, Gate::ChecksFailed].contains(&it.gate);
+    reasons.filter(of_failures).cloned().collect()
+}
+
+#[test]
+fn what_fails_before_the_change_is_no_effect_of_it() {
+    let found = reasons_before(3, 0);
+    let [reason] = &found[..] else {
+        panic!("{found:#?}")
+    };
+    assert_eq!(
+        (reason.gate, reason.validity),
+        (Gate::RequestErrors, Validity::Limited)
+    );
+    assert_eq!(
+        reason.message,
+        "3 requests got no answer before the change began (0.020 % of those until then)."
+    );
+    let found = reasons_before(0, 2);
+    let [reason] = &found[..] else {
+        panic!("{found:#?}")
+    };
+    assert_eq!(
+        (reason.gate, reason.validity),
+        (Gate::ChecksFailed, Validity::Invalid)
+    );
+    assert_eq!(
+        reason.message,
+        "2 answers failed the checks before the change began."
+    );
+    assert_eq!(reasons_before(0, 0), []);
 }

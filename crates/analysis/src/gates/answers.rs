@@ -2,6 +2,7 @@
 
 use super::thresholds::ERROR_SHARE_MAX;
 use super::{EVERYTHING, View, says};
+use crate::changes::Beforehand;
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
 use crate::words::{counted, listed_counts, percent};
 
@@ -15,14 +16,18 @@ pub(super) fn checks_failed(view: &View) -> Option<Reason> {
         counted(total, "answer"),
         listed_counts(failed)
     );
+    Some(wrong(view, message))
+}
+
+fn wrong(view: &View, message: String) -> Reason {
     let remedy =
         "Compare the answer with the scenario's checks; the gateway's log says what it did.";
-    Some(view.reason(
+    view.reason(
         Gate::ChecksFailed,
         Validity::Invalid,
         &EVERYTHING,
         says(message, remedy),
-    ))
+    )
 }
 
 /// Requests without an answer have no latency, so the others look better than the load was.
@@ -37,13 +42,46 @@ pub(super) fn errors(view: &View) -> Option<Reason> {
         percent(share),
         listed_counts(&counts.errors)
     );
+    Some(unanswered(view, share, message))
+}
+
+fn unanswered(view: &View, share: f64, message: String) -> Reason {
     let remedy = "Read the gateway's log, and look at the timeline for when it happened.";
     let (validity, spoils): (_, &[Aspect]) = if share > ERROR_SHARE_MAX {
         (Validity::Invalid, &EVERYTHING)
     } else {
         (Validity::Limited, &[Aspect::Throughput, Aspect::Latency])
     };
-    Some(view.reason(Gate::RequestErrors, validity, spoils, says(message, remedy)))
+    view.reason(Gate::RequestErrors, validity, spoils, says(message, remedy))
+}
+
+/// Where failures are what is measured, those before anything was done are not: they are no effect of it.
+pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
+    let phase = view.phase;
+    let seconds = view.digest.seconds(&phase.name);
+    let Some(before) = Beforehand::of(phase, view.series, seconds) else {
+        return Vec::new();
+    };
+    let what = match phase.change {
+        Some(_) => "the change",
+        None => "the failure of the target",
+    };
+    let mut reasons = Vec::new();
+    if before.wrong > 0 {
+        let answers = counted(before.wrong, "answer");
+        let message = format!("{answers} failed the checks before {what} began.");
+        reasons.push(wrong(view, message));
+    }
+    if before.unanswered > 0 {
+        let share = before.unanswered as f64 / before.ended.max(1) as f64;
+        let message = format!(
+            "{} got no answer before {what} began ({} of those until then).",
+            counted(before.unanswered, "request"),
+            percent(share)
+        );
+        reasons.push(unanswered(view, share, message));
+    }
+    reasons
 }
 
 /// A load of which nothing came back says nothing: an engine that never got its core sends nothing.

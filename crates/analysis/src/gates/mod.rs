@@ -120,6 +120,7 @@ pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
     let reasons = PHASE_GATES.iter().filter_map(|gate| gate(view));
     reasons
         .filter(|reason| !(is_meant && IS_MEASURED.contains(&reason.gate)))
+        .chain(answers::failed_beforehand(view))
         .filter(is_told)
         .filter(|reason| !is_trial || WHETHER_IT_WORKS.contains(&reason.gate))
         .collect()
@@ -149,7 +150,8 @@ const WHETHER_IT_WORKS: [Gate; 9] = [
     Gate::HeaderStripped,
 ];
 
-/// What a change, or an upstream that fails on purpose, does to a load: it is what is measured there.
+/// What a change, or an upstream that fails on purpose, does to a load: it is what is measured there. Of what was
+/// so before it, only failures are known by the second.
 const IS_MEASURED: [Gate; 8] = [
     Gate::ChecksFailed,
     Gate::RateNotAchieved,
