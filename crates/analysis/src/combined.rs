@@ -1,21 +1,19 @@
-//! The combined results of a specification, as Kong's framework combines them: the mean of the runs' rates, the mean
-//! latency weighted by requests, the maximum, and two percentiles of each run. Percentiles are not averaged.
+//! The combined results of a specification: each version's runs put together, and how that goes with what is counted up.
 
 use gatebench_model::{Specified, Variant};
-use gatebench_stats::Estimate;
 use gatebench_stats::doubling::Doubling;
-use gatebench_store::{Outcome, PhaseRecord, StoreError, StoredTrial};
+use gatebench_store::{Outcome, StoreError};
 
 use crate::collect::Collected;
-use crate::context::{Context, throughput_per_second};
+use crate::context::Context;
 use crate::digest::Digest;
 use crate::findings::{
-    Aspect, CombinedFigures, CombinedFindings, ErrorLogFindings, RunFigures, Sentence,
-    SettledFindings, Tone, TrendPoint, Validity, VersionFindings, VersionTrend,
+    CombinedFindings, ErrorLogFindings, Reason, Sentence, Tone, TrendPoint, VersionFindings,
+    VersionTrend,
 };
-use crate::gates::{is_smoke, worst};
-use crate::metrics::{response_max_ns, response_mean_ns, response_percentile};
+use crate::gates::is_smoke;
 use crate::rows::load_words;
+use crate::runs;
 use crate::scale::scaled;
 use crate::words::counted;
 
@@ -105,11 +103,13 @@ fn version(
         trial.record.outcome == Outcome::Completed
             && (of.scenario.as_str(), of.variant.as_str()) == (scenario, variant.label())
     });
-    let (mut runs, mut error_logs, mut version) = (Vec::new(), Vec::new(), None);
+    let (mut found, mut error_logs, mut version) = (Vec::new(), Vec::new(), None);
     for trial in trials {
         let digest = Digest::of(trial)?;
-        let phases = trial.record.phases.iter();
-        runs.extend(phases.map(|phase| run(collected, trial, phase, &digest)));
+        for phase in &trial.record.phases {
+            let reasons = reasons(collected, trial.record.trial.number, &phase.name);
+            found.push(runs::figures(&trial.record, phase, &digest, reasons));
+        }
         let facts = trial.record.gateway.as_ref();
         version = version.or_else(|| facts.map(|it| it.version.clone()));
         let log = facts.and_then(|it| it.error_log.as_ref());
@@ -119,86 +119,29 @@ fn version(
             ErrorLogFindings { file, lines }
         }));
     }
-    let found = context.scenario(scenario).and_then(scaled);
-    Ok((!runs.is_empty()).then(|| VersionFindings {
+    let counted_up = context.scenario(scenario).and_then(scaled);
+    Ok((!found.is_empty()).then(|| VersionFindings {
         scenario: scenario.to_owned(),
         variant: variant.label().to_owned(),
         version,
-        count: found.map(|(_, _, count)| count),
-        combined: combine(&runs),
-        p90_ns: over_runs(&runs, |run| run.p90_ns),
-        p99_ns: over_runs(&runs, |run| run.p99_ns),
-        runs,
+        count: counted_up.map(|(_, _, count)| count),
+        combined: runs::combine(&found),
+        p90_ns: runs::over(&found, |run| run.p90_ns),
+        p99_ns: runs::over(&found, |run| run.p99_ns),
+        runs: found,
         error_logs,
     }))
 }
 
-fn run(
-    collected: &Collected,
-    trial: &StoredTrial,
-    phase: &PhaseRecord,
-    digest: &Digest,
-) -> RunFigures {
-    let number = trial.record.trial.number;
-    let counts = &phase.counts;
-
-    RunFigures {
-        trial: number,
-        run: phase.name.clone(),
-        rate_per_second: throughput_per_second(phase),
-        answers: counts.completed,
-        failed: counts.errors.values().sum::<u64>() + counts.checks_failed.values().sum::<u64>(),
-        mean_ns: response_mean_ns(phase),
-        max_ns: response_max_ns(phase),
-        p90_ns: response_percentile(phase, digest, 90.0),
-        p99_ns: response_percentile(phase, digest, 99.0),
-        validity: validity(collected, number, &phase.name),
-        settled: phase.settled.map(|it| SettledFindings {
-            load_per_core: it.load_per_core,
-            waited_ns: it.waited_ns,
-            settled: it.settled,
-        }),
-    }
-}
-
-/// The worst of what is said against the throughput and the latency of a run.
-fn validity(collected: &Collected, trial: u32, phase: &str) -> Validity {
-    let reasons = collected
-        .trials
-        .iter()
-        .filter(|it| it.number == trial)
-        .flat_map(|it| &it.reasons)
-        .filter(|it| it.phase.as_deref().is_none_or(|of| of == phase));
-    let of = |aspect| worst(reasons.clone(), Some(aspect));
-    of(Aspect::Throughput).max(of(Aspect::Latency))
-}
-
-/// A percentile of each run that has it, summed up.
-fn over_runs(runs: &[RunFigures], pick: fn(&RunFigures) -> Option<f64>) -> Option<Estimate> {
-    let values: Vec<f64> = runs.iter().filter_map(pick).collect();
-    Estimate::of_blocks(&values)
-}
-
-/// The valid runs together.
-fn combine(runs: &[RunFigures]) -> Option<CombinedFigures> {
-    let valid: Vec<&RunFigures> = runs
-        .iter()
-        .filter(|run| run.validity != Validity::Invalid)
-        .collect();
-    let rates = || valid.iter().map(|run| run.rate_per_second);
-    let weighed = valid
-        .iter()
-        .filter_map(|run| Some((run.mean_ns?, run.answers as f64)));
-    let (time_ns, answers) = weighed.fold((0.0, 0.0), |(time, all), (mean_ns, answers)| {
-        (time + mean_ns * answers, all + answers)
-    });
-    Some(CombinedFigures {
-        rate_mean_per_second: rates().sum::<f64>() / valid.len() as f64,
-        rate_min_per_second: rates().reduce(f64::min)?,
-        rate_max_per_second: rates().reduce(f64::max)?,
-        mean_ns: (answers > 0.0).then(|| time_ns / answers),
-        max_ns: valid.iter().filter_map(|run| run.max_ns).max(),
-    })
+/// What is said against a phase of a trial, and against the whole trial.
+fn reasons<'a>(
+    collected: &'a Collected,
+    trial: u32,
+    phase: &'a str,
+) -> impl Iterator<Item = &'a Reason> {
+    let own = collected.trials.iter().filter(move |it| it.number == trial);
+    own.flat_map(|it| &it.reasons)
+        .filter(move |it| it.phase.as_deref().is_none_or(|of| of == phase))
 }
 
 /// A line for each version and each family of scenarios that count something up.
@@ -266,40 +209,6 @@ fn tried_again(context: &Context) -> Vec<String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-
-    fn run(rate_per_second: f64, answers: u64, mean_ns: f64, validity: Validity) -> RunFigures {
-        RunFigures {
-            trial: 1,
-            run: "run-1".into(),
-            rate_per_second,
-            answers,
-            failed: 0,
-            mean_ns: Some(mean_ns),
-            max_ns: Some(mean_ns as u64 * 10),
-            p90_ns: None,
-            p99_ns: None,
-            validity,
-            settled: None,
-        }
-    }
-
-    #[test]
-    fn rates_are_averaged_and_latencies_weighted_by_requests() {
-        let runs = [
-            run(100.0, 1_000, 4e6, Validity::Valid),
-            run(300.0, 3_000, 8e6, Validity::Limited),
-            run(9e9, 1, 1.0, Validity::Invalid),
-        ];
-        let found = combine(&runs).unwrap();
-        assert_eq!(found.rate_mean_per_second, 200.0);
-        assert_eq!(
-            (found.rate_min_per_second, found.rate_max_per_second),
-            (100.0, 300.0)
-        );
-        assert_eq!(found.mean_ns, Some(7e6), "(4·1000 + 8·3000) / 4000");
-        assert_eq!(found.max_ns, Some(80_000_000));
-        assert_eq!(combine(&runs[2..]), None);
-    }
 
     #[test]
     fn a_trend_is_told_by_the_doubling() {

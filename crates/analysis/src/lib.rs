@@ -31,6 +31,7 @@ mod ranking;
 mod relation;
 mod rows;
 mod run_facts;
+mod runs;
 mod scale;
 mod sentences;
 mod soak;

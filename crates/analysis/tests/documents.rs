@@ -452,3 +452,26 @@ fn versions_are_combined_over_their_runs() {
         in_flight.published
     );
 }
+
+#[test]
+fn a_run_that_is_invalid_is_left_out_of_all_that_is_combined_and_named() {
+    // Its percentiles contradict its sums: its rate would stand.
+    let spoilt = |made: &mut Made| {
+        if made.is("nginx") && made.record.trial.block == 3 {
+            let sum = made.closed().sums.get_mut("response.2xx").unwrap();
+            sum.min_ns = SECOND_NS;
+        }
+    };
+    let found = columns(Document::KongFramework, plan(&["single-route"]), spoilt);
+    let combined = table(&found, "single-route: combined results");
+    close(
+        median(combined, "nginx", "document", "requests mean"),
+        40_500.0,
+    );
+    close(
+        median(combined, "haproxy", "document", "requests mean"),
+        51_000.0,
+    );
+    let named = "single-route: 1 run of nginx (3) is invalid, and not in its combined results.";
+    assert!(found.notes.iter().any(|it| it == named), "{:?}", found.notes);
+}

@@ -113,11 +113,14 @@ pub fn facts(found: &CombinedFindings) -> Vec<String> {
 fn of_version(found: &CombinedFindings, version: &VersionFindings) -> Vec<String> {
     let name = name(found, version);
     let runs = || version.runs.iter();
+    let first = version.runs.first().map(|run| run.trial);
+    let is_one_trial = runs().all(|run| Some(run.trial) == first);
+    let run_name = |run: &RunFigures| match is_one_trial {
+        true => run.run.clone(),
+        false => format!("{} of trial {}", run.run, run.trial),
+    };
     let listed = |is: fn(&RunFigures) -> bool| {
-        let names: Vec<&str> = runs()
-            .filter(|it| is(it))
-            .map(|it| it.run.as_str())
-            .collect();
+        let names: Vec<String> = runs().filter(|it| is(it)).map(run_name).collect();
         (!names.is_empty()).then(|| names.join(", "))
     };
     let mut facts = Vec::new();

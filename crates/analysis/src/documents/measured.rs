@@ -10,10 +10,11 @@ use crate::Findings;
 use crate::context::{kind, throughput_per_second};
 use crate::digest::{Digest, trusted_percentile};
 use crate::findings::{
-    Aspect, CurveMetric, DocumentCell, PhaseKind, Reason, RowStatus, Unit, Validity,
+    Aspect, CurveMetric, DocumentCell, PhaseKind, Reason, RowStatus, RunFigures, Unit, Validity,
 };
 use crate::gates::worst;
 use crate::metrics::{cpu_ns_per_request, response_max_ns, response_mean_ns, response_percentile};
+use crate::runs;
 use crate::words::{counted, duration, quantity};
 
 /// The completed trials of a run.
@@ -142,6 +143,11 @@ impl Load<'_> {
 
     pub(super) fn cpu_ns(&self) -> Option<f64> {
         cpu_ns_per_request(self.phase, "gateway")
+    }
+
+    /// As a run of a specification.
+    pub(super) fn figures(&self) -> RunFigures {
+        runs::figures(&self.stored.record, self.phase, &self.digest, self.reasons())
     }
 
     /// The exact mean response time.

@@ -118,10 +118,13 @@ pub fn in_columns_of(
             let corrections = first.map_or(Ok(Vec::new()), |it| corrections::of_sizings(it))?;
             (sizings::tables(&measured, &lines)?, corrections)
         }
-        Document::KongFramework => (
-            versions::tables(&measured),
-            framework_corrections(&measured),
-        ),
+        Document::KongFramework => {
+            notes.extend(versions::left_out(&measured));
+            (
+                versions::tables(&measured),
+                framework_corrections(&measured),
+            )
+        }
         Document::KongSoap | Document::KongSoapEarlier | Document::KongBenchmark => {
             of_policies(document, &measured, &mut notes)
         }

@@ -6,8 +6,11 @@ use super::measured::{Load, Measured, cell, loads_in_words};
 use super::policies::worst;
 use super::sweep::connections;
 use crate::findings::{
-    Aspect, DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, Unit, Validity,
+    Aspect, DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, RunFigures,
+    Unit, Validity,
 };
+use crate::runs::{combine, over, stands};
+use crate::words::{counted, listed};
 
 /// The runs of a version: its closed loads, those of each trial after each other.
 pub(super) fn runs<'a>(measured: &Measured<'a>, scenario: &str, variant: &str) -> Vec<Load<'a>> {
@@ -16,16 +19,24 @@ pub(super) fn runs<'a>(measured: &Measured<'a>, scenario: &str, variant: &str) -
     closed.collect()
 }
 
+/// A version, and its runs.
+type Version<'a> = (&'a str, Vec<Load<'a>>);
+
+/// The versions of which a scenario has runs.
+fn versions<'a>(measured: &Measured<'a>, scenario: &str) -> Vec<Version<'a>> {
+    measured
+        .variants()
+        .into_iter()
+        .map(|variant| (variant, runs(measured, scenario, variant)))
+        .filter(|(_, runs)| !runs.is_empty())
+        .collect()
+}
+
 /// Two tables for each scenario: versions side by side, and all of their runs.
 pub(super) fn tables(measured: &Measured<'_>) -> Vec<DocumentTable> {
     let scenarios = &measured.run.manifest().plan.scenarios;
     let of_scenario = |name: &str| {
-        let versions: Vec<(&str, Vec<Load<'_>>)> = measured
-            .variants()
-            .into_iter()
-            .map(|variant| (variant, runs(measured, name, variant)))
-            .filter(|(_, runs)| !runs.is_empty())
-            .collect();
+        let versions = versions(measured, name);
         if versions.is_empty() {
             return Vec::new();
         }
@@ -35,21 +46,38 @@ pub(super) fn tables(measured: &Measured<'_>) -> Vec<DocumentTable> {
     all.collect()
 }
 
-fn combined(scenario: &str, versions: &[(&str, Vec<Load<'_>>)]) -> DocumentTable {
-    let row = |(variant, runs): &(&str, Vec<Load<'_>>)| {
-        let latency = Some(Aspect::Latency);
-        let cells = vec![
-            mean(runs),
-            weighted(runs),
-            longest(runs),
-            cell(runs, latency, |it| it.response_ns(90.0)),
-            cell(runs, latency, |it| it.response_ns(99.0)),
-            cell(runs, Some(Aspect::CpuPerRequest), Load::cpu_ns),
-            cell(runs, latency, Load::in_flight),
-            failures(runs),
-        ];
-        row_of((*variant).into(), variant, cells)
-    };
+/// Which runs are not among the combined results of their version, in a sentence for each.
+pub(super) fn left_out(measured: &Measured<'_>) -> Vec<String> {
+    let scenarios = measured.run.manifest().plan.scenarios.iter();
+    let all = scenarios.flat_map(|it| {
+        let versions = versions(measured, &it.scenario).into_iter();
+        versions.map(move |version| (it.scenario.clone(), version))
+    });
+    all.filter_map(|(scenario, (variant, runs))| {
+        let numbered = (1..).zip(figures(&runs));
+        let left_out = numbered.filter(|(_, run)| !stands(run));
+        let numbers: Vec<String> = left_out
+            .map(|(number, _): (u32, _)| number.to_string())
+            .collect();
+        let verb = if numbers.len() == 1 { "is" } else { "are" };
+        (!numbers.is_empty()).then(|| {
+            format!(
+                "{scenario}: {} of {variant} ({}) {verb} invalid, and not in its combined results.",
+                counted(numbers.len() as u64, "run"),
+                listed(&numbers)
+            )
+        })
+    })
+    .collect()
+}
+
+fn figures(runs: &[Load<'_>]) -> Vec<RunFigures> {
+    runs.iter().map(Load::figures).collect()
+}
+
+fn combined(scenario: &str, versions: &[Version<'_>]) -> DocumentTable {
+    let row =
+        |(variant, runs): &Version<'_>| row_of((*variant).into(), variant, combined_cells(runs));
     let time = |head| DocumentColumn::new(head, Unit::Nanoseconds);
     DocumentTable {
         title: format!("{scenario}: combined results"),
@@ -72,6 +100,47 @@ fn combined(scenario: &str, versions: &[(&str, Vec<Load<'_>>)]) -> DocumentTable
     }
 }
 
+/// The cells of the runs that stand. What the framework puts together has the range of the runs beside it.
+fn combined_cells(runs: &[Load<'_>]) -> Vec<DocumentCell> {
+    let all = figures(runs);
+    let standing = runs.iter().zip(&all).filter(|(_, run)| stands(run));
+    let standing: Vec<Load<'_>> = standing.map(|(load, _)| load.clone()).collect();
+    let Some(together) = combine(&all) else {
+        let invalid = DocumentCell {
+            validity: Some(Validity::Invalid),
+            ..DocumentCell::default()
+        };
+        let mut cells = vec![invalid; COMBINED_COLUMNS - 1];
+        cells.push(failures(&all));
+        return cells;
+    };
+    let latency = Some(Aspect::Latency);
+    let with_range = |aspect, value: Option<f64>, pick: fn(&RunFigures) -> Option<f64>| {
+        let range = over(&all, pick).zip(value);
+        DocumentCell {
+            estimate: range.map(|(range, median)| Estimate { median, ..range }),
+            ..cell(&standing, aspect, |it| pick(&it.figures()))
+        }
+    };
+    let rate = Some(together.rate_mean_per_second);
+    let max_ns = together.max_ns.map(|it| it as f64);
+    vec![
+        with_range(Some(Aspect::Throughput), rate, |it| {
+            Some(it.rate_per_second)
+        }),
+        with_range(latency, together.mean_ns, |it| it.mean_ns),
+        with_range(latency, max_ns, |it| it.max_ns.map(|it| it as f64)),
+        cell(&standing, latency, |it| it.response_ns(90.0)),
+        cell(&standing, latency, |it| it.response_ns(99.0)),
+        cell(&standing, Some(Aspect::CpuPerRequest), Load::cpu_ns),
+        cell(&standing, latency, Load::in_flight),
+        failures(&all),
+    ]
+}
+
+/// Of the table of combined results.
+const COMBINED_COLUMNS: usize = 8;
+
 fn ours() -> DocumentGroup {
     DocumentGroup {
         title: "ours",
@@ -84,7 +153,7 @@ fn ours() -> DocumentGroup {
     }
 }
 
-fn each_run(scenario: &str, versions: &[(&str, Vec<Load<'_>>)]) -> DocumentTable {
+fn each_run(scenario: &str, versions: &[Version<'_>]) -> DocumentTable {
     let mut rows = Vec::new();
     for (variant, runs) in versions {
         for (number, run) in (1..).zip(runs) {
@@ -98,7 +167,7 @@ fn each_run(scenario: &str, versions: &[(&str, Vec<Load<'_>>)]) -> DocumentTable
                 cell(run, latency, |it| it.response_ns(99.0)),
                 cell(run, Some(Aspect::CpuPerRequest), Load::cpu_ns),
                 cell(run, latency, Load::in_flight),
-                failures(run),
+                failures(&figures(run)),
             ];
             rows.push(row_of(format!("{variant} · run {number}"), variant, cells));
         }
@@ -125,65 +194,10 @@ fn each_run(scenario: &str, versions: &[(&str, Vec<Load<'_>>)]) -> DocumentTable
     }
 }
 
-/// The runs of which such a figure may be used.
-fn usable<'s, 'a: 's>(runs: &'s [Load<'a>], aspect: Aspect) -> impl Iterator<Item = &'s Load<'a>> {
-    let is_usable = move |it: &&Load<'_>| it.validity(Some(aspect)) != Validity::Invalid;
-    runs.iter().filter(is_usable)
-}
-
-/// The mean of the runs' rates, as the framework combines them, with their range.
-fn mean(runs: &[Load<'_>]) -> DocumentCell {
-    let cell = cell(runs, Some(Aspect::Throughput), Load::rate);
-    let usable = usable(runs, Aspect::Throughput);
-    let rates: Vec<f64> = usable.filter_map(Load::rate).collect();
-    let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
-    DocumentCell {
-        estimate: cell.estimate.map(|estimate| Estimate {
-            median: mean,
-            ..estimate
-        }),
-        ..cell
-    }
-}
-
-/// The mean latency over all requests of all runs, with the range of the runs' means.
-fn weighted(runs: &[Load<'_>]) -> DocumentCell {
-    let cell = cell(runs, Some(Aspect::Latency), Load::mean_ns);
-    let usable = usable(runs, Aspect::Latency);
-    let known = usable.filter_map(|it| Some((it.mean_ns()?, it.phase.counts.completed as f64)));
-    let (sum, weight) = known.fold((0.0, 0.0), |(sum, weight), (mean, requests)| {
-        (sum + mean * requests, weight + requests)
-    });
-    DocumentCell {
-        estimate: cell
-            .estimate
-            .filter(|_| weight > 0.0)
-            .map(|estimate| Estimate {
-                median: sum / weight,
-                ..estimate
-            }),
-        ..cell
-    }
-}
-
-/// The longest of all runs, with the range of the runs' longest.
-fn longest(runs: &[Load<'_>]) -> DocumentCell {
-    let cell = cell(runs, Some(Aspect::Latency), Load::max_ns);
-    DocumentCell {
-        estimate: cell.estimate.map(|estimate| Estimate {
-            median: estimate.max,
-            ..estimate
-        }),
-        ..cell
-    }
-}
-
-/// Requests without an answer in all runs: the framework prints them, and nobody reads them.
-fn failures(runs: &[Load<'_>]) -> DocumentCell {
-    let failed = runs
-        .iter()
-        .map(|it| it.phase.counts.errors.values().sum::<u64>());
-    DocumentCell::of_one(Some(failed.sum::<u64>() as f64))
+/// Requests of all runs without an answer, or with a wrong one: the framework prints them, and nobody reads them.
+fn failures(runs: &[RunFigures]) -> DocumentCell {
+    let failed: u64 = runs.iter().map(|it| it.failed).sum();
+    DocumentCell::of_one(Some(failed as f64))
 }
 
 fn row_of(name: String, variant: &str, cells: Vec<DocumentCell>) -> DocumentRow {

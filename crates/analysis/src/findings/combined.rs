@@ -38,7 +38,7 @@ pub struct VersionFindings {
     pub runs: Vec<RunFigures>,
     /// The valid runs together; none where there is none.
     pub combined: Option<CombinedFigures>,
-    /// The middle of the runs' 90th percentiles, with the least and the largest; none where no run has one.
+    /// The middle of the valid runs' 90th percentiles, with the least and the largest; none where none has one.
     pub p90_ns: Option<Estimate>,
     /// The same of the 99th.
     pub p99_ns: Option<Estimate>,
@@ -67,7 +67,8 @@ pub struct RunFigures {
     pub p90_ns: Option<f64>,
     /// 99th percentile.
     pub p99_ns: Option<f64>,
-    /// Whether its throughput and latency stand. An invalid run is shown and not combined.
+    /// Whether its throughput and latency stand. A run for which either does not is shown, and left out of what is
+    /// combined.
     pub validity: Validity,
     /// How quiet the machine was before it; none where it was not waited for.
     pub settled: Option<SettledFindings>,
