@@ -58,10 +58,7 @@ pub(crate) fn of_phase(
         Some(foreign) => found.extend(told(foreign, counts.completed)),
     }
     found.push((Metric::Errors, counts.errors.values().sum::<u64>() as f64));
-    found.push((
-        Metric::ChecksFailed,
-        counts.checks_failed.values().sum::<u64>() as f64,
-    ));
+    found.push((Metric::ChecksFailed, counts.answers_failing_checks() as f64));
     let first = record
         .phases
         .first()

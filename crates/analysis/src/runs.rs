@@ -27,7 +27,7 @@ pub(crate) fn figures<'a>(
         run: phase.name.clone(),
         rate_per_second: throughput_per_second(phase),
         answers: counts.completed,
-        failed: counts.errors.values().sum::<u64>() + counts.checks_failed.values().sum::<u64>(),
+        failed: counts.errors.values().sum::<u64>() + counts.answers_failing_checks(),
         mean_ns: response_mean_ns(phase),
         max_ns: response_max_ns(phase),
         p90_ns: response_percentile(phase, digest, 90.0),
@@ -47,7 +47,10 @@ pub(crate) fn stands(run: &RunFigures) -> bool {
 }
 
 /// The middle of a figure over the runs that stand and have it, with the least and the largest.
-pub(crate) fn over(runs: &[RunFigures], pick: impl Fn(&RunFigures) -> Option<f64>) -> Option<Estimate> {
+pub(crate) fn over(
+    runs: &[RunFigures],
+    pick: impl Fn(&RunFigures) -> Option<f64>,
+) -> Option<Estimate> {
     let standing = runs.iter().filter(|run| stands(run));
     let values: Vec<f64> = standing.filter_map(pick).collect();
     Estimate::of_blocks(&values)

@@ -223,6 +223,28 @@ fn checks_failed() {
 }
 
 #[test]
+fn an_answer_that_fails_two_checks_is_one() {
+    let twice = |failing_checks| {
+        let found = reasons(|made| {
+            let counts = &mut made.open().counts;
+            counts.checks_failed = [("status is 200".into(), 5), ("body is x".into(), 5)].into();
+            counts.failing_checks = failing_checks;
+        });
+        found[0].message.clone()
+    };
+    let listed = "5 × body is x, 5 × status is 200.";
+    assert_eq!(
+        twice(Some(5)),
+        format!("5 answers failed the checks: {listed}")
+    );
+    // Earlier versions did not record it.
+    assert_eq!(
+        twice(None),
+        format!("10 answers failed the checks: {listed}")
+    );
+}
+
+#[test]
 fn request_errors() {
     let errors = |count| {
         move |made: &mut Made| {

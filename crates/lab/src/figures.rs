@@ -38,6 +38,7 @@ pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Cou
         dropped: counts.dropped,
         queued_max: counts.queued_max,
         checks_failed,
+        failing_checks: Some(counts.answers_failing_checks).filter(|count| *count > 0),
         connections_opened: counts.connections_opened,
         bytes_sent: counts.bytes_sent,
         bytes_received: counts.bytes_received,

@@ -229,12 +229,25 @@ pub struct Counts {
     /// Answers that failed a check, by the text of the check.
     #[serde(default)]
     pub checks_failed: BTreeMap<String, u64>,
+    /// Answers of which at least one check failed; none where no check did, in the runs of earlier versions, and of
+    /// engines that do not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing_checks: Option<u64>,
     /// Connections opened.
     pub connections_opened: u64,
     /// Bytes of requests handed to the kernel.
     pub bytes_sent: u64,
     /// Bytes of answers received.
     pub bytes_received: u64,
+}
+
+impl Counts {
+    /// Answers of which at least one check failed. Where that was not recorded, an answer counts once for each check
+    /// that it failed.
+    pub fn answers_failing_checks(&self) -> u64 {
+        self.failing_checks
+            .unwrap_or_else(|| self.checks_failed.values().sum())
+    }
 }
 
 /// An exact account of the values of a histogram.

@@ -49,11 +49,8 @@ pub(super) fn achieved_share(phase: &PhaseRecord) -> f64 {
 /// Share of the intended requests that were not answered, or wrongly, or never sent.
 pub(super) fn error_share(phase: &PhaseRecord) -> f64 {
     let counts = &phase.counts;
-    let failed: u64 = counts
-        .errors
-        .values()
-        .chain(counts.checks_failed.values())
-        .sum();
+    let unanswered: u64 = counts.errors.values().sum();
+    let failed = unanswered + counts.answers_failing_checks();
     (failed + counts.dropped) as f64 / counts.intended.max(1) as f64
 }
 
@@ -146,6 +143,17 @@ mod tests {
             judged(wrong, 1_000_000),
             StepOutcome::Missed,
             "5 of 4,000 is more than 0.1 %"
+        );
+        // Each of three answers fails two checks.
+        let twice_wrong = |phase: &mut PhaseRecord| {
+            let counts = &mut phase.counts;
+            counts.checks_failed = [("status is 200".into(), 3), ("body is x".into(), 3)].into();
+            counts.failing_checks = Some(3);
+        };
+        assert_eq!(
+            judged(twice_wrong, 1_000_000),
+            StepOutcome::Held,
+            "3 of 4,000 is less than 0.1 %"
         );
         let late = |phase: &mut PhaseRecord| phase.counts.completed_in_window = 3_900;
         assert_eq!(

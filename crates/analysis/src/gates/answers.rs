@@ -8,13 +8,13 @@ use crate::words::{counted, listed_counts, percent};
 
 /// An answer that is wrong took another path through the gateway: nothing measured of it stands.
 pub(super) fn checks_failed(view: &View) -> Option<Reason> {
-    let failed = &view.phase.counts.checks_failed;
-    let total: u64 = failed.values().sum();
+    let counts = &view.phase.counts;
+    let total = counts.answers_failing_checks();
     (total > 0).then_some(())?;
     let message = format!(
         "{} failed the checks: {}.",
         counted(total, "answer"),
-        listed_counts(failed)
+        listed_counts(&counts.checks_failed)
     );
     Some(wrong(view, message))
 }

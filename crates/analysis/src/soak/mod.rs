@@ -88,7 +88,7 @@ fn segment(
         outcome: outcome_words(&record.outcome).to_owned(),
         answers: phase.counts.completed,
         errors: phase.counts.errors.values().sum(),
-        checks_failed: phase.counts.checks_failed.values().sum(),
+        checks_failed: phase.counts.answers_failing_checks(),
         dropped: phase.counts.dropped,
         processes_ended: usage.map_or(0, |usage| usage.processes_ended),
         pss_before_bytes: usage.and_then(|usage| usage.pss_before_bytes),

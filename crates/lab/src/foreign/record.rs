@@ -201,7 +201,7 @@ fn summary(record: &PhaseRecord) -> PhaseSummary {
         completed: record.counts.completed,
         completed_per_second,
         failed: counts.errors.values().sum::<u64>()
-            + counts.checks_failed.values().sum::<u64>()
+            + counts.answers_failing_checks()
             + counts.dropped,
         response_p50_ns: foreign.and_then(|foreign| foreign.percentiles_ns.get("50").copied()),
         gateway_cpu_ns_per_request: record.usage.get("gateway").and_then(per_request),
