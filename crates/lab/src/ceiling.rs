@@ -65,7 +65,7 @@ fn sizes(
     let nonce = scene.plan.is_traced().then_some(nonce);
     let asked = render(request, &target.address.to_string(), nonce);
     let answer = exchange(&target, &asked, request.method == "HEAD", scene.interrupt);
-    Some(answer.map(|answer| (asked.len(), answer.head.len() + answer.body.len())))
+    Some(answer.map(|answer| (asked.len(), answer.head.len() + answer.body_bytes)))
 }
 
 fn carry(

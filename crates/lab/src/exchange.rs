@@ -18,16 +18,18 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const SLICE: Duration = Duration::from_millis(50);
 /// A read's buffer.
 const CHUNK_BYTES: usize = 16 * 1024;
-/// What is looked at of a compressed body.
-const DECODED_BYTES_MAX: usize = 16 << 20;
+/// What is kept of a body, and looked at of a compressed one: as much as the engine keeps for checks.
+const BODY_BYTES_MAX: usize = 16 << 20;
 
 /// A whole answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     /// The head as it was on the wire.
     pub(crate) head: Vec<u8>,
-    /// The body, decoded.
+    /// The body without its framing, or its first 16 MiB.
     pub(crate) body: Vec<u8>,
+    /// Bytes of the whole body.
+    pub(crate) body_bytes: usize,
     /// Its status.
     pub(crate) status: u16,
     /// The times that the upstream gave back with the nonce.
@@ -91,6 +93,7 @@ pub(crate) fn read_answer(
     let mut answer = Answer {
         head: Vec::new(),
         body: Vec::new(),
+        body_bytes: 0,
         status: 0,
         times: None,
         is_head,
@@ -143,11 +146,18 @@ impl Answer {
                     self.status = head.status();
                     self.times = head.field(TIMES_HEADER).and_then(Times::parse);
                 }
-                Event::Body(bytes) => self.body.extend_from_slice(bytes),
+                Event::Body(bytes) => self.keep(bytes),
                 Event::End => return Ok(true),
             }
         }
         Ok(false)
+    }
+
+    /// Keeps a piece of the body, as far as there is room.
+    fn keep(&mut self, bytes: &[u8]) {
+        self.body_bytes += bytes.len();
+        let room = BODY_BYTES_MAX - self.body.len();
+        self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     /// The checks that the answer fails, in words.
@@ -160,7 +170,7 @@ impl Answer {
                 let coding = head.field("content-encoding");
                 let is_gzip = coding.is_some_and(|it| it.eq_ignore_ascii_case(b"gzip"));
                 let body = match is_gzip {
-                    true => Cow::Owned(gzip::decoded(&self.body, DECODED_BYTES_MAX)),
+                    true => Cow::Owned(gzip::decoded(&self.body, BODY_BYTES_MAX)),
                     false => Cow::Borrowed(&self.body),
                 };
                 gatebench_engine::failed_checks(checks, &head, &body)
@@ -253,6 +263,20 @@ mod tests {
         );
         assert_eq!(kind(vec![b"SSH-2.0-x\r\n"]), io::ErrorKind::InvalidData);
         assert_eq!(kind(vec![]), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn of_a_long_body_the_beginning_is_kept() {
+        let length = BODY_BYTES_MAX + 3 * CHUNK_BYTES + 1;
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+        let body = io::repeat(b'x').take(length as u64);
+        let mut stream = io::Cursor::new(head).chain(body);
+        let answer = read_answer(&mut stream, false, &Interrupt::new()).unwrap();
+        assert_eq!(
+            (answer.body.len(), answer.body_bytes),
+            (BODY_BYTES_MAX, length)
+        );
+        assert!(answer.body.capacity() <= 2 * BODY_BYTES_MAX);
     }
 
     #[test]
