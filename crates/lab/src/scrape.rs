@@ -1,7 +1,7 @@
 //! A gateway's own metrics, fetched under load as Prometheus would: what that costs is part of what is
 //! measured, and what they say is shown as theirs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -78,8 +78,9 @@ impl Scraping<'_> {
         let answers = shared.completed();
         let answer = exchange(&wire, &bytes, false, self.interrupt);
         let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let body = answer.ok().filter(|it| it.status == 200).map(|it| it.body);
-        let body = body.unwrap_or_default();
+        let answer = answer.ok().filter(|it| it.status == 200);
+        let bytes = answer.as_ref().map_or(0, |it| it.body_bytes as u64);
+        let body = answer.map(|it| it.body).unwrap_or_default();
         let text = String::from_utf8_lossy(&body);
         let OwnMetrics {
             requests, labels, ..
@@ -91,7 +92,7 @@ impl Scraping<'_> {
         Scrape {
             second,
             took_ns,
-            bytes: body.len() as u64,
+            bytes,
             requests: sum(&text, requests, labels),
             answers,
             pools: pools.collect(),
@@ -148,10 +149,13 @@ pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
     })
 }
 
-/// Puts what they told beside what was measured in the same second.
+/// Puts what they told beside what was measured in the same second; of several in one second the first.
 pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
+    // A day has 86,400 of each. Of equal keys the one that comes last stays.
+    let first_last = all.iter().rev().map(|it| (it.second, it));
+    let by_second: HashMap<u32, &Scrape> = first_last.collect();
     for row in series {
-        let of_second = all.iter().find(|it| it.second == row.second);
+        let of_second = by_second.get(&row.second);
         row.own_requests = of_second.and_then(|it| it.requests);
         row.pools = of_second.map(|it| it.pools.clone()).unwrap_or_default();
     }
@@ -221,5 +225,26 @@ mod tests {
             (Some(100), None)
         );
         assert_eq!(series[1].pools["heap_bytes"], 9);
+    }
+
+    /// One by one through all of them would take minutes.
+    #[test]
+    fn a_day_of_them_finds_its_seconds() {
+        const DAY_SECONDS: u32 = 86_400;
+        let scrape = |second, requests| Scrape {
+            second,
+            requests: Some(requests),
+            ..Scrape::default()
+        };
+        let twice = (0..DAY_SECONDS).flat_map(|it| [scrape(it, it.into()), scrape(it, 0)]);
+        let all: Vec<Scrape> = twice.collect();
+        let row = |second| SeriesRow {
+            second,
+            ..SeriesRow::default()
+        };
+        let mut series: Vec<SeriesRow> = (0..DAY_SECONDS).map(row).collect();
+        into_series(&all, &mut series);
+        let told = |it: &SeriesRow| it.own_requests == Some(it.second.into());
+        assert!(series.iter().all(told));
     }
 }
