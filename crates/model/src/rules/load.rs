@@ -37,6 +37,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
         sweep(phase, problems);
         change_fits(phase, "measure", problems);
         failure_fits(phase, measure, problems);
+        one_thing_happens(phase, problems);
     }
     swept_names(phases, problems);
 }
@@ -165,6 +166,15 @@ fn failure_fits(phase: &Node, measure: Option<Span>, problems: &mut Vec<Problem>
         let message = format!("the failure lasts from {from} until {until} of {measure}");
         let help = "leave at least a second before it, in it, and after it, to compare";
         problems.push(Problem::new(failure.head(), message, help));
+    }
+}
+
+/// What a load loses is of one cause only if there is but one.
+fn one_thing_happens(phase: &Node, problems: &mut Vec<Problem>) {
+    if let Some((_, failure)) = phase.get("change").zip(phase.entry("failure")) {
+        let message = "`change` and `failure` exclude each other";
+        let help = "give the failure a phase of its own, after this one";
+        problems.push(Problem::new(failure.key_span.clone(), message, help));
     }
 }
 
