@@ -24,7 +24,8 @@ pub struct Duel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisiveMetric {
-    /// CPU time of the gateway per request, at a fixed rate where the load has one.
+    /// CPU time of the gateway per request: of a phase in which gateways are side by side where the load has one, else
+    /// at a fixed rate where it has that, else under saturation.
     #[default]
     Cpu,
     /// Answers per second of the closed load.
