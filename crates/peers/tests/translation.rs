@@ -115,6 +115,21 @@ fn wrk_gets_a_script_and_whole_seconds() {
 }
 
 #[test]
+fn fewer_threads_than_were_asked_for_are_told() {
+    let said = |peer, connections: u32| {
+        let phase = format!("{{name: p, closed: {{connections: {connections}}}, measure: 1s}}");
+        let order = order(peer, &scenario(POST), &phase, Part::Measure).unwrap();
+        order.limits.not_expressed.join("\n")
+    };
+    let told = "2 threads: wrk opens as many connections in each of them, so 7 run on 1";
+    assert!(said(Peer::Wrk, 7).contains(told));
+    assert!(!said(Peer::Wrk, 8).contains("threads"));
+    let told = "2 threads: h2load has no more of them than connections, so it runs 1";
+    assert!(said(Peer::H2load, 1).contains(told));
+    assert!(!said(Peer::H2load, 7).contains("threads"));
+}
+
+#[test]
 fn wrk_renders_one_request_once_and_reads_no_json() {
     let order = order(Peer::Wrk, &scenario(POST), CLOSED, Part::WarmUp).unwrap();
     assert!(order.arguments.contains(&"1s".into()));

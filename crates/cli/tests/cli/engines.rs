@@ -115,6 +115,18 @@ fn what_happens_in_a_load_is_not_given_to_an_engine_that_tells_no_seconds() {
 }
 
 #[test]
+fn gateways_side_by_side_are_not_given_to_an_engine_that_loads_one() {
+    if installed("wrk") {
+        let bench = Bench::new();
+        bench.load("- {name: both, side_by_side: true, closed: {connections: 4}, measure: 1s}\n");
+        bench
+            .gatebench("run suite.yaml --engine wrk --out run")
+            .assert_code(2)
+            .assert_says(&["'both' loads all gateways", "without `side_by_side`"]);
+    }
+}
+
+#[test]
 fn h2load_drives_a_scenario() {
     if installed("h2load") {
         let phase = assert_measured_by("h2load", CLOSED);

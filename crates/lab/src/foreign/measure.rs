@@ -13,8 +13,8 @@ use gatebench_net::clock;
 use gatebench_peers::{Order, Part, parse};
 use gatebench_probe::{Sample, Sampler, Scope};
 
-use super::PreparedEngine;
 use super::record::{Told, assemble};
+use super::{PreparedEngine, threads};
 use crate::halt::{Failure, Halt};
 use crate::ledger;
 use crate::phase::{Loading, Measured};
@@ -106,10 +106,7 @@ pub(super) struct Watched {
 
 impl Running<'_> {
     fn order(&self, part: Part) -> Result<Order, Halt> {
-        let plan = self.scene.plan;
-        let asked = plan.specification.as_ref().and_then(|it| it.threads);
-        let cores = plan.placement.engine.len();
-        let threads = asked.map_or(cores, |threads| threads as usize);
+        let threads = threads(self.scene.plan);
         self.engine
             .order(&self.url, &self.scenario, self.loading.phase, part, threads)
             .map_err(|refusal| {

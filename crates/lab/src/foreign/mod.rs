@@ -89,10 +89,20 @@ impl PreparedEngine {
                 "use gatebench's own engine for it",
             ));
         }
+        if let Some(phase) = plan.phases().find(|phase| phase.side_by_side) {
+            let (peer, name) = (self.peer, &phase.name);
+            return Err(LabError::words(
+                format!(
+                    "'{name}' loads all gateways of a block side by side, and {peer} loads one at a time"
+                ),
+                "choose a load without `side_by_side` (--load), or use gatebench's own engine",
+            ));
+        }
         let mut refusals: Vec<Refusal> = Vec::new();
         let mut limits = Limits::default();
+        let threads = threads(plan);
         for (scenario, phase, part) in parts(plan) {
-            match self.order(NOWHERE, scenario, phase, part, 1) {
+            match self.order(NOWHERE, scenario, phase, part, threads) {
                 Ok(order) => {
                     add(&mut limits.not_expressed, order.limits.not_expressed);
                     add(&mut limits.not_measured, order.limits.not_measured);
@@ -123,6 +133,13 @@ impl PreparedEngine {
             })
             .collect()
     }
+}
+
+/// The threads that an engine is asked to have: those that a specification names, or one for each of its cores.
+fn threads(plan: &Plan) -> usize {
+    let asked = plan.specification.as_ref().and_then(|it| it.threads);
+    let cores = plan.placement.engine.len();
+    asked.map_or(cores, |threads| threads as usize)
 }
 
 /// Every part of every load that the plan holds.

@@ -53,7 +53,7 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
         files,
         environment: job.environment(),
         takes: job.length(),
-        limits: limits(&requests),
+        limits: limits(job, &requests, threads),
     })
 }
 
@@ -98,8 +98,14 @@ fn one_kind<'r>(job: &Job<'_>, requests: &'r [Request]) -> Result<&'r Request, R
     }
 }
 
-fn limits(requests: &[Request]) -> Limits {
+fn limits(job: &Job<'_>, requests: &[Request], threads: u32) -> Limits {
     let mut limits = Limits::default();
+    if (threads as usize) < job.threads {
+        limits.express(format!(
+            "{} threads: h2load has no more of them than connections, so it runs {threads}",
+            job.threads
+        ));
+    }
     for check in requests.iter().flat_map(|request| &request.checks) {
         let what = format!("the check '{check}': h2load looks at no answer");
         if !limits.not_expressed.contains(&what) {

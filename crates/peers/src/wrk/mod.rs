@@ -42,9 +42,16 @@ pub(crate) fn translate(job: &Job<'_>) -> Result<Order, Refusal> {
     );
     limits.measure("bytes sent, and how many requests were sent without an answer");
     let connections = closed.connections;
+    let threads = threads(job.threads, connections);
+    if (threads as usize) < job.threads {
+        limits.express(format!(
+            "{} threads: wrk opens as many connections in each of them, so {connections} run on {threads}",
+            job.threads
+        ));
+    }
     let arguments = [
         "--threads".into(),
-        threads(job.threads, connections).to_string(),
+        threads.to_string(),
         "--connections".into(),
         connections.to_string(),
         "--duration".into(),
