@@ -228,7 +228,7 @@ impl Plan {
         all.fold(Duration::ZERO, Duration::saturating_add)
     }
 
-    /// How long a trial is expected to take.
+    /// How long a trial is expected to take; for the machine to become quiet it waits as long as it may.
     pub fn duration_of(&self, trial: &Trial) -> Duration {
         let is_floor = self.variant(&trial.variant) == Some(&Variant::Floor);
         let search = self.capacity.as_ref().filter(|_| !is_floor);
@@ -237,12 +237,16 @@ impl Plan {
     }
 
     fn trial_duration(&self, scenario: &str) -> Duration {
+        let specification = self.specification.as_ref();
+        let quiet = specification.map_or(Duration::ZERO, |it| it.settle.at_most.0);
         let phases = self.load_of(scenario).phases.iter();
         phases
             .map(|phase| match phase.name == SMOKE_PHASE {
                 // It ends when its few requests are answered.
-                true => Duration::ZERO,
-                false => phase.warm_up.0.saturating_add(phase.measure.0),
+                true => quiet,
+                false => [phase.warm_up.0, phase.measure.0]
+                    .into_iter()
+                    .fold(quiet, Duration::saturating_add),
             })
             .fold(TRIAL_OVERHEAD, Duration::saturating_add)
     }
@@ -311,7 +315,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::parse;
+    use crate::{Settle, Span, parse};
 
     fn plan(seed: u64, blocks: u32, floor: bool) -> Plan {
         let scenario = |name: &str, policies: &str| {
@@ -415,6 +419,29 @@ mod tests {
         let plan = plan(7, 2, true);
         assert_eq!(plan.trial_seconds(), 8.5);
         assert_eq!(plan.expected_duration(), Duration::from_secs(85));
+    }
+
+    #[test]
+    fn waiting_for_a_quiet_machine_takes_its_time_before_each_load() {
+        let mut plan = plan(7, 2, true);
+        let loads = plan.trials.len() * plan.load.phases.len();
+        plan.specification = Some(Specified {
+            name: "s".into(),
+            tags: vec![],
+            retries: 0,
+            settle: Settle {
+                load_per_core: 0.2,
+                at_most: Span::from_millis(2_000),
+            },
+            threads: None,
+            combines: true,
+            saves_error_log: false,
+        });
+        let waited = Duration::from_secs(2) * loads as u32;
+        assert_eq!(
+            plan.expected_duration(),
+            Duration::from_secs(85) + waited
+        );
     }
 
     #[test]
