@@ -7,7 +7,7 @@ use gatebench_analysis::words::counted;
 use gatebench_model::setup::MILLIS_PER_CPU;
 use gatebench_model::suite::LoadOfSize;
 use gatebench_model::{
-    AsPublished, Length, Limits, LoadProfile, PlannedLength, Scenario, Span, Suite,
+    AsPublished, Isolation, Length, Limits, LoadProfile, PlannedLength, Scenario, Span, Suite,
 };
 
 use crate::error::LabError;
@@ -225,6 +225,18 @@ impl Loads {
     /// All loads.
     pub(crate) fn all(&mut self) -> impl Iterator<Item = &mut LoadProfile> {
         std::iter::once(&mut self.common).chain(self.of_scenarios.values_mut())
+    }
+
+    /// Gives the healthy twins of a scenario with a load of its own that load too: only who sends what differs.
+    pub(crate) fn extend_to_twins(&mut self, isolations: &[Isolation]) {
+        for isolation in isolations {
+            let Some(own) = self.of_scenarios.get(&isolation.failing).cloned() else {
+                continue;
+            };
+            for twin in [&isolation.healthy, &isolation.again] {
+                self.of_scenarios.insert(twin.clone(), own.clone());
+            }
+        }
     }
 
     /// The load of a scenario.

@@ -131,6 +131,7 @@ pub fn prepare(
     let mut loads = asked.loads(&scenarios)?;
     let scenarios = of_length(scenarios, &loads, selection.length);
     let (scenarios, isolation) = purpose::scenarios(scenarios, selection)?;
+    loads.extend_to_twins(&isolation);
     loads.all().for_each(|load| purpose::load(load, selection));
     let fitted = room::fit(loads.all(), &scenarios);
     let mut wanted = wanted(selection)?;
@@ -158,7 +159,7 @@ pub fn prepare(
     plan.length = loads.length;
     plan.duel = selection.decided_by.and_then(|metric| duel(&plan, metric));
     plan.capacity = selection.capacity.clone();
-    plan.soak = purpose::soak(selection, &plan.load);
+    plan.soak = purpose::soak(selection, &plan);
     plan.flame = selection.flame.map(|choice| choice.flame);
     purpose::watch_pools(&mut plan, &gateways);
     plan.isolation = isolation;

@@ -91,9 +91,10 @@ pub(crate) fn scenarios(
     Ok((all, isolations))
 }
 
-/// The soak that a plan is made for.
-pub(crate) fn soak(selection: &Selection, load: &LoadProfile) -> Option<Soak> {
+/// The soak that a plan is made for: its first trial is the soak's first process.
+pub(crate) fn soak(selection: &Selection, plan: &Plan) -> Option<Soak> {
     let choice = selection.soak.as_ref()?;
+    let load = plan.load_of(&plan.trials.first()?.scenario);
     let measured = load.phases.iter().map(|phase| phase.measure.0);
     Some(Soak {
         duration: Span(measured.fold(Duration::ZERO, Duration::saturating_add)),

@@ -164,3 +164,55 @@ fn an_attached_gateway_stands_alone_beside_the_floor() {
         .collect();
     assert_eq!(labels, ["floor", "attached"]);
 }
+
+/// A suite whose one scenario has a load of its own.
+fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
+    let gateway = folder(at, "mine", "{}");
+    let suite = at.join("s.yaml");
+    let text = format!(
+        "suite: s\ntitle: t\ngateways: [{gateway}]\nscenarios: [{{scenario: {scenario}, load: isolation}}]\n\
+         load: tour\nblocks: 1\nfloor: false\n"
+    );
+    std::fs::write(&suite, text).unwrap();
+    vec![suite.display().to_string()]
+}
+
+#[test]
+fn healthy_twins_have_the_load_of_their_scenario() {
+    let at = tempfile::tempdir().unwrap();
+    let selection = Selection {
+        words: suite_with_its_own_load(at.path(), "good-and-failing"),
+        isolation: Some(IsolationChoice::default()),
+        ..Selection::default()
+    };
+    let plan = prepare_with(&selection).unwrap().plan;
+    let loads: Vec<&str> = plan
+        .trials
+        .iter()
+        .map(|trial| plan.load_of(&trial.scenario).profile.as_str())
+        .collect();
+    assert_eq!(loads, ["isolation"; 3], "and none the suite's");
+}
+
+#[test]
+fn a_soak_lasts_as_long_as_the_load_of_its_scenario() {
+    let at = tempfile::tempdir().unwrap();
+    let selection = Selection {
+        words: suite_with_its_own_load(at.path(), "proxy-json"),
+        soak: Some(SoakChoice {
+            duration: None,
+            growth_bytes_per_hour: 1,
+        }),
+        ..Selection::default()
+    };
+    let plan = prepare_with(&selection).unwrap().plan;
+    let length = |load: &gatebench_model::LoadProfile| -> f64 {
+        load.phases.iter().map(|it| it.measure.as_secs_f64()).sum()
+    };
+    let soak = plan.soak.as_ref().unwrap();
+    assert_eq!(
+        soak.duration.as_secs_f64(),
+        length(plan.load_of("proxy-json"))
+    );
+    assert!(soak.duration.as_secs_f64() != length(&plan.load));
+}
