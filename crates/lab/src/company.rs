@@ -5,6 +5,7 @@
 //! so that the ratio of their CPU times is steadier than that of two trials one after the other: Bulej, Horký, Tůma,
 //! Farquet and Prokopec, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020.
 
+use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,7 +30,9 @@ struct State {
     waiting: usize,
     /// How often all have met.
     meetings: u64,
-    /// Whether one of them is alone with the machine.
+    /// Who is alone with the machine, or will be next, and who after that.
+    turns: VecDeque<usize>,
+    /// Whether the first of these has come and is.
     is_taken: bool,
 }
 
@@ -44,21 +47,26 @@ impl State {
 }
 
 impl Company {
-    pub(crate) fn of(members: usize) -> Self {
+    /// So many, who are alone in these turns.
+    pub(crate) fn of(members: usize, turns: Vec<usize>) -> Self {
         Self {
             state: Mutex::new(State {
                 members,
                 waiting: 0,
                 meetings: 0,
+                turns: turns.into(),
                 is_taken: false,
             }),
             changed: Condvar::new(),
         }
     }
 
-    /// One of them, until it is dropped.
-    pub(crate) fn member(&self) -> Member<'_> {
-        Member(self)
+    /// The one of this place, until it is dropped.
+    pub(crate) fn member(&self, place: usize) -> Member<'_> {
+        Member {
+            company: self,
+            place,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -86,7 +94,10 @@ impl Company {
 
 /// A trial among others. Who is dropped is not waited for any more.
 #[derive(Debug)]
-pub(crate) struct Member<'a>(&'a Company);
+pub(crate) struct Member<'a> {
+    company: &'a Company,
+    place: usize,
+}
 
 impl<'a> Member<'a> {
     /// Waits for all who are still under way.
@@ -94,7 +105,7 @@ impl<'a> Member<'a> {
     /// # Errors
     /// The run was interrupted meanwhile.
     pub(crate) fn meet(&self, interrupt: &Interrupt) -> Result<(), Halt> {
-        let company = self.0;
+        let company = self.company;
         let meeting = {
             let mut state = company.state();
             state.waiting += 1;
@@ -108,23 +119,25 @@ impl<'a> Member<'a> {
             .map(drop)
     }
 
-    /// Waits until nobody else is alone with the machine; then this one is, until the guard is dropped.
+    /// Waits until it is this one's turn to be alone with the machine; then it is, until the guard is dropped.
     ///
     /// # Errors
     /// The run was interrupted meanwhile.
     pub(crate) fn turn(&self, interrupt: &Interrupt) -> Result<impl Drop + 'a, Halt> {
-        let mut state = self.0.until(interrupt, |state| !state.is_taken)?;
+        let is_next = |state: &State| !state.is_taken && state.turns.front() == Some(&self.place);
+        let mut state = self.company.until(interrupt, is_next)?;
         state.is_taken = true;
-        Ok(Turn(self.0))
+        Ok(Turn(self.company))
     }
 }
 
 impl Drop for Member<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.company.state();
         state.members -= 1;
+        state.turns.retain(|place| *place != self.place);
         state.meet_if_whole();
-        self.0.changed.notify_all();
+        self.company.changed.notify_all();
     }
 }
 
@@ -132,7 +145,11 @@ struct Turn<'a>(&'a Company);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.state().is_taken = false;
+        {
+            let mut state = self.0.state();
+            state.is_taken = false;
+            state.turns.pop_front();
+        }
         self.0.changed.notify_all();
     }
 }
@@ -147,16 +164,17 @@ mod tests {
 
     #[test]
     fn all_meet_before_any_goes_on_and_who_left_is_not_waited_for() {
-        let (company, interrupt) = (Company::of(4), Interrupt::new());
+        let (company, interrupt) = (Company::of(4, Vec::new()), Interrupt::new());
         let arrived = AtomicUsize::new(0);
         thread::scope(|scope| {
-            drop(company.member());
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    let member = company.member();
+            drop(company.member(3));
+            for place in 0..3 {
+                let (company, interrupt, arrived) = (&company, &interrupt, &arrived);
+                scope.spawn(move || {
+                    let member = company.member(place);
                     for meeting in 1..=50 {
                         arrived.fetch_add(1, Ordering::SeqCst);
-                        member.meet(&interrupt).unwrap();
+                        member.meet(interrupt).unwrap();
                         assert!(arrived.load(Ordering::SeqCst) >= 3 * meeting);
                     }
                 });
@@ -166,28 +184,36 @@ mod tests {
     }
 
     #[test]
-    fn one_at_a_time_has_the_turn() {
-        let (company, interrupt) = (Company::of(3), Interrupt::new());
+    fn one_at_a_time_has_the_turn_in_the_order_that_was_drawn() {
+        let turns = [2, 0, 1, 3, 1, 2, 0, 3, 0, 1, 2];
+        let company = Company::of(4, turns.to_vec());
+        let (interrupt, had) = (Interrupt::new(), Mutex::new(Vec::new()));
         let inside = AtomicUsize::new(0);
+        // The fourth fails before its turn, and the others go on without it.
+        drop(company.member(3));
         thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    let member = company.member();
-                    for _ in 0..50 {
-                        let _turn = member.turn(&interrupt).unwrap();
+            for place in 0..3 {
+                let (company, interrupt, had, inside) = (&company, &interrupt, &had, &inside);
+                scope.spawn(move || {
+                    let member = company.member(place);
+                    for _ in 0..3 {
+                        let _turn = member.turn(interrupt).unwrap();
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        had.lock().unwrap().push(place);
                         inside.fetch_sub(1, Ordering::SeqCst);
                     }
                 });
             }
         });
+        assert_eq!(had.into_inner().unwrap(), [2, 0, 1, 1, 2, 0, 0, 1, 2]);
     }
 
     #[test]
     fn an_interrupt_ends_the_waiting() {
-        let (company, interrupt) = (Company::of(2), Interrupt::new());
+        let (company, interrupt) = (Company::of(2, vec![1, 0]), Interrupt::new());
         interrupt.raise();
-        let member = company.member();
+        let member = company.member(0);
         assert!(matches!(member.meet(&interrupt), Err(Halt::Interrupted)));
+        assert!(matches!(member.turn(&interrupt), Err(Halt::Interrupted)));
     }
 }

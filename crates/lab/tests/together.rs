@@ -69,4 +69,23 @@ fn side_by_side_all_at_once_and_else_one_after_the_other() {
             assert!(one.1 <= other.0 || other.1 <= one.0, "{windows:?}");
         }
     }
+    // In the order that the seed gives.
+    let plan = &stored.manifest().plan;
+    let trials = plan.trials.iter().filter(|it| it.variant != "floor");
+    let trials: Vec<_> = trials.collect();
+    let turns = plan.turns(&trials).into_iter();
+    let drawn: Vec<&str> = turns
+        .map(|place| trials[place].variant.as_str())
+        .filter(|variant| *variant != "refused")
+        .collect();
+    let mut had: Vec<(i128, &str)> = both
+        .iter()
+        .flat_map(|it| {
+            let phases = it.phases[1..].iter();
+            phases.map(move |phase| (window(it, phase).0, it.trial.variant.as_str()))
+        })
+        .collect();
+    had.sort_unstable();
+    let had: Vec<&str> = had.into_iter().map(|(_, variant)| variant).collect();
+    assert_eq!(had, drawn);
 }

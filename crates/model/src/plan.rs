@@ -190,6 +190,25 @@ impl Plan {
         }
     }
 
+    /// Whose turn it is, one after the other, where these trials of a block go through it together: in each phase in
+    /// which one is loaded alone, their places in the list in an order of its own, each equally likely. Drawn from one
+    /// xoshiro256++ seeded with the plan's seed and the number of the first.
+    pub fn turns(&self, trials: &[&Trial]) -> Vec<usize> {
+        let Some(first) = trials.first() else {
+            return Vec::new();
+        };
+        let mut random =
+            Xoshiro256PlusPlus::seed_from_u64(self.seed ^ (u64::from(first.number) << 32));
+        let phases = &self.load_of(&first.scenario).phases;
+        let alone = phases.iter().filter(|phase| !phase.side_by_side);
+        let order = |_| {
+            let mut places: Vec<usize> = (0..trials.len()).collect();
+            shuffle(&mut places, &mut random);
+            places
+        };
+        alone.flat_map(order).collect()
+    }
+
     /// Leaves out the blocks after this one: the plan is then as if it had been made with so many.
     pub fn cut_after_block(&mut self, block: u32) {
         self.blocks = self.blocks.min(block);
@@ -415,6 +434,32 @@ mod tests {
     }
 
     #[test]
+    fn turns_are_drawn_anew_for_each_phase_and_block() {
+        let mut plan = plan(7, 200, false);
+        plan.load.phases[0].side_by_side = true;
+        plan.load.phases.push(plan.load.phases[1].clone());
+        let turns = |block: u32| {
+            let trials = plan.trials.iter();
+            let own: Vec<&Trial> = trials.filter(|trial| trial.block == block).collect();
+            plan.turns(&own[..2])
+        };
+        assert_eq!(turns(3), turns(3), "the same whenever they are asked for");
+        let mut counts = std::collections::HashMap::new();
+        for block in 1..=200 {
+            let turns = turns(block);
+            assert_eq!((turns[0] + turns[1], turns[2] + turns[3]), (1, 1));
+            *counts.entry((turns[0], turns[2])).or_insert(0_i32) += 1;
+        }
+        // Five standard deviations of a count with mean 50.
+        let expected = |count: &i32| (count - 50).abs() < 31;
+        assert!(
+            counts.len() == 4 && counts.values().all(expected),
+            "{counts:?}"
+        );
+        assert!(plan.turns(&[]).is_empty());
+    }
+
+    #[test]
     fn time_is_the_phases_and_the_overhead() {
         let plan = plan(7, 2, true);
         assert_eq!(plan.trial_seconds(), 8.5);
@@ -438,10 +483,7 @@ mod tests {
             saves_error_log: false,
         });
         let waited = Duration::from_secs(2) * loads as u32;
-        assert_eq!(
-            plan.expected_duration(),
-            Duration::from_secs(85) + waited
-        );
+        assert_eq!(plan.expected_duration(), Duration::from_secs(85) + waited);
     }
 
     #[test]

@@ -40,7 +40,8 @@ impl<'a> Conductor<'a> {
     ) -> Result<(), LabError> {
         let left = self.left(&[trials, further].concat());
         let (observer, of) = (self.observer, self.summary.planned);
-        let company = Company::of(trials.len());
+        let turns = self.request.prepared.plan.turns(trials);
+        let company = Company::of(trials.len(), turns);
         let heard: Vec<Heard> = trials
             .iter()
             .enumerate()
@@ -57,10 +58,10 @@ impl<'a> Conductor<'a> {
             .collect();
         heard[0].observer.observe(heard[0].begin.clone());
         let mut begun: Vec<(&Trial, Scene<'_>, TrialWriter)> = Vec::new();
-        for (trial, heard) in trials.iter().zip(&heard) {
+        for (place, (trial, heard)) in trials.iter().zip(&heard).enumerate() {
             let mut scene = self.scene(trial, Vec::new())?;
             scene.observer = heard;
-            scene.company = Some(company.member());
+            scene.company = Some(company.member(place));
             match self.writer.begin_trial(trial) {
                 Ok(writer) => begun.push((*trial, scene, writer)),
                 Err(error) => self.lost(trial, error)?,
