@@ -12,7 +12,7 @@ use crate::findings::{
     VersionTrend,
 };
 use crate::gates::is_smoke;
-use crate::rows::load_words;
+use crate::loads;
 use crate::runs;
 use crate::scale::scaled;
 use crate::words::counted;
@@ -84,7 +84,7 @@ fn load(context: &Context) -> String {
     phases.first().map_or_else(String::new, |first| {
         format!(
             "{}, {}, {} in one process",
-            load_words(&first.shape),
+            loads::in_words(&first.shape),
             first.measure,
             counted(phases.len() as u64, "run")
         )

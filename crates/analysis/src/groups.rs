@@ -8,7 +8,7 @@ use gatebench_store::{GroupRecord, PhaseRecord, RouteRecord, TimeFigures};
 use crate::findings::{
     GroupFindings, PartEstimate, PartFigures, RouteFindings, SlowestRoutes, Slowness, Validity,
 };
-use crate::rows::load_words;
+use crate::loads;
 
 /// Routes of a variant in a phase that are told; the rest is in the records of the trials.
 const ROUTES_MAX: usize = 20;
@@ -162,7 +162,7 @@ fn group_findings(cell: &Cell<'_, '_>, index: usize, first: &GroupRecord) -> Gro
         group: first.name.clone(),
         phase: cell[0].phase.name.clone(),
         variant: cell[0].trial.variant.clone(),
-        load: load_words(&first.shape),
+        load: loads::in_words(&first.shape),
         trials: u32::try_from(sums.len()).unwrap_or(u32::MAX),
         dropped: sums.iter().map(|(_, sums)| sums.dropped).sum(),
         rate_per_second: estimate(

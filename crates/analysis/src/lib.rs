@@ -23,6 +23,7 @@ mod gates;
 mod groups;
 mod isolation;
 mod limits;
+pub mod loads;
 mod metrics;
 mod notes;
 mod own_metrics;

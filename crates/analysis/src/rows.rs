@@ -1,7 +1,6 @@
 //! The table of a scenario: one row per variant, medians and ranges over blocks.
 
-use gatebench_model::load::{DrawnThink, Think};
-use gatebench_model::{Phase, Scenario, Shape, Variant};
+use gatebench_model::{Phase, Scenario, Variant};
 use gatebench_stats::Estimate;
 use gatebench_store::Outcome;
 
@@ -12,10 +11,10 @@ use crate::findings::{
     VariantRow,
 };
 use crate::gates::worst;
+use crate::loads;
 use crate::metrics::unit;
 use crate::told;
 use crate::wire;
-use crate::words::{counted, quantity};
 
 /// The scenarios in the plan's order.
 pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFindings> {
@@ -63,7 +62,7 @@ fn line(phase: &Phase) -> PhaseLine {
         kind: kind_of(&phase.shape, phase.side_by_side),
         label: format!(
             "{}{}{}, {}",
-            load_words(&phase.shape),
+            loads::in_words(&phase.shape),
             if phase.side_by_side {
                 " each, side by side"
             } else {
@@ -89,45 +88,6 @@ pub(crate) fn change_words(phase: &Phase) -> String {
         let how = it.how.as_str();
         format!(", a target {how}{by} from {} until {}", it.from, it.until)
     })
-}
-
-/// `64 connections`, `up to 20 connections`, `10 connections (thinking 10s)`, `5,000 requests/s`.
-pub(crate) fn load_words(shape: &Shape) -> String {
-    let rate = |rate| quantity(rate, crate::findings::Unit::RequestsPerSecond);
-    match shape {
-        Shape::Closed(closed) => {
-            let stages = closed.stages.iter().map(|stage| stage.connections);
-            let most = stages.fold(closed.connections, u32::max);
-            let thought = closed.think.as_ref().map_or_else(String::new, thought);
-            let words = format!("{}{thought}", counted(u64::from(most), "connection"));
-            match most > closed.connections {
-                true => format!("up to {words}"),
-                false => words,
-            }
-        }
-        Shape::Open(open) => {
-            let stages = open.stages.iter().map(|stage| stage.rate_per_second);
-            let most = stages.fold(open.rate_per_second, f64::max);
-            match open.ramp_to_per_second {
-                Some(to) => format!("{} rising to {}", rate(open.rate_per_second), rate(to)),
-                None if most > open.rate_per_second => format!("up to {}", rate(most)),
-                None => rate(open.rate_per_second),
-            }
-        }
-    }
-}
-
-/// ` (thinking 10s)`.
-fn thought(think: &Think) -> String {
-    match think {
-        Think::Constant(span) => format!(" (thinking {span})"),
-        Think::Drawn(DrawnThink::Uniform(between)) => {
-            format!(" (thinking {} to {})", between.min, between.max)
-        }
-        Think::Drawn(DrawnThink::Exponential(of)) => {
-            format!(" (thinking {} on average)", of.mean)
-        }
-    }
 }
 
 fn row(

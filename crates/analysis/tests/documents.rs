@@ -265,7 +265,7 @@ fn a_ramp_is_told_apart_from_what_follows_it() {
     assert!(
         table(&found, "nginx: performance").groups[0]
             .label
-            .starts_with("1 rising to 64 connections, 10 s")
+            .starts_with("1 to 64 connections, 10 s")
     );
 }
 
@@ -473,5 +473,9 @@ fn a_run_that_is_invalid_is_left_out_of_all_that_is_combined_and_named() {
         51_000.0,
     );
     let named = "single-route: 1 run of nginx (3) is invalid, and not in its combined results.";
-    assert!(found.notes.iter().any(|it| it == named), "{:?}", found.notes);
+    assert!(
+        found.notes.iter().any(|it| it == named),
+        "{:?}",
+        found.notes
+    );
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::RunSummary;
 use crate::findings::{RunDifference, Weight};
-use crate::rows::{change_words, load_words};
+use crate::loads;
+use crate::rows::change_words;
 
 /// Facts of the machine without which figures cannot be set beside each other.
 const MACHINE: [&str; 5] = [
@@ -193,7 +194,7 @@ fn placement(found: &mut Differences, candidate: &RunSummary, baseline: &RunSumm
 
 /// `5,000 requests/s, reload at 3s`.
 fn told(phase: &Phase) -> String {
-    load_words(&phase.shape) + &change_words(phase)
+    loads::in_words(&phase.shape) + &change_words(phase)
 }
 
 fn load(found: &mut Differences, candidate: &RunSummary, baseline: &RunSummary) {

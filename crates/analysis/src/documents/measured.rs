@@ -13,9 +13,10 @@ use crate::findings::{
     Aspect, CurveMetric, DocumentCell, PhaseKind, Reason, RowStatus, RunFigures, Unit, Validity,
 };
 use crate::gates::worst;
+use crate::loads;
 use crate::metrics::{cpu_ns_per_request, response_max_ns, response_mean_ns, response_percentile};
 use crate::runs;
-use crate::words::{counted, duration, quantity};
+use crate::words::{duration, quantity};
 
 /// The completed trials of a run.
 pub(super) struct Measured<'a> {
@@ -147,7 +148,12 @@ impl Load<'_> {
 
     /// As a run of a specification.
     pub(super) fn figures(&self) -> RunFigures {
-        runs::figures(&self.stored.record, self.phase, &self.digest, self.reasons())
+        runs::figures(
+            &self.stored.record,
+            self.phase,
+            &self.digest,
+            self.reasons(),
+        )
     }
 
     /// The exact mean response time.
@@ -202,36 +208,15 @@ impl Load<'_> {
         }
     }
 
-    /// The load in words with its length: `64 connections, 10 s`; of a ramp where it begins and ends.
+    /// The load in words with its length: `64 connections, 10 s`.
     pub(super) fn words(&self) -> String {
-        let load = match &self.phase.shape {
-            Shape::Closed(closed) => {
-                let most = self.users().unwrap_or(closed.connections);
-                let words = counted(u64::from(most), "connection");
-                if most > closed.connections {
-                    format!("{} rising to {words}", closed.connections)
-                } else {
-                    words
-                }
-            }
-            Shape::Open(open) => {
-                let stages = open.stages.iter().map(|it| it.rate_per_second);
-                let most = stages.chain(open.ramp_to_per_second).fold(0.0, f64::max);
-                let rate = |rate| quantity(rate, Unit::RequestsPerSecond);
-                if most > open.rate_per_second {
-                    format!("{} rising to {}", rate(open.rate_per_second), rate(most))
-                } else {
-                    rate(open.rate_per_second)
-                }
-            }
-        };
         let seconds = self.phase.measure_ns as f64 / 1e9;
         let length = if seconds < 1.0 {
             quantity(seconds * 1e9, Unit::Nanoseconds)
         } else {
             duration(seconds)
         };
-        format!("{load}, {length}")
+        format!("{}, {length}", loads::in_words(&self.phase.shape))
     }
 }
 

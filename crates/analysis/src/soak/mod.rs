@@ -9,7 +9,7 @@ use gatebench_store::{PhaseRecord, StoreError, StoredTrial};
 
 use crate::context::Context;
 use crate::findings::{Decision, Sentence, SoakFindings, SoakSegment, SoakWhat, Tone};
-use crate::rows::load_words;
+use crate::loads;
 use crate::trials::outcome_words;
 
 /// What the endurance test comes to that the run was made for; none where it was not made for one, or nothing
@@ -26,7 +26,7 @@ pub(crate) fn findings(context: &Context) -> Result<Option<SoakFindings>, StoreE
     for trial in context.trials() {
         if let Some(phase) = trial.record.phases.first() {
             segments.push(segment(context, soak, trial, phase)?);
-            load.get_or_insert_with(|| load_words(&phase.shape));
+            load.get_or_insert_with(|| loads::in_words(&phase.shape));
         }
     }
     let (Some(load), Some(first)) = (load, context.trials().first()) else {

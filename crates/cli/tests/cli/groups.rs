@@ -13,8 +13,8 @@ fn a_plan_says_what_part_of_the_load_each_group_has() {
     plan.assert_code(0);
     for line in [
         "groups   2 of good-and-failing",
-        "         good     throughput 6 connections, latency 150/s",
-        "         failing  throughput 2 connections, latency 50/s",
+        "         good     throughput 6 connections, latency 150 requests/s",
+        "         failing  throughput 2 connections, latency 50 requests/s",
     ] {
         assert!(
             plan.stdout.lines().any(|said| said == line),

@@ -1,10 +1,11 @@
 //! `--dry-run`: the plan, before anything starts.
 
+use gatebench_analysis::loads;
 use gatebench_lab::Prepared;
 use gatebench_model::group::{Group, divide};
 use gatebench_model::{Capacity, Phase, Plan, Scenario, Trial, Variant};
 
-use super::display::words::{clock, length_in_words, load_in_words, trials};
+use super::display::words::{clock, length_in_words, trials};
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -59,7 +60,7 @@ fn in_words(prepared: &Prepared) -> String {
 /// The common load, and under the names of their scenarios those of their own.
 fn loads(plan: &Plan) -> Vec<String> {
     let line = |phase: &Phase| {
-        let shape = load_in_words(&phase.shape);
+        let shape = loads::in_words(&phase.shape);
         let (warm_up, measure) = (phase.warm_up.as_secs_f64(), phase.measure.as_secs_f64());
         format!(
             "load     {}: {shape}, {warm_up} s of warm-up, {measure} s measured",
@@ -114,7 +115,7 @@ fn groups(scenario: &Scenario, plan: &Plan) -> Vec<String> {
     let line = |(index, group): (usize, &Group)| {
         let loads: Vec<_> = parts
             .iter()
-            .map(|(phase, shapes)| format!("{phase} {}", load_in_words(&shapes[index])))
+            .map(|(phase, shapes)| format!("{phase} {}", loads::in_words(&shapes[index])))
             .collect();
         format!("         {:<width$}  {}", group.name, loads.join(", "))
     };

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use gatebench_analysis::findings::Unit;
+use gatebench_analysis::loads;
 use gatebench_analysis::thresholds::REQUESTS_MIN;
-use gatebench_analysis::words::{counted, grouped, quantity};
+use gatebench_analysis::words::{grouped, quantity};
 use gatebench_lab::{PhaseSummary, Step};
-use gatebench_model::{Plan, Shape, Trial};
+use gatebench_model::{Plan, Trial};
 use gatebench_store::Outcome;
 
 use crate::failure::without_culprit;
@@ -19,46 +20,6 @@ pub fn trial_in_words(trial: &Trial, blocks: u32) -> String {
     )
 }
 
-/// `64 connections`, `1 to 6 to 20 connections`, `5,000/s`, `1,000/s to 9,000/s`.
-pub fn load_in_words(shape: &Shape) -> String {
-    match shape {
-        Shape::Closed(closed) => {
-            let stages = closed.stages.iter().map(|stage| stage.connections);
-            let numbers = chain(
-                std::iter::once(closed.connections)
-                    .chain(stages)
-                    .map(f64::from),
-                "",
-            );
-            let unit = if numbers == "1" {
-                "connection"
-            } else {
-                "connections"
-            };
-            let most = closed
-                .requests_max
-                .map(|most| format!(", {} in all", counted(most, "request")));
-            format!("{numbers} {unit}{}", most.unwrap_or_default())
-        }
-        Shape::Open(open) => {
-            let stages = open.stages.iter().map(|stage| stage.rate_per_second);
-            let rates = std::iter::once(open.rate_per_second);
-            chain(rates.chain(open.ramp_to_per_second).chain(stages), "/s")
-        }
-    }
-}
-
-/// Each number that differs from the one before it.
-fn chain(numbers: impl Iterator<Item = f64>, unit: &str) -> String {
-    let mut all: Vec<f64> = numbers.collect();
-    all.dedup();
-    let words: Vec<String> = all
-        .into_iter()
-        .map(|number| format!("{}{unit}", grouped(number)))
-        .collect();
-    words.join(" to ")
-}
-
 /// `length   smoke: 1 block in place of 10; ...`; nothing where none was asked for.
 pub fn length_in_words(plan: &Plan) -> Option<String> {
     let planned = plan.length.as_ref()?;
@@ -66,13 +27,13 @@ pub fn length_in_words(plan: &Plan) -> Option<String> {
     Some(format!("length   {word}: {}", planned.changes.join("; ")))
 }
 
-/// `latency, 5,000/s`.
+/// `latency, 5,000 requests/s`.
 pub fn phase_in_words(plan: &Plan, scenario: &str, name: &str) -> String {
     let mut phases = plan.load_of(scenario).phases.iter();
     let phase = phases.find(|phase| phase.name == name);
     phase.map_or_else(
         || name.to_owned(),
-        |phase| format!("{name}, {}", load_in_words(&phase.shape)),
+        |phase| format!("{name}, {}", loads::in_words(&phase.shape)),
     )
 }
 
@@ -168,30 +129,6 @@ pub fn clock(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_load_is_told_with_its_stages() {
-        let words = |shape: &str| {
-            let text =
-                format!("{{profile: l, title: t, phases: [{{name: p, {shape}, measure: 1h}}]}}");
-            let load: gatebench_model::LoadProfile =
-                gatebench_model::parse("l.yaml", &text).unwrap_or_else(|error| panic!("{error}"));
-            load_in_words(&load.phases[0].shape)
-        };
-        assert_eq!(
-            words("closed: {connections: 1, requests_max: 1}"),
-            "1 connection, 1 request in all"
-        );
-        let stages = "stages: [{connections: 6, over: 1s}, {connections: 20, over: 1s}, {connections: 20, over: 1s}]";
-        assert_eq!(
-            words(&format!("closed: {{connections: 1, {stages}}}")),
-            "1 to 6 to 20 connections"
-        );
-        assert_eq!(
-            words("open: {rate_per_second: 200, ramp_to_per_second: 9000}"),
-            "200/s to 9,000/s"
-        );
-    }
 
     #[test]
     fn durations_are_short() {
