@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use gatebench_analysis::Findings;
 use gatebench_analysis::findings::RowStatus;
 use gatebench_report::{TerminalOptions, csv, json, markdown, terminal};
 
@@ -22,6 +23,25 @@ pub fn golden(name: &str, text: &str) {
         expected == text,
         "{name} differs; read it, then bless it with GATEBENCH_BLESS=1:\n{text}"
     );
+}
+
+/// Asserts that narrow and wide terminals have all of these phrases, however they are wrapped, and no line that is too
+/// long.
+pub fn assert_fits(findings: &Findings, phrases: &[&str]) {
+    for columns in [60, 100] {
+        let options = TerminalOptions {
+            columns,
+            ..TerminalOptions::default()
+        };
+        let text = terminal::render(findings, options);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let words = words.join(" ");
+        for phrase in phrases {
+            assert!(words.contains(phrase), "{phrase}: {text}");
+        }
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest.unwrap() <= columns, "{text}");
+    }
 }
 
 #[test]

@@ -6,10 +6,11 @@ use gatebench_analysis::findings::{
     IsolationMeasure, LeakVerdict, Method, Sample, SoakFindings, SoakQuantity, SoakSegment,
     SoakStretch, SoakWhat, Unit, Verdict,
 };
-use gatebench_report::{TerminalOptions, html, markdown, terminal};
+use gatebench_report::{html, markdown};
 
 use crate::fixture::findings;
 use crate::page::check;
+use crate::plain::assert_fits;
 
 fn quantity(what: SoakWhat, title: &'static str, unit: Unit, level: f64) -> SoakQuantity {
     let at = |minute: u32| f64::from(minute) * 60.0;
@@ -140,17 +141,7 @@ fn floors_and_pairs_stand_in_every_form() {
         isolation: vec![isolation()],
         ..findings()
     };
-    for columns in [60, 100] {
-        let options = TerminalOptions {
-            columns,
-            ..TerminalOptions::default()
-        };
-        let text = terminal::render(&findings, options);
-        assert!(text.contains("Endurance · "), "{text}");
-        assert!(text.contains("Isolation · soap-1-errors"), "{text}");
-        let widest = text.lines().map(|line| line.chars().count()).max();
-        assert!(widest.unwrap() <= columns, "{text}");
-    }
+    assert_fits(&findings, &["Endurance · ", "Isolation · soap-1-errors"]);
     let text = markdown::render(&findings);
     assert!(text.contains("docs/METHOD.md, Soak."), "{text}");
     assert!(text.contains("| Memory | **grows** | 11.4 MiB |"), "{text}");
