@@ -45,12 +45,17 @@ impl<'a> Illness<'a> {
     /// Makes the first target ill, or well again, when it is time.
     pub(crate) fn go_on(&mut self, stage: &mut Stage, now_ns: u64) -> Result<(), Halt> {
         if self.began.is_none() && now_ns >= self.failure.from.as_nanos() {
-            let seen = seen(stage, self.interrupt)?;
+            let mut seen = seen(stage, self.interrupt)?;
+            let last = stage.make_ill(self.failure, self.interrupt)?;
+            // What it saw while the others were asked, it saw as well as ever.
+            if let Some((first, last)) = seen.first_mut().zip(last) {
+                *first = last.begun;
+            }
             self.began = Some(Mark {
                 at_ns: now_ns,
                 seen,
             });
-            return stage.make_ill(self.failure, self.interrupt);
+            return Ok(());
         }
         if let Some(began) = &self.began
             && self.over.is_none()

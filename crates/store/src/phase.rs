@@ -173,7 +173,8 @@ pub struct FailureRecord {
     /// Requests that each target saw, the ill one first. The warm-up is before.
     pub targets: Vec<TargetShare>,
     /// Requests that the targets saw beyond those that were sent: each was sent again by the gateway.
-    /// What never reached a target hides as many.
+    /// What never reached a target hides as many; and where a target was killed, what it saw between its last
+    /// account and its end (a millisecond or so) is not among them.
     pub sent_again: u64,
 }
 

@@ -142,25 +142,26 @@ impl Stage {
         })
     }
 
-    /// Makes the first target ill. What it saw is asked before its process is ended.
+    /// Makes the first target ill. Where that ends its process, it is asked just before that what it saw.
     pub(crate) fn make_ill(
         &mut self,
         failure: &TargetFailure,
         interrupt: &Interrupt,
-    ) -> Result<(), Halt> {
+    ) -> Result<Option<Snapshot>, Halt> {
         let Some(first) = self.targets().into_iter().next() else {
-            return Ok(());
+            return Ok(None);
         };
         let by_ms = failure.by.unwrap_or_default().0.as_millis();
         match failure.how {
-            Ill::Slow => ledger::make(&first, &format!("slow/{by_ms}"), interrupt),
-            Ill::Resetting => ledger::make(&first, "resetting", interrupt),
+            Ill::Slow => ledger::make(&first, &format!("slow/{by_ms}"), interrupt)?,
+            Ill::Resetting => ledger::make(&first, "resetting", interrupt)?,
             Ill::Refusing => {
                 let saw = ledger::of_target(&first, interrupt)?;
                 self.upstream.kill_first(&saw);
-                Ok(())
+                return Ok(Some(saw));
             }
         }
+        Ok(None)
     }
 
     /// Makes the first target well again.
