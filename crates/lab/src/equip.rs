@@ -88,10 +88,7 @@ pub(crate) fn gateway(
         gateway.amounts = amounts(setup.limits);
         return Ok((gateway, None));
     }
-    let found = match &gateway.host {
-        None => Limit::find_all(&amounts(setup.limits), groups),
-        Some(host) => host.limits(&amounts(setup.limits))?,
-    };
+    let found = limits_of(setup.limits, gateway.host.as_deref())?;
     let (limits, warning) = limits(label, setup, found)?;
     gateway.limits = limits;
     Ok((gateway, warning))
@@ -135,14 +132,28 @@ fn limits(
     }
 }
 
-/// Whether gateways of this machine can be held to a size: by control groups, or by as many cores.
-pub(crate) fn can_hold(limits: Limits) -> bool {
+/// Whether gateways can be held to a size, on this machine or on another host: by control groups, or by as many cores.
+pub(crate) fn can_hold(limits: Limits, host: Option<&RemoteHost>) -> Result<bool, LabError> {
     let setup = Setup {
         limits,
         cores: limits.whole_cpus(),
         ..Setup::default()
     };
-    cores_do(&setup) || Limit::find_all(&amounts(limits), groups).is_ok()
+    if cores_do(&setup) {
+        return Ok(true);
+    }
+    Ok(limits_of(limits, host)?.is_ok())
+}
+
+/// What holds a gateway to its limits, or why nothing does.
+fn limits_of(
+    limits: Limits,
+    host: Option<&RemoteHost>,
+) -> Result<Result<Vec<Limit>, String>, LabError> {
+    Ok(match host {
+        None => Limit::find_all(&amounts(limits), groups),
+        Some(host) => host.limits(&amounts(limits))?,
+    })
 }
 
 fn amounts(limits: Limits) -> Vec<Amount> {

@@ -85,10 +85,11 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Nothing yet. Gateways of some words have labels that the user gave them.
-    pub(crate) fn called(labels: &BTreeMap<String, String>) -> Self {
+    /// Nothing yet. Gateways of some words have labels that the user gave them; some hosts are connected already.
+    pub(crate) fn called(labels: &BTreeMap<String, String>, hosts: RemoteHosts) -> Self {
         let labels = labels.iter();
         Self {
+            hosts,
             labels: labels
                 .map(|(word, label)| (absolute(word), label.clone()))
                 .collect(),

@@ -57,6 +57,7 @@ mod samples;
 mod scrape;
 mod series;
 mod settle;
+mod site;
 mod specified;
 mod stage;
 mod suite;

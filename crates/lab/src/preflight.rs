@@ -66,12 +66,11 @@ pub(crate) fn busy_cores(plan: &Plan) -> Vec<Warning> {
 
 fn planned_cores(plan: &Plan) -> Vec<usize> {
     let placement = &plan.placement;
-    let mut cores = [
-        &placement.gateway[..],
-        &placement.engine,
-        &placement.upstream,
-    ]
-    .concat();
+    let gateway = match placement.gateway_is_elsewhere {
+        true => &[][..],
+        false => &placement.gateway[..],
+    };
+    let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
     cores.sort_unstable();
     cores.dedup();
     cores

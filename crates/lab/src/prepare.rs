@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::{
-    Capacity, DecisiveMetric, Duel, Elsewhere, Length, Limits, Placement, Plan, Scenario, Shape,
+    Capacity, DecisiveMetric, Duel, Elsewhere, Length, Limits, Plan, Scenario, Shape,
     Specification, Suite, Variant,
 };
 use gatebench_store::{Manifest, Run};
@@ -16,12 +16,13 @@ use crate::error::LabError;
 use crate::foreign::{self, EngineChoice, PreparedEngine};
 use crate::found::{Found, Places, Wanted};
 use crate::identity;
-use crate::lengths::{Asked, millis, of_length};
+use crate::lengths::{Asked, of_length};
 use crate::library::{Library, Listed};
 use crate::purpose::{self, FlameChoice, IsolationChoice, SoakChoice};
 use crate::rehearse::rehearse;
 use crate::remote::RemoteHosts;
 use crate::room;
+use crate::site::Site;
 use crate::specified;
 use crate::suite::{beside, scenarios_of, suite_of};
 use crate::warning::Warning;
@@ -120,7 +121,9 @@ pub fn prepare(
     let (mut suite, base) = suite_of(selection, library)?;
     suite.floor &= !selection.no_floor;
     let scenarios = chosen(selection, &suite, &base, library)?;
-    let (sizes, too_large) = sizes(selection, &suite);
+    let mut hosts = RemoteHosts::default();
+    let site = Site::of(selection, &mut hosts, launcher)?;
+    let (sizes, too_large) = site.sizes(selection, &suite)?;
     let asked = Asked {
         selection,
         suite: &suite,
@@ -134,10 +137,13 @@ pub fn prepare(
     loads.extend_to_twins(&isolation);
     loads.all().for_each(|load| purpose::load(load, selection));
     let fitted = room::fit(loads.all(), &scenarios);
-    let mut wanted = wanted(selection)?;
-    wanted.sizes = sizes;
-    let found = found(selection, &suite, &base, (&wanted, catalogue, launcher))?;
-    let placement = placement(selection, &wanted.sizes)?;
+    let wanted = wanted(selection, sizes)?;
+    let places = Places {
+        catalogue,
+        launcher,
+    };
+    let found = found(selection, (&suite, &base), (&wanted, &places), hosts)?;
+    let placement = site.placement(selection, &wanted.sizes)?;
     let (scenarios, sources): (Vec<_>, Vec<_>) = scenarios
         .into_iter()
         .map(|listed| (listed.document, listed.source))
@@ -149,22 +155,15 @@ pub fn prepare(
         mut warnings,
         ..
     } = found;
-    warnings.extend(too_large);
-    warnings.extend(fitted);
-    warnings.extend(specified::gateways(selection));
+    warnings.extend(too_large.into_iter().chain(fitted));
     let (load, blocks) = (loads.common, loads.blocks);
     let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
     let own = loads.of_scenarios.into_iter();
     plan.scenario_loads = own.map(|(name, load)| (name, load.expanded())).collect();
     plan.length = loads.length;
-    plan.duel = selection.decided_by.and_then(|metric| duel(&plan, metric));
-    plan.capacity = selection.capacity.clone();
-    plan.soak = purpose::soak(selection, &plan);
-    plan.flame = selection.flame.map(|choice| choice.flame);
-    purpose::watch_pools(&mut plan, &gateways);
     plan.isolation = isolation;
-    let specification = selection.specification.as_ref();
-    plan.specification = specification.map(|it| it.document.specified());
+    note_purposes(&mut plan, selection);
+    purpose::watch_pools(&mut plan, &gateways);
     let engine = engine(selection, &mut plan, &mut warnings)?;
     // A script of the user's sends what it wants.
     let script = engine.as_ref().and_then(|it| it.identity.script.as_ref());
@@ -249,6 +248,7 @@ fn engine(
         Some(specification) => specified::engine(specification, selection.engine.as_ref())?,
         None => selection.engine.clone(),
     };
+    warnings.extend(specified::gateways(selection));
     let mut engine = None;
     if let Some(choice) = choice {
         let (found, limits) = foreign::resolve(&choice, plan)?;
@@ -257,6 +257,16 @@ fn engine(
     }
     warnings.extend(specified::threads(plan, engine.as_ref()));
     Ok(engine)
+}
+
+/// Notes in a plan what it is made for besides measuring.
+fn note_purposes(plan: &mut Plan, selection: &Selection) {
+    plan.duel = selection.decided_by.and_then(|metric| duel(plan, metric));
+    plan.capacity = selection.capacity.clone();
+    plan.soak = purpose::soak(selection, plan);
+    plan.flame = selection.flame.map(|choice| choice.flame);
+    let specification = selection.specification.as_ref();
+    plan.specification = specification.map(|it| it.document.specified());
 }
 
 /// The comparison of a plan with three gateways.
@@ -280,9 +290,9 @@ fn duel(plan: &Plan, metric: DecisiveMetric) -> Option<Duel> {
 
 fn found(
     selection: &Selection,
-    suite: &Suite,
-    base: &Path,
-    (wanted, catalogue, launcher): (&Wanted, &Catalogue, &Launcher),
+    (suite, base): (&Suite, &Path),
+    (wanted, places): (&Wanted, &Places<'_>),
+    hosts: RemoteHosts,
 ) -> Result<Found, LabError> {
     let named = !selection.gateways.is_empty();
     let words: Vec<String> = match (named, &selection.attach) {
@@ -295,13 +305,9 @@ fn found(
             .map(|word| beside(word, base))
             .collect(),
     };
-    let places = Places {
-        catalogue,
-        launcher,
-    };
-    let mut found = Found::called(&selection.labels);
+    let mut found = Found::called(&selection.labels, hosts);
     for word in &words {
-        found.add_word(word, named, wanted, &places)?;
+        found.add_word(word, named, wanted, places)?;
     }
     if let Some(attach) = &selection.attach {
         found.add_attached(attach);
@@ -333,29 +339,7 @@ fn chosen(
     scenarios_of(words, Path::new(""), library)
 }
 
-/// The sizes that were asked for, or those of the suite that this machine has; the others are told.
-fn sizes(selection: &Selection, suite: &Suite) -> (Vec<Limits>, Option<Warning>) {
-    if !selection.sizes.is_empty() || selection.attach.is_some() || suite.cpus.is_empty() {
-        return (selection.sizes.clone(), None);
-    }
-    let allowed = crate::cores::allowed();
-    let limits = |cpus: &f64| Limits {
-        cpu_millis: Some(millis(*cpus)),
-        memory_bytes: None,
-    };
-    let has = |limits: &Limits| {
-        let cores = limits.whole_cpus().unwrap_or(1);
-        Placement::with_gateway_cores(&allowed, cores).is_ok() && equip::can_hold(*limits)
-    };
-    let (had, not): (Vec<_>, Vec<_>) = suite.cpus.iter().map(limits).partition(has);
-    let warning = (!not.is_empty()).then(|| Warning::SizesMissing {
-        sizes: not.iter().map(ToString::to_string).collect(),
-        cores: allowed.len(),
-    });
-    (had, warning)
-}
-
-fn wanted(selection: &Selection) -> Result<Wanted, LabError> {
+fn wanted(selection: &Selection, sizes: Vec<Limits>) -> Result<Wanted, LabError> {
     let one = matches!(&selection.gateways[..], [word] if word != "all");
     if !selection.configs.is_empty() && !one {
         return Err(LabError::words(
@@ -368,28 +352,11 @@ fn wanted(selection: &Selection) -> Result<Wanted, LabError> {
     };
     Ok(Wanted {
         configs: selection.configs.iter().map(absolute).collect(),
-        sizes: selection.sizes.clone(),
+        sizes,
         elsewhere: selection.elsewhere.clone(),
         cores_follow_size: selection.gateway_cores.is_none(),
         cores: selection.cores.clone(),
     })
-}
-
-/// The cores that this process may use, shared out; the gateway has as many as the largest size can fill, or the
-/// most that are asked for.
-fn placement(selection: &Selection, sizes: &[Limits]) -> Result<Placement, LabError> {
-    let largest = sizes.iter().filter_map(Limits::whole_cpus).max();
-    let allowed = crate::cores::allowed();
-    let most = selection.cores.iter().copied().max();
-    match selection.gateway_cores.or(most).or(largest) {
-        None => Ok(Placement::automatic(&allowed)),
-        Some(count) => Placement::with_gateway_cores(&allowed, count).map_err(|error| {
-            LabError::environment(
-                error.to_string(),
-                "use a machine with more cores, or fewer for the gateway",
-            )
-        }),
-    }
 }
 
 #[cfg(test)]

@@ -149,10 +149,14 @@ impl<'a> Scene<'a> {
             .transpose()
     }
 
-    /// The cores that this trial runs on, each once.
+    /// The cores of this machine that this trial runs on, each once.
     pub(crate) fn cores(&self) -> Vec<usize> {
         let placement = &self.plan.placement;
-        let mut cores = [self.gateway_cores(), &placement.engine, &placement.upstream].concat();
+        let gateway = match placement.gateway_is_elsewhere {
+            true => &[][..],
+            false => self.gateway_cores(),
+        };
+        let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
         cores.sort_unstable();
         cores.dedup();
         cores

@@ -15,12 +15,14 @@ pub enum Warning {
         /// How it is installed.
         remedy: String,
     },
-    /// Sizes of the suite that this machine does not have are left out.
+    /// Sizes of the suite that are not there are left out.
     SizesMissing {
         /// Which.
         sizes: Vec<String>,
         /// Cores that there are.
         cores: usize,
+        /// The host that gateways run on; none where that is this machine.
+        host: Option<String>,
     },
     /// A sweep has fewer connections, because a process may not open enough descriptors.
     ConnectionsFewer(ConnectionsFewer),
@@ -136,12 +138,18 @@ impl fmt::Display for Warning {
             } => {
                 write!(f, "gateway {gateway} is left out: {reason}; {remedy}")
             }
-            Self::SizesMissing { sizes, cores } => write!(
-                f,
-                "{} left out: this machine has {cores} cores for everything, or cannot hold a gateway to that; use a \
-                 larger one, or choose sizes with --gateway-cpus",
-                sizes.join(" and ")
-            ),
+            Self::SizesMissing { sizes, cores, host } => {
+                let there = match host {
+                    None => format!("this machine has {cores} cores for everything"),
+                    Some(host) => format!("{host} has {cores} cores"),
+                };
+                write!(
+                    f,
+                    "{} left out: {there}, or cannot hold a gateway to that; use a larger one, or choose sizes with \
+                     --gateway-cpus",
+                    sizes.join(" and ")
+                )
+            }
             Self::LimitsByCores {
                 gateway,
                 limits,

@@ -26,7 +26,10 @@ pub fn trials(run: &RunFacts) -> String {
 
 /// `gateway on core 1, engine and upstream on core 0`.
 pub fn placement(placement: &Placement) -> String {
-    let gateway = cores(&placement.gateway);
+    let gateway = match placement.gateway_is_elsewhere {
+        true => format!("{} of another host", cores(&placement.gateway)),
+        false => cores(&placement.gateway),
+    };
     let engine = cores(&placement.engine);
     let upstream = cores(&placement.upstream);
     if engine == upstream {
@@ -63,13 +66,17 @@ mod tests {
 
     #[test]
     fn shared_cores_are_named_once() {
-        let placement = Placement {
+        let mut placement = Placement {
             gateway: vec![1],
             engine: vec![0],
             upstream: vec![0],
             note: String::new(),
+            gateway_is_elsewhere: false,
         };
         let words = super::placement(&placement);
         assert_eq!(words, "gateway on core 1, engine and upstream on core 0");
+        placement.gateway_is_elsewhere = true;
+        let words = super::placement(&placement);
+        assert!(words.starts_with("gateway on core 1 of another host, "));
     }
 }

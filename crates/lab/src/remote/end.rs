@@ -92,7 +92,11 @@ fn hello() -> io::Result<Hello> {
         let what = format!("{CONNECTION} does not say who is connected; this is started by sshd");
         return Err(io::Error::other(what));
     };
-    Ok(Hello { here, there })
+    Ok(Hello {
+        here,
+        there,
+        cores: cores::allowed(),
+    })
 }
 
 /// Fields drop in this order: the gateway ends before its folder is removed.

@@ -28,6 +28,8 @@ pub struct RemoteHost {
     pub(crate) here: IpAddr,
     /// The address of the host that this machine reaches.
     pub(super) there: IpAddr,
+    /// Cores that may be used there, in ascending order.
+    pub(crate) cores: Vec<usize>,
     samplers: AtomicU32,
 }
 
@@ -58,6 +60,7 @@ impl RemoteHost {
             link: Mutex::new(link),
             here,
             there: hello.there,
+            cores: hello.cores,
             samplers: AtomicU32::new(0),
         })
     }
@@ -154,15 +157,22 @@ impl RemoteHosts {
         setup: &Setup,
         launcher: &Launcher,
     ) -> Result<Option<Arc<RemoteHost>>, DriverError> {
-        let Some(elsewhere) = &setup.elsewhere else {
-            return Ok(None);
-        };
+        let elsewhere = setup.elsewhere.as_ref();
+        elsewhere.map(|it| self.at(it, launcher)).transpose()
+    }
+
+    /// This host.
+    pub(crate) fn at(
+        &mut self,
+        elsewhere: &Elsewhere,
+        launcher: &Launcher,
+    ) -> Result<Arc<RemoteHost>, DriverError> {
         if let Some(host) = self.connected.get(&elsewhere.host) {
-            return Ok(Some(Arc::clone(host)));
+            return Ok(Arc::clone(host));
         }
         let host = Arc::new(RemoteHost::connect(elsewhere, launcher)?);
         self.connected
             .insert(elsewhere.host.clone(), Arc::clone(&host));
-        Ok(Some(host))
+        Ok(host)
     }
 }

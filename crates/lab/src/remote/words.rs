@@ -21,6 +21,8 @@ pub(super) struct Hello {
     pub(super) here: IpAddr,
     /// The address that it arrived at.
     pub(super) there: IpAddr,
+    /// Cores that may be used there.
+    pub(super) cores: Vec<usize>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -141,6 +141,7 @@ fn run() -> RunFacts {
             note: "Two cores: the gateway has one alone, engine and upstream share the other. A \
                    gateway too fast for that is called limited; its CPU per request still stands."
                 .into(),
+            gateway_is_elsewhere: false,
         },
         command: "gatebench run tour --seed 42 --out runs/2026-11-21-tour".into(),
         gateways: CHARACTERS[1..].iter().map(gateway).collect(),
