@@ -62,7 +62,9 @@ pub(crate) fn rounds(
             }
             if let Err(why) = done {
                 let failure = format!("round {round}, {}: {why}", verb.as_str());
-                warnings.push(format!("the admin interface: {failure}"));
+                warnings.push(format!(
+                    "the admin interface: {failure}; correct the call under `admin:` in the gateway's folder, or read its log"
+                ));
                 record.failure = Some(failure);
                 break 'rounds;
             }

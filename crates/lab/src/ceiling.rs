@@ -35,7 +35,9 @@ pub(crate) fn measure(
     let record = sizes.and_then(|sizes| carry(scene, loading, connections, sizes));
     let told = |error: &std::io::Error| {
         let phase = &loading.phase.name;
-        format!("what the bare network carries could not be measured before '{phase}': {error}")
+        format!(
+            "what the bare network carries could not be measured before '{phase}': {error}; run it again to have it"
+        )
     };
     warnings.extend(record.as_ref().err().map(told));
     record.ok()

@@ -1,4 +1,4 @@
-//! The lines of a gateway's access log.
+//! The lines of a gateway's logs.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -17,7 +17,7 @@ pub(crate) fn place(said: &str, running: &Running, work: &Path) -> PathBuf {
     }
 }
 
-/// Lines of a file, counted without holding it; none where there is no file.
+/// Lines of a file, counted without holding it; 0 where there is no file.
 pub(crate) fn lines(path: &Path) -> io::Result<u64> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),

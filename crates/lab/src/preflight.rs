@@ -3,13 +3,14 @@
 use std::thread;
 use std::time::Duration;
 
+use gatebench_model::{Plan, Scenario};
+use gatebench_probe::{MachineSample, Profiler};
+
 use crate::cores;
 use crate::demand::connections;
 use crate::error::LabError;
 use crate::room;
 use crate::warning::Warning;
-use gatebench_model::{Plan, Scenario};
-use gatebench_probe::{MachineSample, Profiler};
 
 /// How long cores are looked at. The kernel counts in ticks of 10 ms.
 const LOOK: Duration = Duration::from_millis(250);

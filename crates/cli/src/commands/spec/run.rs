@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use gatebench_lab::{EngineChoice, Listed, Prepared, Selection};
-use gatebench_model::{Length, Specification};
+use gatebench_model::{Length, Span, Specification};
 
 use super::chosen;
 use crate::commands::ab::sides::{Side, commits};
@@ -120,7 +120,7 @@ impl RunSpecifications {
             .filter_map(|side| Some((side.word.clone(), side.label.clone()?)));
         let mut specification = specification;
         if self.smoke {
-            specification.document.settle.at_most = Default::default();
+            specification.document.settle.at_most = Span::default();
         }
         let selection = Selection {
             gateways: versions.iter().map(|side| side.word.clone()).collect(),
