@@ -1,11 +1,12 @@
 //! Changing a gateway while it runs: what its folder names under `actions`.
 
 use std::fs;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use gatebench_model::gateway::Action;
+use gatebench_model::gateway::{Action, Lines};
 use rustix::process::Signal;
 
 use crate::command;
@@ -13,9 +14,14 @@ use crate::error::DriverError;
 use crate::launch::{Supervised, last_lines};
 use crate::render::RenderedFile;
 use crate::supervise::{FORWARDED, signal_from_name};
+use crate::unix_socket;
 
-/// A command that changes a gateway answers sooner than this.
+/// A command or a line that changes a gateway is done with sooner than this.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
+/// Of a line and of its answer so much is told.
+const TOLD_CHARS: usize = 200;
+/// A longer answer says nothing more.
+const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 
 /// An action whose templates are rendered.
 #[derive(Clone, Debug)]
@@ -35,23 +41,23 @@ pub(crate) struct Ready {
 pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
     let signal = |ready: &Ready| match &ready.action {
         Action::Signal(name) => signal_from_name(name),
-        Action::Command(_) | Action::Watched(_) => None,
+        Action::Command(_) | Action::Watched(_) | Action::Send(_) => None,
     };
     actions.iter().filter_map(signal).collect()
 }
 
 impl Ready {
-    /// Does it, and returns when the signal is sent or the command has ended well.
+    /// Does it, and returns when the signal is sent, the command has ended well or the lines were taken.
     pub(crate) fn perform(&mut self, process: &mut Supervised) -> Result<(), DriverError> {
         let files = self.files.iter().cycle().nth(self.done);
         self.done += 1;
-        let done = self
-            .write_files(files.map_or(&[], Vec::as_slice))
-            .and_then(|()| match &self.action {
-                Action::Signal(name) => signal(process, name),
-                Action::Command(words) => run(words, &self.work),
-                Action::Watched(_) => Ok(()),
-            });
+        let files = files.map_or(&[][..], Vec::as_slice);
+        let done = self.write_files(files).and_then(|()| match &self.action {
+            Action::Signal(name) => signal(process, name),
+            Action::Command(words) => run(words, &self.work),
+            Action::Watched(_) => Ok(()),
+            Action::Send(lines) => send(lines, files, &self.work),
+        });
         done.map_err(|message| DriverError::Action {
             gateway: self.gateway.clone(),
             action: self.name.clone(),
@@ -75,7 +81,7 @@ impl Ready {
     fn is_written(&self, file: &RenderedFile) -> bool {
         match &self.action {
             Action::Watched(names) => names.iter().any(|name| Path::new(name) == file.path),
-            Action::Signal(_) | Action::Command(_) => true,
+            Action::Signal(_) | Action::Command(_) | Action::Send(_) => true,
         }
     }
 }
@@ -100,5 +106,97 @@ fn run(words: &[String], work: &Path) -> Result<(), String> {
             finished.status,
             last_lines(&finished.output)
         ))
+    }
+}
+
+/// Sends each line of a file.
+fn send(lines: &Lines, files: &[RenderedFile], work: &Path) -> Result<(), String> {
+    let is_it = |file: &&RenderedFile| file.path == Path::new(&lines.file);
+    let text = files.iter().find(is_it).map(|file| file.text.as_str());
+    let text = text.ok_or_else(|| format!("there are no other lines in {}", lines.file))?;
+    let socket = work.join(&lines.to);
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let answer = answer(line, &socket).unwrap_or_else(|error| error.to_string());
+        if !answer.trim().is_empty() {
+            let (line, answer) = (shortened(line), shortened(answer.trim()));
+            return Err(format!("`{line}` at {}: {answer}", lines.to));
+        }
+    }
+    Ok(())
+}
+
+/// What is said to a line until the connection is closed.
+fn answer(line: &str, socket: &Path) -> io::Result<String> {
+    let mut stream = unix_socket::connect(socket)?;
+    stream.set_read_timeout(Some(ACTION_TIMEOUT))?;
+    stream.set_write_timeout(Some(ACTION_TIMEOUT))?;
+    stream.write_all(format!("{line}\n").as_bytes())?;
+    let mut answer = Vec::new();
+    stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(TOLD_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::{BufRead as _, BufReader};
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    use super::*;
+
+    /// Takes lines as long as they are blank or begin with `set`, one a connection; gives them back.
+    fn taker(socket: &Path, count: usize) -> thread::JoinHandle<Vec<String>> {
+        let listener = UnixListener::bind(socket).unwrap();
+        let take = move || {
+            let mut stream = listener.accept().unwrap().0;
+            let mut line = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            reader.read_line(&mut line).unwrap();
+            let answer = if line.starts_with("set") {
+                "\n"
+            } else {
+                "Unknown command.\n"
+            };
+            stream.write_all(answer.as_bytes()).unwrap();
+            line
+        };
+        thread::spawn(move || (0..count).map(|_| take()).collect())
+    }
+
+    fn sent(text: &str, count: usize) -> (Result<(), String>, Vec<String>) {
+        let work = tempfile::tempdir().unwrap();
+        let taker = taker(&work.path().join("s"), count);
+        let file = RenderedFile {
+            path: "weights".into(),
+            sha256: String::new(),
+            text: text.into(),
+        };
+        let lines = Lines {
+            file: "weights".into(),
+            to: "s".into(),
+        };
+        let result = send(&lines, &[file], work.path());
+        (result, taker.join().unwrap())
+    }
+
+    #[test]
+    fn each_line_is_sent_on_a_connection_of_its_own() {
+        let (result, taken) = sent("set a 1; set b 2\n\nset c 3\n", 2);
+        assert_eq!(result, Ok(()));
+        assert_eq!(taken, ["set a 1; set b 2\n", "set c 3\n"]);
+    }
+
+    #[test]
+    fn an_answer_is_what_went_wrong() {
+        let (result, _) = sent("set a 1\nnonsense\nset c 3\n", 2);
+        assert_eq!(result, Err("`nonsense` at s: Unknown command.".into()));
     }
 }

@@ -33,6 +33,7 @@ mod running;
 mod start;
 mod supervise;
 mod tool;
+mod unix_socket;
 mod upstream;
 mod version;
 
@@ -58,4 +59,5 @@ pub use running::Running;
 pub use start::{GatewayStart, Ports};
 pub use supervise::supervise;
 pub use tool::{ToolProcess, ToolStart, ask_tool};
+pub use unix_socket::connect as connect_unix;
 pub use upstream::{UpstreamProcess, UpstreamStart};

@@ -204,7 +204,7 @@ impl GatewayStart<'_> {
         let action = |(name, action): (&String, &Action)| {
             let action = match action {
                 Action::Command(words) => Action::Command(renderer.words("actions", words)?),
-                Action::Signal(_) | Action::Watched(_) => action.clone(),
+                Action::Signal(_) | Action::Watched(_) | Action::Send(_) => action.clone(),
             };
             let files = match name.as_str() {
                 CONFIGURE => later.clone(),

@@ -10,7 +10,7 @@ use gatebench_drivers::{Attached, Ended, Ports};
 use gatebench_model::{Route, Scenario};
 use support::{
     ask, below, eventually, exists, folder, header, kill, listens, origin, plain, scenario, start,
-    start_before,
+    start_before, start_before_all,
 };
 
 /// A module of tests for each gateway that is a program of its own, so that they run beside each other.
@@ -263,6 +263,41 @@ fn a_reload_replaces_the_workers_and_not_the_gateway() {
                 .to_string()
                 .contains("no such action")
         );
+        assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
+    }
+}
+
+#[test]
+fn weights_are_changed_without_a_reload() {
+    let scenario = scenario(
+        "scenario: weighed\ntitle: weighed\nupstream: httpbin\ntargets: 2\nweights: [[100, 1], [1, 100]]\n\
+         routes: [{name: all, path: /}]\nrequests: [{path: /anything}]\n",
+    );
+    for name in ["haproxy", "envoy"] {
+        let work = tempfile::tempdir().unwrap();
+        let targets = [origin().0, origin().0];
+        let folder = folder(name);
+        let started = start_before_all(
+            &targets,
+            &folder,
+            &scenario,
+            work.path(),
+            Ports::Free,
+            false,
+        );
+        let mut gateway = started.unwrap();
+        let processes = below(gateway.supervisor_pid());
+        let address = gateway.addr;
+        let is_of = |target: SocketAddr| {
+            let answer = ask(address, "/anything", &[]);
+            header(&answer.head, "origin-port") == Some(&target.port().to_string())
+        };
+        let has_most = |target| (0..50).filter(|_| is_of(target)).count() > 40;
+        for target in [targets[0], targets[1], targets[0]] {
+            eventually(name, || has_most(target));
+            gateway.act("weights").unwrap();
+        }
+        assert_eq!(below(gateway.supervisor_pid()), processes, "{name}");
         assert_eq!(gateway.stop(), Ended::Stopped, "{name}");
     }
 }

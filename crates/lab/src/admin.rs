@@ -1,14 +1,11 @@
 //! A route created, read, updated and deleted through a gateway's admin interface, and seen to act.
 
-use std::fs::File;
-use std::io::{self, Write as _};
-use std::os::fd::AsRawFd as _;
-use std::os::unix::net::UnixStream;
+use std::io::Write as _;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_drivers::AdminRequest;
+use gatebench_drivers::{AdminRequest, connect_unix};
 use gatebench_model::Request;
 use gatebench_model::admin::{AdminRounds, AdminVerb};
 use gatebench_net::http1::{BodyLength, write_request_head};
@@ -131,7 +128,8 @@ impl Speaker<'_> {
         let (method, path) = (&request.method, &request.path);
         write_request_head(&mut bytes, method, path, fields, length);
         bytes.extend_from_slice(body.as_bytes());
-        let answer = connect(self.socket).and_then(|mut stream| {
+        let answer = connect_unix(self.socket).and_then(|mut stream| {
+            stream.set_read_timeout(Some(SLICE))?;
             stream.write_all(&bytes)?;
             read_answer(&mut stream, false, self.interrupt)
         });
@@ -166,19 +164,6 @@ impl Speaker<'_> {
             thread::sleep(ASK_EVERY);
         }
     }
-}
-
-/// A connection to a Unix socket, whose path may be longer than the 107 bytes that an address holds: the folder is
-/// called by its descriptor.
-fn connect(socket: &Path) -> io::Result<UnixStream> {
-    let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
-        return Err(io::ErrorKind::NotFound.into());
-    };
-    let folder = File::open(folder)?;
-    let short = format!("/proc/self/fd/{}", folder.as_raw_fd());
-    let stream = UnixStream::connect(Path::new(&short).join(name))?;
-    stream.set_read_timeout(Some(SLICE))?;
-    Ok(stream)
 }
 
 fn nanos(length: Duration) -> u64 {

@@ -89,7 +89,7 @@ pub struct GatewayFolder {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<Admin>,
     /// What changes a running gateway: `reload` has it read its files again; before `configure` those are
-    /// written anew, with other routes.
+    /// written anew, with other routes, and before `weights` with other weights of the targets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, Action>,
     /// What a reader must know to compare it with others.
@@ -344,6 +344,19 @@ pub enum Action {
     Signal(#[schemars(schema_with = "crate::words::signal")] String),
     /// A command, run in the working folder.
     Command(Vec<String>),
-    /// Nothing but these files written anew, which it watches; for `configure`.
+    /// Nothing but these files written anew, which it watches; for `configure` and `weights`.
     Watched(#[schemars(length(min = 1))] Vec<String>),
+    /// The lines of a file written anew, for a socket at which it takes orders; for `configure` and `weights`.
+    Send(Lines),
+}
+
+/// Lines, each sent on a connection of its own. One that is answered with anything but blanks has failed, and the
+/// answer tells why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lines {
+    /// The file, as it is called under `to` of `files`.
+    pub file: String,
+    /// The Unix socket, in the trial's working folder.
+    pub to: String,
 }

@@ -54,6 +54,7 @@ pub fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
 }
 
 fn serve(stream: TcpStream) {
+    let port = stream.local_addr().unwrap().port();
     let mut reader = BufReader::new(stream);
     loop {
         let mut head = String::new();
@@ -69,7 +70,8 @@ fn serve(stream: TcpStream) {
         let mut answer = head.into_bytes();
         answer.extend(body);
         let head = format!(
-            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\ngatebench-times: 12:34\r\nContent-Type: text/plain\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\ngatebench-times: 12:34\r\nOrigin-Port: {port}\r\n\
+             Content-Type: text/plain\r\n\r\n",
             answer.len()
         );
         if reader
@@ -139,6 +141,18 @@ pub fn start_before(
     ports: Ports,
     access_log: bool,
 ) -> Result<Running, DriverError> {
+    start_before_all(&[origin], folder, scenario, work, ports, access_log)
+}
+
+/// Starts a gateway before several origins, which are the targets of its upstream.
+pub fn start_before_all(
+    targets: &[SocketAddr],
+    folder: &Folder,
+    scenario: &Scenario,
+    work: &Path,
+    ports: Ports,
+    access_log: bool,
+) -> Result<Running, DriverError> {
     let launcher = launcher();
     let binary = folder.find_binary(&launcher)?;
     GatewayStart {
@@ -149,8 +163,8 @@ pub fn start_before(
         cores: &[0],
         limits: &[],
         amounts: &[],
-        listen: origin.ip(),
-        targets: &[origin],
+        listen: targets[0].ip(),
+        targets,
         more_upstreams: &[],
         keepalive: UPSTREAM_KEEPALIVE,
         access_log,

@@ -29,6 +29,8 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     parts(root, problems);
     each(root, problems);
     policies(root, problems);
+    changed_files(root, problems);
+    sockets(root, problems);
     templates(root, problems);
     for (key, help) in [
         ("ready", "give it some time, as in 10s"),
@@ -123,6 +125,46 @@ fn each(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
+/// What an action writes anew is one of the files.
+fn changed_files(root: &Node, problems: &mut Vec<Problem>) {
+    let files = root.list("files").iter();
+    let names: Vec<&str> = files.filter_map(|file| file.get("to")?.text()).collect();
+    let named = actions(root).flat_map(|action| {
+        let sent = action.get("send").and_then(|lines| lines.get("file"));
+        action.list("watched").iter().chain(sent)
+    });
+    for node in named {
+        let Some(name) = node.text().filter(|name| !names.contains(name)) else {
+            continue;
+        };
+        let help = nearest(name, names.iter().copied()).map_or_else(
+            || "name a file as it is called under `to` of `files`".into(),
+            |meant| format!("did you mean `{meant}`?"),
+        );
+        let message = format!("none of the `files` becomes `{name}`");
+        problems.push(Problem::new(node.span.clone(), message, help));
+    }
+}
+
+/// A socket at which a gateway takes orders is in the trial's working folder.
+fn sockets(root: &Node, problems: &mut Vec<Problem>) {
+    let sent = actions(root).filter_map(|action| action.get("send")?.get("to"));
+    let admin = root.get("admin").and_then(|admin| admin.get("socket"));
+    for node in sent.chain(admin) {
+        let Some(path) = node.text() else { continue };
+        if path.is_empty() || !is_inside(path) {
+            let message = format!("`{path}` does not stay in the trial's working folder");
+            let help = "write a relative path without `..`, as in admin.sock";
+            problems.push(Problem::new(node.span.clone(), message, help));
+        }
+    }
+}
+
+fn actions(root: &Node) -> impl Iterator<Item = &Node> {
+    let entries = root.get("actions").map_or(&[][..], Node::entries);
+    entries.iter().map(|entry| &entry.value)
+}
+
 /// Parts come from the folder, or from a gateway folder beside it.
 fn parts(root: &Node, problems: &mut Vec<Problem>) {
     for node in root.list("parts") {
@@ -199,10 +241,7 @@ impl Words {
 /// Commands and environment are templates: their syntax is checked before anything starts.
 fn templates(root: &Node, problems: &mut Vec<Problem>) {
     let environment = minijinja::Environment::new();
-    let actions = root.get("actions").map_or(&[][..], Node::entries);
-    let commands = actions
-        .iter()
-        .filter_map(|action| action.value.get("command"));
+    let commands = actions(root).filter_map(|action| action.get("command"));
     let lists = ["check", "start"]
         .into_iter()
         .filter_map(|key| root.get(key))

@@ -1,0 +1,21 @@
+//! Unix sockets in folders whose paths are long.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// A connection to a Unix socket, whose path may be longer than the 107 bytes that an address holds: the folder is
+/// called by its descriptor.
+///
+/// # Errors
+/// What the system says.
+pub fn connect(socket: &Path) -> io::Result<UnixStream> {
+    let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    let folder = File::open(folder)?;
+    let short = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    UnixStream::connect(Path::new(&short).join(name))
+}
