@@ -1,5 +1,7 @@
 //! Specifications: steps that become a run, trials that are tried again, and versions side by side.
 
+use std::process::Command;
+
 use crate::bench::Bench;
 use crate::engines::installed;
 
@@ -158,4 +160,64 @@ fn what_cannot_run_is_told_before_anything_starts() {
         .assert_code(2)
         .assert_says(&["single_route", "  → "]);
     assert!(!bench.path("run").exists(), "nothing was begun");
+}
+
+const BUILT_GATEWAY: &str = "\
+gateway: built
+contract: 1
+title: A gateway that is built
+binary: {names: [../build/gw], version_args: [--version], version_pattern: 'gw (\\S+)'}
+files: [{template: gateway.json, to: gateway.json}]
+start: [ '{{ binary }}', '{{ work }}/gateway.json' ]
+";
+
+/// Makes a repository with two commits, whose build makes the program `gw` of the versions 1.0 and 2.0; a run of it
+/// needs what was built in its commit.
+fn repository(bench: &Bench) {
+    let git = |words: &[&str]| {
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.test"];
+        let mut command = Command::new("git");
+        command.arg("-C").arg(bench.path("repo")).args(identity);
+        let output = command.args(words).output().unwrap();
+        assert!(output.status.success(), "git {words:?}: {output:?}");
+    };
+    std::fs::create_dir_all(bench.path("repo/deploy")).unwrap();
+    git(&["init", "--quiet"]);
+    bench.write("repo/deploy/gateway.yaml", BUILT_GATEWAY);
+    let template = include_str!("../../../../gateways/reference/gateway.json");
+    bench.write("repo/deploy/gateway.json", template);
+    let own = env!("CARGO_BIN_EXE_gatebench");
+    for version in ["1.0", "2.0"] {
+        let source = format!(
+            "#!/bin/sh\ntest \"$1\" = --version && exec echo gw {version}\nexec '{own}' gateway \"$@\"\n"
+        );
+        bench.write("repo/gw.sh", &source);
+        git(&["add", "gw.sh", "deploy"]);
+        git(&["commit", "--quiet", "-m", version]);
+        git(&["tag", &format!("v{version}")]);
+    }
+}
+
+#[test]
+fn two_commits_are_built_and_stand_side_by_side() {
+    let bench = Bench::new();
+    repository(&bench);
+    bench.write("mine-spec.yaml", SPECIFICATION);
+    let mut command = bench.command();
+    let words = "spec run ./mine-spec.yaml --git v1.0 --git v2.0 --gateway ./repo/deploy --out run --build";
+    let build = "mkdir build && cp gw.sh build/gw && chmod +x build/gw";
+    command.args(words.split_whitespace()).arg(build);
+    command.env("XDG_DATA_HOME", bench.path("data"));
+    let finished = bench.spawn(command).wait();
+    finished.assert_measured().assert_says(&["building v1.0", "building v2.0"]);
+    bench.assert_reportable("run", 2);
+    let findings: serde_json::Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
+    let versions = findings["combined"]["versions"].as_array().unwrap();
+    let told = |name: &str| versions.iter().map(|it| it[name].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(told("version"), ["1.0", "2.0"]);
+    let labels = told("variant");
+    assert!(labels[0].starts_with("v1-0-") && labels[1].starts_with("v2-0-"), "{labels:?}");
+    for label in labels {
+        assert!(bench.read("run/report.md").contains(label), "{label}");
+    }
 }
