@@ -15,7 +15,7 @@ use crate::gates::is_smoke;
 use crate::loads;
 use crate::runs;
 use crate::scale::scaled;
-use crate::words::counted;
+use crate::words::{counted, grouped};
 
 /// Below this a doubling changes nothing that is worth a sentence.
 const SMALLEST_CHANGE: f64 = 0.02;
@@ -64,7 +64,10 @@ fn trend_words(trend: &VersionTrend) -> String {
     let noun = trend.what.noun();
     let ends = (trend.points.first(), trend.points.last());
     let counts = match ends {
-        (Some(first), Some(last)) => format!("{} to {}", first.count, last.count),
+        (Some(first), Some(last)) => {
+            let count = |point: &TrendPoint| grouped(f64::from(point.count));
+            format!("{} to {}", count(first), count(last))
+        }
         _ => String::new(),
     };
     let change = trend.line.factor - 1.0;
@@ -146,7 +149,7 @@ fn reasons<'a>(
 
 /// A line for each version and each family of scenarios that count something up.
 fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> {
-    let mut trends: Vec<(&str, VersionTrend)> = Vec::new();
+    let mut trends: Vec<VersionTrend> = Vec::new();
     for version in versions {
         let scenario = context.scenario(&version.scenario);
         let Some((family, what, count)) = scenario.and_then(scaled) else {
@@ -159,23 +162,21 @@ fn trends(context: &Context, versions: &[VersionFindings]) -> Vec<VersionTrend> 
             count,
             rate_per_second: combined.rate_mean_per_second,
         };
-        let same = |(of, it): &&mut (&str, VersionTrend)| {
-            *of == family && it.what == what && it.variant == version.variant
+        let same = |it: &&mut VersionTrend| {
+            it.family == family && it.what == what && it.variant == version.variant
         };
         match trends.iter_mut().find(same) {
-            Some((_, trend)) => trend.points.push(point),
-            None => trends.push((
-                family,
-                VersionTrend {
-                    variant: version.variant.clone(),
-                    what,
-                    points: vec![point],
-                    line: Doubling::default(),
-                },
-            )),
+            Some(trend) => trend.points.push(point),
+            None => trends.push(VersionTrend {
+                family: family.to_owned(),
+                variant: version.variant.clone(),
+                what,
+                points: vec![point],
+                line: Doubling::default(),
+            }),
         }
     }
-    trends.into_iter().filter_map(|(_, it)| drawn(it)).collect()
+    trends.into_iter().filter_map(drawn).collect()
 }
 
 /// The trend with its line; none where there is but one count.
@@ -217,6 +218,7 @@ mod tests {
             rate_per_second,
         };
         let trend = VersionTrend {
+            family: "routes".into(),
             variant: "nginx".into(),
             what: crate::findings::Scaled::Routes,
             points: vec![point(400, 25.0), point(100, 100.0)],

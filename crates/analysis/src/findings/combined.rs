@@ -112,6 +112,8 @@ pub struct ErrorLogFindings {
 /// How the throughput of a version goes with what is counted up.
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionTrend {
+    /// What the names of the scenarios have in common.
+    pub family: String,
     /// Label of the variant.
     pub variant: String,
     /// What is counted.

@@ -49,15 +49,15 @@ pub fn combined(findings: &Findings, palette: &Palette) -> Option<CombinedView> 
             svg: svg?,
         })
     };
-    let trends = plots::trends(found, palette);
+    let trends = plots::trends(found, palette).into_iter();
     let figures = [
         figure(
             "throughput, with the slowest and the fastest run",
             plots::rates(found, palette),
         ),
         figure("p90 and p99 of the runs", plots::boxes(found, palette)),
-        figure("throughput over what is counted up", trends),
     ];
+    let trends = trends.map(|it| figure(&it.title, Some(it.svg)));
     Some(CombinedView {
         title: combined::title(found),
         explanation: combined::EXPLANATION,
@@ -65,6 +65,6 @@ pub fn combined(findings: &Findings, palette: &Palette) -> Option<CombinedView> 
         heads: combined::HEADS,
         rows: rows.collect(),
         facts: combined::facts(found),
-        figures: figures.into_iter().flatten().collect(),
+        figures: figures.into_iter().chain(trends).flatten().collect(),
     })
 }

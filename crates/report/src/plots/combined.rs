@@ -2,10 +2,11 @@
 //! where something is counted up.
 
 use gatebench_analysis::findings::{
-    CombinedFindings, Estimate, RunFigures, Unit, VersionFindings, VersionTrend,
+    CombinedFindings, Estimate, RunFigures, TrendPoint, Unit, VersionFindings, VersionTrend,
 };
+use gatebench_analysis::words::{capitalised, grouped};
 
-use super::grid;
+use super::{grid, spread};
 use crate::axis::Axis;
 use crate::combined::name;
 use crate::number::Scale;
@@ -174,45 +175,59 @@ fn draw_box(svg: &mut Svg, axis: Axis, scale: Scale, all: &Estimate, middle: f64
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 210.0;
 const TREND_LEFT: f64 = 62.0;
+const LABEL_GAP: f64 = 14.0;
+const LABEL_COLUMNS: usize = 12;
 
-/// Throughput over what is counted up, the counts in factors, with the line through the points of each version.
-pub fn trends(found: &CombinedFindings, palette: &Palette) -> Option<String> {
-    let points = || found.trends.iter().flat_map(|trend| &trend.points);
-    let largest = points().map(|it| it.rate_per_second).reduce(f64::max)?;
-    let counts = points().map(|it| f64::from(it.count));
-    let across = Axis::covering_log(counts, (TREND_LEFT, WIDTH - RIGHT));
-    let up = Axis::from_zero(largest, (BOTTOM, TOP));
-    let scale = Scale::of(up.domain().1, UNIT);
-    let words: Vec<String> = found.trends.iter().map(|it| describe(it, scale)).collect();
-    let size = (WIDTH, BOTTOM + 40.0);
-    let mut svg = Svg::new(
-        "combined-trend",
-        size,
-        "Throughput over counts",
-        &words.join(" "),
-    );
-    for tick in up.ticks() {
-        svg.line(
-            "grid",
-            (TREND_LEFT, up.at(tick)),
-            (WIDTH - RIGHT, up.at(tick)),
-        );
-        let at = (TREND_LEFT - 6.0, up.at(tick) + 4.0);
-        svg.text("", at, Anchor::End, &scale.tick(tick));
-    }
-    for tick in across.ticks() {
-        let label = gatebench_analysis::words::grouped(tick);
-        svg.text("", (across.at(tick), BOTTOM + 16.0), Anchor::Middle, &label);
-    }
-    if let Some(first) = found.trends.first() {
-        let middle = (TREND_LEFT + WIDTH - RIGHT) / 2.0;
-        let noun = format!("{}s", first.what.noun());
-        svg.text("", (middle, BOTTOM + 34.0), Anchor::Middle, &noun);
-    }
+/// A plot of what is counted up in one family of scenarios.
+pub struct Trend {
+    /// What is over what.
+    pub title: String,
+    /// The drawing.
+    pub svg: String,
+}
+
+/// Throughput over what is counted up, the counts in factors, with the line through the points of each version. Each
+/// family of scenarios has a plot of its own: how many routes there are is no measure of how many upstreams.
+pub fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<Trend> {
+    let mut families: Vec<Vec<&VersionTrend>> = Vec::new();
     for trend in &found.trends {
-        draw_trend(&mut svg, trend, (across, up, scale), palette);
+        let is_of = |family: &&mut Vec<&VersionTrend>| {
+            (&family[0].family, family[0].what) == (&trend.family, trend.what)
+        };
+        match families.iter_mut().find(is_of) {
+            Some(family) => family.push(trend),
+            None => families.push(vec![trend]),
+        }
     }
-    Some(svg.finish())
+    let drawn = families.iter().enumerate();
+    drawn
+        .filter_map(|(index, family)| trend(index, family, palette))
+        .collect()
+}
+
+/// A family; none where it has no point.
+fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<Trend> {
+    let first = family.first()?;
+    let title = format!("throughput over {}s, in '{}'", first.what.noun(), first.family);
+    let axes = Axes::over(family)?;
+    let words: Vec<String> = family.iter().map(|it| describe(it, axes.scale)).collect();
+    let size = (WIDTH, BOTTOM + 40.0);
+    let id = format!("combined-trend-{index}");
+    let mut svg = Svg::new(&id, size, &capitalised(&title), &words.join(" "));
+    axes.draw(&mut svg, &format!("{}s", first.what.noun()));
+    let ends = family.iter().map(|it| axes.end(it));
+    let mut heights: Vec<f64> = ends.collect();
+    spread(&mut heights, LABEL_GAP, TOP, BOTTOM);
+    for (trend, height) in family.iter().zip(heights) {
+        svg.begin_group(&palette.class(&trend.variant));
+        axes.draw_trend(&mut svg, trend);
+        let label = text::truncate(&text::clean(&trend.variant), LABEL_COLUMNS);
+        let at = (WIDTH - RIGHT + 8.0, height + 4.0);
+        svg.text("label", at, Anchor::Start, &label);
+        svg.end_group();
+    }
+    let svg = svg.finish();
+    Some(Trend { title, svg })
 }
 
 fn describe(trend: &VersionTrend, scale: Scale) -> String {
@@ -224,27 +239,60 @@ fn describe(trend: &VersionTrend, scale: Scale) -> String {
     format!("{}: {}.", trend.variant, points.join(", "))
 }
 
-fn draw_trend(
-    svg: &mut Svg,
-    trend: &VersionTrend,
-    (across, up, scale): (Axis, Axis, Scale),
-    palette: &Palette,
-) {
-    svg.begin_group(&palette.class(&trend.variant));
-    let place = |count: u32, rate: f64| (across.at(f64::from(count)), up.at(rate));
-    let line: Vec<(f64, f64)> = trend
-        .points
-        .iter()
-        .map(|it| place(it.count, trend.line.at(f64::from(it.count))))
-        .collect();
-    svg.polyline("curve dashed thin", &line);
-    for point in &trend.points {
-        let tip = format!("{}: {}", point.count, scale.full(point.rate_per_second));
-        svg.dot("dot", place(point.count, point.rate_per_second), 4.5, &tip);
+/// Counts across, throughput up.
+struct Axes {
+    across: Axis,
+    up: Axis,
+    scale: Scale,
+}
+
+impl Axes {
+    fn over(family: &[&VersionTrend]) -> Option<Self> {
+        let points = || family.iter().flat_map(|trend| &trend.points);
+        let largest = points().map(|it| it.rate_per_second).reduce(f64::max)?;
+        let counts = points().map(|it| f64::from(it.count));
+        let up = Axis::from_zero(largest, (BOTTOM, TOP));
+        Some(Self {
+            across: Axis::covering_log(counts, (TREND_LEFT, WIDTH - RIGHT)),
+            scale: Scale::of(up.domain().1, UNIT),
+            up,
+        })
     }
-    if let Some((x, y)) = line.last() {
-        let label = text::truncate(&text::clean(&trend.variant), 12);
-        svg.text("label", (x + 8.0, y + 4.0), Anchor::Start, &label);
+
+    fn draw(&self, svg: &mut Svg, noun: &str) {
+        for tick in self.up.ticks() {
+            let y = self.up.at(tick);
+            svg.line("grid", (TREND_LEFT, y), (WIDTH - RIGHT, y));
+            let at = (TREND_LEFT - 6.0, y + 4.0);
+            svg.text("", at, Anchor::End, &self.scale.tick(tick));
+        }
+        for tick in self.across.ticks() {
+            let at = (self.across.at(tick), BOTTOM + 16.0);
+            svg.text("", at, Anchor::Middle, &grouped(tick));
+        }
+        let middle = (TREND_LEFT + WIDTH - RIGHT) / 2.0;
+        svg.text("", (middle, BOTTOM + 34.0), Anchor::Middle, noun);
     }
-    svg.end_group();
+
+    fn place(&self, count: u32, rate: f64) -> (f64, f64) {
+        (self.across.at(f64::from(count)), self.up.at(rate))
+    }
+
+    /// The height at which a version's line ends.
+    fn end(&self, trend: &VersionTrend) -> f64 {
+        let last = trend.points.last().map_or(1, |it| it.count);
+        self.up.at(trend.line.at(f64::from(last)))
+    }
+
+    fn draw_trend(&self, svg: &mut Svg, trend: &VersionTrend) {
+        let on_line = |it: &TrendPoint| self.place(it.count, trend.line.at(f64::from(it.count)));
+        let line: Vec<(f64, f64)> = trend.points.iter().map(on_line).collect();
+        svg.polyline("curve dashed thin", &line);
+        for point in &trend.points {
+            let rate = self.scale.full(point.rate_per_second);
+            let tip = format!("{}: {rate}", grouped(f64::from(point.count)));
+            let at = self.place(point.count, point.rate_per_second);
+            svg.dot("dot", at, 4.5, &tip);
+        }
+    }
 }

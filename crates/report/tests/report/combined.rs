@@ -70,16 +70,22 @@ fn version(variant: &str, scenario: &str, count: u32, rate: f64) -> VersionFindi
     }
 }
 
-fn combined() -> CombinedFindings {
-    let point = |count, rate_per_second| TrendPoint {
+fn trend(variant: &str, what: Scaled, points: [(u32, f64); 2]) -> VersionTrend {
+    let counted = points.map(|(count, rate)| (f64::from(count), rate));
+    let point = |(count, rate_per_second)| TrendPoint {
         count,
         rate_per_second,
     };
-    let points = vec![point(50, 41_000.0), point(5_000, 30_000.0)];
-    let counted: Vec<(f64, f64)> = points
-        .iter()
-        .map(|it| (f64::from(it.count), it.rate_per_second))
-        .collect();
+    VersionTrend {
+        family: format!("{}s", what.noun()),
+        variant: variant.into(),
+        what,
+        points: points.map(point).into(),
+        line: Doubling::through(&counted).unwrap(),
+    }
+}
+
+fn combined() -> CombinedFindings {
     CombinedFindings {
         specification: "upstreams".into(),
         tags: vec!["upstreams".into()],
@@ -88,12 +94,11 @@ fn combined() -> CombinedFindings {
             version("nginx", "upstreams-50", 50, 41_000.0),
             version("nginx<b>", "upstreams-5000", 5_000, 30_000.0),
         ],
-        trends: vec![VersionTrend {
-            variant: "nginx".into(),
-            what: Scaled::Routes,
-            points,
-            line: Doubling::through(&counted).unwrap(),
-        }],
+        trends: vec![
+            trend("nginx", Scaled::Upstreams, [(50, 41_000.0), (5_000, 30_000.0)]),
+            trend("nginx<b>", Scaled::Upstreams, [(50, 40_900.0), (5_000, 29_900.0)]),
+            trend("nginx", Scaled::Routes, [(1, 500.0), (10, 490.0)]),
+        ],
         tried_again: vec![
             "Trial 2 (nginx, upstreams-50) failed and was tried again as trial 5, which is completed.".into(),
         ],
@@ -140,11 +145,16 @@ fn versions_stand_side_by_side_in_every_form() {
     for id in [
         "combined-rates",
         "combined-boxes",
-        "combined-trend",
+        "combined-trend-0",
+        "combined-trend-1",
         "method-combined-results",
     ] {
         assert!(page.contains(id), "{id}");
     }
+    assert!(
+        !page.contains("combined-trend-2"),
+        "what counts the same is in one plot"
+    );
     assert!(!page.contains("nginx<b>"));
     // To be looked at in a browser.
     std::fs::write(
