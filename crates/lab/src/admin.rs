@@ -1,5 +1,7 @@
 //! A route created, read, updated and deleted through a gateway's admin interface, and seen to act.
 
+mod under_load;
+
 use std::io::Write as _;
 use std::path::Path;
 use std::thread;
@@ -9,7 +11,7 @@ use gatebench_drivers::{AdminRequest, connect_unix};
 use gatebench_model::Request;
 use gatebench_model::admin::{AdminRounds, AdminVerb};
 use gatebench_net::http1::{BodyLength, write_request_head};
-use gatebench_store::AdminRecord;
+use gatebench_store::{AdminRecord, PhaseRecord};
 
 use crate::exchange::{exchange, read_answer, render, shorten};
 use crate::halt::Halt;
@@ -18,6 +20,8 @@ use crate::progress::Step;
 use crate::stage::Stage;
 use crate::trial::Scene;
 use crate::wire::Wire;
+
+pub(crate) use under_load::Calling;
 
 /// How long a change may take to act.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -70,6 +74,16 @@ pub(crate) fn rounds(
     Ok(Some(record))
 }
 
+/// What the reader must know of a phase with calls that were not answered well.
+pub(crate) fn warning(record: &PhaseRecord) -> Option<String> {
+    let failure = record.admin.as_ref()?.failure.as_ref()?;
+    let phase = &record.name;
+    Some(format!(
+        "the admin interface under '{phase}': {failure}; correct the call under `admin:` in the gateway's folder, or read \
+         its log"
+    ))
+}
+
 /// Who speaks to an admin interface, and sees what comes of it.
 struct Speaker<'a> {
     rounds: &'a AdminRounds,
@@ -87,7 +101,7 @@ impl Speaker<'_> {
         record: &mut AdminRecord,
     ) -> Result<(), String> {
         let began = Instant::now();
-        self.call(request)?;
+        call(self.socket, request, self.interrupt)?;
         let took_ns = nanos(began.elapsed());
         record.took_ns.entry(verb).or_default().push(took_ns);
         let AdminRounds {
@@ -115,34 +129,6 @@ impl Speaker<'_> {
         Ok(())
     }
 
-    /// Sends a call on a connection of its own; a status from 200 to 299 is right.
-    fn call(&self, request: &AdminRequest) -> Result<(), String> {
-        let body = request.body.as_deref().unwrap_or("");
-        let length = match &request.body {
-            Some(body) => BodyLength::Length(body.len() as u64),
-            None => BodyLength::None,
-        };
-        let mut bytes = Vec::new();
-        // A socket of a file has no host; the field is empty then (RFC 9112 section 3.2).
-        let fields: [(&str, &[u8]); 2] = [("Host", b""), ("Content-Type", b"application/json")];
-        let (method, path) = (&request.method, &request.path);
-        write_request_head(&mut bytes, method, path, fields, length);
-        bytes.extend_from_slice(body.as_bytes());
-        let answer = connect_unix(self.socket).and_then(|mut stream| {
-            stream.set_read_timeout(Some(SLICE))?;
-            stream.write_all(&bytes)?;
-            read_answer(&mut stream, false, self.interrupt)
-        });
-        match answer {
-            Ok(answer) if (200..=299).contains(&answer.status) => Ok(()),
-            Ok(answer) => {
-                let answer = shorten(&answer.text(SHOWN_CHARS), SHOWN_CHARS);
-                Err(format!("{method} {path} was answered with\n{answer}"))
-            }
-            Err(error) => Err(format!("{method} {path} was not answered: {error}")),
-        }
-    }
-
     /// Asks below a path, on new connections, until the status is this one.
     fn until_answered(&self, path: &str, status: u16) -> Result<(), String> {
         let path = format!("{}{}", path.trim_end_matches('/'), self.rounds.ask);
@@ -163,6 +149,34 @@ impl Speaker<'_> {
             }
             thread::sleep(ASK_EVERY);
         }
+    }
+}
+
+/// Sends a call on a connection of its own; a status from 200 to 299 is right.
+fn call(socket: &Path, request: &AdminRequest, interrupt: &Interrupt) -> Result<(), String> {
+    let body = request.body.as_deref().unwrap_or("");
+    let length = match &request.body {
+        Some(body) => BodyLength::Length(body.len() as u64),
+        None => BodyLength::None,
+    };
+    let mut bytes = Vec::new();
+    // A socket of a file has no host; the field is empty then (RFC 9112 section 3.2).
+    let fields: [(&str, &[u8]); 2] = [("Host", b""), ("Content-Type", b"application/json")];
+    let (method, path) = (&request.method, &request.path);
+    write_request_head(&mut bytes, method, path, fields, length);
+    bytes.extend_from_slice(body.as_bytes());
+    let answer = connect_unix(socket).and_then(|mut stream| {
+        stream.set_read_timeout(Some(SLICE))?;
+        stream.write_all(&bytes)?;
+        read_answer(&mut stream, false, interrupt)
+    });
+    match answer {
+        Ok(answer) if (200..=299).contains(&answer.status) => Ok(()),
+        Ok(answer) => {
+            let answer = shorten(&answer.text(SHOWN_CHARS), SHOWN_CHARS);
+            Err(format!("{method} {path} was answered with\n{answer}"))
+        }
+        Err(error) => Err(format!("{method} {path} was not answered: {error}")),
     }
 }
 

@@ -9,10 +9,12 @@ use gatebench_engine::{Load, Outcome};
 use gatebench_model::{Phase, Shape};
 use gatebench_probe::{Profile, ProfileError};
 use gatebench_store::{
-    ChangeRecord, EngineFacts, FailureRecord, PhaseRecord, SeriesRow, TaggedInterval,
+    AdminLoadRecord, ChangeRecord, EngineFacts, FailureRecord, PhaseRecord, SeriesRow,
+    TaggedInterval,
 };
 use gatebench_upstream::Snapshot;
 
+use crate::admin::Calling;
 use crate::changing::Changing;
 use crate::demand::Demand;
 use crate::figures::{counts, summary, sums, usages};
@@ -92,16 +94,18 @@ pub(crate) fn measure(
         warm_up: phase.warm_up.0,
         measure: phase.measure.0,
     });
-    let beside = (
-        scraping(scene, stage, phase),
-        Profiling::of(scene, &samplers, loading),
-    );
+    let beside = Beside {
+        scraping: scraping(scene, stage, phase),
+        calling: Calling::of(scene, stage, phase),
+        profiling: Profiling::of(scene, &samplers, loading),
+    };
     let watch = watch(scene, stage, &mut samplers, &shared, phase)?;
     meet(scene, phase)?;
     let Run {
         outcome,
         watched,
         scrapes,
+        admin,
         profile,
     } = run_watched(&load, &shared, &mut seconds, watch, beside);
     let halt = ended_by(scene, &watched, phase)?;
@@ -127,6 +131,7 @@ pub(crate) fn measure(
     };
     let mut measured = assemble(scene, loading, raw, seconds);
     measured.halt = halt;
+    measured.record.admin = admin;
     let failed = |error: ProfileError| profile::failure(&error).in_phase(&phase.name);
     measured.profile = profile.transpose().map_err(failed)?;
     scene
@@ -235,26 +240,42 @@ fn scraping<'a>(scene: &Scene<'a>, stage: &Stage, phase: &Phase) -> Option<Scrap
     })
 }
 
-/// The engine's outcome, and what was seen, fetched and sampled meanwhile.
+/// Who does something beside a load, besides the watch.
+struct Beside<'a> {
+    /// Fetches metrics.
+    scraping: Option<Scraping<'a>>,
+    /// Calls the admin interface.
+    calling: Option<Calling<'a>>,
+    /// Takes a profile.
+    profiling: Option<Profiling>,
+}
+
+/// The engine's outcome, and what was seen, fetched, called and sampled meanwhile.
 struct Run {
     outcome: Result<Outcome, gatebench_engine::EngineError>,
     watched: Watched,
     scrapes: Vec<Scrape>,
+    admin: Option<AdminLoadRecord>,
     profile: Option<Result<Profile, ProfileError>>,
 }
 
-/// Runs the engine on this thread and the watch on another, and on one more each who fetches metrics and who takes
-/// a profile.
+/// Runs the engine on this thread, and the watch and who does something besides on one of their own each.
 fn run_watched(
     load: &Load,
     shared: &Shared,
     seconds: &mut Seconds,
     watch: Watch<'_>,
-    (scraping, profiling): (Option<Scraping<'_>>, Option<Profiling>),
+    beside: Beside<'_>,
 ) -> Run {
+    let Beside {
+        scraping,
+        calling,
+        profiling,
+    } = beside;
     thread::scope(|scope| {
         let watching = scope.spawn(|| watch.run());
         let scraping = scope.spawn(|| scraping.map(|it| it.run(shared)).unwrap_or_default());
+        let calling = scope.spawn(|| calling.map(|it| it.run(shared)));
         let profiling = scope.spawn(|| profiling.and_then(|it| it.run(shared)));
         let over = Over(shared);
         let outcome = gatebench_engine::run(load, &shared.control, |worker, interval| {
@@ -267,6 +288,7 @@ fn run_watched(
             outcome,
             watched: joined(watching),
             scrapes: joined(scraping),
+            admin: joined(calling),
             profile: joined(profiling),
         }
     })
@@ -357,6 +379,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         failure,
         side_by_side: phase.side_by_side && scene.company.is_some(),
         own_metrics: scrape::record(&scrapes),
+        admin: None,
         settled: None,
         ceiling: None,
         wire: Some(traffic::facts(client, ledger, outside)),

@@ -67,8 +67,7 @@ impl Scraping<'_> {
 
     /// Of the measurement; none before it.
     fn since_begin_ns(&self, shared: &Shared) -> Option<u64> {
-        let begin_ns = shared.control.start_ns()? + self.warm_up_ns;
-        clock::now_ns().checked_sub(begin_ns)
+        clock::now_ns().checked_sub(shared.begin_ns(self.warm_up_ns)?)
     }
 
     fn fetch(&self, second: u32, shared: &Shared) -> Scrape {

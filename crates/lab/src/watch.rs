@@ -45,6 +45,11 @@ impl Shared {
         }
     }
 
+    /// Begin of the measurement on `CLOCK_MONOTONIC`; none until the load has begun.
+    pub(crate) fn begin_ns(&self, warm_up_ns: u64) -> Option<u64> {
+        Some(self.control.start_ns()? + warm_up_ns)
+    }
+
     fn sum(&self, pick: fn(&gatebench_engine::Live) -> &AtomicU64) -> u64 {
         self.control
             .live()

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Span;
 use crate::scenario::Route;
 
 /// A route that is created, read, updated and deleted through the gateway's admin interface, round after round, after
@@ -22,6 +23,10 @@ pub struct AdminRounds {
     /// gateway answers with 404.
     #[schemars(schema_with = "crate::words::path")]
     pub ask: String,
+    /// How often a call is made while a load goes on, at times that no answer moves. The calls are those of the rounds,
+    /// one after the other; only their answers are waited for. Without it none is made then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_load_every: Option<Span>,
 }
 
 impl AdminRounds {

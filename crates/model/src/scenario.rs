@@ -83,7 +83,7 @@ pub struct Scenario {
     /// means it has. Without it no gateway tries anything twice.
     #[serde(default, skip_serializing_if = "is_false")]
     pub failover: bool,
-    /// What is done through the gateway's admin interface, after the loads.
+    /// What is done through the gateway's admin interface, after the loads and under them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRounds>,
     /// The gateway's own metrics; off where it is not said.

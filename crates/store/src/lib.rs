@@ -43,7 +43,7 @@ pub use phase::{
     Throttling, TraceCounts, Usage, WeighedRecord,
 };
 pub use record::{
-    AdminRecord, ErrorLog, FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord,
+    AdminLoadRecord, AdminRecord, ErrorLog, FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord,
     TrialRecord,
 };
 pub use run::{Run, SecondHistogram, StoredTrial};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::foreign::ForeignFigures;
 use crate::group::{GroupRecord, TimeFigures};
+use crate::record::AdminLoadRecord;
 use crate::step::StepRecord;
 use crate::wire::WireFacts;
 
@@ -71,6 +72,9 @@ pub struct PhaseRecord {
     /// What the gateway told of itself, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_metrics: Option<OwnMetricsRecord>,
+    /// What was done through the gateway's admin interface meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admin: Option<AdminLoadRecord>,
     /// How quiet the machine was before the load, where it was waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<SettleRecord>,

@@ -63,6 +63,23 @@ pub struct AdminRecord {
     pub failure: Option<String>,
 }
 
+/// What was done through an admin interface while a load went on: the calls of a round, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdminLoadRecord {
+    /// Routes that there were besides.
+    pub routes: u64,
+    /// How often a call was due.
+    pub every_ns: u64,
+    /// How long each call took that was answered well, from when it was due until its whole answer.
+    pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
+    /// Calls that were not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<AdminVerb, u64>,
+    /// What became of the first of those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
 /// How a trial ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]

@@ -250,6 +250,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         failure: None,
         side_by_side: false,
         own_metrics: None,
+        admin: None,
         settled: None,
         ceiling: None,
         foreign: None,

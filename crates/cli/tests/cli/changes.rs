@@ -137,3 +137,24 @@ fn a_gateways_own_metrics_are_fetched_beside_the_load() {
     let mut seconds = series.lines().skip(1);
     assert!(seconds.any(|line| !line.ends_with(',')), "{series}");
 }
+
+#[test]
+fn an_admin_interface_is_called_while_the_load_goes_on() {
+    let bench = Bench::new();
+    bench.load(
+        "- {name: steady, open: {rate_per_second: 100, connections_max: 8}, measure: 1200ms}\n",
+    );
+    let text = include_str!("../../../../scenarios/admin-1.yaml");
+    let often = text.replace("rounds: 200", "rounds: 1\n  under_load_every: 50ms");
+    bench.write("mine.yaml", &often);
+    // That the route is not there any more in the end, parity proves.
+    let (record, _) = run(&bench, "./mine.yaml", "caddy");
+    let admin = &record["phases"][0]["admin"];
+    assert_eq!(admin["every_ns"].as_u64(), Some(50_000_000), "{admin:#}");
+    let created = admin["took_ns"]["create"].as_array().unwrap();
+    assert!(created[0].as_u64() > Some(0), "{admin:#}");
+    assert!(admin["failure"].is_null(), "{admin:#}");
+    bench.gatebench("report run").assert_code(0);
+    let page = bench.read("run/report.md");
+    assert!(page.contains("under 'steady'"), "{page}");
+}

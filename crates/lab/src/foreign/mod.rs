@@ -110,6 +110,7 @@ impl PreparedEngine {
                 Err(refusal) => add(&mut refusals, vec![refusal]),
             }
         }
+        add(&mut limits.not_expressed, beside(plan));
         let Some(first) = refusals.first() else {
             return Ok(self.warnings(limits));
         };
@@ -140,6 +141,22 @@ fn threads(plan: &Plan) -> usize {
     let asked = plan.specification.as_ref().and_then(|it| it.threads);
     let cores = plan.placement.engine.len();
     asked.map_or(cores, |threads| threads as usize)
+}
+
+/// What goes on beside a load only where gatebench's own engine sends it.
+fn beside(plan: &Plan) -> Vec<String> {
+    let scenarios = || plan.scenarios.iter();
+    let scrapes = scenarios().any(|it| {
+        let metrics = it.metrics.as_ref();
+        metrics.is_some_and(|metrics| metrics.scrape_every.is_some())
+    });
+    let calls = scenarios().any(|it| {
+        let admin = it.admin.as_ref();
+        admin.is_some_and(|admin| admin.under_load_every.is_some())
+    });
+    let scrapes = scrapes.then(|| "the gateway's own metrics are not fetched meanwhile".into());
+    let calls = calls.then(|| "no calls are made to its admin interface meanwhile".into());
+    scrapes.into_iter().chain(calls).collect()
 }
 
 /// Every part of every load that the plan holds.

@@ -60,6 +60,7 @@ pub(super) fn assemble(
         failure: None,
         side_by_side: false,
         own_metrics: None,
+        admin: None,
         settled: None,
         ceiling: None,
         foreign: Some(figures(engine, told)),

@@ -1,5 +1,6 @@
 //! Rules of what is done through an admin interface.
 
+use super::not_zero;
 use crate::diagnostic::Problem;
 use crate::node::Node;
 use crate::scenario::path_matches;
@@ -10,6 +11,8 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let Some(admin) = root.get("admin") else {
         return;
     };
+    let help = "give it some time, as in 250ms";
+    not_zero(admin, "under_load_every", help, problems);
     let created = admin.get("route").and_then(|route| route.get("path"));
     let updated = admin.get("updated_path");
     for node in [created, updated].into_iter().flatten() {
@@ -48,6 +51,8 @@ mod tests {
             )
         };
         assert!(parse::<Scenario>("s.yaml", &text("/a", "/b")).is_ok());
+        let at_once = text("/a", "/b, under_load_every: 0s");
+        assert!(parse::<Scenario>("s.yaml", &at_once).is_err());
         for (created, updated) in [("/ping/x", "/b"), ("/a", "/ping"), ("/a", "/a")] {
             let told = parse::<Scenario>("s.yaml", &text(created, updated)).unwrap_err();
             assert_eq!(told.all().len(), 1, "{created} {updated}");
