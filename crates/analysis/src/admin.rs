@@ -105,7 +105,11 @@ fn row_under(
     // Whether it acts is not asked then: the questions would be a load of their own.
     cells.extend((0..4).map(|_| DocumentCell::default()));
     DocumentRow {
-        name: format!("{variant} · {} beside {}, under '{phase}'", verb.as_str(), beside(routes)),
+        name: format!(
+            "{variant} · {} beside {}, under '{phase}'",
+            verb.as_str(),
+            beside(routes)
+        ),
         variant: variant.to_owned(),
         absence: (calls == 0).then(|| "none was due".into()),
         validity: None,

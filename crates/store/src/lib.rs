@@ -43,8 +43,8 @@ pub use phase::{
     Throttling, TraceCounts, Usage, WeighedRecord,
 };
 pub use record::{
-    AdminLoadRecord, AdminRecord, ErrorLog, FileDigest, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord,
-    TrialRecord,
+    AdminLoadRecord, AdminRecord, ErrorLog, FileDigest, GatewayFacts, Outcome, ParityCaseRecord,
+    ParityRecord, TrialRecord,
 };
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;

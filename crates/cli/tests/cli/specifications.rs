@@ -204,19 +204,30 @@ fn two_commits_are_built_and_stand_side_by_side() {
     repository(&bench);
     bench.write("mine-spec.yaml", SPECIFICATION);
     let mut command = bench.command();
-    let words = "spec run ./mine-spec.yaml --git v1.0 --git v2.0 --gateway ./repo/deploy --out run --build";
+    let words =
+        "spec run ./mine-spec.yaml --git v1.0 --git v2.0 --gateway ./repo/deploy --out run --build";
     let build = "mkdir build && cp gw.sh build/gw && chmod +x build/gw";
     command.args(words.split_whitespace()).arg(build);
     command.env("XDG_DATA_HOME", bench.path("data"));
     let finished = bench.spawn(command).wait();
-    finished.assert_measured().assert_says(&["building v1.0", "building v2.0"]);
+    finished
+        .assert_measured()
+        .assert_says(&["building v1.0", "building v2.0"]);
     bench.assert_reportable("run", 2);
     let findings: serde_json::Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
     let versions = findings["combined"]["versions"].as_array().unwrap();
-    let told = |name: &str| versions.iter().map(|it| it[name].as_str().unwrap()).collect::<Vec<_>>();
+    let told = |name: &str| {
+        versions
+            .iter()
+            .map(|it| it[name].as_str().unwrap())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(told("version"), ["1.0", "2.0"]);
     let labels = told("variant");
-    assert!(labels[0].starts_with("v1-0-") && labels[1].starts_with("v2-0-"), "{labels:?}");
+    assert!(
+        labels[0].starts_with("v1-0-") && labels[1].starts_with("v2-0-"),
+        "{labels:?}"
+    );
     for label in labels {
         assert!(bench.read("run/report.md").contains(label), "{label}");
     }

@@ -208,7 +208,11 @@ pub fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<Trend> {
 /// A family; none where it has no point.
 fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<Trend> {
     let first = family.first()?;
-    let title = format!("throughput over {}s, in '{}'", first.what.noun(), first.family);
+    let title = format!(
+        "throughput over {}s, in '{}'",
+        first.what.noun(),
+        first.family
+    );
     let axes = Axes::over(family)?;
     let words: Vec<String> = family.iter().map(|it| describe(it, axes.scale)).collect();
     let size = (WIDTH, BOTTOM + 40.0);
