@@ -39,7 +39,7 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
         told: told::of_scenario(context, name, &phase_names, &labels),
         name: scenario.scenario.clone(),
         title: scenario.title.clone(),
-        phases: load.phases.iter().map(line).collect(),
+        phases: told_apart(load.phases.iter().map(line).collect()),
         rows: context
             .plan
             .variants
@@ -72,6 +72,17 @@ fn line(phase: &Phase) -> PhaseLine {
             phase.measure
         ),
     }
+}
+
+/// Those of the same load have their names besides: `16 connections, 2s (run-1)`.
+fn told_apart(mut lines: Vec<PhaseLine>) -> Vec<PhaseLine> {
+    let labels: Vec<String> = lines.iter().map(|line| line.label.clone()).collect();
+    for line in &mut lines {
+        if labels.iter().filter(|label| **label == line.label).count() > 1 {
+            line.label = format!("{} ({})", line.label, line.name);
+        }
+    }
+    lines
 }
 
 /// `, reload at 3s`, `, a target slow by 200ms from 3s until 6s`; nothing where nothing happens.
@@ -195,5 +206,32 @@ fn metric_findings(values: &PhaseValues, metric: Metric, blocks: &[BlockValue]) 
         estimate: Estimate::of_blocks(&usable.iter().map(|block| block.value).collect::<Vec<_>>()),
         validity: validity.unwrap_or(Validity::Invalid),
         blocks: blocks.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_that_are_alike_are_told_apart_by_their_names() {
+        let line = |name: &str, label: &str| PhaseLine {
+            name: name.into(),
+            kind: PhaseKind::Closed,
+            label: label.into(),
+        };
+        let lines = told_apart(vec![
+            line("run-1", "16 connections, 2s"),
+            line("run-2", "16 connections, 2s"),
+            line("more", "32 connections, 2s"),
+        ]);
+        let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+        let expected = [
+            "16 connections, 2s (run-1)",
+            "16 connections, 2s (run-2)",
+            "32 connections, 2s",
+        ];
+        assert_eq!(labels, expected);
+        assert_eq!(lines[0].load(), "16 connections");
     }
 }

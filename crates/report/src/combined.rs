@@ -101,17 +101,36 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
 }
 
 /// What a reader must know of the runs: invalid ones, failed requests, a machine that was not quiet, trials that were
-/// tried again, and where the error logs are.
+/// tried again, and where the error logs are. What is so of several versions is told once.
 pub fn facts(found: &CombinedFindings) -> Vec<String> {
-    let mut facts = found.tried_again.clone();
+    let mut shared: Vec<(String, Vec<String>)> = Vec::new();
     for version in &found.versions {
-        facts.extend(of_version(found, version));
+        for words in of_runs(version) {
+            let name = name(found, version);
+            match shared.iter_mut().find(|(known, _)| *known == words) {
+                Some((_, names)) => names.push(name),
+                None => shared.push((words, vec![name])),
+            }
+        }
+    }
+    let whose = |names: &[String]| match names {
+        [name] => name.clone(),
+        names if names.len() == found.versions.len() => "All".to_owned(),
+        names => names.join(", "),
+    };
+    let mut facts = found.tried_again.clone();
+    let shared = shared.iter();
+    facts.extend(shared.map(|(words, names)| format!("{}: {words}.", whose(names))));
+    for version in &found.versions {
+        facts.extend(version.error_logs.iter().map(|log| {
+            let (name, lines) = (name(found, version), counted(log.lines, "line"));
+            format!("{name}: {lines} in its error log {}.", log.file)
+        }));
     }
     facts
 }
 
-fn of_version(found: &CombinedFindings, version: &VersionFindings) -> Vec<String> {
-    let name = name(found, version);
+fn of_runs(version: &VersionFindings) -> Vec<String> {
     let runs = || version.runs.iter();
     let first = version.runs.first().map(|run| run.trial);
     let is_one_trial = runs().all(|run| Some(run.trial) == first);
@@ -121,28 +140,23 @@ fn of_version(found: &CombinedFindings, version: &VersionFindings) -> Vec<String
     };
     let listed = |is: fn(&RunFigures) -> bool| {
         let names: Vec<String> = runs().filter(|it| is(it)).map(run_name).collect();
-        (!names.is_empty()).then(|| names.join(", "))
+        match names.len() {
+            0 => None,
+            count if count > 1 && count == version.runs.len() => Some("every run".to_owned()),
+            _ => Some(names.join(", ")),
+        }
     };
-    let mut facts = Vec::new();
-    if let Some(invalid) = listed(|run| run.validity == Validity::Invalid) {
-        facts.push(format!(
-            "{name}: invalid, and not combined: {invalid}; see Validity."
-        ));
-    }
-    if let Some(limited) = listed(|run| run.validity == Validity::Limited) {
-        facts.push(format!("{name}: limited: {limited}; see Validity."));
-    }
-    if let Some(loud) = listed(|run| run.settled.is_some_and(|it| !it.settled)) {
-        facts.push(format!("{name}: the machine was not quiet before {loud}."));
-    }
+    let invalid = listed(|run| run.validity == Validity::Invalid);
+    let invalid = invalid.map(|it| format!("invalid, and not combined: {it}; see Validity"));
+    let limited = listed(|run| run.validity == Validity::Limited);
+    let limited = limited.map(|it| format!("limited: {it}; see Validity"));
+    let loud = listed(|run| run.settled.is_some_and(|it| !it.settled));
+    let loud = loud.map(|it| format!("the machine was not quiet before {it}"));
     let failed: u64 = runs().map(|run| run.failed).sum();
-    if failed > 0 {
+    let failed = (failed > 0).then(|| {
         let requests = counted(failed, "request");
-        facts.push(format!("{name}: {requests} had no answer, or a wrong one."));
-    }
-    facts.extend(version.error_logs.iter().map(|log| {
-        let lines = counted(log.lines, "line");
-        format!("{name}: {lines} in its error log {}.", log.file)
-    }));
-    facts
+        format!("{requests} had no answer, or a wrong one")
+    });
+    let all = [invalid, limited, loud, failed];
+    all.into_iter().flatten().collect()
 }
