@@ -44,11 +44,22 @@ fn sentence(gateway: &str, scenario: &str, own: &OwnMetricsRecord) -> String {
         1 => "1 fetch".to_owned(),
         count => format!("{} fetches", grouped(count as f64)),
     };
+    // Between two fetches; of one nothing is known but that it was made.
+    let theirs = match own.answers {
+        0 => String::new(),
+        answers => format!(
+            "{gateway} itself counted {} where {} were answered; ",
+            counted(own.requests, "request"),
+            grouped(answers as f64)
+        ),
+    };
+    let whose = if theirs.is_empty() {
+        format!("{gateway}'s")
+    } else {
+        "its".to_owned()
+    };
     format!(
-        "In '{scenario}' {gateway} itself counted {} where {} were answered; {fetches} of its metrics{failed} brought up to {} \
-         each and took up to {}.",
-        counted(own.requests, "request"),
-        grouped(own.answers as f64),
+        "In '{scenario}' {theirs}{fetches} of {whose} metrics{failed} brought up to {} each and took up to {}.",
         quantity(own.bytes_max as f64, Unit::Bytes),
         quantity(own.took_ns_max as f64, Unit::Nanoseconds),
     )

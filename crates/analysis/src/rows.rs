@@ -212,6 +212,7 @@ fn metric_findings(values: &PhaseValues, metric: Metric, blocks: &[BlockValue]) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::PhaseKind;
 
     #[test]
     fn loads_that_are_alike_are_told_apart_by_their_names() {
