@@ -19,6 +19,7 @@ use crate::origin::Origin;
 use crate::party::Party;
 use crate::policy::soap::Passage;
 use crate::policy::{Form, Notes};
+use crate::saxon::Parked;
 
 /// How long a connection lives on after its last answer, for the client to read it: closing at once
 /// could destroy it on the way (RFC 9112 9.6).
@@ -66,6 +67,8 @@ pub(crate) struct Exchange {
     pub(crate) status: u16,
     /// What Redis was asked about the request, by its number.
     pub(crate) asking: Option<u64>,
+    /// The message at hand, where a helper of Saxon's transforms it.
+    pub(crate) parked: Option<Parked>,
     /// What policies learnt of the request.
     pub(crate) notes: Notes,
     /// What the answer's body is held against.
@@ -336,6 +339,7 @@ impl Exchange {
             begun_ns: 0,
             status: 0,
             asking: None,
+            parked: None,
             notes: Notes::default(),
             answer_check: None,
             answer_form: Form::Other,
@@ -359,7 +363,9 @@ impl Exchange {
     fn may_read(&self, origins: &ConnMap<Origin>) -> bool {
         let has_room = self.outbox.pending_bytes() <= PENDING_BYTES_MAX;
         match self.phase {
-            Phase::Idle | Phase::Local(_) | Phase::Collecting | Phase::Draining => has_room,
+            Phase::Idle | Phase::Draining => has_room,
+            // A request that is whole may wait for Redis or a helper, and the next one for it.
+            Phase::Local(_) | Phase::Collecting => has_room && !self.is_request_done,
             Phase::Relaying => {
                 let origin = self.origin.and_then(|id| origins.get(id));
                 !self.is_request_done
@@ -465,6 +471,7 @@ impl Exchange {
         }
         self.origin = None;
         self.asking = None;
+        self.parked = None;
         // A client that still waits to be told to send its body will never send it.
         let can_go_on = self.is_request_done || !self.expects_continue;
         self.phase = match (self.toward.keep_alive && can_go_on, self.is_request_done) {

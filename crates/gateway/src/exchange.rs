@@ -20,8 +20,9 @@ use crate::party::Party;
 use crate::policy::Notes;
 use crate::redis::Link;
 use crate::routes::strip;
+use crate::saxon::Line;
 use crate::site::{Limits, Waits};
-use crate::soap::Refused;
+use crate::soap::{Edited, Refused};
 use crate::worker::{Heed, Totals};
 
 /// Output of one connection beyond this stops the reading of what feeds it.
@@ -38,6 +39,10 @@ pub(crate) struct Core<I> {
     pub(crate) current: Current,
     /// Connections to Redis.
     pub(crate) links: Vec<Link>,
+    /// Lines to helpers of Saxon's.
+    pub(crate) lines: Vec<Line>,
+    /// Transformations that were ordered over them.
+    pub(crate) ordered: u64,
     /// Memory for a key of Redis.
     pub(crate) redis_key: Vec<u8>,
     /// A slow-down that was asked for.
@@ -139,6 +144,7 @@ impl Exchange {
         self.is_request_done = false;
         self.has_answer = false;
         self.asking = None;
+        self.parked = None;
         self.notes = Notes::default();
         self.begun_ns = core.now_ns;
         if core.log.is_on() {
@@ -381,21 +387,21 @@ impl Exchange {
         origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) {
-        if let Err(why) = self.edit_request(core) {
-            self.collected.clear();
-            return match why {
-                Refused::NotJson | Refused::NotTransformed => {
-                    self.answer(core, Choice::Error(400));
-                }
-                Refused::Contract(refusal) => {
-                    self.notes.refusal = Some(refusal);
-                    self.answer(core, Choice::Refused);
-                }
-                Refused::Fault(fault) => {
-                    self.write_fault(&fault);
-                    self.complete(core);
-                }
-            };
+        let edited = self.edit_request(core);
+        self.send_edited(edited, origins, core);
+    }
+
+    /// Sends a request where it goes, unless a policy is against it, or not done with it yet.
+    pub(crate) fn send_edited<I: Io>(
+        &mut self,
+        edited: Result<Edited, Refused>,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        match edited {
+            Ok(Edited::Done) => {}
+            Ok(Edited::Parked) => return,
+            Err(why) => return self.refuse_collected(why, core),
         }
         let sent = self.take_origin(origins, core);
         let Some(origin) = sent.ok().and_then(|id| origins.get_mut(id)) else {
@@ -406,6 +412,21 @@ impl Exchange {
         self.request_relay = Relay::Plain;
         self.hold(origin, core);
         self.phase = Phase::Relaying;
+    }
+
+    fn refuse_collected<I: Io>(&mut self, why: Refused, core: &mut Core<I>) {
+        self.collected.clear();
+        match why {
+            Refused::NotJson | Refused::NotTransformed => self.answer(core, Choice::Error(400)),
+            Refused::Contract(refusal) => {
+                self.notes.refusal = Some(refusal);
+                self.answer(core, Choice::Refused);
+            }
+            Refused::Fault(fault) => {
+                self.write_fault(&fault);
+                self.complete(core);
+            }
+        }
     }
 }
 

@@ -65,6 +65,7 @@ mod pool;
 mod redis;
 mod retry;
 mod routes;
+mod saxon;
 mod site;
 mod soap;
 mod target;

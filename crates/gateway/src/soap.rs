@@ -2,14 +2,18 @@
 
 use std::rc::Rc;
 
-use gatebench_xml::soap::Fault;
+use gatebench_net::Io;
+use gatebench_xml::saxon::Made;
+use gatebench_xml::soap::{Fault, Passed, Paused, Progress};
 
 use crate::client::Exchange;
 use crate::exchange::Core;
+use crate::live::Live;
 use crate::local::{Choice, Local};
 use crate::openapi::Refusal;
 use crate::policy::Form;
 use crate::policy::json::NotJson;
+use crate::policy::soap::{Soap, take_over};
 use crate::policy::xslt::{self, NotTransformed};
 
 /// Why a message that was collected does not go on.
@@ -48,35 +52,71 @@ impl From<Box<Refusal>> for Refused {
     }
 }
 
+/// How far the policies have come with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Edited {
+    /// It may go on.
+    Done,
+    /// A helper of Saxon's has it.
+    Parked,
+}
+
 impl Exchange {
     /// Does to a request that is whole what its policies do.
-    pub(crate) fn edit_request<I>(&mut self, core: &mut Core<I>) -> Result<(), Refused> {
+    pub(crate) fn edit_request<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let live = Rc::clone(&self.live);
         let Some(route) = self.route.map(|route| &live.site.routes[route]) else {
-            return Ok(());
+            return Ok(Edited::Done);
         };
         if let Some((contract, check)) = route.chain.openapi.as_ref().zip(self.notes.operation) {
             contract.judge_body(check, self.collected.body())?;
         }
         self.collected.edit(&route.chain.request_json)?;
-        let Some(soap) = &route.chain.soap else {
-            return Ok(());
+        Ok(self.process_request(None, core)?)
+    }
+
+    /// Takes a request along its SOAP/XML chain, or further along it with what a helper has made.
+    pub(crate) fn process_request<I: Io>(
+        &mut self,
+        mut waited: Option<(Paused, Made)>,
+        core: &mut Core<I>,
+    ) -> Result<Edited, Fault> {
+        let live = Rc::clone(&self.live);
+        let Some(soap) = self.soap(&live) else {
+            return Ok(Edited::Done);
         };
-        if let Some(redirect) = soap.process_request(&mut self.collected, &mut self.passage)? {
-            self.collected.redirect(&redirect.path);
-            if let Some(upstream) = redirect.upstream {
-                self.upstream = upstream;
-                self.target = core.current.next_target(&live, upstream, core.now_ns);
+        loop {
+            match soap.process_request(&self.collected, &self.passage, waited.take())? {
+                None => return Ok(Edited::Done),
+                Some(Progress::Done(passed)) => {
+                    self.pass_request(soap, passed, core);
+                    return Ok(Edited::Done);
+                }
+                Some(Progress::Waits(paused, order)) => waited = self.park(paused, order, core),
+            }
+            if waited.is_none() {
+                return Ok(Edited::Parked);
             }
         }
-        Ok(())
+    }
+
+    fn pass_request<I>(&mut self, soap: &Soap, passed: Passed, core: &mut Core<I>) {
+        let passed = soap.pass_request(&mut self.collected, &mut self.passage, passed);
+        let Some(redirect) = passed else { return };
+        self.collected.redirect(&redirect.path);
+        if let Some(upstream) = redirect.upstream {
+            let live = Rc::clone(&self.live);
+            self.upstream = upstream;
+            self.target = core.current.next_target(&live, upstream, core.now_ns);
+        }
     }
 
     /// Does to an answer that is whole what policies do.
-    pub(crate) fn edit_answer(&mut self) -> Result<(), Refused> {
+    pub(crate) fn edit_answer<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
         let live = Rc::clone(&self.live);
         let Some(route) = self.route.map(|route| &live.site.routes[route]) else {
-            return Ok(());
+            return Ok(Edited::Done);
         };
         if let Some((contract, check)) = route.chain.openapi.as_ref().zip(self.notes.operation)
             && let Some(answer) = self.answer_check
@@ -88,10 +128,37 @@ impl Exchange {
             Form::Xml => xslt::transform(&route.chain.response_xslt, &mut self.collected_answer)?,
             Form::Other => {}
         }
-        if let Some(soap) = &route.chain.soap {
-            soap.process_response(&mut self.collected_answer, self.status, &self.passage)?;
+        Ok(self.process_answer(None, core)?)
+    }
+
+    /// As [`Self::process_request`], of an answer.
+    pub(crate) fn process_answer<I: Io>(
+        &mut self,
+        mut waited: Option<(Paused, Made)>,
+        core: &mut Core<I>,
+    ) -> Result<Edited, Fault> {
+        let live = Rc::clone(&self.live);
+        let Some(soap) = self.soap(&live) else {
+            return Ok(Edited::Done);
+        };
+        loop {
+            let answer = &self.collected_answer;
+            match soap.process_response(answer, self.status, &self.passage, waited.take())? {
+                None => return Ok(Edited::Done),
+                Some(Progress::Done(passed)) => {
+                    take_over(&mut self.collected_answer, passed);
+                    return Ok(Edited::Done);
+                }
+                Some(Progress::Waits(paused, order)) => waited = self.park(paused, order, core),
+            }
+            if waited.is_none() {
+                return Ok(Edited::Parked);
+            }
         }
-        Ok(())
+    }
+
+    fn soap<'l>(&self, live: &'l Live) -> Option<&'l Soap> {
+        live.site.routes[self.route?].chain.soap.as_ref()
     }
 
     /// What a SOAP client is told where the gateway, or a policy that knows nothing of SOAP, refuses.
@@ -102,8 +169,8 @@ impl Exchange {
         ) {
             return None;
         }
-        let soap = self.live.site.routes[self.route?].chain.soap.as_ref()?;
-        soap.fault_of_status(status, &self.passage)
+        self.soap(&self.live)?
+            .fault_of_status(status, &self.passage)
     }
 
     /// Puts the fault of a chain into the queue.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use gatebench_net::http1::{Event as Part, Head, write_last_chunk};
 use gatebench_net::{ConnId, Io};
+use gatebench_xml::soap::Fault;
 
 use crate::client::{Client, Exchange, Fate};
 use crate::exchange::{CONTINUE, Core, PENDING_BYTES_MAX, relay};
@@ -12,7 +13,7 @@ use crate::local::{Choice, RateFields};
 use crate::openapi::AnswerCheck;
 use crate::origin::Origin;
 use crate::policy::{Chain, Form};
-use crate::soap::Refused;
+use crate::soap::{Edited, Refused};
 use crate::worker::Worker;
 
 impl<I: Io> Worker<I> {
@@ -122,15 +123,21 @@ impl<I: Io> Worker<I> {
         let Some(exchange) = self.clients.exchange_mut(client_id) else {
             return self.discard(id);
         };
-        if let Err(why) = exchange.end_answer() {
-            origin.client = Some(client_id);
-            return self.origin_broke(id, why);
-        }
+        let edited = match exchange.end_answer(&mut self.core) {
+            Ok(edited) => edited,
+            Err(why) => {
+                origin.client = Some(client_id);
+                return self.origin_broke(id, why);
+            }
+        };
         let is_fit = nothing_follows
             && exchange.is_request_done
             && origin.decoder.keep_alive()
             && origin.outbox.queue().is_empty();
-        exchange.complete(&mut self.core);
+        exchange.origin = None;
+        if edited == Edited::Done {
+            exchange.complete(&mut self.core);
+        }
         let keepalive = self.core.current.targets[origin.target].keepalive;
         if is_fit && self.core.current.pools.put(origin.target, id, keepalive) {
             origin.deadline.clear();
@@ -258,28 +265,50 @@ impl Exchange {
 
     /// The last byte of an answer was read. An answer that is not the JSON it says it is is an error, and
     /// so is one that its OpenAPI document does not allow.
-    fn end_answer(&mut self) -> Result<(), Choice> {
-        if self.collected_answer.is_begun() {
-            match self.edit_answer() {
-                Ok(()) => {
-                    self.collected_answer.write(self.outbox.queue());
-                    self.has_answer = true;
-                }
-                Err(Refused::NotJson) => return Err(Choice::Error(502)),
-                Err(Refused::NotTransformed) => return Err(Choice::Error(500)),
-                Err(Refused::Contract(refusal)) => {
-                    self.notes.refusal = Some(refusal);
-                    return Err(Choice::Refused);
-                }
-                Err(Refused::Fault(fault)) => {
-                    self.collected_answer.clear();
-                    self.write_fault(&fault);
-                }
+    fn end_answer<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Choice> {
+        if !self.collected_answer.is_begun() {
+            if self.answer_relay == Relay::Chunked {
+                write_last_chunk(self.outbox.queue());
             }
-        } else if self.answer_relay == Relay::Chunked {
-            write_last_chunk(self.outbox.queue());
+            return Ok(Edited::Done);
         }
-        Ok(())
+        match self.edit_answer(core) {
+            Ok(edited) => Ok(self.write_edited(Ok(edited))),
+            Err(Refused::NotJson) => Err(Choice::Error(502)),
+            Err(Refused::NotTransformed) => Err(Choice::Error(500)),
+            Err(Refused::Contract(refusal)) => {
+                self.notes.refusal = Some(refusal);
+                Err(Choice::Refused)
+            }
+            Err(Refused::Fault(fault)) => Ok(self.write_edited(Err(fault))),
+        }
+    }
+
+    /// Puts a collected answer, or what is said instead of it, into the queue, unless it is not done yet.
+    fn write_edited(&mut self, edited: Result<Edited, Fault>) -> Edited {
+        match edited {
+            Ok(Edited::Parked) => return Edited::Parked,
+            Ok(Edited::Done) => {
+                self.collected_answer.write(self.outbox.queue());
+                self.has_answer = true;
+            }
+            Err(fault) => {
+                self.collected_answer.clear();
+                self.write_fault(&fault);
+            }
+        }
+        Edited::Done
+    }
+
+    /// A helper is done with an answer.
+    pub(crate) fn finish_answer<I: Io>(
+        &mut self,
+        edited: Result<Edited, Fault>,
+        core: &mut Core<I>,
+    ) {
+        if self.write_edited(edited) == Edited::Done {
+            self.complete(core);
+        }
     }
 }
 

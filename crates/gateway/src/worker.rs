@@ -145,11 +145,13 @@ impl<I: Io> Worker<I> {
             drain_until_ns: None,
             current: Current::new(site),
             links: Vec::new(),
+            lines: Vec::new(),
             redis_key: Vec::new(),
             heed,
             handicap: None,
             flawed: Flawed::default(),
             asked: 0,
+            ordered: 0,
             timers: Timers::default(),
             holds: Holds::default(),
             totals: Totals::default(),
@@ -194,6 +196,7 @@ impl<I: Io> Worker<I> {
             self.due(id);
         }
         self.core.tell_redis();
+        self.core.send_orders();
         if let Some(handicap) = &mut self.core.handicap {
             handicap.tick(self.core.now_ns);
         }
@@ -206,6 +209,9 @@ impl<I: Io> Worker<I> {
         let is_client = self.clients.front(id).is_some();
         if !is_client && let Some(link) = self.core.link_of(id) {
             return self.handle_link(link, event);
+        }
+        if !is_client && let Some(line) = self.core.line_of(id) {
+            return self.handle_line(line, event);
         }
         match event {
             Event::Accepted { .. } => {
@@ -300,6 +306,9 @@ impl<I: Io> Worker<I> {
         let id = party.conn;
         if let Some(link) = self.core.link_of(id) {
             return self.link_due(link);
+        }
+        if let Some(line) = self.core.line_of(id) {
+            return self.line_due(line);
         }
         if let Some(origin) = self.origins.get_mut(id)
             && origin

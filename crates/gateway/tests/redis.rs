@@ -180,6 +180,29 @@ fn requests_wait_for_their_count_whatever_becomes_of_them() {
 }
 
 #[test]
+fn requests_that_came_together_wait_their_turn() {
+    let redis = Redis::start(None);
+    for backend in backends() {
+        redis.command("FLUSHALL");
+        let origin = upstream(Kind::Httpbin, backend);
+        let gateway = before(backend, origin.address, redis.address, &json!({}));
+        let mut client = gateway.client();
+        let post = |number: u8| {
+            format!(
+                "POST /anything HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{{\"a\":{number}}}"
+            )
+        };
+        let mock = "GET /mock HTTP/1.1\r\nHost: h\r\n\r\n";
+        client.send((post(1) + mock + &post(2) + mock).as_bytes());
+        for number in [1, 2] {
+            let told: Value = serde_json::from_slice(&client.answer(false).body).unwrap();
+            assert_eq!(told["json"], json!({"a": number, "hello": "world"}));
+            assert_eq!(client.answer(false).body, b"Hello");
+        }
+    }
+}
+
+#[test]
 fn counts_are_exchanged_without_waiting() {
     let redis = Redis::start(None);
     for backend in backends() {

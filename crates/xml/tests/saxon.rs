@@ -4,13 +4,16 @@
 mod generator;
 
 use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_xml::{Bounds, Limits, Saxon, SaxonStylesheet};
+use gatebench_xml::Limits;
+use gatebench_xml::saxon::{Bounds, Engine, Saxon, SaxonStylesheet, next_answer};
 use generator::Dice;
 
 const STYLESHEETS: u64 = 30;
@@ -228,4 +231,65 @@ fn helpers_serve_threads_at_once_and_forget_what_is_dropped() {
             });
         }
     });
+}
+
+/// What a helper says over a line to orders that were given together, until it ends or has answered all.
+fn answers(engine: &Engine, orders: &[(&SaxonStylesheet, u64)]) -> Vec<String> {
+    let mut line = UnixStream::connect(engine.address()).unwrap();
+    let mut bytes = Vec::new();
+    for (style, number) in orders {
+        let text = format!("<a>{number}</a>");
+        let mut order = style.order(text.as_bytes(), &Limits::default()).unwrap();
+        order.set_number(*number);
+        bytes.extend_from_slice(order.bytes());
+    }
+    // In two pieces, of which neither ends with an order.
+    let (first, second) = bytes.split_at(bytes.len() / 3);
+    line.write_all(first).unwrap();
+    line.write_all(second).unwrap();
+    let (mut said, mut answers) = (Vec::new(), Vec::new());
+    while answers.len() < orders.len() {
+        let mut piece = [0; 100];
+        match line.read(&mut piece) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => said.extend_from_slice(&piece[..count]),
+        }
+        let mut rest = said.as_slice();
+        while let Some(made) = next_answer(&mut rest) {
+            answers.push(String::from_utf8(made.unwrap()).unwrap());
+        }
+        let left = rest.len();
+        said.drain(..said.len() - left);
+    }
+    answers
+}
+
+#[test]
+fn lines_are_answered_in_order_and_tell_what_ended_a_helper() {
+    let bounds = Bounds {
+        time: Duration::from_millis(500),
+        ..Bounds::default()
+    };
+    let saxon = saxon(bounds, 2);
+    let good = compiled(
+        &saxon,
+        r#"<xsl:template match="/"><b>{.}</b></xsl:template>"#,
+    );
+    let endless = compiled(
+        &saxon,
+        r#"<xsl:template match="/">{sum(for $i in 1 to 2000000000 return $i mod 7)}</xsl:template>"#,
+    );
+    let engine = saxon.engine(0).unwrap();
+    let all: Vec<_> = (1..=100).map(|number| (&good, number)).collect();
+    for (answer, (_, number)) in answers(&engine, &all).iter().zip(&all) {
+        assert!(answer.ends_with(&format!("<b>{number}</b>")), "{answer}");
+    }
+    assert_eq!(engine.at_hand(), None);
+    let bad = [(&good, 1), (&good, 2), (&endless, 3), (&good, 4)];
+    assert!(answers(&engine, &bad).len() < 3);
+    assert_eq!(engine.at_hand(), Some(3));
+    saxon.lost(&engine);
+    let other = saxon.engine(0).unwrap();
+    assert_ne!(other.address(), engine.address());
+    assert_eq!(answers(&other, &[(&good, 4)]).len(), 1);
 }

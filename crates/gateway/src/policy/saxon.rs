@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use gatebench_xml::{Bounds, Saxon};
+use gatebench_xml::saxon::{Bounds, Saxon};
 
-/// More are of no use: each is as busy as the worker that waits for it.
+/// More are of no use: a worker keeps one busy, and no machine has more workers than it has cores.
 const HELPERS_MAX: usize = 16;
 
 /// The helpers, which end with the last policy that uses them.
@@ -20,7 +20,7 @@ pub(crate) fn helpers() -> Result<Arc<Saxon>, String> {
             .to_owned()
     })?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // One more than can be waited for, so that one which is started anew is not missed.
+    // One more than there are workers, so that one which is started anew is not missed.
     let count = (cores + 1).min(HELPERS_MAX);
     let started = Saxon::start(folder, Bounds::default(), count)
         .map_err(|why| format!("saxon: {why}; install it again: make saxon"))?;

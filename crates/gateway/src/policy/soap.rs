@@ -5,8 +5,10 @@ use std::sync::Arc;
 use gatebench_model::soap::{self as settings, SoapChain, XsltLibrary};
 use gatebench_net::http1::Head;
 use gatebench_xml::Files;
+use gatebench_xml::saxon::Made;
 use gatebench_xml::soap::{
-    Client, Fault, Options, Passed, Request, Response, SoapAction, SoapPolicy, Source, Target,
+    Client, Fault, Options, Passed, Paused, Progress, Request, Response, SoapAction, SoapPolicy,
+    Source, Target,
 };
 
 use super::{Mistake, saxon};
@@ -116,46 +118,65 @@ impl Soap {
         })
     }
 
-    /// Takes a request through its chain; answers where it goes if not its usual way.
+    /// Takes a request along its chain, from the beginning or from where it waited; nothing where it has none.
     pub(crate) fn process_request(
         &self,
-        request: &mut Collected,
-        passage: &mut Passage,
-    ) -> Result<Option<&Redirect>, Fault> {
+        request: &Collected,
+        passage: &Passage,
+        waited: Option<(Paused, Made)>,
+    ) -> Result<Option<Progress>, Fault> {
         let Some(policy) = &self.request else {
             return Ok(None);
         };
-        let passed = policy.request(&Request {
+        let request = Request {
             content_type: passage.content_type.as_deref(),
             content_encoding: passage.content_encoding.as_deref(),
             soap_action: passage.soap_action.as_deref(),
             body: request.body(),
-        })?;
+        };
+        let progress = match waited {
+            None => policy.begin_request(&request),
+            Some((paused, made)) => policy.resume_request(&request, paused, made),
+        };
+        progress.map(Some)
+    }
+
+    /// Makes a request what it is at the end of its chain; answers where it goes if not its usual way.
+    pub(crate) fn pass_request(
+        &self,
+        request: &mut Collected,
+        passage: &mut Passage,
+        passed: Passed,
+    ) -> Option<&Redirect> {
         passage.client = passed.client;
         let target = passed.target.and_then(|number| self.targets.get(number));
         take_over(request, passed);
-        Ok(target)
+        target
     }
 
-    /// Takes an answer of that status through its chain.
+    /// Takes an answer of that status along its chain, as [`Self::process_request`] does.
     pub(crate) fn process_response(
         &self,
-        answer: &mut Collected,
+        answer: &Collected,
         status: u16,
         passage: &Passage,
-    ) -> Result<(), Fault> {
+        waited: Option<(Paused, Made)>,
+    ) -> Result<Option<Progress>, Fault> {
         let Some(policy) = &self.response else {
-            return Ok(());
+            return Ok(None);
         };
-        let passed = policy.response(&Response {
+        let response = Response {
             status,
             content_type: passage.content_type.as_deref(),
             content_encoding: passage.content_encoding.as_deref(),
             body: answer.body(),
             client: passage.client,
-        })?;
-        take_over(answer, passed);
-        Ok(())
+        };
+        let progress = match waited {
+            None => policy.begin_response(&response),
+            Some((paused, made)) => policy.resume_response(&response, paused, made),
+        };
+        progress.map(Some)
     }
 
     /// What is answered to a client of this passage where something else failed with that status; nothing
@@ -189,7 +210,8 @@ fn text(head: &Head<'_>, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
-fn take_over(message: &mut Collected, passed: Passed) {
+/// Makes a message what it is at the end of its chain.
+pub(crate) fn take_over(message: &mut Collected, passed: Passed) {
     if let Some(body) = passed.body {
         message.replace_body(body);
     }

@@ -1,17 +1,25 @@
-"""Runs stylesheets for the gateway: orders come on standard input, answers go to standard output.
+"""Runs stylesheets for the gateway, over lines that orders come on and answers go to.
 
-An order is a byte, the stylesheet's number (u64), the length of what follows (u32), little endian:
+Standard output is the first line, and all ends with it; standard input is a socket that accepts further ones.
+An order is a byte, its number (u64), the stylesheet's number (u64), the length of what follows (u32), little endian:
   c  compile: JSON with the text and the parameters
   t  transform: the input, XML in UTF-8
   f  forget the stylesheet
-An answer is a byte (0: done, 1: refused), a length (u32), and the result or the reason.
+Answers come in the order of their orders: a byte (0: done, 1: refused), a length (u32), and the result or the
+reason. Those of one line leave together, after a millisecond at the latest: each time somebody is woken for
+them, who takes the core from this process.
+
+The number of the order at hand stands in a file, for those who want to know what ended the process.
 """
 import json
-import os
+import mmap
 import resource
+import select
 import signal
+import socket
 import struct
 import sys
+import time
 
 sys.path.insert(0, sys.argv[1])
 TIME_S, MEMORY_BYTES = float(sys.argv[2]), int(sys.argv[3])
@@ -24,7 +32,9 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 from saxonche import PySaxonProcessor
 
-ORDER, ANSWER = struct.Struct("<cQI"), struct.Struct("<BI")
+ORDER, ANSWER, NUMBER = struct.Struct("<cQQI"), struct.Struct("<BI"), struct.Struct("<Q")
+TOGETHER_S = 0.001
+
 saxon = PySaxonProcessor(license=False)
 # Neither a stylesheet nor a document reads, writes or fetches anything.
 saxon.set_configuration_property("http://saxon.sf.net/feature/allowedProtocols", "")
@@ -32,52 +42,106 @@ saxon.set_configuration_property("http://saxon.sf.net/feature/allow-external-fun
 compiled = {}
 
 
-def read(count):
-    data = os.read(0, count)
-    while len(data) < count:
-        more = os.read(0, count - len(data))
-        if not more:
-            sys.exit()
-        data += more
-    return data
-
-
-def compile(number, order):
+def compile(stylesheet, order):
     order = json.loads(order)
     style = saxon.new_xslt30_processor().compile_stylesheet(stylesheet_text=order["text"])
     for name, value in order["parameters"]:
         style.set_parameter(name, saxon.make_string_value(value))
-    compiled[number] = style
+    compiled[stylesheet] = style
     return b""
 
 
-def transform(number, text):
+def transform(stylesheet, text):
     document = saxon.parse_xml(xml_text=text.decode())
-    result = compiled[number].transform_to_string(xdm_node=document)
+    result = compiled[stylesheet].transform_to_string(xdm_node=document)
     return b"" if result is None else result.encode()
 
 
-def forget(number, _):
-    compiled.pop(number, None)
+def forget(stylesheet, _):
+    compiled.pop(stylesheet, None)
     return b""
 
 
-def answer(status, data):
-    data = ANSWER.pack(status, len(data)) + data
-    while data:
-        data = data[os.write(1, data) :]
+ACTS = {b"c": compile, b"t": transform, b"f": forget}
 
 
-ORDERS = {b"c": compile, b"t": transform, b"f": forget}
-os.write(1, ANSWER.pack(0, 0))
-while True:
-    kind, number, length = ORDER.unpack(read(ORDER.size))
-    text = read(length) if length else b""
+def obey(kind, stylesheet, text):
     # Without a handler this signal ends the process, whatever it is doing.
     signal.setitimer(signal.ITIMER_PROF, TIME_S)
     try:
-        done = (0, ORDERS[kind](number, text))
+        return 0, ACTS[kind](stylesheet, text)
     except Exception as error:
-        done = (1, str(error).encode())
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    answer(*done)
+        return 1, str(error).encode()
+
+
+class Line:
+    def __init__(self, line):
+        self.socket, self.orders = line, bytearray()
+
+    def hear(self):
+        """Takes what has come; false where nobody is there any more."""
+        heard = self.socket.recv(1 << 16)
+        self.orders += heard
+        return bool(heard)
+
+    def work(self):
+        """Obeys what is whole, for a millisecond; true where more is left."""
+        orders, answers, at = self.orders, [], 0
+        enough = time.monotonic() + TOGETHER_S
+        while len(orders) >= at + ORDER.size:
+            kind, number, stylesheet, length = ORDER.unpack_from(orders, at)
+            begin, end = at + ORDER.size, at + ORDER.size + length
+            if end > len(orders):
+                break
+            NUMBER.pack_into(at_hand, 0, number)
+            status, result = obey(kind, stylesheet, orders[begin:end])
+            answers += ANSWER.pack(status, len(result)), result
+            at = end
+            if time.monotonic() > enough:
+                break
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        del orders[:at]
+        if answers:
+            self.socket.sendall(b"".join(answers))
+            NUMBER.pack_into(at_hand, 0, 0)
+        return at > 0 and len(orders) > 0
+
+
+def add(line):
+    lines[line.fileno()] = Line(line)
+    poll.register(line, select.POLLIN)
+
+
+def over(fd):
+    if fd == first.fileno():
+        sys.exit()
+    poll.unregister(fd)
+    lines.pop(fd).socket.close()
+
+
+def attempt(act, fd):
+    """What a line says of itself; false where it has gone."""
+    try:
+        return act(lines[fd])
+    except OSError:
+        return False
+
+
+doors, first = socket.socket(fileno=0), socket.socket(fileno=1)
+with open(doors.getsockname() + ".at", "r+b") as file:
+    at_hand = mmap.mmap(file.fileno(), NUMBER.size)
+lines, poll = {}, select.poll()
+poll.register(doors, select.POLLIN)
+add(first)
+first.sendall(ANSWER.pack(0, 0))
+busy = set()
+while True:
+    for fd, _ in poll.poll(0 if busy else None):
+        if fd == doors.fileno():
+            add(doors.accept()[0])
+        elif attempt(Line.hear, fd):
+            busy.add(fd)
+        else:
+            busy.discard(fd)
+            over(fd)
+    busy = {fd for fd in busy if attempt(Line.work, fd)}

@@ -1,30 +1,27 @@
-//! One helper process, and what is said to it.
+//! One helper process, and the line to it that it lives by.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::Bounds;
+use super::engine::{Engine, Folder};
+use super::{Bounds, wire};
+use crate::errors::Complaints;
 
 const PROGRAM: &str = include_str!("helper.py");
 
 /// How long it may take to begin.
 const START_MAX: Duration = Duration::from_secs(20);
 
-/// What a helper may take on the clock, in terms of the processor time it may take: others want it too.
-const WALL: u32 = 5;
-
-const ORDER_BYTES: usize = 13;
-const ANSWER_BYTES: usize = 5;
-
 /// Why there is no result.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// Saxon's words.
-    Refused(String),
+    Refused(Complaints),
     /// The process has ended, or does not answer any more.
     Gone,
 }
@@ -34,108 +31,74 @@ pub(super) enum Trouble {
 pub(super) struct Helper {
     child: Child,
     line: UnixStream,
-    order: Vec<u8>,
+    /// Heard and not read yet.
+    heard: Vec<u8>,
+    /// Where it accepts further lines.
+    pub engine: Arc<Engine>,
 }
 
 impl Helper {
-    /// Starts one with the Python package in `folder`.
-    pub fn start(folder: &Path, bounds: &Bounds) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("python3 cannot be started: {error}");
+    /// Starts one with the Python package in `package`, and its socket in `folder`.
+    pub fn start(package: &Path, folder: &Folder, bounds: &Bounds) -> Result<Self, String> {
+        let failed = |error: io::Error| format!("python3 cannot be started: {error}");
+        let (engine, doors) = Engine::make(folder)
+            .map_err(|error| format!("there is no place for its socket: {error}"))?;
         let (line, end) = UnixStream::pair().map_err(failed)?;
-        let output = end.try_clone().map_err(failed)?;
         let child = Command::new("python3")
             .args(["-E", "-s", "-c", PROGRAM])
-            .arg(folder)
+            .arg(package)
             .arg(bounds.time.as_secs_f64().to_string())
             .arg(bounds.memory_bytes.to_string())
-            .stdin(Stdio::from(OwnedFd::from(end)))
-            .stdout(Stdio::from(OwnedFd::from(output)))
+            .stdin(Stdio::from(OwnedFd::from(doors)))
+            .stdout(Stdio::from(OwnedFd::from(end)))
             .stderr(Stdio::null())
             .spawn()
             .map_err(failed)?;
         let mut helper = Self {
             child,
             line,
-            order: Vec::new(),
+            heard: Vec::new(),
+            engine: Arc::new(engine),
         };
-        let timeout = |it: &Self, time| it.line.set_read_timeout(Some(time)).map_err(failed);
-        timeout(&helper, START_MAX)?;
+        helper.be_patient(START_MAX).map_err(failed)?;
         if helper.answer().is_err() {
             return Err(format!(
                 "python3 cannot load saxonche from {}",
-                folder.display()
+                package.display()
             ));
         }
-        timeout(&helper, WALL * bounds.time)?;
-        helper
-            .line
-            .set_write_timeout(Some(WALL * bounds.time))
-            .map_err(failed)?;
+        // It may be at something for another line when it is asked.
+        helper.be_patient(2 * bounds.patience()).map_err(failed)?;
         Ok(helper)
     }
 
-    /// Compiles a stylesheet under a number; `order` is what helper.py expects.
-    pub fn compile(&mut self, number: u64, order: &str) -> Result<(), Trouble> {
-        self.ask(b'c', number, order.as_bytes()).map(drop)
+    /// Waits so long for it to speak or to listen.
+    fn be_patient(&self, time: Duration) -> io::Result<()> {
+        self.line.set_read_timeout(Some(time))?;
+        self.line.set_write_timeout(Some(time))
     }
 
-    /// The result of a stylesheet that was compiled here.
-    pub fn transform(&mut self, number: u64, input: &[u8]) -> Result<Vec<u8>, Trouble> {
-        self.ask(b't', number, input)
-    }
-
-    /// Lets it forget a stylesheet.
-    pub fn forget(&mut self, number: u64) -> Result<(), Trouble> {
-        self.ask(b'f', number, b"").map(drop)
-    }
-
-    fn ask(&mut self, kind: u8, number: u64, text: &[u8]) -> Result<Vec<u8>, Trouble> {
-        let length = u32::try_from(text.len())
-            .map_err(|_| Trouble::Refused("The document is larger than 4 GiB".to_owned()))?;
-        self.order.clear();
-        self.order.reserve(ORDER_BYTES + text.len());
-        self.order.push(kind);
-        self.order.extend(number.to_le_bytes());
-        self.order.extend(length.to_le_bytes());
-        self.order.extend(text);
-        if self.line.write_all(&self.order).is_err() {
+    /// Waits for what it makes of an order.
+    pub fn ask(&mut self, order: &[u8]) -> Result<Vec<u8>, Trouble> {
+        if self.line.write_all(order).is_err() {
             return Err(Trouble::Gone);
         }
         self.answer()
     }
 
     fn answer(&mut self) -> Result<Vec<u8>, Trouble> {
-        // Most answers are there whole with the first read.
-        let mut data = vec![0; 4096];
-        let mut count = 0;
-        while count < ANSWER_BYTES {
-            count += self.read(&mut data[count..])?;
-        }
-        let is_refused = data[0] != 0;
-        let length = u32::from_le_bytes([data[1], data[2], data[3], data[4]]) as usize;
-        let whole = ANSWER_BYTES + length;
-        if data.len() < whole {
-            data.resize(whole, 0);
-        }
-        while count < whole {
-            count += self.read(&mut data[count..whole])?;
-        }
-        data.truncate(whole);
-        data.drain(..ANSWER_BYTES);
-        if is_refused {
-            return Err(Trouble::Refused(
-                String::from_utf8_lossy(&data).into_owned(),
-            ));
-        }
-        Ok(data)
-    }
-
-    fn read(&mut self, into: &mut [u8]) -> Result<usize, Trouble> {
         loop {
-            match self.line.read(into) {
+            let mut said = self.heard.as_slice();
+            if let Some(made) = wire::next_answer(&mut said) {
+                let left = said.len();
+                self.heard.drain(..self.heard.len() - left);
+                return made.map_err(Trouble::Refused);
+            }
+            let mut piece = [0; 4096];
+            match self.line.read(&mut piece) {
                 Ok(0) => return Err(Trouble::Gone),
-                Ok(count) => return Ok(count),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Ok(count) => self.heard.extend_from_slice(&piece[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return Err(Trouble::Gone),
             }
         }

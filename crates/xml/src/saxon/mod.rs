@@ -1,24 +1,33 @@
 //! XSLT 2.0 and 3.0 by SaxonC-HE, in processes of its own: it may crash, loop or eat memory there, which
 //! costs one message and a helper that is started anew.
 //!
-//! The caller waits for its helper, which does the work on the caller's behalf, as long as a transformation
-//! in the process would take, within [`Bounds`].
+//! Who has a loop opens lines to the helpers, over which many messages are ordered and none is waited for:
+//! [`Saxon::engine`] says where, and an [`Order`] what. Who has none waits, with [`Order::apply`].
 
+mod engine;
 mod helper;
 mod keeper;
+mod seats;
 mod text;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use self::engine::Folder;
 use self::helper::{Helper, Trouble};
+use self::keeper::Chore;
+use self::seats::Seat;
 use crate::errors::Complaints;
 use crate::limits::Limits;
+
+pub use self::engine::Engine;
+pub use self::wire::{Made, next_answer};
 
 /// What one transformation may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,25 +47,33 @@ impl Default for Bounds {
     }
 }
 
+impl Bounds {
+    /// How long a helper may say nothing while it owes an answer: longer than the processor time it may
+    /// take, which others want too.
+    fn patience(&self) -> Duration {
+        5 * self.time
+    }
+}
+
 /// The helpers. They end when this is dropped.
 #[derive(Debug)]
 pub struct Saxon {
     shared: Arc<Shared>,
-    /// Tells the keeper which seat has lost its helper; closed to end it.
-    lost: Option<Sender<usize>>,
+    /// Tells the keeper what there is to do; closed to end it.
+    chores: Option<Sender<Chore>>,
     keeper: Option<JoinHandle<()>>,
-    /// Where the next caller looks first.
-    next: AtomicUsize,
 }
 
 /// What the keeper shares with those who transform.
 #[derive(Debug)]
 struct Shared {
-    folder: PathBuf,
+    /// The Python package.
+    package: PathBuf,
+    folder: Folder,
     bounds: Bounds,
-    seats: Vec<Mutex<Option<Helper>>>,
+    seats: Vec<Seat>,
     /// The stylesheets in use, by their numbers, as orders to compile them.
-    used: Mutex<BTreeMap<u64, String>>,
+    used: Mutex<BTreeMap<u64, Vec<u8>>>,
     is_over: AtomicBool,
 }
 
@@ -67,34 +84,42 @@ pub struct SaxonStylesheet {
     number: u64,
 }
 
+/// A transformation to be done.
+#[derive(Debug)]
+pub struct Order {
+    saxon: Arc<Saxon>,
+    bytes: Vec<u8>,
+}
+
 impl Saxon {
-    /// Starts `count` helpers with the Python package in `folder`. Where more transform at once than there
-    /// are helpers, they wait for each other.
+    /// Starts `count` helpers with the Python package in `package`.
     ///
     /// # Errors
-    /// Python or the package cannot be loaded.
-    pub fn start(folder: PathBuf, bounds: Bounds, count: usize) -> Result<Arc<Self>, String> {
+    /// Python or the package cannot be loaded, or there is no place for sockets.
+    pub fn start(package: PathBuf, bounds: Bounds, count: usize) -> Result<Arc<Self>, String> {
+        let folder = Folder::make()
+            .map_err(|error| format!("there is no folder for the helpers' sockets: {error}"))?;
         let seats = (0..count.max(1))
-            .map(|_| Helper::start(&folder, &bounds).map(|helper| Mutex::new(Some(helper))))
+            .map(|_| Helper::start(&package, &folder, &bounds).map(Seat::new))
             .collect::<Result<_, _>>()?;
         let shared = Arc::new(Shared {
+            package,
             folder,
             bounds,
             seats,
             used: Mutex::default(),
             is_over: AtomicBool::new(false),
         });
-        let (lost, keeper) = keeper::start(&shared)
+        let (chores, keeper) = keeper::start(&shared)
             .map_err(|error| format!("the thread that keeps helpers cannot be started: {error}"))?;
         Ok(Arc::new(Self {
             shared,
-            lost: Some(lost),
+            chores: Some(chores),
             keeper: Some(keeper),
-            next: AtomicUsize::new(0),
         }))
     }
 
-    /// Compiles a stylesheet on every helper.
+    /// Compiles a stylesheet on every helper, one after the other.
     ///
     /// # Errors
     /// What Saxon says of it.
@@ -107,53 +132,82 @@ impl Saxon {
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let text = std::str::from_utf8(text)
             .map_err(|_| Complaints::own(0, "The stylesheet is not in UTF-8"))?;
-        let order = text::compile_order(text, parameters);
+        let order = wire::order(
+            b'c',
+            number,
+            text::compile_order(text, parameters).as_bytes(),
+        )?;
         // Helpers that are started from now on learn of it by this.
         locked(&self.shared.used).insert(number, order.clone());
         let stylesheet = SaxonStylesheet {
             saxon: Arc::clone(self),
             number,
         };
-        for (at, seat) in self.shared.seats.iter().enumerate() {
-            let mut seat = locked(seat);
-            let Some(helper) = seat.as_mut() else {
-                continue;
-            };
-            match helper.compile(number, &order) {
-                Ok(()) => {}
-                Err(Trouble::Refused(why)) => {
-                    return Err(Complaints::own(0, text::one_line(&why)));
-                }
-                Err(Trouble::Gone) => {
-                    self.lose(&mut seat, at);
-                    return Err(gone(self.shared.bounds));
-                }
+        for seat in &self.shared.seats {
+            if let Some(made) = self.ask(seat, &order) {
+                made?;
             }
         }
         Ok(stylesheet)
     }
 
-    /// A seat of nobody else, with or without a helper in it.
-    fn seat(&self) -> (usize, MutexGuard<'_, Option<Helper>>) {
-        let seats = &self.shared.seats;
-        let first = self.next.fetch_add(1, Ordering::Relaxed);
-        // The first seats are taken first, so that a helper that is warm is used again.
-        for (at, seat) in seats.iter().enumerate() {
-            match seat.try_lock() {
-                Ok(guard) if guard.is_some() => return (at, guard),
-                Ok(_) | Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Poisoned(poisoned)) => return (at, poisoned.into_inner()),
-            }
-        }
-        let at = first % seats.len();
-        (at, locked(&seats[at]))
+    /// A helper for orders: that of the seat `first`, unless it compiles or has gone, when there is another.
+    pub fn engine(&self, first: usize) -> Option<Arc<Engine>> {
+        seats::from(&self.shared.seats, first)
+            .find_map(Seat::free_engine)
+            .or_else(|| seats::from(&self.shared.seats, first).find_map(Seat::engine))
     }
 
-    fn lose(&self, seat: &mut Option<Helper>, at: usize) {
-        *seat = None;
-        if let Some(lost) = &self.lost {
+    /// Tells that a helper has ended, or does not answer in time; it is replaced.
+    pub fn lost(&self, engine: &Engine) {
+        let mut seats = self.shared.seats.iter();
+        if let Some(at) = seats.position(|seat| seat.lose(engine)) {
+            self.tell(Chore::Replace(at));
+        }
+    }
+
+    /// How long a helper may say nothing while it owes an answer.
+    pub fn patience(&self) -> Duration {
+        self.shared.bounds.patience()
+    }
+
+    /// What is said to the one whose message has ended a helper.
+    pub fn ended(&self) -> Complaints {
+        let bounds = self.shared.bounds;
+        let message = format!(
+            "The XSLT engine ended: the transformation crashed it, or took more than {} s or {} MiB",
+            bounds.time.as_secs_f64(),
+            bounds.memory_bytes >> 20
+        );
+        Complaints::own(0, message)
+    }
+
+    /// What is said where there is no helper.
+    pub fn none_ready() -> Complaints {
+        Complaints::own(0, "No XSLT engine is ready; one is being started")
+    }
+
+    /// Waits for what a seat's helper makes of an order; nothing where there is none in it.
+    fn ask(&self, seat: &Seat, order: &[u8]) -> Option<Made> {
+        let mut helper = locked(&seat.helper);
+        let asked = helper.as_mut()?;
+        match asked.ask(order) {
+            Ok(made) => Some(Ok(made)),
+            Err(Trouble::Refused(why)) => Some(Err(why)),
+            Err(Trouble::Gone) => {
+                // What it was at for a line is no fault of this order.
+                let is_ours = asked.engine.at_hand().is_none();
+                self.lost(&asked.engine);
+                *helper = None;
+                is_ours.then(|| Err(self.ended()))
+            }
+        }
+    }
+
+    fn tell(&self, chore: Chore) {
+        if let Some(chores) = &self.chores {
             // It has gone only where this is being dropped.
-            let _ = lost.send(at);
+            let _ = chores.send(chore);
         }
     }
 }
@@ -161,7 +215,7 @@ impl Saxon {
 impl Drop for Saxon {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
-        drop(self.lost.take());
+        drop(self.chores.take());
         if let Some(keeper) = self.keeper.take() {
             let _ = keeper.join();
         }
@@ -169,53 +223,60 @@ impl Drop for Saxon {
 }
 
 impl SaxonStylesheet {
-    /// The result of a transformation of a text, XML or JSON, as `xsl:output` asks for. JSON is the text of
-    /// an element that stands alone, for `json-to-xml(.)`.
+    /// The transformation of a text, XML or JSON. JSON is the text of an element that stands alone, for
+    /// `json-to-xml(.)`. The result is what `xsl:output` asks for.
     ///
     /// # Errors
-    /// What Saxon says of the input or the stylesheet; the input exceeds a limit; the helper has gone.
-    pub fn apply(&self, input: &[u8], limits: &Limits) -> Result<Vec<u8>, Complaints> {
+    /// The input is no document, or exceeds a limit.
+    pub fn order(&self, input: &[u8], limits: &Limits) -> Result<Order, Complaints> {
         let input = text::input(input, limits)?;
-        let (at, mut seat) = self.saxon.seat();
-        let Some(helper) = seat.as_mut() else {
-            return Err(Complaints::own(
-                0,
-                "No XSLT engine is ready; one is being started",
-            ));
-        };
-        match helper.transform(self.number, &input) {
-            Ok(result) => Ok(result),
-            Err(Trouble::Refused(why)) => Err(Complaints::own(0, text::one_line(&why))),
-            Err(Trouble::Gone) => {
-                self.saxon.lose(&mut seat, at);
-                Err(gone(self.saxon.shared.bounds))
-            }
-        }
+        Ok(Order {
+            saxon: Arc::clone(&self.saxon),
+            bytes: wire::order(b't', self.number, &input)?,
+        })
+    }
+
+    /// Transforms a text, and waits for the result.
+    ///
+    /// # Errors
+    /// As [`order`](Self::order) and [`Order::apply`].
+    pub fn apply(&self, input: &[u8], limits: &Limits) -> Made {
+        self.order(input, limits)?.apply()
+    }
+}
+
+impl Order {
+    /// Waits for the result.
+    ///
+    /// # Errors
+    /// What Saxon says of the input or the stylesheet; the helper has gone.
+    pub fn apply(&self) -> Made {
+        let seats = &self.saxon.shared.seats;
+        let free = seats.iter().find(|seat| seat.free_engine().is_some());
+        let made = self.saxon.ask(free.unwrap_or(&seats[0]), &self.bytes);
+        made.unwrap_or_else(|| Err(Saxon::none_ready()))
+    }
+
+    /// Whose order it is.
+    pub fn saxon(&self) -> &Arc<Saxon> {
+        &self.saxon
+    }
+
+    /// Gives it a number, by which [`Engine::at_hand`] knows it; greater than 0.
+    pub fn set_number(&mut self, number: u64) {
+        wire::set_number(&mut self.bytes, number);
+    }
+
+    /// What is written to a line.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
 impl Drop for SaxonStylesheet {
     fn drop(&mut self) {
-        let shared = &self.saxon.shared;
-        locked(&shared.used).remove(&self.number);
-        for (at, seat) in shared.seats.iter().enumerate() {
-            let mut seat = locked(seat);
-            if let Some(helper) = seat.as_mut()
-                && let Err(Trouble::Gone) = helper.forget(self.number)
-            {
-                self.saxon.lose(&mut seat, at);
-            }
-        }
+        self.saxon.tell(Chore::Forget(self.number));
     }
-}
-
-fn gone(bounds: Bounds) -> Complaints {
-    let message = format!(
-        "The XSLT engine ended: the transformation crashed it, or took more than {} s or {} MiB",
-        bounds.time.as_secs_f64(),
-        bounds.memory_bytes >> 20
-    );
-    Complaints::own(0, message)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -9,6 +9,7 @@ use super::fault::Culprit;
 use super::options::{Options, SoapAction};
 use crate::document::Document;
 use crate::errors::Complaints;
+use crate::saxon::Order;
 use crate::schema::Schema;
 use crate::stylesheet::Parameters;
 
@@ -48,21 +49,22 @@ pub(crate) struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    pub fn transform_before(&mut self) -> Result<(), Failure> {
+    pub fn transform_before(&mut self) -> Result<Option<Order>, Failure> {
         self.transform(&self.definitions.before, XSLT_BEFORE)
     }
 
-    pub fn transform_after(&mut self) -> Result<(), Failure> {
+    pub fn transform_after(&mut self) -> Result<Option<Order>, Failure> {
         self.transform(&self.definitions.after, XSLT_AFTER)
     }
 
+    /// Transforms the content, or tells what somebody else is to transform.
     fn transform(
         &mut self,
         stylesheet: &'a Slot<Transformer>,
         step: &'static str,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Order>, Failure> {
         let Some(stylesheet) = stylesheet else {
-            return Ok(());
+            return Ok(None);
         };
         let stylesheet = stylesheet.as_ref().map_err(|why| {
             let details = format!("Invalid XSLT definition. {why}");
@@ -71,9 +73,10 @@ impl<'a> Chain<'a> {
         let transformed = match stylesheet {
             Transformer::Libxslt(stylesheet) => {
                 self.parsed(step)?;
-                self.content.transform(stylesheet, self.parameters)
+                let transformed = self.content.transform(stylesheet, self.parameters);
+                transformed.map(|()| None)
             }
-            Transformer::Saxon(stylesheet) => self.content.transform_text(stylesheet),
+            Transformer::Saxon(stylesheet) => self.content.order(stylesheet).map(Some),
         };
         transformed.map_err(|why| Failure::new(step, Culprit::Client, why.to_string()))
     }

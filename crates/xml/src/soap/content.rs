@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::document::Document;
 use crate::errors::Complaints;
 use crate::limits::Limits;
-use crate::saxon::SaxonStylesheet;
+use crate::saxon::{Order, SaxonStylesheet};
 use crate::stylesheet::{Output, Parameters, Stylesheet};
 
 const EMPTY_NAMESPACE: &[u8] = b" xmlns=\"\"";
@@ -128,21 +128,27 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Replaces the content by the result of a transformation outside of this process, from text to text.
+    /// A transformation of the text outside of this process, whose result is to take the place of this.
     ///
     /// # Errors
-    /// The transformation failed.
-    pub fn transform_text(&mut self, stylesheet: &SaxonStylesheet) -> Result<(), Complaints> {
-        let mut result = match &self.form {
-            Form::Text { bytes, .. } => stylesheet.apply(bytes, self.limits)?,
-            Form::Result { .. } => stylesheet.apply(&self.render()?, self.limits)?,
-        };
-        if self.removes_empty_namespaces && result.first() == Some(&b'<') {
+    /// It is nothing that can be transformed there.
+    pub fn order(&self, stylesheet: &SaxonStylesheet) -> Result<Order, Complaints> {
+        match &self.form {
+            Form::Text { bytes, .. } => stylesheet.order(bytes, self.limits),
+            Form::Result { .. } => stylesheet.order(&self.render()?, self.limits),
+        }
+    }
+
+    /// The result of such a transformation.
+    pub fn ordered(
+        mut result: Vec<u8>,
+        limits: &'a Limits,
+        removes_empty_namespaces: bool,
+    ) -> Self {
+        if removes_empty_namespaces && result.first() == Some(&b'<') {
             remove_empty_namespaces(&mut result);
         }
-        let bytes = Cow::Owned(result);
-        self.form = Form::Text { bytes, tree: None };
-        Ok(())
+        Self::new(Cow::Owned(result), limits, removes_empty_namespaces)
     }
 
     /// The text.
@@ -166,21 +172,14 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The text where it is not that of the message any more.
+    /// The text; borrowed where it is still that of the message.
     ///
     /// # Errors
     /// As [`render`](Self::render).
-    pub fn into_changed(self) -> Result<Option<Vec<u8>>, Complaints> {
+    pub fn into_text(self) -> Result<Cow<'a, [u8]>, Complaints> {
         match self.form {
-            Form::Text {
-                bytes: Cow::Borrowed(_),
-                ..
-            } => Ok(None),
-            Form::Text {
-                bytes: Cow::Owned(bytes),
-                ..
-            } => Ok(Some(bytes)),
-            Form::Result { .. } => self.render().map(Some),
+            Form::Text { bytes, .. } => Ok(bytes),
+            Form::Result { .. } => self.render().map(Cow::Owned),
         }
     }
 }

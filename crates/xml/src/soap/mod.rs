@@ -2,7 +2,8 @@
 //!
 //! Request: XSLT before → envelope schema → API schema → SOAPAction → XSLT after → route by XPath. Response:
 //! XSLT before → envelope schema → API schema → XSLT after. The first error ends the chain and becomes a
-//! fault in the client's language.
+//! fault in the client's language. Where a step is done by a helper of Saxon's, the chain can be left, and entered
+//! again with what that has made.
 
 mod action;
 mod api;
@@ -16,6 +17,7 @@ mod gzip;
 mod options;
 mod policy;
 mod refresh;
+mod way;
 mod wsdl;
 
 pub use client::Client;
@@ -24,3 +26,4 @@ pub use fault::{Culprit, Fault};
 pub use options::{Options, SoapAction, Source, Target};
 pub use policy::{Passed, Request, Response, SoapPolicy};
 pub use refresh::Refresher;
+pub use way::{Paused, Progress};

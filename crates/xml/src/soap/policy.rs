@@ -1,19 +1,16 @@
 //! A policy instance: the chain of one direction of one route.
 
-use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use super::action::Headers;
-use super::chain::{Chain, Failure, GENERAL};
+use super::chain::{Failure, GENERAL};
 use super::client::{Client, Form};
-use super::content::Content;
 use super::definitions::Definitions;
 use super::fault::{Culprit, Fault, Trouble};
-use super::gzip;
 use super::options::Options;
+use super::way::{Paused, Progress, Ran, Start, Way};
 use crate::imports::Files;
-use crate::process::{Budget, Spent};
+use crate::saxon::Made;
 use crate::stylesheet::Parameters;
 
 /// What a chain needs of a request.
@@ -59,8 +56,8 @@ pub struct Passed {
 
 /// One chain with its compiled definitions. Shared by all workers.
 pub struct SoapPolicy {
-    options: Options,
-    parameters: Parameters,
+    pub(super) options: Options,
+    pub(super) parameters: Parameters,
     files: Arc<dyn Files + Send + Sync>,
     /// Replaced as a whole; a message works with what was there when it came.
     current: RwLock<Current>,
@@ -144,151 +141,158 @@ impl SoapPolicy {
         self.options.ttl.saturating_sub(age)
     }
 
-    fn definitions(&self) -> Arc<Definitions> {
+    pub(super) fn definitions(&self) -> Arc<Definitions> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&current.definitions)
     }
 
-    /// Runs the request's chain.
+    /// Runs the request's chain, and waits for what others transform.
     ///
     /// # Errors
     /// What the client is answered instead.
     pub fn request(&self, request: &Request<'_>) -> Result<Passed, Fault> {
-        let mut client = Client::of(request.content_type);
-        let budget = Budget::begin(self.options.limits.allocated_bytes);
-        let run = self.run(
-            request.content_encoding,
-            request.body,
-            &mut client,
-            |chain| {
-                chain.transform_before()?;
-                chain.validate_envelope(true)?;
-                chain.validate_body()?;
-                chain.check_action(|| Headers::new(request.soap_action, request.content_type))?;
-                chain.transform_after()?;
-                chain.route()
-            },
-        );
-        let (body, form, target) = self
-            .within(budget, run)
+        let mut progress = self.begin_request(request)?;
+        loop {
+            match progress {
+                Progress::Done(passed) => return Ok(passed),
+                Progress::Waits(paused, order) => {
+                    progress = self.resume_request(request, paused, order.apply())?;
+                }
+            }
+        }
+    }
+
+    /// Runs the request's chain, up to a transformation that somebody else does.
+    ///
+    /// # Errors
+    /// What the client is answered instead.
+    pub fn begin_request(&self, request: &Request<'_>) -> Result<Progress, Fault> {
+        let client = Client::of(request.content_type);
+        self.run_request(request, client, Start::Message)
+    }
+
+    /// Goes on with what the transformation has made that a request waited for.
+    ///
+    /// # Errors
+    /// As [`begin_request`](Self::begin_request).
+    pub fn resume_request(
+        &self,
+        request: &Request<'_>,
+        paused: Paused,
+        made: Made,
+    ) -> Result<Progress, Fault> {
+        self.run_request(request, paused.client, Start::Made(paused.place, made))
+    }
+
+    fn run_request(
+        &self,
+        request: &Request<'_>,
+        mut client: Client,
+        start: Start,
+    ) -> Result<Progress, Fault> {
+        let way = Way {
+            is_request: true,
+            content_type: request.content_type,
+            content_encoding: request.content_encoding,
+            soap_action: request.soap_action,
+            body: request.body,
+        };
+        let ran = self
+            .run(&way, start, &mut client)
             .map_err(|failure| self.fault("Request", client, &failure, failure.culprit, None))?;
+        let (body, form, target) = match ran {
+            Ran::Done(body, form, target) => (body, form, target),
+            Ran::Waits(paused, order) => return Ok(Progress::Waits(paused, order)),
+        };
         let content_type = match (client, form) {
             (Client::Json, Form::Xml) => Some(Client::Soap11.content_type()),
             (Client::Soap11 | Client::Soap12, Form::Json) => Some(Client::Json.content_type()),
             _ => None,
         };
-        Ok(Passed {
+        Ok(Progress::Done(Passed {
             body,
             content_type,
             target,
             client,
-        })
+        }))
     }
 
-    /// Runs the response's chain. An empty body goes on as it is.
+    /// Runs the response's chain, and waits for what others transform. An empty body goes on as it is.
     ///
     /// # Errors
     /// What the client is answered instead.
     pub fn response(&self, response: &Response<'_>) -> Result<Passed, Fault> {
-        let mut client = response.client;
+        let mut progress = self.begin_response(response)?;
+        loop {
+            match progress {
+                Progress::Done(passed) => return Ok(passed),
+                Progress::Waits(paused, order) => {
+                    progress = self.resume_response(response, paused, order.apply())?;
+                }
+            }
+        }
+    }
+
+    /// Runs the response's chain, up to a transformation that somebody else does. An empty body goes on as
+    /// it is.
+    ///
+    /// # Errors
+    /// What the client is answered instead.
+    pub fn begin_response(&self, response: &Response<'_>) -> Result<Progress, Fault> {
         if response.status != 200 && self.options.ignore_if_upstream_error {
             let details = "Service Backend returned an HTTP error. The SOAP/XML process is ignored";
             let failure = Failure::new(GENERAL, Culprit::Server, details);
             return Err(self.response_fault(response, &failure));
         }
         if response.body.is_empty() {
-            return Ok(Passed {
-                client,
+            return Ok(Progress::Done(Passed {
+                client: response.client,
                 ..Passed::default()
-            });
+            }));
         }
-        let budget = Budget::begin(self.options.limits.allocated_bytes);
-        let encoding = response.content_encoding;
-        let run = self.run(encoding, response.body, &mut client, |chain| {
-            chain.transform_before()?;
-            chain.validate_envelope(false)?;
-            chain.validate_body()?;
-            chain.transform_after()?;
-            Ok(None)
-        });
-        let (body, form, target) = self
-            .within(budget, run)
+        self.run_response(response, Start::Message)
+    }
+
+    /// Goes on with what the transformation has made that a response waited for.
+    ///
+    /// # Errors
+    /// As [`begin_response`](Self::begin_response).
+    pub fn resume_response(
+        &self,
+        response: &Response<'_>,
+        paused: Paused,
+        made: Made,
+    ) -> Result<Progress, Fault> {
+        self.run_response(response, Start::Made(paused.place, made))
+    }
+
+    fn run_response(&self, response: &Response<'_>, start: Start) -> Result<Progress, Fault> {
+        let mut client = response.client;
+        let way = Way {
+            is_request: false,
+            content_type: response.content_type,
+            content_encoding: response.content_encoding,
+            soap_action: None,
+            body: response.body,
+        };
+        let ran = self
+            .run(&way, start, &mut client)
             .map_err(|failure| self.response_fault(response, &failure))?;
+        let (body, form, target) = match ran {
+            Ran::Done(body, form, target) => (body, form, target),
+            Ran::Waits(paused, order) => return Ok(Progress::Waits(paused, order)),
+        };
         let was_json = Client::of(response.content_type) == Client::Json;
         let content_type = match (was_json, client == Client::Json, form) {
             (true, false, Form::Xml) | (false, true, Form::Json) => Some(client.content_type()),
             _ => None,
         };
-        Ok(Passed {
+        Ok(Progress::Done(Passed {
             body,
             content_type,
             target,
             client,
-        })
-    }
-
-    /// Un-gzips, runs the steps, and gzips what they changed.
-    fn run(
-        &self,
-        encoding: Option<&str>,
-        body: &[u8],
-        client: &mut Client,
-        steps: impl FnOnce(&mut Chain<'_>) -> Result<Option<usize>, Failure>,
-    ) -> Result<Ran, Failure> {
-        let is_gzip = is_gzip(encoding)?;
-        let limits = &self.options.limits;
-        let unpacked;
-        let plain = if is_gzip {
-            unpacked = gzip::unpack(body, limits.document_bytes).map_err(|why| {
-                let details = format!("Failed to inflate the gzipped SOAP/XML Body: {why}");
-                Failure::new(GENERAL, Culprit::Client, details)
-            })?;
-            &unpacked
-        } else {
-            body
-        };
-        let definitions = self.definitions();
-        let mut chain = Chain {
-            options: &self.options,
-            definitions: &definitions,
-            parameters: &self.parameters,
-            content: Content::new(
-                Cow::Borrowed(plain),
-                limits,
-                self.options.xslt_remove_empty_namespace,
-            ),
-            client: *client,
-        };
-        let done = steps(&mut chain);
-        *client = chain.client;
-        let target = done?;
-        let changed = chain
-            .content
-            .into_changed()
-            .map_err(|why| Failure::new(GENERAL, Culprit::Client, why.to_string()))?;
-        let form = Form::of(changed.as_deref().unwrap_or(plain));
-        let changed = if is_gzip {
-            changed.map(|body| gzip::pack(&body))
-        } else {
-            changed
-        };
-        Ok((changed, form, target))
-    }
-
-    /// Puts what ended the work in the place of what it looked like.
-    fn within(&self, budget: Budget, run: Result<Ran, Failure>) -> Result<Ran, Failure> {
-        let Some(spent) = budget.end() else {
-            return run;
-        };
-        let details = match spent {
-            Spent::Memory => format!(
-                "The work on this message needs more than {} bytes of memory",
-                self.options.limits.allocated_bytes
-            ),
-            Spent::Stack => "The work on this message is nested too deeply".to_owned(),
-        };
-        let step = run.err().map_or(GENERAL, |failure| failure.step);
-        Err(Failure::new(step, Culprit::Client, details))
+        }))
     }
 
     /// All faults of a response are the server's.
@@ -327,22 +331,5 @@ impl std::fmt::Debug for SoapPolicy {
         f.debug_struct("SoapPolicy")
             .field("options", &self.options)
             .finish_non_exhaustive()
-    }
-}
-
-/// The changed body, what form the body has, and the target.
-type Ran = (Option<Vec<u8>>, Form, Option<usize>);
-
-fn is_gzip(encoding: Option<&str>) -> Result<bool, Failure> {
-    match encoding.map(str::trim) {
-        None | Some("") => Ok(false),
-        Some(word) if word.eq_ignore_ascii_case("identity") => Ok(false),
-        Some(word) if word.eq_ignore_ascii_case("gzip") || word.eq_ignore_ascii_case("x-gzip") => {
-            Ok(true)
-        }
-        Some(word) => {
-            let details = format!("Content-encoding of type '{word}' is not supported");
-            Err(Failure::new(GENERAL, Culprit::Client, details))
-        }
     }
 }

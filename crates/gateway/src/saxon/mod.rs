@@ -1,0 +1,204 @@
+//! Messages that helpers of Saxon's transform.
+//!
+//! A message waits parked in its exchange, and its worker goes on with others. What a worker orders in one
+//! round leaves together, and so do the answers that a helper has ready within a millisecond: worker and helper
+//! wake each other once for many messages, and each finds the core's caches as it left them.
+//!
+//! A helper that ends costs the message that it was at. The others that were ordered from it are ordered from
+//! another one.
+
+mod line;
+
+use std::sync::Arc;
+
+use gatebench_net::{ConnId, ConnMap, Event, Io};
+use gatebench_xml::saxon::{Made, Order, Saxon};
+use gatebench_xml::soap::Paused;
+
+use crate::client::{Client, Exchange, Fate, Phase};
+use crate::exchange::Core;
+use crate::origin::Origin;
+use crate::worker::Worker;
+use line::Asked;
+pub(crate) use line::Line;
+
+/// Helpers that may end while they have a message, whichever they were at.
+const LOSSES_MAX: u32 = 3;
+
+/// Bits of an order's number below that of its worker, since workers may share a helper.
+const NUMBER_BITS: u32 = 48;
+
+/// A message that waits for a helper.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    /// The number of the order.
+    number: u64,
+    paused: Paused,
+}
+
+impl Exchange {
+    /// Orders a transformation and waits for it; or answers how to go on where there is no helper.
+    pub(crate) fn park<I: Io>(
+        &mut self,
+        paused: Paused,
+        order: Order,
+        core: &mut Core<I>,
+    ) -> Option<(Paused, Made)> {
+        core.ordered += 1;
+        let number = (core.worker as u64) << NUMBER_BITS | core.ordered;
+        let asked = Asked {
+            party: self.id,
+            number,
+            order,
+            losses: 0,
+        };
+        if core.order(asked).is_err() {
+            return Some((paused, Err(Saxon::none_ready())));
+        }
+        self.parked = Some(Parked { number, paused });
+        None
+    }
+
+    /// A helper has said what a message waits for.
+    fn transformed<I: Io>(
+        &mut self,
+        number: u64,
+        made: Made,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        let Some(parked) = self.parked.take_if(|parked| parked.number == number) else {
+            return;
+        };
+        let waited = Some((parked.paused, made));
+        if self.phase == Phase::Collecting {
+            let processed = self.process_request(waited, core);
+            self.send_edited(processed.map_err(Into::into), origins, core);
+            if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+                origin.flush(&mut core.io);
+            }
+        } else {
+            let processed = self.process_answer(waited, core);
+            self.finish_answer(processed, core);
+        }
+    }
+}
+
+impl<I: Io> Core<I> {
+    /// Gives an order to a helper; it comes back where there is none.
+    fn order(&mut self, mut asked: Asked) -> Result<(), Asked> {
+        let saxon = Arc::clone(asked.order.saxon());
+        let Some(engine) = saxon.engine(self.worker) else {
+            return Err(asked);
+        };
+        let mut lines = self.lines.iter();
+        let at = match lines.position(|line| Arc::ptr_eq(&line.engine, &engine)) {
+            Some(at) => at,
+            None => match Line::open(&mut self.io, engine, &saxon) {
+                Ok(line) => {
+                    self.lines.push(line);
+                    self.lines.len() - 1
+                }
+                Err(_) => return Err(asked),
+            },
+        };
+        asked.order.set_number(asked.number);
+        self.lines[at].ask(asked, self.now_ns, &mut self.timers);
+        Ok(())
+    }
+
+    /// Once a round: what was ordered leaves.
+    pub(crate) fn send_orders(&mut self) {
+        for line in &mut self.lines {
+            line.flush(&mut self.io);
+        }
+    }
+
+    /// The line that a connection is.
+    pub(crate) fn line_of(&self, conn: ConnId) -> Option<usize> {
+        self.lines.iter().position(|line| line.conn == conn)
+    }
+}
+
+impl<I: Io> Worker<I> {
+    /// Something happened to a line.
+    pub(crate) fn handle_line(&mut self, at: usize, event: Event) {
+        let Core {
+            io,
+            timers,
+            lines,
+            now_ns,
+            ..
+        } = &mut self.core;
+        let line = &mut lines[at];
+        match event {
+            Event::Connected { .. } => line.connected(io),
+            Event::Sent { bytes, .. } => line.sent(bytes, io),
+            Event::Received { bytes, .. } => {
+                let mut answered = Vec::new();
+                let is_fine = line.received(&bytes, |asked, made| answered.push((asked, made)));
+                line.expect_life(*now_ns, timers);
+                if !is_fine {
+                    self.line_broke(at);
+                }
+                for (asked, made) in answered {
+                    self.made(&asked, made);
+                }
+            }
+            Event::Failed { .. } | Event::EndOfStream { .. } => self.line_broke(at),
+            Event::Accepted { .. } => {}
+        }
+    }
+
+    /// A deadline of a line came out of the queue.
+    pub(crate) fn line_due(&mut self, at: usize) {
+        let Core {
+            timers,
+            lines,
+            now_ns,
+            ..
+        } = &mut self.core;
+        if lines[at].is_due(*now_ns, timers) {
+            self.line_broke(at);
+        }
+    }
+
+    /// A helper has ended, or does not answer any more: the message that it was at has its error, and
+    /// the others are ordered again.
+    fn line_broke(&mut self, at: usize) {
+        let line = self.core.lines.swap_remove(at);
+        self.core.io.close(line.conn);
+        let at_hand = line.engine.at_hand();
+        if let Some(saxon) = line.saxon.upgrade() {
+            saxon.lost(&line.engine);
+        }
+        for mut asked in line.into_asked() {
+            asked.losses += 1;
+            if at_hand == Some(asked.number) || asked.losses > LOSSES_MAX {
+                let why = asked.order.saxon().ended();
+                self.made(&asked, Err(why));
+            } else if let Err(asked) = self.core.order(asked) {
+                self.made(&asked, Err(Saxon::none_ready()));
+            }
+        }
+    }
+
+    fn made(&mut self, asked: &Asked, made: Made) {
+        self.with_client(asked.party, |client, origins, core| {
+            client.transformed(asked.number, made, origins, core)
+        });
+    }
+}
+
+impl Client {
+    fn transformed<I: Io>(
+        &mut self,
+        number: u64,
+        made: Made,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Fate {
+        self.exchange.transformed(number, made, origins, core);
+        self.advance(origins, core)
+    }
+}

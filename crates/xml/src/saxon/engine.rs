@@ -1,0 +1,83 @@
+//! A helper as those see it who order from it over lines of their own.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where a helper is, for as long as somebody wants to know.
+#[derive(Debug)]
+pub struct Engine {
+    address: PathBuf,
+    at_hand: File,
+}
+
+impl Engine {
+    /// A place in that folder, and the socket that waits there for lines.
+    pub(super) fn make(folder: &Folder) -> io::Result<(Self, UnixListener)> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let address = folder.0.join(number.to_string());
+        let at_hand = File::create_new(beside(&address))?;
+        at_hand.set_len(size_of::<u64>() as u64)?;
+        // Told to be gone when it is dropped, whether the socket can be made or not.
+        let engine = Self { address, at_hand };
+        let doors = UnixListener::bind(&engine.address)?;
+        Ok((engine, doors))
+    }
+
+    /// The socket that accepts lines.
+    pub fn address(&self) -> &Path {
+        &self.address
+    }
+
+    /// The number of the order that it is at, or was at when it ended; none where it was between two.
+    pub fn at_hand(&self) -> Option<u64> {
+        let mut number = [0; size_of::<u64>()];
+        self.at_hand.read_exact_at(&mut number, 0).ok()?;
+        Some(u64::from_le_bytes(number)).filter(|number| *number > 0)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // The folder may have gone already, with all that was in it.
+        let _ = fs::remove_file(&self.address);
+        let _ = fs::remove_file(beside(&self.address));
+    }
+}
+
+/// The file that helper.py expects beside its socket.
+fn beside(address: &Path) -> PathBuf {
+    address.with_extension("at")
+}
+
+/// Where the sockets are, for nobody but this user; removed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    pub fn make() -> io::Result<Self> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        loop {
+            let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+            let name = format!("gatebench-saxon-{}-{number}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                // Of a process that was killed, and had the same number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left of it does no harm.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

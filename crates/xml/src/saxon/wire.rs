@@ -1,0 +1,67 @@
+//! What goes over a line to a helper: orders, and answers in their order. helper.py says how they look.
+
+use super::text;
+use crate::errors::Complaints;
+
+const ORDER_BYTES: usize = 21;
+const ANSWER_BYTES: usize = 5;
+
+/// What a helper has made of an order, or Saxon's words.
+pub type Made = Result<Vec<u8>, Complaints>;
+
+/// An order; `kind` is one of helper.py's letters. Its own number is 0 as yet.
+pub(super) fn order(kind: u8, stylesheet: u64, text: &[u8]) -> Result<Vec<u8>, Complaints> {
+    let length = u32::try_from(text.len())
+        .map_err(|_| Complaints::own(0, "The document is larger than 4 GiB"))?;
+    let mut out = Vec::with_capacity(ORDER_BYTES + text.len());
+    out.push(kind);
+    out.extend(0_u64.to_le_bytes());
+    out.extend(stylesheet.to_le_bytes());
+    out.extend(length.to_le_bytes());
+    out.extend(text);
+    Ok(out)
+}
+
+/// Gives an order a number.
+pub(super) fn set_number(order: &mut [u8], number: u64) {
+    order[1..9].copy_from_slice(&number.to_le_bytes());
+}
+
+/// Takes the next answer out of what a helper has said; nothing while it is not whole.
+pub fn next_answer(said: &mut &[u8]) -> Option<Made> {
+    let (head, rest) = said.split_first_chunk::<ANSWER_BYTES>()?;
+    let [status, length @ ..] = *head;
+    let (text, rest) = rest.split_at_checked(u32::from_le_bytes(length) as usize)?;
+    *said = rest;
+    if status == 0 {
+        return Some(Ok(text.to_vec()));
+    }
+    let why = String::from_utf8_lossy(text);
+    Some(Err(Complaints::own(0, text::one_line(&why))))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn answers_are_taken_when_they_are_whole() {
+        let said = b"\0\x02\0\0\0ab\x01\x05\0\0\0a\n b \0\0\0\0\0\0\x09";
+        let mut rest = said.as_slice();
+        assert_eq!(next_answer(&mut rest), Some(Ok(b"ab".to_vec())));
+        let why = next_answer(&mut rest).unwrap().unwrap_err();
+        assert_eq!(why.to_string(), "a b");
+        assert_eq!(next_answer(&mut rest), Some(Ok(Vec::new())));
+        assert_eq!(next_answer(&mut rest), None);
+        assert_eq!(rest, b"\0\x09");
+    }
+
+    #[test]
+    fn an_order_is_a_letter_two_numbers_and_a_text() {
+        let mut order = order(b't', 2, b"<a/>").unwrap();
+        set_number(&mut order, 1);
+        let expected = b"t\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x04\0\0\0<a/>";
+        assert_eq!(order, expected);
+    }
+}
