@@ -41,8 +41,6 @@ pub(crate) struct Core<I> {
     pub(crate) links: Vec<Link>,
     /// Lines to helpers of Saxon's.
     pub(crate) lines: Vec<Line>,
-    /// Transformations that were ordered over them.
-    pub(crate) ordered: u64,
     /// Memory for a key of Redis.
     pub(crate) redis_key: Vec<u8>,
     /// A slow-down that was asked for.

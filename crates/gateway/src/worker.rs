@@ -151,7 +151,6 @@ impl<I: Io> Worker<I> {
             handicap: None,
             flawed: Flawed::default(),
             asked: 0,
-            ordered: 0,
             timers: Timers::default(),
             holds: Holds::default(),
             totals: Totals::default(),

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_xml::Limits;
-use gatebench_xml::saxon::{Bounds, Engine, Saxon, SaxonStylesheet, next_answer};
+use gatebench_xml::saxon::{Bounds, Engine, Order, Saxon, SaxonStylesheet, next_answer};
 use generator::Dice;
 
 const STYLESHEETS: u64 = 30;
@@ -234,16 +234,11 @@ fn helpers_serve_threads_at_once_and_forget_what_is_dropped() {
 }
 
 /// What a helper says over a line to orders that were given together, until it ends or has answered all.
-fn answers(engine: &Engine, orders: &[(&SaxonStylesheet, u64)]) -> Vec<String> {
+fn answers(engine: &Engine, orders: &[Order]) -> Vec<String> {
     let mut line = UnixStream::connect(engine.address()).unwrap();
-    let mut bytes = Vec::new();
-    for (style, number) in orders {
-        let text = format!("<a>{number}</a>");
-        let mut order = style.order(text.as_bytes(), &Limits::default()).unwrap();
-        order.set_number(*number);
-        bytes.extend_from_slice(order.bytes());
-    }
-    // In two pieces, of which neither ends with an order.
+    let bytes: Vec<&[u8]> = orders.iter().map(Order::bytes).collect();
+    let bytes = bytes.concat();
+    // In two pieces, of which the first does not end with an order.
     let (first, second) = bytes.split_at(bytes.len() / 3);
     line.write_all(first).unwrap();
     line.write_all(second).unwrap();
@@ -279,17 +274,21 @@ fn lines_are_answered_in_order_and_tell_what_ended_a_helper() {
         &saxon,
         r#"<xsl:template match="/">{sum(for $i in 1 to 2000000000 return $i mod 7)}</xsl:template>"#,
     );
+    let order = |style: &SaxonStylesheet, number: usize| {
+        let text = format!("<a>{number}</a>");
+        style.order(text.as_bytes(), &Limits::default()).unwrap()
+    };
     let engine = saxon.engine(0).unwrap();
-    let all: Vec<_> = (1..=100).map(|number| (&good, number)).collect();
-    for (answer, (_, number)) in answers(&engine, &all).iter().zip(&all) {
+    let all: Vec<_> = (0..100).map(|number| order(&good, number)).collect();
+    for (number, answer) in answers(&engine, &all).iter().enumerate() {
         assert!(answer.ends_with(&format!("<b>{number}</b>")), "{answer}");
     }
     assert_eq!(engine.at_hand(), None);
-    let bad = [(&good, 1), (&good, 2), (&endless, 3), (&good, 4)];
+    let bad = [&good, &good, &endless, &good].map(|style| order(style, 1));
     assert!(answers(&engine, &bad).len() < 3);
-    assert_eq!(engine.at_hand(), Some(3));
+    assert_eq!(engine.at_hand(), Some(bad[2].number()));
     saxon.lost(&engine);
     let other = saxon.engine(0).unwrap();
     assert_ne!(other.address(), engine.address());
-    assert_eq!(answers(&other, &[(&good, 4)]).len(), 1);
+    assert_eq!(answers(&other, &bad[3..]).len(), 1);
 }

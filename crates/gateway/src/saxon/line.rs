@@ -14,7 +14,6 @@ use crate::party::Party;
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) party: Party,
-    pub(super) number: u64,
     /// Kept until it is answered: a helper that ends takes others' orders with it.
     pub(super) order: Order,
     /// Helpers that have ended while they had it.

@@ -25,9 +25,6 @@ pub(crate) use line::Line;
 /// Helpers that may end while they have a message, whichever they were at.
 const LOSSES_MAX: u32 = 3;
 
-/// Bits of an order's number below that of its worker, since workers may share a helper.
-const NUMBER_BITS: u32 = 48;
-
 /// A message that waits for a helper.
 #[derive(Debug)]
 pub(crate) struct Parked {
@@ -44,11 +41,9 @@ impl Exchange {
         order: Order,
         core: &mut Core<I>,
     ) -> Option<(Paused, Made)> {
-        core.ordered += 1;
-        let number = (core.worker as u64) << NUMBER_BITS | core.ordered;
+        let number = order.number();
         let asked = Asked {
             party: self.id,
-            number,
             order,
             losses: 0,
         };
@@ -86,7 +81,7 @@ impl Exchange {
 
 impl<I: Io> Core<I> {
     /// Gives an order to a helper; it comes back where there is none.
-    fn order(&mut self, mut asked: Asked) -> Result<(), Asked> {
+    fn order(&mut self, asked: Asked) -> Result<(), Asked> {
         let saxon = Arc::clone(asked.order.saxon());
         let Some(engine) = saxon.engine(self.worker) else {
             return Err(asked);
@@ -102,7 +97,6 @@ impl<I: Io> Core<I> {
                 Err(_) => return Err(asked),
             },
         };
-        asked.order.set_number(asked.number);
         self.lines[at].ask(asked, self.now_ns, &mut self.timers);
         Ok(())
     }
@@ -174,7 +168,7 @@ impl<I: Io> Worker<I> {
         }
         for mut asked in line.into_asked() {
             asked.losses += 1;
-            if at_hand == Some(asked.number) || asked.losses > LOSSES_MAX {
+            if at_hand == Some(asked.order.number()) || asked.losses > LOSSES_MAX {
                 let why = asked.order.saxon().ended();
                 self.made(&asked, Err(why));
             } else if let Err(asked) = self.core.order(asked) {
@@ -185,7 +179,7 @@ impl<I: Io> Worker<I> {
 
     fn made(&mut self, asked: &Asked, made: Made) {
         self.with_client(asked.party, |client, origins, core| {
-            client.transformed(asked.number, made, origins, core)
+            client.transformed(asked.order.number(), made, origins, core)
         });
     }
 }

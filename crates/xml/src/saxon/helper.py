@@ -100,10 +100,10 @@ class Line:
             if time.monotonic() > enough:
                 break
         signal.setitimer(signal.ITIMER_PROF, 0)
+        NUMBER.pack_into(at_hand, 0, 0)
         del orders[:at]
         if answers:
             self.socket.sendall(b"".join(answers))
-            NUMBER.pack_into(at_hand, 0, 0)
         return at > 0 and len(orders) > 0
 
 

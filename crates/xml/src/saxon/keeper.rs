@@ -67,7 +67,7 @@ fn is_replaced(shared: &Shared, at: usize) -> bool {
 
 fn forget(shared: &Shared, number: u64) {
     locked(&shared.used).remove(&number);
-    let Ok(order) = wire::order(b'f', number, b"") else {
+    let Ok(order) = wire::order(b'f', 0, number, b"") else {
         return;
     };
     for seat in &shared.seats {

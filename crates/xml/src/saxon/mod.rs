@@ -88,6 +88,7 @@ pub struct SaxonStylesheet {
 #[derive(Debug)]
 pub struct Order {
     saxon: Arc<Saxon>,
+    number: u64,
     bytes: Vec<u8>,
 }
 
@@ -134,6 +135,7 @@ impl Saxon {
             .map_err(|_| Complaints::own(0, "The stylesheet is not in UTF-8"))?;
         let order = wire::order(
             b'c',
+            0,
             number,
             text::compile_order(text, parameters).as_bytes(),
         )?;
@@ -144,7 +146,7 @@ impl Saxon {
             number,
         };
         for seat in &self.shared.seats {
-            if let Some(made) = self.ask(seat, &order) {
+            if let Some(made) = self.ask(seat, 0, &order) {
                 made?;
             }
         }
@@ -187,8 +189,8 @@ impl Saxon {
         Complaints::own(0, "No XSLT engine is ready; one is being started")
     }
 
-    /// Waits for what a seat's helper makes of an order; nothing where there is none in it.
-    fn ask(&self, seat: &Seat, order: &[u8]) -> Option<Made> {
+    /// Waits for what a seat's helper makes of an order of that number; nothing where there is none in it.
+    fn ask(&self, seat: &Seat, number: u64, order: &[u8]) -> Option<Made> {
         let mut helper = locked(&seat.helper);
         let asked = helper.as_mut()?;
         match asked.ask(order) {
@@ -196,7 +198,8 @@ impl Saxon {
             Err(Trouble::Refused(why)) => Some(Err(why)),
             Err(Trouble::Gone) => {
                 // What it was at for a line is no fault of this order.
-                let is_ours = asked.engine.at_hand().is_none();
+                let at_hand = asked.engine.at_hand();
+                let is_ours = at_hand.is_none_or(|at_hand| at_hand == number);
                 self.lost(&asked.engine);
                 *helper = None;
                 is_ours.then(|| Err(self.ended()))
@@ -229,10 +232,13 @@ impl SaxonStylesheet {
     /// # Errors
     /// The input is no document, or exceeds a limit.
     pub fn order(&self, input: &[u8], limits: &Limits) -> Result<Order, Complaints> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let input = text::input(input, limits)?;
         Ok(Order {
             saxon: Arc::clone(&self.saxon),
-            bytes: wire::order(b't', self.number, &input)?,
+            number,
+            bytes: wire::order(b't', number, self.number, &input)?,
         })
     }
 
@@ -253,7 +259,9 @@ impl Order {
     pub fn apply(&self) -> Made {
         let seats = &self.saxon.shared.seats;
         let free = seats.iter().find(|seat| seat.free_engine().is_some());
-        let made = self.saxon.ask(free.unwrap_or(&seats[0]), &self.bytes);
+        let made = self
+            .saxon
+            .ask(free.unwrap_or(&seats[0]), self.number, &self.bytes);
         made.unwrap_or_else(|| Err(Saxon::none_ready()))
     }
 
@@ -262,9 +270,9 @@ impl Order {
         &self.saxon
     }
 
-    /// Gives it a number, by which [`Engine::at_hand`] knows it; greater than 0.
-    pub fn set_number(&mut self, number: u64) {
-        wire::set_number(&mut self.bytes, number);
+    /// By which [`Engine::at_hand`] knows it; no other has it.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// What is written to a line.

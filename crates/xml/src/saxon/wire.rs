@@ -9,22 +9,22 @@ const ANSWER_BYTES: usize = 5;
 /// What a helper has made of an order, or Saxon's words.
 pub type Made = Result<Vec<u8>, Complaints>;
 
-/// An order; `kind` is one of helper.py's letters. Its own number is 0 as yet.
-pub(super) fn order(kind: u8, stylesheet: u64, text: &[u8]) -> Result<Vec<u8>, Complaints> {
+/// An order of that number; `kind` is one of helper.py's letters.
+pub(super) fn order(
+    kind: u8,
+    number: u64,
+    stylesheet: u64,
+    text: &[u8],
+) -> Result<Vec<u8>, Complaints> {
     let length = u32::try_from(text.len())
         .map_err(|_| Complaints::own(0, "The document is larger than 4 GiB"))?;
     let mut out = Vec::with_capacity(ORDER_BYTES + text.len());
     out.push(kind);
-    out.extend(0_u64.to_le_bytes());
+    out.extend(number.to_le_bytes());
     out.extend(stylesheet.to_le_bytes());
     out.extend(length.to_le_bytes());
     out.extend(text);
     Ok(out)
-}
-
-/// Gives an order a number.
-pub(super) fn set_number(order: &mut [u8], number: u64) {
-    order[1..9].copy_from_slice(&number.to_le_bytes());
 }
 
 /// Takes the next answer out of what a helper has said; nothing while it is not whole.
@@ -59,8 +59,7 @@ mod tests {
 
     #[test]
     fn an_order_is_a_letter_two_numbers_and_a_text() {
-        let mut order = order(b't', 2, b"<a/>").unwrap();
-        set_number(&mut order, 1);
+        let order = order(b't', 1, 2, b"<a/>").unwrap();
         let expected = b"t\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x04\0\0\0<a/>";
         assert_eq!(order, expected);
     }
