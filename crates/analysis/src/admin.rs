@@ -106,7 +106,7 @@ fn row_under(
     cells.extend((0..4).map(|_| DocumentCell::default()));
     DocumentRow {
         name: format!(
-            "{variant} · {} beside {}, under '{phase}'",
+            "{variant} · {} under '{phase}', {}",
             verb.as_str(),
             beside(routes)
         ),
@@ -126,7 +126,7 @@ fn row(verb: AdminVerb, variant: &str, records: &[&AdminRecord]) -> DocumentRow 
     cells.extend(figures(&took));
     cells.extend(figures(&effective));
     DocumentRow {
-        name: format!("{variant} · {} beside {}", verb.as_str(), beside(routes)),
+        name: format!("{variant} · {}, {}", verb.as_str(), beside(routes)),
         variant: variant.to_owned(),
         absence: (calls == 0).then(|| "failed".into()),
         validity: None,
@@ -204,7 +204,7 @@ mod tests {
     fn percentiles_are_of_all_calls_and_the_median_has_the_range_of_the_blocks() {
         let (one, two) = (record(1..101), record(101..201));
         let row = row(AdminVerb::Read, "caddy", &[&one, &two]);
-        assert_eq!(row.name, "caddy · read beside 1,000 routes");
+        assert_eq!(row.name, "caddy · read, 1,000 routes");
         let median = |index: usize| row.cells[index].median();
         assert_eq!((median(0), median(1)), (Some(200.0), None));
         let p50 = row.cells[2].estimate.as_ref().unwrap();
@@ -225,7 +225,7 @@ mod tests {
             ..AdminLoadRecord::default()
         };
         let row = row_under(AdminVerb::Create, ("caddy", "closed"), &[&record]);
-        assert_eq!(row.name, "caddy · create beside 1 route, under 'closed'");
+        assert_eq!(row.name, "caddy · create under 'closed', 1 route");
         let median = |index: usize| row.cells[index].median();
         assert_eq!((median(0), median(1)), (Some(5.0), Some(2.0)));
         assert_eq!((median(2), median(5)), (Some(3.0), Some(4.0)));

@@ -15,11 +15,11 @@ use crate::svg::{Anchor, Svg};
 use crate::text;
 
 const WIDTH: f64 = 560.0;
-const LEFT: f64 = 170.0;
+const LEFT: f64 = 250.0;
 const RIGHT: f64 = 74.0;
 const ROW: f64 = 30.0;
 const AXIS: f64 = 24.0;
-const NAME_COLUMNS: usize = 26;
+const NAME_COLUMNS: usize = 34;
 const BAR: f64 = 13.0;
 
 /// Bars of the mean rates with their ranges; none where no run is valid.
