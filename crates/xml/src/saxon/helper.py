@@ -11,8 +11,10 @@ them, who takes the core from this process.
 
 The number of the order at hand stands in a file, for those who want to know what ended the process.
 """
+import contextlib
 import json
 import mmap
+import os
 import resource
 import select
 import signal
@@ -112,9 +114,17 @@ def add(line):
     poll.register(line, select.POLLIN)
 
 
+def leave():
+    """Ends, and takes its files along: a gateway that was killed did not."""
+    for remove, path in (os.unlink, name), (os.unlink, name + ".at"), (os.rmdir, os.path.dirname(name)):
+        with contextlib.suppress(OSError):
+            remove(path)
+    sys.exit()
+
+
 def over(fd):
     if fd == first.fileno():
-        sys.exit()
+        leave()
     poll.unregister(fd)
     lines.pop(fd).socket.close()
 
@@ -128,7 +138,8 @@ def attempt(act, fd):
 
 
 doors, first = socket.socket(fileno=0), socket.socket(fileno=1)
-with open(doors.getsockname() + ".at", "r+b") as file:
+name = doors.getsockname()
+with open(name + ".at", "r+b") as file:
     at_hand = mmap.mmap(file.fileno(), NUMBER.size)
 lines, poll = {}, select.poll()
 poll.register(doors, select.POLLIN)
