@@ -157,7 +157,8 @@ pub fn table_view(table: &Table, palette: &Palette) -> TableView {
         .iter()
         .map(|group| GroupView {
             phase: group.phase.clone(),
-            label: group.label.clone(),
+            // Its name stands before it.
+            label: group.label.replace(&format!(" ({})", group.phase), ""),
             columns: group
                 .columns
                 .iter()
