@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gatebench_store::{Outcome, PhaseRecord, StoreError, StoredTrial};
+use gatebench_store::{Outcome, PhaseRecord, StoreError, StoredTrial, safe_file_part};
 
 use crate::context::Context;
 use crate::findings::{
@@ -340,13 +340,7 @@ fn microseconds(ns: f64) -> String {
 
 /// `flame-proxy-json-nginx.svg`.
 fn file(parts: &[&str]) -> String {
-    let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
-    let safe = |part: &&str| -> String {
-        part.chars()
-            .map(|c| if keep(c) { c } else { '_' })
-            .collect()
-    };
-    let parts: Vec<String> = parts.iter().map(safe).collect();
+    let parts: Vec<String> = parts.iter().map(|part| safe_file_part(part)).collect();
     format!("flame-{}.svg", parts.join("-"))
 }
 

@@ -62,6 +62,30 @@ pub(crate) enum Edited {
     Parked,
 }
 
+/// How far a message has come on its chain.
+enum Walked {
+    /// There is none.
+    NoChain,
+    /// It is through.
+    Through(Passed),
+    /// A helper of Saxon's has it.
+    Parked,
+}
+
+impl Walked {
+    /// What that means, where a message that is through is passed on by `pass`.
+    fn then(self, pass: impl FnOnce(Passed)) -> Edited {
+        match self {
+            Self::NoChain => Edited::Done,
+            Self::Through(passed) => {
+                pass(passed);
+                Edited::Done
+            }
+            Self::Parked => Edited::Parked,
+        }
+    }
+}
+
 impl Exchange {
     /// Does to a request that is whole what its policies do.
     pub(crate) fn edit_request<I: Io>(&mut self, core: &mut Core<I>) -> Result<Edited, Refused> {
@@ -79,26 +103,17 @@ impl Exchange {
     /// Takes a request along its SOAP/XML chain, or further along it with what a helper has made.
     pub(crate) fn process_request<I: Io>(
         &mut self,
-        mut waited: Option<(Paused, Made)>,
+        waited: Option<(Paused, Made)>,
         core: &mut Core<I>,
     ) -> Result<Edited, Fault> {
         let live = Rc::clone(&self.live);
         let Some(soap) = self.soap(&live) else {
             return Ok(Edited::Done);
         };
-        loop {
-            match soap.process_request(&self.collected, &self.passage, waited.take())? {
-                None => return Ok(Edited::Done),
-                Some(Progress::Done(passed)) => {
-                    self.pass_request(soap, passed, core);
-                    return Ok(Edited::Done);
-                }
-                Some(Progress::Waits(paused, order)) => waited = self.park(paused, order, core),
-            }
-            if waited.is_none() {
-                return Ok(Edited::Parked);
-            }
-        }
+        let walked = self.walk(waited, core, |it, waited| {
+            soap.process_request(&it.collected, &it.passage, waited)
+        })?;
+        Ok(walked.then(|passed| self.pass_request(soap, passed, core)))
     }
 
     fn pass_request<I>(&mut self, soap: &Soap, passed: Passed, core: &mut Core<I>) {
@@ -134,25 +149,34 @@ impl Exchange {
     /// As [`Self::process_request`], of an answer.
     pub(crate) fn process_answer<I: Io>(
         &mut self,
-        mut waited: Option<(Paused, Made)>,
+        waited: Option<(Paused, Made)>,
         core: &mut Core<I>,
     ) -> Result<Edited, Fault> {
         let live = Rc::clone(&self.live);
         let Some(soap) = self.soap(&live) else {
             return Ok(Edited::Done);
         };
+        let walked = self.walk(waited, core, |it, waited| {
+            soap.process_response(&it.collected_answer, it.status, &it.passage, waited)
+        })?;
+        Ok(walked.then(|passed| take_over(&mut self.collected_answer, passed)))
+    }
+
+    /// Goes along a chain until it ends or waits. Where there is no helper it does not wait, and goes on with that.
+    fn walk<I: Io>(
+        &mut self,
+        mut waited: Option<(Paused, Made)>,
+        core: &mut Core<I>,
+        on: impl Fn(&Self, Option<(Paused, Made)>) -> Result<Option<Progress>, Fault>,
+    ) -> Result<Walked, Fault> {
         loop {
-            let answer = &self.collected_answer;
-            match soap.process_response(answer, self.status, &self.passage, waited.take())? {
-                None => return Ok(Edited::Done),
-                Some(Progress::Done(passed)) => {
-                    take_over(&mut self.collected_answer, passed);
-                    return Ok(Edited::Done);
-                }
+            match on(self, waited.take())? {
+                None => return Ok(Walked::NoChain),
+                Some(Progress::Done(passed)) => return Ok(Walked::Through(passed)),
                 Some(Progress::Waits(paused, order)) => waited = self.park(paused, order, core),
             }
             if waited.is_none() {
-                return Ok(Edited::Parked);
+                return Ok(Walked::Parked);
             }
         }
     }

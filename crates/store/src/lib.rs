@@ -51,4 +51,4 @@ pub use schema::SCHEMA_VERSION;
 pub use series::{SeriesRow, SeriesUsage};
 pub use step::{StepOutcome, StepRecord, StepRole};
 pub use wire::{Buffering, GatewayWire, UpstreamWire, WireFacts};
-pub use writer::{RunWriter, TrialWriter};
+pub use writer::{RunWriter, TrialWriter, safe_file_part};

@@ -154,7 +154,7 @@ impl TrialWriter {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn keep_profile(&self, phase: &str, folded: &str) -> Result<String, StoreError> {
-        let file = format!("{}.folded", safe(phase));
+        let file = format!("{}.folded", safe_file_part(phase));
         atomic::write(&self.folder.join(&file), folded.as_bytes())?;
         Ok(file)
     }
@@ -215,8 +215,8 @@ impl TrialWriter {
     }
 }
 
-/// What is no letter, digit, dot or hyphen becomes an underscore.
-fn safe(text: &str) -> String {
+/// A part of a file's name: what is no letter, digit, dot or hyphen becomes an underscore.
+pub fn safe_file_part(text: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
     text.chars()
         .map(|c| if keep(c) { c } else { '_' })
@@ -232,7 +232,11 @@ fn folder_name(trial: &Trial) -> String {
         variant,
         again: _,
     } = trial;
-    format!("{number:04}-{}-{}-b{block}", safe(scenario), safe(variant))
+    format!(
+        "{number:04}-{}-{}-b{block}",
+        safe_file_part(scenario),
+        safe_file_part(variant)
+    )
 }
 
 /// Indented JSON with a line end.

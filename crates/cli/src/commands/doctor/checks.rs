@@ -2,7 +2,7 @@
 
 use gatebench_drivers::{Catalogue, FoundRedis};
 use gatebench_net::{Backend, choose};
-use gatebench_probe::EnvironmentFacts;
+use gatebench_probe::{EnvironmentFacts, Profiler};
 
 use crate::commands::words::{Cores, launcher};
 use crate::failure::Failure;
@@ -63,6 +63,7 @@ pub fn all() -> Result<Vec<Check>, Failure> {
         descriptors(&facts),
         governor(&facts),
         redis(),
+        perf(),
     ];
     checks.extend(gateways()?);
     Ok(checks)
@@ -144,6 +145,18 @@ fn redis() -> Check {
                 error.to_string().trim_end()
             ),
             "gatebench install redis",
+        ),
+    }
+}
+
+/// What `gatebench flame` takes its samples by.
+fn perf() -> Check {
+    match Profiler::find() {
+        Ok(()) => Check::good("perf", "samples stacks, for flame graphs"),
+        Err(error) => Check::advice(
+            "perf",
+            format!("{error}; only flame graphs need it"),
+            error.remedy(),
         ),
     }
 }
