@@ -20,7 +20,7 @@ DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: ## installs what is missing, builds, and runs the tour (about 3 minutes)
+run: ## installs what is missing, builds (6 minutes on 2 cores), and runs the tour (3 minutes)
 	@scripts/install-deps
 	@$(CARGO) build --release --locked --package gatebench
 	@$(GATEBENCH) run $(ARGS)
