@@ -59,6 +59,9 @@ fn request(policy: &SoapPolicy, encoding: Option<&str>, body: &[u8]) -> Result<P
     })
 }
 
+/// Beyond this size a document is looked at before it is parsed.
+const LARGE_BYTES: usize = 16 << 10;
+
 /// A body, on its way there and back.
 pub fn bodies(data: &[u8]) {
     let Some(policy) = &*CHAIN else {
@@ -66,6 +69,12 @@ pub fn bodies(data: &[u8]) {
     };
     let asked = request(policy, None, data);
     assert_eq!(asked, request(policy, None, data), "the same twice");
+    let large = [data, &[b' '; LARGE_BYTES]].concat();
+    let asked_at_large = request(policy, None, &large);
+    assert_eq!(asked_at_large, request(policy, None, &large), "the same twice");
+    if let (Ok(large), Ok(small)) = (asked_at_large, &asked) {
+        assert_eq!(large.body, small.body, "blanks behind a document change it");
+    }
     let answered = policy.response(&Response {
         status: 200,
         content_type: Some("text/xml"),

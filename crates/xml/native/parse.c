@@ -33,6 +33,12 @@ static void on_error(void *user, shim_xml_error error) {
     shim_forward(&options_of(parser)->report, error);
 }
 
+/* After a mistake a parser reads on to tell of others, without calling anybody: no limit would hold then. Of a
+ * large document only the mistakes before the next tag are told. */
+#define LARGE_BYTES (16 << 10)
+
+static int is_over(xmlParserCtxtPtr parser) { return parser->recovery && !parser->wellFormed; }
+
 static int too_long(const xmlChar **attributes, int count, size_t bytes_max) {
     for (int i = 0; i < count; i++)
         if ((size_t)(attributes[5 * i + 4] - attributes[5 * i + 3]) > bytes_max)
@@ -46,6 +52,10 @@ static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, con
     xmlParserCtxtPtr parser = user;
     const shim_parse_options *limits = options_of(parser);
     char message[160] = "";
+    if (is_over(parser)) {
+        xmlStopParser(parser);
+        return;
+    }
     if (parser->nodeNr >= limits->depth_max)
         snprintf(message, sizeof message, "Elements are nested deeper than %d", limits->depth_max);
     else if (attributes + namespaces > limits->attributes_max)
@@ -110,6 +120,9 @@ xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_
     xmlDocPtr document;
     if (parser == NULL)
         return NULL;
+    /* By this it still calls us after a mistake, so that we can stop it. */
+    if (length > LARGE_BYTES)
+        flags |= XML_PARSE_RECOVER;
     parser->_private = (void *)options;
     parser->sax->serror = on_error;
     parser->sax->startElementNs = on_start;

@@ -1,5 +1,7 @@
 //! What must be known before a parser sees a document, because the parser itself would take too long.
 
+use std::borrow::Cow;
+
 use crate::errors::Complaints;
 use crate::limits::Limits;
 
@@ -15,6 +17,12 @@ const ENCODINGS: [&str; 6] = [
     "iso-8859-",
     "windows-125",
 ];
+
+/// What a document may call its encoding that is in UTF-16 by its first bytes: what makes the parser stay with it.
+const WIDE_ENCODINGS: [&str; 6] = ["utf-16", "utf16", "utf-16le", "utf-16be", "utf-8", "utf8"];
+
+/// Attributes that a document type may give tags that do not have them.
+const PRESET_MAX: usize = 1_000;
 
 /// libxml2's code for a document it was told to stop at.
 const REFUSED: i32 = 111;
@@ -33,88 +41,120 @@ pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
     if bytes.len() <= SMALL_BYTES {
         return Ok(());
     }
-    // Two bytes per character: the same bytes, with zeros between.
-    let is_wide =
-        bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") || bytes[..4].contains(&0);
-    if !is_wide && let Some(encoding) = declared_encoding(bytes) {
-        let encoding = encoding.to_ascii_lowercase();
-        if !ENCODINGS.iter().any(|known| encoding.starts_with(known))
-            && !encoding.starts_with("utf-16")
-        {
-            let message = format!("The encoding {encoding} is not supported");
-            return Err(Complaints::own(REFUSED, message));
+    let text = characters(bytes)?;
+    let is_wide = matches!(text, Cow::Owned(_));
+    if let Some(encoding) = declared_encoding(&text) {
+        let is_known = match is_wide {
+            true => WIDE_ENCODINGS.contains(&&*encoding),
+            // The parser itself refuses one byte a character where UTF-16 is declared.
+            false => {
+                matches!(&*encoding, "utf-16" | "utf16")
+                    || ENCODINGS.iter().any(|known| encoding.starts_with(known))
+            }
+        };
+        if !is_known {
+            return Err(unsupported(&encoding));
         }
     }
-    if most_attributes(bytes) > usize::from(limits.attributes) {
+    if most_attributes(&text) > usize::from(limits.attributes) {
         let message = format!("An element has more than {} attributes", limits.attributes);
+        return Err(Complaints::own(REFUSED, message));
+    }
+    if preset_attributes(&text) > PRESET_MAX {
+        let message = format!("The document type presets more than {PRESET_MAX} attributes");
         return Err(Complaints::own(REFUSED, message));
     }
     Ok(())
 }
 
+fn unsupported(encoding: &str) -> Complaints {
+    let message = format!("The encoding {encoding} is not supported");
+    Complaints::own(REFUSED, message)
+}
+
 /// `<?xm` in EBCDIC, which libxml2 recognizes by these four bytes.
 const EBCDIC: &[u8] = b"\x4c\x6f\xa7\x94";
 
-/// Of the XML declaration.
-fn declared_encoding(bytes: &[u8]) -> Option<String> {
-    let head = &bytes[..bytes.len().min(200)];
-    if head.starts_with(EBCDIC) {
-        return Some("EBCDIC".to_owned());
+/// A document with a byte for each character that markup is made of. What is in UTF-16 is told by its first bytes, as
+/// libxml2 does; it is made narrow, with 0x80 for all that is not ASCII.
+fn characters(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Complaints> {
+    let narrow = |unit: fn([u8; 2]) -> u16| {
+        let (units, _) = bytes.as_chunks::<2>();
+        let narrowed = units
+            .iter()
+            .map(|&two| u8::try_from(unit(two)).unwrap_or(0x80));
+        Cow::Owned(narrowed.collect())
+    };
+    match bytes {
+        [0xff, 0xfe, ..] | [b'<', 0, b'?', 0, ..] => Ok(narrow(u16::from_le_bytes)),
+        [0xfe, 0xff, ..] | [0, b'<', 0, b'?', ..] => Ok(narrow(u16::from_be_bytes)),
+        _ if bytes.starts_with(EBCDIC) => Err(unsupported("EBCDIC")),
+        // Four bytes a character, or nothing that is known.
+        [0, ..] | [_, 0, ..] | [_, _, 0, ..] | [_, _, _, 0, ..] => {
+            Err(unsupported("of its first bytes"))
+        }
+        _ => Ok(Cow::Borrowed(bytes)),
     }
-    let head = String::from_utf8_lossy(head);
-    let declaration = head.split_once("?>").map_or(&*head, |(before, _)| before);
+}
+
+/// Of the XML declaration, which is there or not at the very beginning; in lower case.
+fn declared_encoding(text: &[u8]) -> Option<String> {
+    // The mark of UTF-8; that of UTF-16 has become one character.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let text = text.strip_prefix(b"\x80").unwrap_or(text);
+    let declaration = text.strip_prefix(b"<?xml")?;
+    let end = declaration.windows(2).position(|two| two == b"?>");
+    let declaration = String::from_utf8_lossy(&declaration[..end.unwrap_or(declaration.len())]);
     let (_, rest) = declaration.split_once("encoding")?;
     let rest = rest.trim_start().strip_prefix('=')?.trim_start();
-    let quote = rest.chars().next()?;
-    rest[1..].split(quote).next().map(str::to_owned)
+    let quote = rest
+        .chars()
+        .next()
+        .filter(|quote| matches!(quote, '"' | '\''))?;
+    let (name, _) = rest[1..].split_once(quote)?;
+    Some(name.to_ascii_lowercase())
 }
 
-/// The most `=` in one start tag, those within values left out.
-fn most_attributes(bytes: &[u8]) -> usize {
-    let mut most = 0;
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|&byte| byte == b'<') {
-        rest = &rest[at + 1..];
-        let end = if rest.starts_with(b"!--") {
-            after(rest, b"-->")
-        } else if rest.starts_with(b"![CDATA[") {
-            after(rest, b"]]>")
-        } else if rest.starts_with(b"?") {
-            after(rest, b"?>")
-        } else {
-            let (count, length) = tag(rest);
-            most = most.max(count);
-            length
-        };
-        rest = &rest[end..];
-    }
-    most
+/// The most attributes of a start tag.
+///
+/// Each `<` with a name behind it is taken for one, in comments and entities too: a parser that has found a mistake goes on
+/// and finds tags where a well-formed document has none. No tag goes on behind another `<`.
+fn most_attributes(text: &[u8]) -> usize {
+    let tags = text.split(|&byte| byte == b'<').skip(1);
+    let named = tags.filter(|tag| !matches!(tag.first(), Some(b'!' | b'?' | b'/')));
+    named.map(attributes).max().unwrap_or(0)
 }
 
-fn after(bytes: &[u8], end: &[u8]) -> usize {
-    bytes
-        .windows(end.len())
-        .position(|window| window == end)
-        .map_or(bytes.len(), |at| at + end.len())
+/// The attributes whose values a document type presets: no more than there are texts in quotes where it lists attributes.
+/// The parser compares each with each at every tag that gets them.
+fn preset_attributes(text: &[u8]) -> usize {
+    let parts = text.split(|&byte| byte == b'<');
+    let lists = parts.filter(|part| part.starts_with(b"!ATTLIST"));
+    let is_quote = |byte: &&u8| matches!(byte, b'"' | b'\'');
+    lists.flatten().filter(is_quote).count() / 2
 }
 
-/// Attributes of the tag that `bytes` begin in, and its length.
-fn tag(bytes: &[u8]) -> (usize, usize) {
+/// Attributes of the tag that `text` begins in: values in quotes behind a `=`.
+fn attributes(text: &[u8]) -> usize {
     let mut count = 0;
     let mut quote = None;
-    for (at, &byte) in bytes.iter().enumerate() {
+    let mut before = 0;
+    for &byte in text {
         match quote {
             Some(open) if byte == open => quote = None,
-            Some(_) => {}
-            None => match byte {
-                b'"' | b'\'' => quote = Some(byte),
-                b'=' => count += 1,
-                b'>' => return (count, at + 1),
-                _ => {}
-            },
+            Some(_) => continue,
+            None if matches!(byte, b'"' | b'\'') => {
+                count += usize::from(before == b'=');
+                quote = Some(byte);
+            }
+            None if byte == b'>' => break,
+            None => {}
+        }
+        if !byte.is_ascii_whitespace() {
+            before = byte;
         }
     }
-    (count, bytes.len())
+    count
 }
 
 #[cfg(test)]
@@ -128,12 +168,77 @@ mod tests {
 
     #[test]
     fn attributes_are_counted_per_tag_and_outside_of_values() {
-        assert_eq!(most_attributes(b"<a b='>= =' c=\"<\"><d e=''/></a>"), 2);
+        assert_eq!(most_attributes(b"<a b='>= =' c=\"[\"><d e = ''/></a>"), 2);
         assert_eq!(
-            most_attributes(b"<a><!-- <a b= c= d= --><![CDATA[<a b=]]><?p <= ?></a>"),
+            most_attributes(b"<a><!-- a b='' c='' d='' --><![CDATA[a b='']]><?p a='' ?></a b=''>"),
             0
         );
-        assert_eq!(most_attributes(b"<a b='1' c='2' d="), 3);
+        assert_eq!(most_attributes(b"<a b='1' c='2' d="), 2);
+        assert_eq!(most_attributes(b"<a>b='' c='' d=''</a>"), 0);
+    }
+
+    /// Each would hide what follows from a reader that believes what it says. libxml2 reads on after all of them.
+    #[test]
+    fn attributes_cannot_be_hidden() {
+        let limits = Limits::default();
+        let few: String = (0..3_000).map(|n| format!(" a{n}=\"\"")).collect();
+        let tag = format!("<a{few}/>");
+        for before in [
+            "",
+            "<!DOCTYPE a [<!-- ' -->]>",
+            "<!DOCTYPE a [<!ENTITY e '<!--'>]>",
+            "<!DOCTYPE a [<!ENTITY e \"<b c='\">]>",
+            "<r><!--><![CDATA[ -->",
+            "<r><![CDATA[\u{1}",
+            "<r><!--\u{1}",
+            "<r><? ",
+            "<r b=\"",
+            "<r b='\u{2200}'>",
+            "<r b='\u{2700}' c=''>",
+        ] {
+            let text = format!("{before}{tag}");
+            let wide = |to_bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+                let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+                units.flat_map(to_bytes).collect()
+            };
+            let all = [
+                text.clone().into_bytes(),
+                wide(u16::to_le_bytes),
+                wide(u16::to_be_bytes),
+            ];
+            for bytes in all {
+                let refused = check(&bytes, &limits).unwrap_err().to_string();
+                assert!(refused.contains("more than 256 attributes"), "{before}");
+            }
+        }
+    }
+
+    #[test]
+    fn attributes_cannot_be_preset_without_bound() {
+        let preset = |count: usize| {
+            let list: String = (0..count).map(|n| format!(" a{n} CDATA '>'")).collect();
+            format!(
+                "<!DOCTYPE a [<!ATTLIST a{list}><!ATTLIST b c (d|e) #REQUIRED>]><a/>{}",
+                " ".repeat(SMALL_BYTES)
+            )
+        };
+        let limits = Limits::default();
+        assert_eq!(check(preset(PRESET_MAX).as_bytes(), &limits), Ok(()));
+        let refused = check(preset(PRESET_MAX + 1).as_bytes(), &limits).unwrap_err();
+        assert!(refused.to_string().contains("presets more than 1000"));
+    }
+
+    #[test]
+    fn what_looks_like_a_declaration_is_none_elsewhere() {
+        for text in [
+            "<a encoding=\"base64\">",
+            "<a>encoding=\u{e9}",
+            "<a>encoding=",
+            " <?xml encoding='UTF-7'?>",
+            "<?xml encoding=\u{e9}?>",
+        ] {
+            assert_eq!(check(&large(text), &Limits::default()), Ok(()), "{text}");
+        }
     }
 
     #[test]
@@ -147,9 +252,29 @@ mod tests {
             refused.unwrap_err().to_string(),
             "Error code: 111, Line: 0, Message: The encoding utf-7 is not supported"
         );
-        let mut ebcdic = EBCDIC.to_vec();
-        ebcdic.resize(2 * SMALL_BYTES, 0x40);
-        assert!(check(&ebcdic, &limits).is_err());
+        let blanks = " ".repeat(1_000);
+        let declared = |name: &str| format!("<?xml version='1.0'{blanks}encoding = '{name}'?><a/>");
+        let wide = |text: &str| -> Vec<u8> {
+            let text = format!("\u{feff}{text}{}", " ".repeat(SMALL_BYTES));
+            text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+        };
+        let first = |bytes: &[u8]| {
+            let mut all = bytes.to_vec();
+            all.resize(2 * SMALL_BYTES, 0x40);
+            all
+        };
+        for hidden in [
+            large(&declared("IBM037")),
+            large(&declared("UTF-16LE")),
+            wide(&declared("IBM037")),
+            first(EBCDIC),
+            first(b"<\0\0\0"),
+            first(b"\0\0\0<"),
+        ] {
+            assert!(check(&hidden, &limits).is_err(), "{:?}", &hidden[..40]);
+        }
+        assert_eq!(check(&wide(&declared("utf-16")), &limits), Ok(()));
+        assert_eq!(check(&wide("<a/>"), &limits), Ok(()));
         for known in ["UTF-8", "ISO-8859-15", "windows-1252", "us-ascii"] {
             let text = large(&format!("<?xml version='1.0' encoding=\"{known}\" ?><a/>"));
             assert_eq!(check(&text, &limits), Ok(()));

@@ -60,6 +60,22 @@ fn billion_laughs_are_not_laughed() {
 }
 
 #[test]
+fn long_entities_that_refer_to_each_other_are_not_followed() {
+    // Each level that was followed kept a copy of an entity of 6 MiB, forty of them.
+    let long = |name: &str| format!("&{name};").repeat(2 << 20);
+    let text = format!(
+        "<!DOCTYPE a [<!ENTITY p \"{}\"><!ENTITY q \"{}\">]><a>&p;</a>",
+        long("q"),
+        long("p")
+    );
+    let why = refused(text.as_bytes());
+    assert!(
+        why.contains("Entities expand to more than is allowed"),
+        "{why}"
+    );
+}
+
+#[test]
 fn nothing_outside_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let secret = folder.path().join("secret.txt");
@@ -302,6 +318,26 @@ fn xpath_bombs_are_defused() {
 }
 
 #[test]
+fn large_documents_may_hold_any_text() {
+    let long = "x".repeat(20_000);
+    for text in [
+        format!("<a encoding=\"base64\">{long}</a>"),
+        format!("<a>encoding=\u{e9}{long}</a>"),
+        format!("<a>encoding=\"\u{e9}{long}</a>"),
+        format!(
+            "<a><!-- a='' --><![CDATA[it's a<b {}]]>{long}</a>",
+            "c = 'd', ".repeat(20)
+        ),
+    ] {
+        let parsed = Document::parse(text.as_bytes(), &Limits::default());
+        assert!(parsed.is_ok(), "{}: {parsed:?}", &text[..30]);
+        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        let wide: Vec<u8> = units.flat_map(u16::to_be_bytes).collect();
+        assert!(Document::parse(&wide, &Limits::default()).is_ok());
+    }
+}
+
+#[test]
 fn large_deep_and_wide_documents_are_refused() {
     let policy = policy(Options {
         api_schema: text(wsdl()),
@@ -356,6 +392,28 @@ fn large_deep_and_wide_documents_are_refused() {
 }
 
 #[test]
+fn a_large_document_is_not_read_on_behind_a_mistake() {
+    // Namespaces that nobody bounds where the parser tells nobody of tags, and a mistake at the end.
+    let nested: String = (0..100)
+        .map(|level| {
+            let names = (0..200).map(|n| format!(" xmlns:p{level}_{n}='u'"));
+            format!("<a{}>", names.collect::<String>())
+        })
+        .collect();
+    let why = refused(format!("<r><b c='<'/>\n{nested}</wrong>").as_bytes());
+    assert!(
+        why.contains("Line: 1,") && !why.contains("Line: 2,"),
+        "{why}"
+    );
+    // Small ones tell all mistakes.
+    let why = refused(b"<r><b c='<'/>\n<a></wrong>");
+    assert!(
+        why.contains("Line: 1,") && why.contains("Line: 2,"),
+        "{why}"
+    );
+}
+
+#[test]
 fn bad_characters_and_encodings_are_told() {
     for bytes in [
         &b"<a>\xff\xfe</a>"[..],
@@ -386,8 +444,12 @@ fn fragments_of_messages_never_crash() {
         ..verbose()
     });
     let message = subtract();
+    // What a large one begins with is looked at before it is parsed.
+    let rest = " ".repeat(20_000);
     for end in 0..message.len() {
         let _ = policy.request(&soap(&message[..end]));
+        let _ = policy.request(&soap(&format!("{}{rest}", &message[..end])));
+        let _ = policy.request(&soap(&format!("{}\u{20ac}'{rest}", &message[..end])));
     }
     let bytes = message.as_bytes();
     for at in 0..bytes.len() {
