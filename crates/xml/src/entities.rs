@@ -1,6 +1,7 @@
 //! What the entities of one document expand to, known before any of them is expanded.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Nesting of entities; libxml2 itself stops at 40.
 const DEPTH_MAX: u32 = 40;
@@ -16,7 +17,7 @@ pub(crate) struct Entities {
 
 #[derive(Debug)]
 struct Entity {
-    content: Vec<u8>,
+    content: Rc<[u8]>,
     /// With all references within replaced; not known before the first reference, since an entity may
     /// refer to one that is declared later.
     expanded_bytes: Option<usize>,
@@ -35,11 +36,19 @@ impl Entities {
         if self.declared.len() >= DECLARATIONS_MAX {
             return false;
         }
+        // One that no budget is left for need not be looked into.
+        let is_beyond = content.len() > self.bytes_left;
         self.declared
             .entry(name.to_vec())
-            .or_insert_with(|| Entity {
-                content: content.to_vec(),
-                expanded_bytes: None,
+            .or_insert_with(|| match is_beyond {
+                true => Entity {
+                    content: Rc::default(),
+                    expanded_bytes: Some(usize::MAX),
+                },
+                false => Entity {
+                    content: content.into(),
+                    expanded_bytes: None,
+                },
             });
         true
     }
@@ -66,9 +75,14 @@ impl Entities {
         if depth > DEPTH_MAX {
             return usize::MAX;
         }
-        let mut bytes = entity.content.len();
-        for within in references(&entity.content.clone()) {
+        let content = Rc::clone(&entity.content);
+        let mut bytes = content.len();
+        for within in references(&content) {
             bytes = bytes.saturating_add(self.expanded(within, depth + 1));
+            // No budget is as large: what else it refers to changes nothing.
+            if bytes == usize::MAX {
+                break;
+            }
         }
         if let Some(entity) = self.declared.get_mut(name) {
             entity.expanded_bytes = Some(bytes);
@@ -113,5 +127,15 @@ mod tests {
         entities.declare(b"p", b"&q;");
         entities.declare(b"q", b"&p;");
         assert!(!entities.refer(b"p"));
+    }
+
+    #[test]
+    fn what_is_beyond_the_budget_is_not_kept() {
+        let mut entities = Entities::with_budget(100);
+        assert!(entities.declare(b"long", &[b'&'; 101]));
+        assert!(entities.declared[&b"long"[..]].content.is_empty());
+        assert!(!entities.refer(b"long"));
+        entities.declare(b"of_long", b"&long;&long;");
+        assert!(!entities.refer(b"of_long") && entities.refer(b"lt"));
     }
 }
