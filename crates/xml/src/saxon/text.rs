@@ -77,7 +77,9 @@ fn is_plain(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else {
         return false;
     };
-    let mut rest = text.trim_ascii_start();
+    // The last two end lines in XML 1.1.
+    let is_blank = |c: char| c.is_ascii_whitespace() || matches!(c, '\u{85}' | '\u{2028}');
+    let mut rest = text.trim_start_matches(is_blank);
     while let Some(inside) = rest
         .strip_prefix("<?")
         .or_else(|| rest.strip_prefix("<!--"))
@@ -86,11 +88,11 @@ fn is_plain(text: &[u8]) -> bool {
         let Some((inside, after)) = inside.split_once(end) else {
             return true;
         };
-        let names_encoding = inside.starts_with("xml ") && inside.contains("encoding");
+        let names_encoding = inside.starts_with("xml") && inside.contains("encoding");
         if names_encoding && !inside.to_ascii_lowercase().contains("utf-8") {
             return false;
         }
-        rest = after.trim_ascii_start();
+        rest = after.trim_start_matches(is_blank);
     }
     !rest.starts_with("<!")
 }
@@ -132,6 +134,9 @@ mod tests {
         );
         let bomb = b"<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/hostname'>]><a>&b;</a>";
         assert!(input(bomb, &Limits::default()).is_err());
+        let hidden = "<?xml version='1.1'?>\u{85}<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>";
+        assert!(input(hidden.as_bytes(), &Limits::default()).is_err());
+        assert!(!is_plain(b"<?xml\tversion='1.0'\tencoding='UTF-7'?><a/>"));
     }
 
     #[test]
