@@ -39,10 +39,14 @@ fn before(backend: Backend) -> (Server<()>, Server<Totals>) {
 }
 
 fn post(path: &str, text: &str) -> String {
+    post_as("text/xml", path, text)
+}
+
+fn post_as(content_type: &str, path: &str, text: &str) -> String {
     let body = format!("<a>{text}</a>");
     let length = body.len();
     format!(
-        "POST {path} HTTP/1.1\r\nHost: h\r\nContent-Type: text/xml\r\nContent-Length: {length}\r\n\r\n{body}"
+        "POST {path} HTTP/1.1\r\nHost: h\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n{body}"
     )
 }
 
@@ -96,8 +100,18 @@ fn a_message_that_ends_its_helper_costs_no_other() {
         let body = String::from_utf8(answer.body).unwrap();
         assert_eq!(answer.status, 500, "{body}");
         assert!(body.contains("The XSLT engine ended"), "{body}");
+        assert!(body.contains("<faultcode>soap:Server<"), "{body}");
     }
     let mut client = gateway.client();
     client.send(post("/echo", "after").as_bytes());
     assert_told(&mut client, "after");
+    // A client of JSON is not blamed for it either.
+    client.send(post_as("application/json", "/echo", "END").as_bytes());
+    let answer = client.answer(false);
+    let body = String::from_utf8(answer.body).unwrap();
+    assert_eq!(answer.status, 500, "{body}");
+    assert!(
+        body.contains("\"message_verbose\": \"The XSLT engine ended"),
+        "{body}"
+    );
 }

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_xml::Limits;
-use gatebench_xml::saxon::{Bounds, Engine, Order, Saxon, SaxonStylesheet, next_answer};
+use gatebench_xml::saxon::{Bounds, Engine, Order, Saxon, SaxonStylesheet, Unmade, next_answer};
 use generator::Dice;
 
 const STYLESHEETS: u64 = 30;
@@ -124,6 +124,7 @@ fn what_reads_writes_or_loops_is_refused() {
         );
         let applied = saxon
             .compile(text.as_bytes(), &[])
+            .map_err(Unmade::from)
             .and_then(|style| style.apply(b"<a/>", &Limits::default()));
         applied.unwrap_err().to_string()
     };

@@ -92,7 +92,7 @@ impl Helper {
             if let Some(made) = wire::next_answer(&mut said) {
                 let left = said.len();
                 self.heard.drain(..self.heard.len() - left);
-                return made.map_err(Trouble::Refused);
+                return made.map_err(|why| Trouble::Refused(why.into()));
             }
             let mut piece = [0; 4096];
             match self.line.read(&mut piece) {

@@ -27,7 +27,7 @@ use crate::errors::Complaints;
 use crate::limits::Limits;
 
 pub use self::engine::Engine;
-pub use self::wire::{Made, next_answer};
+pub use self::wire::{Made, Unmade, next_answer};
 
 /// What one transformation may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,19 +174,22 @@ impl Saxon {
     }
 
     /// What is said to the one whose message has ended a helper.
-    pub fn ended(&self) -> Complaints {
+    pub fn ended(&self) -> Unmade {
         let bounds = self.shared.bounds;
         let message = format!(
             "The XSLT engine ended: the transformation crashed it, or took more than {} s or {} MiB",
             bounds.time.as_secs_f64(),
             bounds.memory_bytes >> 20
         );
-        Complaints::own(0, message)
+        Unmade::Gone(Complaints::own(0, message))
     }
 
     /// What is said where there is no helper.
-    pub fn none_ready() -> Complaints {
-        Complaints::own(0, "No XSLT engine is ready; one is being started")
+    pub fn none_ready() -> Unmade {
+        Unmade::Gone(Complaints::own(
+            0,
+            "No XSLT engine is ready; one is being started",
+        ))
     }
 
     /// Waits for what a seat's helper makes of an order of that number; nothing where there is none in it.
@@ -195,7 +198,7 @@ impl Saxon {
         let asked = helper.as_mut()?;
         match asked.ask(order) {
             Ok(made) => Some(Ok(made)),
-            Err(Trouble::Refused(why)) => Some(Err(why)),
+            Err(Trouble::Refused(why)) => Some(Err(why.into())),
             Err(Trouble::Gone) => {
                 // What it was at for a line is no fault of this order.
                 let at_hand = asked.engine.at_hand();

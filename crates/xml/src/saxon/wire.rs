@@ -1,13 +1,44 @@
 //! What goes over a line to a helper: orders, and answers in their order. helper.py says how they look.
 
+use std::fmt;
+
 use super::text;
 use crate::errors::Complaints;
 
 const ORDER_BYTES: usize = 21;
 const ANSWER_BYTES: usize = 5;
 
-/// What a helper has made of an order, or Saxon's words.
-pub type Made = Result<Vec<u8>, Complaints>;
+/// What a helper has made of an order.
+pub type Made = Result<Vec<u8>, Unmade>;
+
+/// Why nothing was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unmade {
+    /// Saxon's words on the message or the stylesheet.
+    Refused(Complaints),
+    /// The helper has ended over it, or there is none: which message it was does not matter.
+    Gone(Complaints),
+}
+
+impl fmt::Display for Unmade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Refused(why) | Self::Gone(why)) = self;
+        why.fmt(f)
+    }
+}
+
+impl From<Complaints> for Unmade {
+    fn from(why: Complaints) -> Self {
+        Self::Refused(why)
+    }
+}
+
+impl From<Unmade> for Complaints {
+    fn from(unmade: Unmade) -> Self {
+        let (Unmade::Refused(why) | Unmade::Gone(why)) = unmade;
+        why
+    }
+}
 
 /// An order of that number; `kind` is one of helper.py's letters.
 pub(super) fn order(
@@ -37,7 +68,7 @@ pub fn next_answer(said: &mut &[u8]) -> Option<Made> {
         return Some(Ok(text.to_vec()));
     }
     let why = String::from_utf8_lossy(text);
-    Some(Err(Complaints::own(0, text::one_line(&why))))
+    Some(Err(Complaints::own(0, text::one_line(&why)).into()))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::fault::Culprit;
 use super::gzip;
 use super::policy::{Passed, SoapPolicy};
 use crate::process::{Budget, Spent};
-use crate::saxon::{Made, Order};
+use crate::saxon::{Made, Order, Unmade};
 
 /// How far a message has come.
 #[derive(Debug)]
@@ -166,7 +166,13 @@ impl SoapPolicy {
         client: &mut Client,
     ) -> Result<Ran, Failure> {
         let title = way.title(place.taken);
-        let made = made.map_err(|why| Failure::new(title, Culprit::Client, why.to_string()))?;
+        let made = made.map_err(|why| {
+            let culprit = match why {
+                Unmade::Refused(_) => Culprit::Client,
+                Unmade::Gone(_) => Culprit::Server,
+            };
+            Failure::new(title, culprit, why.to_string())
+        })?;
         let removes = self.options.xslt_remove_empty_namespace;
         let content = Content::ordered(made, &self.options.limits, removes);
         self.walk(way, place, content, client)
