@@ -16,6 +16,9 @@ pub(super) enum Pseudo {
 
 const PSEUDO_FIELDS: usize = 5;
 
+/// A block is decoded, for the table's sake, up to so many times the limit of its fields.
+const DECODED_LIMITS: usize = 16;
+
 /// What a field is to the protocol. It is found once, when the field is spelt out, and stays with
 /// the field in the dynamic table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,6 +233,14 @@ impl Fields {
     /// Whether the fields exceeded the limit; then some of them are missing.
     pub(super) fn is_too_large(&self) -> bool {
         self.too_large
+    }
+
+    /// How far fields are decoded whose limit they exceeded, where they have come there: a byte of a block may name
+    /// kilobytes of a table.
+    #[inline]
+    pub(super) fn endless(&self) -> Option<usize> {
+        let limit = self.list_bytes_max.saturating_mul(DECODED_LIMITS);
+        (self.too_large && self.list_bytes > limit).then_some(limit)
     }
 
     /// What Content-Length says.

@@ -58,6 +58,9 @@ impl Decoder {
         let mut rest = block;
         let mut changes_table = self.update_sizes(&mut rest)?;
         while let Some(&first) = rest.first() {
+            if let Some(limit) = fields.endless() {
+                return Err(HpackError::ListTooLarge { limit });
+            }
             match first {
                 0x80.. => self.indexed(&mut rest, fields)?,
                 0x40.. => {

@@ -21,6 +21,12 @@ pub enum HpackError {
     /// A Huffman code that is EOS, is cut, or is padded with anything but up to seven ones (RFC 7541 5.2).
     #[error("a string in a header block is no valid Huffman code")]
     Huffman,
+    /// Fields of so many bytes that decoding on, for the table's sake, would be work for nothing (RFC 7541 7.3).
+    #[error("the fields of a header block exceed {limit} bytes")]
+    ListTooLarge {
+        /// How far it is decoded.
+        limit: usize,
+    },
     /// A dynamic table larger than was allowed (RFC 7541 6.3).
     #[error("a header block sets the table to {bytes} bytes, but {limit} are allowed")]
     TableSize {

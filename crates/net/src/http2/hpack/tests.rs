@@ -293,6 +293,19 @@ fn fields_beyond_the_limit_are_dropped_but_enter_the_table() {
 }
 
 #[test]
+fn a_block_that_names_one_field_for_ever_is_not_decoded_to_its_end() {
+    let mut decoder = Decoder::new();
+    let mut fields = Fields::new(40);
+    // A field that takes 34 bytes of the list: the second is beyond the limit, the twentieth beyond all patience.
+    let named = |count: usize| [&unhex("4001 6101 62")[..], &vec![0xbe; count]].concat();
+    decoder.decode(&named(17), &mut fields).unwrap();
+    assert!(fields.is_too_large());
+    let limit = 640;
+    let endless = Err(HpackError::ListTooLarge { limit });
+    assert_eq!(decoder.decode(&named(10_000), &mut fields), endless);
+}
+
+#[test]
 fn the_code_of_each_byte_is_read_back() {
     for byte in 0..=255_u8 {
         for count in 1..9 {
