@@ -62,6 +62,9 @@ fn mistakes_of_form_and_meaning_come_together() {
         ("api_kee", "15:9"),
         ("window", "17:41"),
         ("connct_ms", "19:3"),
+        // What has not its form hides nothing of the rest.
+        ("there is no upstream \"orgin\"", "13:15"),
+        ("a timeout of 0", "19:14"),
     ] {
         assert!(
             found
@@ -70,6 +73,7 @@ fn mistakes_of_form_and_meaning_come_together() {
             "{line} {expected} in {found:#?}"
         );
     }
+    assert_eq!(found.len(), 6, "each once: {found:#?}");
     let meaning = GOOD
         .replace("upstream: origin", "upstream: orgin")
         .replace("window: 1m", "window: 0s")

@@ -24,6 +24,7 @@ pub struct Sheet {
     file: String,
     text: String,
     word: String,
+    schema: Value,
     root: Node,
     problems: Vec<Problem>,
     /// How many of them are of form.
@@ -50,16 +51,22 @@ impl Sheet {
             file: file.into(),
             text: text.into(),
             word: kind.word.into(),
+            schema: kind.schema.clone(),
             root,
             of_form: problems.len(),
             problems,
         })
     }
 
-    /// What it says; nothing while its form does not allow to tell, which is a mistake then.
+    /// What it says. Where its form does not allow to tell, what it would say without those mistakes, so that its
+    /// meaning can be looked at; or nothing, which is a mistake then.
     pub fn value<T: DeserializeOwned>(&mut self) -> Option<T> {
         match serde_json::from_value(self.root.to_json()) {
             Ok(value) => Some(value),
+            Err(_) if self.of_form > 0 => {
+                let mended = conform::mended(&self.root, &self.schema);
+                serde_json::from_value(mended).ok()
+            }
             Err(error) => {
                 if self.problems.is_empty() {
                     let help = format!("compare it with `gatebench schema {}`", self.word);
@@ -196,6 +203,25 @@ mod tests {
         assert!(lines[1].starts_with("garden.yaml:2:5: "), "{lines:?}");
         assert_eq!(lines[2], "garden.yaml:3:11: no row; write 1");
         assert_eq!(lines[3], "garden.yaml:4:6: no roots; add some; or not");
+    }
+
+    #[test]
+    fn what_has_not_its_form_hides_no_other_mistake() {
+        let text = "beds:\n  - {plant: leek, rows: many}\n  - {plant: 7, rows: 0}\n  - kale\n  - {rows: 3}\n";
+        let mut sheet = sheet(text);
+        let garden: Garden = sheet.value().unwrap();
+        let beds: Vec<_> = garden
+            .beds
+            .iter()
+            .map(|bed| (&*bed.plant, bed.rows))
+            .collect();
+        assert_eq!(beds, [("leek", 1), ("", 0), ("", 1), ("", 3)]);
+        sheet.report("/beds/1/rows", "no row; write 1");
+        sheet.report("/beds/1/plant", "no name; write one");
+        sheet.report("/beds/2/plant", "no name; write one");
+        let lines = lines(&sheet);
+        assert_eq!(lines.len(), 5, "{lines:#?}");
+        assert_eq!(lines[2], "garden.yaml:3:22: no row; write 1");
     }
 
     #[test]

@@ -7,21 +7,21 @@ use crate::node::{Data, Entry, Node};
 use crate::suggest::{listed, nearest};
 
 /// The keys that a mapping may and must have.
-struct Keys<'s> {
+pub(super) struct Keys<'s> {
     /// Keys of its own.
     own: Vec<(&'s str, &'s Value)>,
     /// Keys of which exactly one must be there: what serde calls an externally tagged enum.
     choice: Vec<(&'s str, &'s Value, &'s str)>,
     /// Those of `own` that must be there.
-    required: Vec<&'s str>,
+    pub(super) required: Vec<&'s str>,
     /// The schema of any other key, where other keys are allowed.
-    other: Option<&'s Value>,
+    pub(super) other: Option<&'s Value>,
     /// Whether other keys are refused.
-    closed: bool,
+    pub(super) closed: bool,
 }
 
 impl<'s> Keys<'s> {
-    fn new(schema: &'s Value) -> Self {
+    pub(super) fn new(schema: &'s Value) -> Self {
         let required = schema
             .get("required")
             .and_then(Value::as_array)
@@ -52,7 +52,7 @@ impl<'s> Keys<'s> {
         }
     }
 
-    fn schema_of(&self, key: &str) -> Option<&'s Value> {
+    pub(super) fn schema_of(&self, key: &str) -> Option<&'s Value> {
         let own = self
             .own
             .iter()
@@ -70,7 +70,7 @@ impl<'s> Keys<'s> {
         self.own.iter().map(|(key, _)| *key).chain(self.tags())
     }
 
-    fn tags(&self) -> impl Iterator<Item = &'s str> {
+    pub(super) fn tags(&self) -> impl Iterator<Item = &'s str> {
         self.choice.iter().map(|(tag, ..)| *tag)
     }
 }

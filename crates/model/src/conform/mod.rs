@@ -6,6 +6,7 @@
 //! one slip makes one mistake and what stands under it is looked at too.
 
 mod mapping;
+mod mended;
 mod scalar;
 
 use std::ops::Range;
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use crate::diagnostic::Problem;
 use crate::node::{Data, Node};
+pub(crate) use mended::mended;
 
 /// Every mistake in `root`, whose slips in keys are put right on the way.
 pub(crate) fn conform(

@@ -156,7 +156,7 @@ impl<'s> Walker<'s> {
     }
 }
 
-fn types(schema: &Value) -> Vec<&str> {
+pub(super) fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
@@ -210,7 +210,7 @@ fn form(schema: &Value) -> Option<&str> {
 }
 
 /// The least and the greatest value, also where only the width of the integer says so.
-fn bounds(schema: &Value) -> (Option<f64>, Option<f64>) {
+pub(super) fn bounds(schema: &Value) -> (Option<f64>, Option<f64>) {
     let number = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
     let width = match schema.get("format").and_then(Value::as_str) {
         Some("uint8") => Some(f64::from(u8::MAX)),

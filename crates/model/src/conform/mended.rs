@@ -1,0 +1,132 @@
+//! What a document with mistakes of form would say without them, so that its meaning can be looked at as well: what has
+//! not its form is left out, and where it may not be missing something that has it stands there. Nobody goes by it.
+
+use serde_json::{Map, Value};
+
+use super::mapping::Keys;
+use super::scalar::{bounds, types};
+use super::{Place, Walker, words};
+use crate::Span;
+use crate::node::{Data, Entry, Node};
+
+/// The document as its schema wants it.
+pub(crate) fn mended(root: &Node, schema: &Value) -> Value {
+    let mut walker = Walker {
+        root: schema,
+        text: "",
+        problems: Vec::new(),
+    };
+    let value = walker.kept(root, schema);
+    value.unwrap_or_else(|| walker.sample(schema))
+}
+
+impl<'s> Walker<'s> {
+    /// What of a value has its form; nothing where it has none of it.
+    fn kept(&mut self, node: &Node, schema: &'s Value) -> Option<Value> {
+        if !self.may_be(&node.data, schema) {
+            return self.is_fine(node, schema).then(|| node.to_json());
+        }
+        let schema = self.form_of(node, schema)?;
+        match &node.data {
+            Data::Map(entries) => self.kept_keys(entries, schema),
+            Data::List(items) => {
+                let Some(of_items) = schema.get("items") else {
+                    return Some(node.to_json());
+                };
+                // Each stays at its place, which mistakes of meaning are told by.
+                let kept = items.iter().map(|item| {
+                    let value = self.kept(item, of_items);
+                    value.unwrap_or_else(|| self.sample(of_items))
+                });
+                Some(kept.collect())
+            }
+            _ => self.is_fine(node, schema).then(|| node.to_json()),
+        }
+    }
+
+    fn is_fine(&mut self, node: &Node, schema: &'s Value) -> bool {
+        let place = Place {
+            name: String::new(),
+            head: 0..0,
+            description: "",
+        };
+        let before = self.problems.len();
+        self.check(&mut node.clone(), schema, &place);
+        self.problems.len() == before
+    }
+
+    /// The schema that a value is held against, of several the first that it may fit.
+    fn form_of(&self, node: &Node, schema: &'s Value) -> Option<&'s Value> {
+        let schema = self.resolve(schema);
+        match schema.get("anyOf").and_then(Value::as_array) {
+            Some(forms) => {
+                let fitting = forms.iter().find(|form| self.may_be(&node.data, form))?;
+                self.form_of(node, fitting)
+            }
+            None => Some(schema),
+        }
+    }
+
+    fn kept_keys(&mut self, entries: &[Entry], schema: &'s Value) -> Option<Value> {
+        let keys = Keys::new(schema);
+        let mut kept = Map::new();
+        let mut has_choice = keys.tags().next().is_none();
+        for entry in entries {
+            let is_choice = keys.tags().any(|tag| tag == entry.key);
+            let known = keys.schema_of(&entry.key).or(keys.other);
+            if is_choice && std::mem::replace(&mut has_choice, true) {
+                continue;
+            }
+            let value = match known {
+                Some(schema) => {
+                    let value = self.kept(&entry.value, schema);
+                    value.or_else(|| is_choice.then(|| self.sample(schema)))
+                }
+                None => (!keys.closed).then(|| entry.value.to_json()),
+            };
+            kept.extend(value.map(|value| (entry.key.clone(), value)));
+        }
+        for key in &keys.required {
+            if let Some(schema) = keys.schema_of(key).filter(|_| !kept.contains_key(*key)) {
+                kept.insert((*key).to_owned(), self.sample(schema));
+            }
+        }
+        has_choice.then_some(Value::Object(kept))
+    }
+
+    /// Something of that form.
+    fn sample(&self, schema: &'s Value) -> Value {
+        let schema = self.resolve(schema);
+        if let Some(forms) = schema.get("anyOf").and_then(Value::as_array) {
+            let is_null = |form: &Value| form.get("type") == Some(&Value::from("null"));
+            let first = forms.iter().find(|form| !is_null(form));
+            return match forms.iter().any(is_null) {
+                true => Value::Null,
+                false => first.map_or(Value::Null, |form| self.sample(form)),
+            };
+        }
+        if let Some(words) = words(schema) {
+            return words.first().copied().into();
+        }
+        match types(schema).first().copied() {
+            Some("string") if schema.get("format") == Some(&Value::from(Span::FORMAT)) => {
+                "1s".into()
+            }
+            Some("string") => "".into(),
+            Some("integer") => (bounds(schema).0.unwrap_or(1.0).max(1.0) as u64).into(),
+            Some("number") => bounds(schema).0.unwrap_or(1.0).max(1.0).into(),
+            Some("boolean") => false.into(),
+            Some("array") => Value::Array(Vec::new()),
+            Some("object") => {
+                let keys = Keys::new(schema);
+                let needed = keys.required.iter().copied().chain(keys.tags().next());
+                let sampled = needed.filter_map(|key| {
+                    let value = self.sample(keys.schema_of(key)?);
+                    Some((key.to_owned(), value))
+                });
+                Value::Object(sampled.collect())
+            }
+            _ => Value::Null,
+        }
+    }
+}
