@@ -122,6 +122,11 @@ fn schemas(version: &str) -> Vec<Value> {
             json!({"type": "string", "nullable": true}),
             json!({"type": "integer", "minimum": 5, "exclusiveMinimum": true}),
             json!({"type": "object", "properties": {"a": {"type": "integer", "nullable": true}}}),
+            // No instance has an id: what may only be read need not be sent.
+            json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer", "readOnly": true}}}),
+            json!({"type": "object", "required": ["id", "a"], "properties": {
+                "id": {"type": "integer", "writeOnly": true}, "a": {"type": "integer"}}}),
+            json!({"type": "array", "items": {"required": ["id", "b"], "properties": {"id": {"readOnly": true}}}}),
         ]);
     } else {
         schemas.extend([
@@ -487,6 +492,56 @@ fn refusals_say_what_is_wrong_and_what_there_is() {
             200
         );
     }
+}
+
+#[test]
+fn what_may_only_be_read_or_written_is_required_of_who_may() {
+    let properties = json!({
+        "id": {"$ref": "#/components/schemas/Id"},
+        "secret": {"type": "string", "writeOnly": true},
+        "name": {"type": "string"},
+    });
+    let account =
+        json!({"type": "object", "required": ["id", "secret", "name"], "properties": properties});
+    let content = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Account"}}});
+    let document = |version: &str| {
+        json!({
+            "openapi": version, "info": {"title": "t", "version": "1"},
+            "paths": {"/accounts": {"post": {
+                "requestBody": {"required": true, "content": content},
+                "responses": {"200": {"description": "d", "content": content}}}}},
+            "components": {"schemas": {"Account": account, "Id": {"type": "integer", "readOnly": true}}},
+        })
+    };
+    let (sent, answered) = (r#"{"secret":"s","name":"n"}"#, r#"{"id":1,"name":"n"}"#);
+    let all = r#"{"id":1,"secret":"s","name":"n"}"#;
+    let backend = backends()[0];
+    let status = |gateway: &Server<Totals>, body: &str, answer: &str| {
+        let case = json!({
+            "method": "POST", "path": "/accounts", "type": "application/json", "body": body,
+            "status": 200, "answer_type": "application/json", "answer": answer,
+        });
+        ask(&mut gateway.client(), &case).status
+    };
+    let gateway = before(backend, &document("3.0.3"), true);
+    assert_eq!(status(&gateway, sent, answered), 200);
+    assert_eq!(status(&gateway, all, all), 200);
+    assert_eq!(
+        status(&gateway, r#"{"secret":"s"}"#, answered),
+        400,
+        "a name is sent"
+    );
+    assert_eq!(
+        status(&gateway, answered, answered),
+        400,
+        "a secret is sent"
+    );
+    assert_eq!(status(&gateway, sent, sent), 502, "an id is answered");
+    // In 3.1 both are words for readers, as in JSON Schema.
+    let gateway = before(backend, &document("3.1.0"), true);
+    assert_eq!(status(&gateway, sent, all), 400);
+    assert_eq!(status(&gateway, all, answered), 502);
+    assert_eq!(status(&gateway, all, all), 200);
 }
 
 #[test]

@@ -14,7 +14,16 @@ const METHODS: [&str; 8] = [
 /// A document whose version is known.
 pub(super) struct Document {
     root: Value,
-    pub(super) schemas: Schemas,
+    of_requests: Schemas,
+    /// Where they differ from those of requests.
+    of_answers: Option<Schemas>,
+}
+
+/// What a schema is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    Request,
+    Answer,
 }
 
 impl Document {
@@ -35,11 +44,25 @@ impl Document {
                     .into(),
             );
         }
+        let mut of_answers = None;
         if is_30 {
             for_each_schema(&mut root, &mut |schema| translate(schema));
+            of_answers = apart(&mut root);
         }
-        let schemas = Schemas::new(&root, is_30)?;
-        Ok(Self { root, schemas })
+        let of_answers = of_answers.map(|answers| Schemas::new(&answers, is_30));
+        Ok(Self {
+            of_requests: Schemas::new(&root, is_30)?,
+            of_answers: of_answers.transpose()?,
+            root,
+        })
+    }
+
+    /// The schemas of a direction.
+    pub(super) fn schemas(&self, direction: Direction) -> &Schemas {
+        match (&self.of_answers, direction) {
+            (Some(of_answers), Direction::Answer) => of_answers,
+            _ => &self.of_requests,
+        }
     }
 
     /// Path templates, each with the pointer to what is said of it.
@@ -160,11 +183,58 @@ fn each_value(value: &mut Value, mut act: impl FnMut(&mut Value)) {
 }
 
 /// Makes a schema of OpenAPI 3.0 one of JSON Schema draft 4, from which it differs in `nullable` alone as
-/// far as validation goes. It has a meaning only where there is a type.
+/// far as validation goes, where it does not matter who sends what ([`apart`]). It has a meaning only where there
+/// is a type.
 fn translate(schema: &mut Map<String, Value>) {
     let is_nullable = schema.get("nullable") == Some(&Value::Bool(true));
     if is_nullable && let Some(Value::String(kind)) = schema.get("type") {
         let both = vec![Value::String(kind.clone()), Value::String("null".into())];
         schema.insert("type".into(), Value::Array(both));
     }
+}
+
+/// A document of OpenAPI 3.0 as it is for answers, where that is another one; what is given is as it is for requests then:
+/// what may only be read need not be sent, and what may only be written need not be answered, though it is required
+/// (OpenAPI 3.0.3 4.7.24.2).
+fn apart(root: &mut Value) -> Option<Value> {
+    let written = root.clone();
+    let mut answers = root.clone();
+    let mut differ = false;
+    for (document, flag) in [(root, "readOnly"), (&mut answers, "writeOnly")] {
+        for_each_schema(document, &mut |schema| {
+            differ |= relieve(schema, flag, &written)
+        });
+    }
+    differ.then_some(answers)
+}
+
+/// Requires no property any more that has this flag; answers whether one was.
+fn relieve(schema: &mut Map<String, Value>, flag: &str, document: &Value) -> bool {
+    let properties = schema.get("properties");
+    let has_flag = |name: &Value| {
+        let property = properties
+            .zip(name.as_str())
+            .and_then(|(all, name)| all.get(name));
+        let reference = property.and_then(|it| it.get("$ref")?.as_str()?.strip_prefix('#'));
+        let property = match reference {
+            Some(pointer) => document.pointer(&decoded(pointer)),
+            None => property,
+        };
+        property.is_some_and(|it| it.get(flag) == Some(&Value::Bool(true)))
+    };
+    let Some(Value::Array(required)) = schema.get("required") else {
+        return false;
+    };
+    let kept: Vec<Value> = required
+        .iter()
+        .filter(|name| !has_flag(name))
+        .cloned()
+        .collect();
+    let differs = kept.len() < required.len();
+    match kept.is_empty() {
+        // Draft 4 knows no empty list there.
+        true => schema.remove("required"),
+        false => schema.insert("required".into(), Value::Array(kept)),
+    };
+    differs
 }

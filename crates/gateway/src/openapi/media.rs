@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Mistake;
-use super::document::Document;
+use super::document::{Direction, Document};
 use super::parameter::decoded_parameters;
 use super::schema::Schema;
 use super::shape::Shape;
@@ -29,7 +29,11 @@ enum Reader {
 
 impl Media {
     /// The Content-Types of the map at a pointer.
-    pub(super) fn compile(document: &Document, pointer: &str) -> Result<Self, Vec<Mistake>> {
+    pub(super) fn compile(
+        document: &Document,
+        pointer: &str,
+        direction: Direction,
+    ) -> Result<Self, Vec<Mistake>> {
         let mut kinds = Vec::new();
         let mut mistakes = Vec::new();
         for (name, place) in document.entries(pointer) {
@@ -37,7 +41,7 @@ impl Media {
             let place = format!("{place}/schema");
             let schema = document
                 .at(&place)
-                .map(|_| document.schemas.compile(&place));
+                .map(|_| document.schemas(direction).compile(&place));
             match schema.transpose() {
                 Ok(schema) => {
                     let shape = || Shape::of(document, &place);

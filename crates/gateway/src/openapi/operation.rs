@@ -2,7 +2,7 @@
 
 use gatebench_net::http1::{Framing, Head};
 
-use super::document::Document;
+use super::document::{Direction, Document};
 use super::media::Media;
 use super::parameter::Parameter;
 use super::{Mistake, Refusal, is_empty};
@@ -78,7 +78,7 @@ impl Operation {
             let place = document.resolve(&format!("{pointer}/requestBody"));
             Ok(Body {
                 is_required: document.flag(&place, "required").unwrap_or(false),
-                media: Media::compile(document, &format!("{place}/content"))?,
+                media: Media::compile(document, &format!("{place}/content"), Direction::Request)?,
             })
         });
         let body = body.transpose().unwrap_or_else(|wrong| {
@@ -243,7 +243,7 @@ impl Answer {
         Ok(Self {
             statuses,
             headers,
-            media: Media::compile(document, &format!("{pointer}/content"))?,
+            media: Media::compile(document, &format!("{pointer}/content"), Direction::Answer)?,
         })
     }
 }

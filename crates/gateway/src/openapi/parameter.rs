@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use gatebench_net::http1::Head;
 use serde_json::Value;
 
-use super::document::Document;
+use super::document::{Direction, Document};
 use super::schema::Schema;
 use super::shape::Shape;
 use super::{Mistake, Refusal};
@@ -73,7 +73,7 @@ impl Parameter {
             return Ok(None);
         }
         let flag = |key| document.flag(pointer, key);
-        let parameter = Self::of_schema(document, pointer, name, place)?;
+        let parameter = Self::of_schema(document, pointer, name, place, Direction::Request)?;
         Ok(Some(Self {
             is_required: flag("required").unwrap_or(false) || place == Place::Path,
             may_be_empty: flag("allowEmptyValue").unwrap_or(false),
@@ -87,7 +87,7 @@ impl Parameter {
         pointer: &str,
         name: &str,
     ) -> Result<Self, Mistake> {
-        let header = Self::of_schema(document, pointer, name, Place::Header)?;
+        let header = Self::of_schema(document, pointer, name, Place::Header, Direction::Answer)?;
         Ok(Self {
             is_required: document.flag(pointer, "required").unwrap_or(false),
             ..header
@@ -99,6 +99,7 @@ impl Parameter {
         pointer: &str,
         name: &str,
         place: Place,
+        direction: Direction,
     ) -> Result<Self, Mistake> {
         let wrong = |words: String| (pointer.to_owned(), words);
         let content = document.entries(&format!("{pointer}/content"));
@@ -110,7 +111,7 @@ impl Parameter {
             }
         };
         let has_schema = document.at(&place_of_schema).is_some();
-        let schema = has_schema.then(|| document.schemas.compile(&place_of_schema));
+        let schema = has_schema.then(|| document.schemas(direction).compile(&place_of_schema));
         Ok(Self {
             name: name.to_owned(),
             place,
