@@ -35,9 +35,10 @@ pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<Mistake>> {
         .map(|(at, key)| from_setting(key).map_err(|message| (format!("/keys/{at}"), message)));
     let sets = policy.jwks.iter().flat_map(|set| set.get("keys"));
     let members = sets.flat_map(|keys| keys.as_array().into_iter().flatten());
-    let in_set = members
-        .enumerate()
-        .map(|(at, key)| from_jwk(key).map_err(|message| (format!("/jwks/keys/{at}"), message)));
+    let in_set = members.enumerate().filter_map(|(at, key)| {
+        let key = from_jwk(key).transpose()?;
+        Some(key.map_err(|message| (format!("/jwks/keys/{at}"), message)))
+    });
     let mut good = Vec::new();
     let mut mistakes = Vec::new();
     for key in written.chain(in_set) {
@@ -49,7 +50,7 @@ pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<Mistake>> {
     if good.is_empty() && mistakes.is_empty() {
         mistakes.push((
             String::new(),
-            "no key, so no token could ever be good; add one to `keys` or `jwks`".into(),
+            "no key for HS256 or RS256, so no token could ever be good; add one to `keys` or `jwks`".into(),
         ));
     }
     if mistakes.is_empty() {
@@ -75,8 +76,9 @@ fn from_setting(key: &JwtKey) -> Result<Key, String> {
     }
 }
 
-/// A JSON Web Key (RFC 7517, RFC 7518 section 6).
-fn from_jwk(jwk: &Value) -> Result<Key, String> {
+/// A JSON Web Key (RFC 7517, RFC 7518 section 6); nothing for one that is of another kind, or not for signatures: sets are
+/// published with keys for everybody, and a reader leaves out those that are not for it (RFC 7517 section 5).
+fn from_jwk(jwk: &Value) -> Result<Option<Key>, String> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
     let bytes = |name: &str| {
         text(name)
@@ -84,11 +86,16 @@ fn from_jwk(jwk: &Value) -> Result<Key, String> {
             .ok_or_else(|| format!("`{name}` is not there in Base64url without padding; add it"))
     };
     let id = text("kid").map(str::to_owned);
-    let fits = |algorithm: &str| text("alg").is_none_or(|alg| alg == algorithm);
+    let fits = |algorithm: &str| {
+        text("alg").is_none_or(|alg| alg == algorithm) && text("use").is_none_or(|it| it == "sig")
+    };
     match text("kty") {
-        Some("oct") if fits("HS256") => symmetric(&bytes("k")?, id),
-        Some("RSA") if fits("RS256") => rsa(bytes("n")?, bytes("e")?, id),
-        _ => Err("this is neither an `oct` key for HS256 nor an `RSA` key for RS256; remove it, or write one of them".into()),
+        Some("oct") if fits("HS256") => symmetric(&bytes("k")?, id).map(Some),
+        Some("RSA") if fits("RS256") => rsa(bytes("n")?, bytes("e")?, id).map(Some),
+        Some(_) => Ok(None),
+        None => {
+            Err("this is no key, as it has no `kty`; remove it, or write {kty: oct, k: ...}".into())
+        }
     }
 }
 

@@ -185,7 +185,7 @@ fn mistakes_in_keys_come_together_with_their_places() {
     let policy = serde_json::from_value(json!({
         "keys": [{"hs256": {"secret": "short"}}, {"rs256": {"public_key": "none"}},
                  {"rs256": {"public_key": "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"}}],
-        "jwks": {"keys": [{"kty": "EC"}, {"kty": "RSA", "n": "AQAB", "e": "AQAB"}, {"kty": "oct"}]}
+        "jwks": {"keys": [{"k": "AAAA"}, {"kty": "RSA", "n": "AQAB", "e": "AQAB"}, {"kty": "oct"}]}
     }));
     let mistakes = Verifier::new(&policy.unwrap(), 0).unwrap_err();
     let places: Vec<_> = mistakes.iter().map(|(at, _)| at.as_str()).collect();
@@ -200,6 +200,28 @@ fn mistakes_in_keys_come_together_with_their_places() {
     assert_eq!(places, expected);
     let none = Verifier::new(&serde_json::from_value(json!({})).unwrap(), 0);
     assert_eq!(none.unwrap_err().len(), 1);
+}
+
+#[test]
+fn keys_of_a_set_that_are_for_others_are_left_out() {
+    let secret = URL_SAFE_NO_PAD.encode(SECRET);
+    let key = |usage: &str, alg: &str| json!({"kty": "oct", "k": secret, "use": usage, "alg": alg});
+    let of = |keys: serde_json::Value| {
+        Verifier::new(
+            &serde_json::from_value(json!({"jwks": {"keys": keys}})).unwrap(),
+            0,
+        )
+    };
+    let elliptic = json!({"kty": "EC", "crv": "P-256", "x": "AAAA", "y": "AAAA"});
+    let some = of(json!([elliptic, key("enc", "A256KW"), key("sig", "HS256")])).unwrap();
+    assert!(is_good(&some, &hs256(&json!({"sub": "alice"}))));
+    for useless in [elliptic, key("enc", "HS256"), key("sig", "HS512")] {
+        let wrong = of(json!([useless])).unwrap_err();
+        assert!(
+            wrong[0].1.contains("no key for HS256 or RS256"),
+            "{wrong:?}"
+        );
+    }
 }
 
 proptest! {
