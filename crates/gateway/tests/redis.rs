@@ -23,12 +23,11 @@ struct Redis {
 impl Redis {
     fn start(password: Option<&str>) -> Self {
         // A port may be taken between finding and using it; then Redis ends at once.
-        let started = (0..5).find_map(|_| Self::start_once(password));
+        let started = (0..5).find_map(|_| Self::start_at(nowhere(), password));
         started.expect("five times no free port")
     }
 
-    fn start_once(password: Option<&str>) -> Option<Self> {
-        let address = nowhere();
+    fn start_at(address: SocketAddr, password: Option<&str>) -> Option<Self> {
         let mut command = Command::new("redis-server");
         command.args(["--port", &address.port().to_string(), "--bind", "127.0.0.1"]);
         command.args(["--save", "", "--appendonly", "no", "--dir", "/tmp"]);
@@ -276,6 +275,45 @@ fn without_redis_it_goes_as_configured_and_comes_back() {
         // One that is no Redis.
         let gateway = before(backend, origin.address, origin.address, &settings);
         assert_eq!(get(&gateway, "/uuid", "alice-key").status, 503);
+    }
+}
+
+/// The limits of a worker share its connection to a Redis: one that has counted nothing notices that it is back, too.
+#[test]
+fn a_redis_that_another_limit_found_gone_is_found_again() {
+    for backend in backends() {
+        let origin = upstream(Kind::Httpbin, backend);
+        let address = nowhere();
+        let limit = |counting: &str, word: &str| {
+            json!({"redis_rate_limit": {"limit": 1000, "window": "1h", "redis": address.to_string(),
+                   "timeout": "1s", "interval": "10ms", "counting": counting, "without_redis": word}})
+        };
+        let target = json!({"address": "127.0.0.1", "port": origin.address.port()});
+        let gateway = serve(
+            backend,
+            &json!({
+                "listen": ["127.0.0.1:0"], "workers": 1,
+                "upstreams": [{"name": "origin", "keepalive": 4, "targets": [target]}],
+                "routes": [
+                    {"name": "waits", "path": "/", "upstream": "origin", "policies": [limit("synchronous", "allow")]},
+                    {"name": "alone", "path": "/delay", "upstream": "origin", "policies": [limit("asynchronous", "refuse")]},
+                ],
+            }),
+        );
+        let status = |path: &str| get(&gateway, path, "").status;
+        assert_eq!((status("/uuid"), status("/delay/0")), (200, 503));
+        let Some(_redis) = Redis::start_at(address, None) else {
+            // Somebody else has taken the port meanwhile.
+            continue;
+        };
+        let begun = Instant::now();
+        while status("/delay/0") != 200 {
+            assert!(
+                begun.elapsed() < Duration::from_secs(10),
+                "it is not found again"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 

@@ -176,6 +176,11 @@ impl Counts {
         standing
     }
 
+    /// Whether Redis will be told something.
+    pub(super) fn has_news(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
     /// What Redis is to be told: keys with amounts.
     pub(super) fn tell(&mut self, mut tell: impl FnMut(&[u8], u64)) {
         for key in self.dirty.drain(..) {

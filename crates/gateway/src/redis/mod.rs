@@ -132,6 +132,10 @@ impl<I: Io> Core<I> {
         let at = self.link(limit);
         let counts = &mut self.current.counts[limit.number];
         if self.links[at].is_gone() {
+            // By what it is told next it is seen whether Redis is back; others may have found it gone.
+            if !counts.has_news() {
+                counts.count(limit, key, self.now_ns);
+            }
             return Verdict::Unknown(limit.without);
         }
         Verdict::Known(counts.count(limit, key, self.now_ns))
