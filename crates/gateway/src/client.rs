@@ -54,6 +54,8 @@ pub(crate) struct Exchange {
     pub(crate) expects_continue: bool,
     /// The request's last byte has been read.
     pub(crate) is_request_done: bool,
+    /// Bytes of the request's body that were read for nothing, as the gateway will answer by itself.
+    pub(crate) passed_over: u64,
     /// The answer's head has been written.
     pub(crate) has_answer: bool,
     pub(crate) request_relay: Relay,
@@ -158,6 +160,14 @@ impl Client {
         }
         self.read(origins, core, bytes);
         self.settle(origins, core)
+    }
+
+    /// A head has come that is not read before it is known what follows it, for which the client has its time.
+    pub(crate) fn await_body<I: Io>(&mut self, core: &mut Core<I>) {
+        let exchange = &mut self.exchange;
+        exchange.is_in_head = true;
+        let due_ns = core.now_ns + core.limits.client_idle_ns;
+        exchange.deadline.set(due_ns, exchange.id, &mut core.timers);
     }
 
     /// Whether bytes of the client are left unread, here or in the kernel.
@@ -330,6 +340,7 @@ impl Exchange {
             },
             expects_continue: false,
             is_request_done: false,
+            passed_over: 0,
             has_answer: false,
             request_relay: Relay::Plain,
             answer_relay: Relay::Plain,

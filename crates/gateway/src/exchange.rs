@@ -140,6 +140,7 @@ impl Exchange {
         };
         self.expects_continue = head.expects_continue();
         self.is_request_done = false;
+        self.passed_over = 0;
         self.has_answer = false;
         self.asking = None;
         self.parked = None;
@@ -337,6 +338,14 @@ impl Exchange {
             Phase::Collecting if !self.collected.add(piece, core.limits.collected_max) => {
                 self.refuse_body(413, origins, core);
             }
+            Phase::Local(choice) => {
+                self.passed_over += piece.len() as u64;
+                // A length would have told at the beginning that this is not read for nothing.
+                if self.passed_over > READ_FOR_NOTHING_BYTES && self.asking.is_none() {
+                    self.toward.keep_alive = false;
+                    self.answer(core, choice);
+                }
+            }
             _ => {}
         }
     }
@@ -349,7 +358,11 @@ impl Exchange {
         core: &mut Core<I>,
     ) {
         self.notes.body_max = None;
-        if matches!(self.phase, Phase::Relaying | Phase::Collecting) {
+        let is_awaited = matches!(
+            self.phase,
+            Phase::Relaying | Phase::Collecting | Phase::Local(Choice::Mock(_))
+        );
+        if is_awaited {
             core.cancel(origins, self.origin.take());
             self.refuse(core, status);
         }

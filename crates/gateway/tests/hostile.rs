@@ -229,6 +229,27 @@ fn bodies_beyond_every_bound_are_refused_while_they_come() {
 }
 
 #[test]
+fn a_body_without_end_is_not_read_for_an_answer_that_is_known() {
+    for backend in backends() {
+        let (origin, seen) = noting();
+        let gateway = before(backend, origin);
+        let mut client = Client::connect(gateway.address);
+        client.send(b"POST /token HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+        for _ in 0..17 {
+            client.send(chunk.as_bytes());
+        }
+        assert_eq!(client.answer(false).status, 401);
+        // A short one is read, and the connection goes on.
+        let mut client = Client::connect(gateway.address);
+        let short = "POST /token HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+        assert_eq!(client.ask(short).status, 401);
+        assert_eq!(client.get("/neighbour").status, 200);
+        assert_eq!(seen.lock().unwrap().len(), 1);
+    }
+}
+
+#[test]
 fn tokens_that_are_none_are_refused() {
     let nested = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
     let tokens = [

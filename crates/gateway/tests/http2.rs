@@ -6,7 +6,7 @@ mod common;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::h2::Connection;
 use common::{Server, backends, scripted, serve, upstream};
@@ -185,6 +185,63 @@ fn a_stream_that_does_not_get_on_holds_up_no_other() {
         );
         let after = connection.ask("GET", "/y", &[], b"");
         assert_eq!(connection.answer(after).status, 200);
+    }
+}
+
+/// Reads frames up to one of that type on that stream.
+fn frame_of(socket: &mut TcpStream, kind: u8, stream: u32) {
+    loop {
+        let mut head = [0; 9];
+        socket.read_exact(&mut head).unwrap();
+        let [l0, l1, l2, found, _, id @ ..] = head;
+        let length = u32::from_be_bytes([0, l0, l1, l2]);
+        socket.read_exact(&mut vec![0; length as usize]).unwrap();
+        if (found, u32::from_be_bytes(id)) == (kind, stream) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_request_that_never_goes_on_is_given_up() {
+    const HEADERS: u8 = 1;
+    const END_STREAM: u8 = 1;
+    const END_HEADERS: u8 = 4;
+    for backend in backends() {
+        let origin = upstream(Kind::Ping, backend);
+        let gateway = before(backend, origin.address, &json!([]));
+        let mut socket = TcpStream::connect(gateway.address).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        socket
+            .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+            .unwrap();
+        // The slots of streams serve one request after another: once in a new one, once in one that was used.
+        for (stream, flags) in [(1, 0), (3, END_STREAM), (5, 0)] {
+            let begun = Instant::now();
+            // Method, scheme and path from the static table, and an authority.
+            let block = [
+                if flags == 0 { 0x83 } else { 0x82 },
+                0x86,
+                0x84,
+                0x01,
+                1,
+                b'h',
+            ];
+            let head = [0, 0, block.len() as u8, HEADERS, END_HEADERS | flags];
+            let id: u32 = stream;
+            socket
+                .write_all(&[&head[..], &id.to_be_bytes(), &block].concat())
+                .unwrap();
+            frame_of(&mut socket, HEADERS, stream);
+            let took = begun.elapsed();
+            assert_eq!(
+                took > Duration::from_secs(1),
+                flags == 0,
+                "{stream}: {took:?}"
+            );
+        }
     }
 }
 

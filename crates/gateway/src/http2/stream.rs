@@ -65,6 +65,8 @@ impl Stream {
         self.body = write_request(&mut self.head, head);
         if self.body.is_some() {
             self.give_head(origins, core);
+        } else {
+            self.client.await_body(core);
         }
     }
 
