@@ -151,6 +151,28 @@ fn tokens_that_python_signed_are_good() {
 }
 
 #[test]
+fn of_two_credentials_none_is_believed() {
+    let (key, password) = (
+        json!([{"api_key": {"header": "X-Api-Key"}}]),
+        json!([{"basic_auth": {}}]),
+    );
+    // alice:secret and bob:guess.
+    let (alice, bob) = ("Basic YWxpY2U6c2VjcmV0", "Basic Ym9iOmd1ZXNz");
+    for (policies, name, good, other) in [
+        (&key, "X-Api-Key", "alice-key", "bob-key"),
+        (&password, "Authorization", alice, bob),
+    ] {
+        let (_origin, gateway) = behind(Backend::Epoll, policies);
+        let status = |fields: &str| get(&mut gateway.client(), fields).status;
+        assert_eq!(status(&format!("{name}: {good}\r\n")), 200);
+        for two in [[good, other], [other, good]] {
+            let fields = two.map(|value| format!("{name}: {value}\r\n")).concat();
+            assert_eq!(status(&fields), 401, "{fields}");
+        }
+    }
+}
+
+#[test]
 fn tokens_that_openssl_signed_are_good() {
     let key = run(
         "openssl",
@@ -391,6 +413,13 @@ fn large_requests_are_refused_as_soon_as_they_are_known() {
         client.send(b"6\r\n012345\r\n");
         assert_eq!(client.answer(false).status, 413);
     }
+    // Also where the gateway answers by itself.
+    let mock = json!({"mock": {"status": 200, "content_type": "text/plain", "body": "Hello"}});
+    let (_origin, gateway) = behind(Backend::Epoll, &json!([policies[0], mock]));
+    let mut client = gateway.client();
+    assert_eq!(post(&mut client, "", "0123456789").body, b"Hello");
+    client.send(b"POST /anything HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n0123456789a\r\n0\r\n\r\n");
+    assert_eq!(client.answer(false).status, 413);
 }
 
 /// Python's `json`, and the same edits on its dictionaries.

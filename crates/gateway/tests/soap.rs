@@ -265,6 +265,49 @@ fn gzip_is_undone_and_done_again_in_both_directions() {
 }
 
 #[test]
+fn a_field_that_is_there_twice_is_judged_whole() {
+    let scenario = scenario("soap-2");
+    let (_origins, gateway) = before(Backend::Epoll, &scenario);
+    let mut request = scenario.requests[0].clone();
+    let action = "http://tempuri.org/Add".to_owned();
+    request
+        .headers
+        .retain(|name, _| !name.eq_ignore_ascii_case("SOAPAction"));
+    let asked = |actions: &[&str]| {
+        let mut client = gateway.client();
+        let fields: String = request
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}\r\n"))
+            .collect();
+        let actions: String = actions
+            .iter()
+            .map(|one| format!("SOAPAction: {one}\r\n"))
+            .collect();
+        let body = request.body.as_ref().unwrap().text().unwrap();
+        client.ask(&format!(
+            "{} {} HTTP/1.1\r\nHost: h\r\n{fields}{actions}Content-Length: {}\r\n\r\n{body}",
+            request.method,
+            request.path,
+            body.len()
+        ))
+    };
+    assert_eq!(asked(&[&action]).status, 200);
+    for two in [
+        [&*action, "urn:other"],
+        ["urn:other", &action],
+        [&action, &action],
+    ] {
+        let answer = asked(&two);
+        let body = String::from_utf8_lossy(&answer.body);
+        assert!(
+            answer.status == 500 && body.contains("XSD validation failed"),
+            "{two:?}: {body}"
+        );
+    }
+}
+
+#[test]
 fn bad_definitions_are_told_and_served() {
     let scenario = scenario("soap-1-errors");
     let config = GatewayConfig::parse(&config(&scenario, 1, &[]).to_string()).unwrap();

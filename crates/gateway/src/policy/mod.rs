@@ -167,7 +167,7 @@ impl Stage {
     ) -> Option<Choice> {
         match self {
             Self::ApiKey { header } => {
-                let found = head.field(header).and_then(|key| consumers.keys.find(key));
+                let found = only(head, header).and_then(|key| consumers.keys.find(key));
                 admit(found, Challenge::ApiKey, notes)
             }
             Self::ApiKeyQuery { name } => {
@@ -175,12 +175,12 @@ impl Stage {
                 admit(found, Challenge::ApiKey, notes)
             }
             Self::BasicAuth(challenge) => {
-                let value = head.field("Authorization");
+                let value = only(head, "Authorization");
                 let found = value.and_then(|value| basic::consumer(value, &consumers.credentials));
                 admit(found, *challenge, notes)
             }
             Self::Jwt(verifier) => {
-                let value = head.field("Authorization");
+                let value = only(head, "Authorization");
                 let token = value.and_then(|value| basic::after_scheme(value, "bearer"));
                 let Some(token) = token else {
                     return Some(Choice::Unauthorized(Challenge::Bearer));
@@ -220,6 +220,16 @@ impl Stage {
             Self::Mock(number) => Some(Choice::Mock(*number)),
         }
     }
+}
+
+/// The value of a field, if it is there once: of two credentials the upstream could believe the other one.
+fn only<'a>(head: &Head<'a>, name: &str) -> Option<&'a [u8]> {
+    let mut fields = head.fields();
+    let mut values = fields
+        .by_ref()
+        .filter(|field| field.name.eq_ignore_ascii_case(name));
+    let first = values.next()?;
+    values.next().is_none().then_some(first.value)
 }
 
 fn admit(found: Option<u32>, challenge: Challenge, notes: &mut Notes) -> Option<Choice> {

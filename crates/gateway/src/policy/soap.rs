@@ -205,9 +205,18 @@ impl Passage {
     }
 }
 
+/// What a head says under a name. Several lines are one list (RFC 9110 5.3), so that nobody is shown the first of them and
+/// the upstream the second.
 fn text(head: &Head<'_>, name: &str) -> Option<String> {
-    let value = head.field(name)?;
-    Some(String::from_utf8_lossy(value).into_owned())
+    let lines = head.fields();
+    let mut lines = lines.filter(|field| field.name.eq_ignore_ascii_case(name));
+    let first = lines.next()?;
+    let mut text = String::from_utf8_lossy(first.value).into_owned();
+    for more in lines {
+        text.push_str(", ");
+        text.push_str(&String::from_utf8_lossy(more.value));
+    }
+    Some(text)
 }
 
 /// Makes a message what it is at the end of its chain.
