@@ -253,6 +253,7 @@ impl Exchange {
                 .chain
                 .consumer_field(&self.notes, &live.site.consumers),
             is_collected: collects,
+            is_gzip_alone: route_of.chain.processes_answers(),
         };
         let Some(id) = origin else {
             self.collected.begin(|out| {

@@ -25,6 +25,8 @@ pub(crate) struct Destination<'a> {
     /// The body is not passed on as it comes: whoever has it whole writes its length, and the client need
     /// not be told to send it.
     pub(crate) is_collected: bool,
+    /// Of all codings that the client takes, an answer's body can be had in gzip alone.
+    pub(crate) is_gzip_alone: bool,
 }
 
 /// Writes a request's head for the upstream; answers how its body is to be written.
@@ -50,6 +52,12 @@ pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination
         let is_replaced = to.authority.is_some() && name.eq_ignore_ascii_case("host");
         !(is_replaced || to.is_collected && name.eq_ignore_ascii_case("expect"))
     });
+    let kept = kept.filter_map(|(name, value)| {
+        if !to.is_gzip_alone || !name.eq_ignore_ascii_case("accept-encoding") {
+            return Some((name, value));
+        }
+        takes_gzip(value).then_some((name, &b"gzip"[..]))
+    });
     let fields = added.into_iter().flatten().chain(kept);
     if to.edits.is_empty() {
         write_to(out, head, to, fields, length);
@@ -58,6 +66,24 @@ pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination
         write_to(out, head, to, fields, length);
     }
     relay
+}
+
+/// Whether Accept-Encoding allows gzip by its name (RFC 9110 12.5.3).
+fn takes_gzip(value: &[u8]) -> bool {
+    let codings = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+    codings.into_iter().any(|coding| {
+        let mut parts = coding.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+        let is_gzip = parts
+            .next()
+            .is_some_and(|name| name.eq_ignore_ascii_case(b"gzip"));
+        // A weight of nothing, however many zeros it is written with, forbids.
+        let is_none = |weight: &[u8]| {
+            weight.len() > 2
+                && weight[..2].eq_ignore_ascii_case(b"q=")
+                && weight[2..].iter().all(|byte| matches!(byte, b'0' | b'.'))
+        };
+        is_gzip && !parts.any(is_none)
+    })
 }
 
 fn write_to<'f>(
@@ -226,6 +252,7 @@ mod tests {
                 edits: &HeaderProgram::default(),
                 consumer: None,
                 is_collected: false,
+                is_gzip_alone: false,
             };
             let mut out = Vec::new();
             write_request(&mut out, head, &to);
@@ -273,6 +300,23 @@ mod tests {
         assert_eq!(parts("http://h"), (Some("h"), "/", ""));
         assert_eq!(parts("http://h?q"), (Some("h"), "/", "?q"));
         assert_eq!(parts("*"), (None, "*", "*"));
+    }
+
+    #[test]
+    fn gzip_is_taken_where_it_is_named_and_not_forbidden() {
+        for (value, expected) in [
+            ("gzip", true),
+            ("br, GZIP;q=0.5", true),
+            ("deflate, gzip, br, zstd", true),
+            ("br", false),
+            ("*", false),
+            ("", false),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000", false),
+            ("gzip;q=0.01", true),
+        ] {
+            assert_eq!(takes_gzip(value.as_bytes()), expected, "{value}");
+        }
     }
 
     fn answered(answer: &str, toward: Toward, to_head: bool) -> (String, Relay, bool) {

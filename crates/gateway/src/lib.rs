@@ -13,9 +13,11 @@
 //! the client sent it; then come the edits of the request, each kind in its order, and those of the answer.
 //! What the gateway answers by itself is not edited. JSON is edited where the Content-Type says that it is
 //! JSON and no Content-Encoding is named; such a message is held until it is whole, everything else is
-//! streamed. Answers in XML go through stylesheets likewise. Where answers are edited, Accept-Encoding does not go to the upstream. Entity tags
+//! streamed. Answers in XML go through stylesheets likewise. Where answers are edited, Accept-Encoding does not
+//! go to the upstream; where SOAP and XML are processed in them, gzip alone is asked for. Entity tags
 //! and digests pass as they are. A rate limit is a token bucket, shared by all workers. A
-//! verified token is known again by its bytes, for a minute or until it expires.
+//! verified token is known again by its bytes, for a minute or until it expires. Credentials that are there
+//! twice are nobody's.
 //!
 //! Requests, and answers where asked, are held against an OpenAPI document: the head in the order of the
 //! list, the body as it came, before any edit. Of an answer that is held against it nothing is passed on

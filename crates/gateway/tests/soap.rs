@@ -265,6 +265,38 @@ fn gzip_is_undone_and_done_again_in_both_directions() {
 }
 
 #[test]
+fn answers_that_are_processed_are_asked_for_in_gzip_alone() {
+    let origin = scripted(|_, mut client| {
+        let head = client.head();
+        let asked = field(&head, "Accept-Encoding").unwrap_or("nothing");
+        let answer = format!("HTTP/1.1 204 X\r\nX-Asked: {asked}\r\nConnection: close\r\n\r\n");
+        client.send(answer.as_bytes());
+    });
+    let routes = json!([
+        {"name": "all", "path": "/", "upstream": "origin", "policies": [{"soap": {"response": {}}}]},
+        {"name": "plain", "path": "/plain", "upstream": "origin"},
+    ]);
+    let mut config = config(&scenario("soap-0"), origin.port(), &[]);
+    config["routes"] = routes;
+    let gateway = serve(Backend::Epoll, &config);
+    for (path, takes, asked) in [
+        ("/", "deflate, gzip, br, zstd", "gzip"),
+        ("/", "br", "nothing"),
+        ("/", "gzip;q=0, br", "nothing"),
+        ("/plain", "br", "br"),
+    ] {
+        let answer = gateway.client().ask(&format!(
+            "GET {path} HTTP/1.1\r\nHost: h\r\nAccept-Encoding: {takes}\r\n\r\n"
+        ));
+        assert_eq!(
+            (answer.status, answer.field("X-Asked")),
+            (204, Some(asked)),
+            "{takes}"
+        );
+    }
+}
+
+#[test]
 fn a_field_that_is_there_twice_is_judged_whole() {
     let scenario = scenario("soap-2");
     let (_origins, gateway) = before(Backend::Epoll, &scenario);

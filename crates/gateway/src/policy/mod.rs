@@ -151,7 +151,8 @@ impl Chain {
             || self.processes_answers()
     }
 
-    fn processes_answers(&self) -> bool {
+    /// Whether answers go along a SOAP/XML chain, which knows gzip and no other coding.
+    pub(crate) fn processes_answers(&self) -> bool {
         self.soap.as_ref().is_some_and(Soap::has_response)
     }
 }
