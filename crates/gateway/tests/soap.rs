@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use gatebench_gateway::{Gateway, GatewayConfig, Totals};
 use gatebench_model::soap::SoapChain;
-use gatebench_model::{Check, Policy, Request, Scenario, UpstreamKind};
+use gatebench_model::{Body, Check, Policy, Request, Scenario, UpstreamKind};
 use gatebench_net::Backend;
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
@@ -109,6 +109,19 @@ fn every_case_of_the_scenarios_holds() {
             }
         }
     }
+}
+
+/// Not among the scenario's cases: the plug-ins that it is published of put JSON into XML as it is.
+#[test]
+fn what_looks_like_markup_in_json_is_text() {
+    let scenario = scenario("soap-9");
+    let (_origins, gateway) = before(Backend::Epoll, &scenario);
+    let body = br#"{"operation":"Add","note":"a < b & c > d ]]>","intA":1,"intB":2}"#;
+    let mut request = scenario.requests[0].clone();
+    request.body = Some(Body::new(body));
+    let answer = send(&mut gateway.client(), &request);
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.body, br#"{"result":3}"#);
 }
 
 #[test]
