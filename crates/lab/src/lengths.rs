@@ -50,7 +50,7 @@ impl Asked<'_> {
         let published = self.published()?;
         let common = self.common(published)?;
         let mut loads = Loads {
-            of_scenarios: self.of_scenarios(scenarios, published.is_some())?,
+            of_scenarios: self.of_scenarios(scenarios, published)?,
             blocks: self.blocks(published)?,
             common,
             length: None,
@@ -117,33 +117,34 @@ impl Asked<'_> {
 
     /// Where a document has a load for each size, only one of them can be repeated at a time.
     fn published_load<'p>(&self, published: &'p AsPublished) -> Result<&'p str, LabError> {
-        let of_size = |limits: &Limits| {
-            let loads = published.of_cpus.iter();
-            let fits = |load: &&LoadOfSize| Some(millis(load.cpus)) == limits.cpu_millis;
-            loads.clone().find(fits).map(|load| load.load.as_str())
-        };
-        match self.sizes {
-            _ if published.of_cpus.is_empty() => Ok(&published.load),
-            [] => Ok(&published.load),
-            [one] => Ok(of_size(one).unwrap_or(&published.load)),
-            several => {
-                let sizes: Vec<String> = several.iter().map(ToString::to_string).collect();
-                Err(LabError::words(
-                    format!(
-                        "the document that '{}' repeats has another load for each of {}",
-                        self.suite.suite,
-                        sizes.join(", ")
-                    ),
-                    "choose one size, as with --gateway-cpus 0.5",
-                ))
-            }
+        if published.of_cpus.is_empty() || self.sizes.len() < 2 {
+            let load = self.of_size(published).map(|it| &it.load);
+            return Ok(load.unwrap_or(&published.load));
         }
+        let sizes: Vec<String> = self.sizes.iter().map(ToString::to_string).collect();
+        Err(LabError::words(
+            format!(
+                "the document that '{}' repeats has another load for each of {}",
+                self.suite.suite,
+                sizes.join(", ")
+            ),
+            "choose one size, as with --gateway-cpus 0.5",
+        ))
+    }
+
+    /// The loads of the one size that gateways are held to, where the document has some of it.
+    fn of_size<'p>(&self, published: &'p AsPublished) -> Option<&'p LoadOfSize> {
+        let [size] = self.sizes else {
+            return None;
+        };
+        let mut loads = published.of_cpus.iter();
+        loads.find(|load| Some(millis(load.cpus)) == size.cpu_millis)
     }
 
     fn of_scenarios(
         &self,
         scenarios: &[Listed<Scenario>],
-        is_published: bool,
+        published: Option<&AsPublished>,
     ) -> Result<BTreeMap<String, LoadProfile>, LabError> {
         let mut found = BTreeMap::new();
         if self.selection.load.is_some() || self.selection.capacity.is_some() {
@@ -153,9 +154,12 @@ impl Asked<'_> {
             [] => self.suite.scenarios.iter().map(|it| it.word()).collect(),
             chosen => chosen.iter().map(String::as_str).collect::<Vec<_>>(),
         };
+        let of_size = published.and_then(|it| self.of_size(it));
         for (word, listed) in words.into_iter().zip(scenarios) {
             let entry = self.suite.scenarios.iter().find(|it| it.word() == word);
-            if let Some(load) = entry.and_then(|it| it.load(is_published)) {
+            let own = entry.and_then(|it| it.load(published.is_some()));
+            let of_size = of_size.and_then(|it| it.of_scenarios.get(word));
+            if let Some(load) = of_size.map(String::as_str).or(own) {
                 let name = listed.document.scenario.clone();
                 found.insert(name, self.find(load, self.base)?);
             }

@@ -1,5 +1,7 @@
 //! A suite (plan file): which gateways go through which scenarios under which load.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +92,9 @@ pub struct LoadOfSize {
     pub cpus: f64,
     /// Load profile by name, or path of a file beside this one.
     pub load: String,
+    /// Load profiles of single scenarios of the suite in place of it, by the words of these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub of_scenarios: BTreeMap<String, String>,
 }
 
 impl SuiteScenario {

@@ -84,9 +84,11 @@ fn every_file_is_right_and_named_after_itself() {
             let own = suite.scenarios.iter();
             own.filter_map(move |it| it.load(is_published))
         });
+        let of_sizes = published.clone().flat_map(|it| it.of_cpus.iter());
+        let of_sizes = of_sizes.flat_map(|it| it.of_scenarios.values().chain([&it.load]));
         let wanted = std::iter::once(suite.load.as_str())
-            .chain(published.clone().map(|it| it.load.as_str()))
-            .chain(published.flat_map(|it| it.of_cpus.iter().map(|of| of.load.as_str())))
+            .chain(published.map(|it| it.load.as_str()))
+            .chain(of_sizes.map(String::as_str))
             .chain(own);
         for wanted in wanted {
             let is_it =

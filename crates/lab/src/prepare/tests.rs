@@ -178,6 +178,29 @@ fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
 }
 
 #[test]
+fn as_published_a_size_has_loads_of_its_own_for_some_scenarios() {
+    let at = tempfile::tempdir().unwrap();
+    let gateway = folder(at.path(), "mine", "{api_key: native}");
+    let suite = at.path().join("s.yaml");
+    let text = format!(
+        "suite: s\ntitle: t\ngateways: [{gateway}]\nscenarios: [proxy-json, api-key]\nload: tour\nblocks: 3\n\
+         cpus: [1]\nas_published:\n  load: closed\n  blocks: 1\n  of_cpus:\n    \
+         - {{cpus: 1, load: l20, of_scenarios: {{api-key: l100}}}}\n"
+    );
+    std::fs::write(&suite, text).unwrap();
+    let selection = Selection {
+        words: vec![suite.display().to_string()],
+        length: Length::AsPublished,
+        ..Selection::default()
+    };
+    let plan = prepare_with(&selection).unwrap().plan;
+    let load = |scenario: &str| plan.load_of(scenario).profile.clone();
+    assert_eq!([load("proxy-json"), load("api-key")], ["l20", "l100"]);
+    let changes = plan.length.as_ref().unwrap().changes.join("; ");
+    assert!(changes.contains("the load 'l100' of api-key"), "{changes}");
+}
+
+#[test]
 fn healthy_twins_have_the_load_of_their_scenario() {
     let at = tempfile::tempdir().unwrap();
     let selection = Selection {

@@ -55,15 +55,24 @@ fn loads_of_sizes(root: &Node, problems: &mut Vec<Problem>) {
         return;
     };
     let loads = published.list("of_cpus").iter();
-    let loads = loads.filter_map(|load| load.get("cpus"));
-    numbers(loads.clone(), "loads are of the size", once, problems);
-    for load in loads {
+    let cpus = loads.clone().filter_map(|load| load.get("cpus"));
+    numbers(cpus.clone(), "loads are of the size", once, problems);
+    for load in cpus {
         let Some(cpus) = load.number().filter(|cpus| !sizes.contains(cpus)) else {
             continue;
         };
         let message = format!("the suite has no size of {cpus} CPUs");
         let help = "add it to `cpus`, or remove its load";
         problems.push(Problem::new(load.span.clone(), message, help));
+    }
+    let own = loads.filter_map(|load| load.get("of_scenarios"));
+    for entry in own.flat_map(Node::entries) {
+        let mut names = root.list("scenarios").iter().filter_map(name);
+        if !names.any(|it| it.text() == Some(entry.key.as_str())) {
+            let message = format!("the suite has no scenario `{}`", entry.key);
+            let help = "name one of its `scenarios`, or remove its load";
+            problems.push(Problem::new(entry.key_span.clone(), message, help));
+        }
     }
 }
 
