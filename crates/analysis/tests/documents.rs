@@ -8,7 +8,7 @@ use gatebench_analysis::findings::{Correction, DocumentFindings, DocumentTable, 
 use gatebench_analysis::{Document, analyse, in_columns_of};
 use gatebench_model::{Check, Shape};
 use gatebench_store::{
-    CeilingRecord, ForeignEngine, ForeignFigures, Manifest, Run, RunWriter, TraceCounts,
+    CeilingRecord, ForeignEngine, ForeignFigures, Manifest, Run, RunWriter, SeriesRow, TraceCounts,
 };
 
 /// Three blocks of these scenarios.
@@ -180,7 +180,17 @@ fn policies_stand_in_the_documents_columns_with_ours_and_ratios_beside() {
 
 #[test]
 fn the_effects_of_corrections_are_those_of_the_run() {
-    let found = columns(Document::KongSoap, plan(&["soap-0", "soap-1"]), with_added);
+    // Two of eight MiB are given back in the last second.
+    let change = |made: &mut Made| {
+        with_added(made);
+        let last = |it: &&mut SeriesRow| u64::from(it.second) + 1 == SECONDS;
+        for row in made.rows.iter_mut().filter(last) {
+            if let Some(gateway) = &mut row.gateway {
+                gateway.rss_anon_bytes = 6 << 20;
+            }
+        }
+    };
+    let found = columns(Document::KongSoap, plan(&["soap-0", "soap-1"]), change);
     let bucket = correction(&found, "Gateway latency from a histogram");
     assert_eq!(bucket.untold, None);
     assert_eq!(bucket.rows[0].name, "0 no policy");
@@ -213,11 +223,28 @@ fn the_effects_of_corrections_are_those_of_the_run() {
         correction(&found, "The ramp").untold.is_some(),
         "no load has one"
     );
+    let memory = &correction(&found, "Memory as one").rows[0];
+    close(Some(memory.measured), f64::from(8 << 20));
+    close(Some(memory.their_way), f64::from(6 << 20));
     let one = correction(&found, "One run");
     assert_eq!(
         (one.rows[0].their_way, one.rows[0].measured),
         (40_000.0, 42_000.0)
     );
+}
+
+#[test]
+fn endurance_has_a_suite_of_its_own() {
+    let mut manifest = plan(&["soap-5-routes"]);
+    manifest.plan.suite = "soap-endurance".into();
+    let found = columns(Document::KongSoap, manifest, |_| {});
+    table(&found, "nginx: endurance, 100 routes");
+    assert!(found.notes[0].contains("gatebench run soap-endurance --as-published"));
+    let told = |part: &str| found.notes.iter().any(|it| it.contains(part));
+    assert!(told("100 routes. The suite 'soap-endurance' has them."));
+    assert!(told(
+        "Nothing of 'performance' is in this run. The suite 'soap' has it."
+    ));
 }
 
 #[test]
@@ -301,7 +328,7 @@ fn what_another_engine_told_stands_only_where_enough_answers_lie_beyond() {
 fn the_earlier_edition_is_set_against_its_first_row_with_figures() {
     let found = columns(
         Document::KongSoapEarlier,
-        plan(&["soap-1", "soap-3"]),
+        plan(&["soap-1", "soap-3", "httpbin-1", "httpbin-2"]),
         |_| {},
     );
     let nginx = table(&found, "nginx: performance");
@@ -309,6 +336,15 @@ fn the_earlier_edition_is_set_against_its_first_row_with_figures() {
     close(
         median(nginx, "3 XSD, request", "ratio", "published"),
         4_939.0 / 3_887.0,
+    );
+    // Another upstream has a base of its own.
+    close(
+        median(nginx, "httpbin 2 OpenAPI, both", "ratio", "published"),
+        6_508.0 / 8_691.0,
+    );
+    assert_eq!(
+        median(nginx, "httpbin 1 OpenAPI, request", "ratio", "published"),
+        None
     );
     // 64 ÷ 41,000/s is 1.56 ms.
     close(
@@ -451,6 +487,32 @@ fn versions_are_combined_over_their_runs() {
         "{}",
         in_flight.published
     );
+}
+
+#[test]
+fn what_has_no_runs_of_connections_is_named_with_the_reason() {
+    let mut manifest = plan(&["single-route", "balancer-weights"]);
+    let mut at_a_rate = manifest.plan.load.clone();
+    at_a_rate.phases.remove(0);
+    let weights = [("balancer-weights".to_owned(), at_a_rate)];
+    manifest.plan.scenario_loads = weights.into();
+    let found = columns(Document::KongFramework, manifest, |made| {
+        if made.record.trial.scenario == "balancer-weights" {
+            made.record.phases.retain(|it| it.name != "saturate");
+            made.intervals.retain(|it| !it.tag.starts_with("saturate."));
+            made.rows.retain(|it| it.phase != "saturate");
+        }
+    });
+    let notes = found.notes.iter();
+    let named: Vec<_> = notes
+        .filter(|it| it.starts_with("balancer-weights"))
+        .collect();
+    assert_eq!(named.len(), 1, "{:?}", found.notes);
+    assert!(
+        named[0].contains("nginx and haproxy: its loads hold a rate"),
+        "{named:?}"
+    );
+    assert!(found.notes.iter().all(|it| !it.starts_with("single-route")));
 }
 
 #[test]

@@ -47,19 +47,23 @@ pub(super) fn of(findings: &Findings, tables: &[DocumentTable]) -> Vec<DocumentD
 
 /// Whether the loads are the document's.
 pub(super) fn length(document: Document, run: &Run) -> String {
-    let length = run.manifest().plan.length.as_ref();
+    let plan = &run.manifest().plan;
+    if plan.specification.is_some() {
+        return "Loads are the specification's.".into();
+    }
+    let length = plan.length.as_ref();
     if length.is_some_and(|it| it.length == Length::AsPublished) {
         return "Loads, ramps and users are the document's; requests carry nothing of ours.".into();
     }
     format!(
         "Loads are shorter than the document's, and their users others: gatebench run {} --as-published has the document's.",
-        document.suite()
+        document.suite_of(&plan.suite)
     )
 }
 
-/// The rows of a table that the run does not have.
+/// The rows of a table that the run does not have, and this suite has.
 pub(super) fn not_in_run(
-    document: Document,
+    suite: &str,
     measured: &Measured<'_>,
     lines: &[Line<'_>],
 ) -> Option<String> {
@@ -67,9 +71,8 @@ pub(super) fn not_in_run(
     let absent: Vec<String> = absent.map(|it| it.published.label.to_owned()).collect();
     (!absent.is_empty()).then(|| {
         format!(
-            "Not in this run: {}. The suite '{}' has them.",
-            absent.join("; "),
-            document.suite()
+            "Not in this run: {}. The suite '{suite}' has them.",
+            absent.join("; ")
         )
     })
 }

@@ -197,6 +197,14 @@ impl Load<'_> {
         (bytes > 0).then_some(bytes as f64)
     }
 
+    /// The gateway's memory in the last second in which it was read.
+    pub(super) fn memory_at_end_bytes(&self) -> Option<f64> {
+        let mut own = self.series.iter().rev();
+        let last = own.find(|it| it.phase == self.phase.name && it.gateway.is_some())?;
+        let bytes = last.gateway?.rss_anon_bytes;
+        (bytes > 0).then_some(bytes as f64)
+    }
+
     /// The most users of a load of users.
     pub(super) fn users(&self) -> Option<u32> {
         match &self.phase.shape {

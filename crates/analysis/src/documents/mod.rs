@@ -21,6 +21,9 @@ use measured::{Load, Measured};
 use policies::{Columns, Line};
 use published::PolicyRow;
 
+/// The suite that repeats the endurance of the Kong SOAP/XML load test.
+const ENDURANCE: &str = "soap-endurance";
+
 /// A published document whose scenarios are suites here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Document {
@@ -56,6 +59,14 @@ impl Document {
         match self {
             Self::KongSoapEarlier => "soap",
             other => other.name(),
+        }
+    }
+
+    /// The suite of a run, where that repeats the document too; otherwise [`Document::suite`].
+    fn suite_of(self, run: &str) -> &'static str {
+        match self {
+            Self::KongSoap if run == ENDURANCE => ENDURANCE,
+            other => other.suite(),
         }
     }
 
@@ -119,6 +130,7 @@ pub fn in_columns_of(
             (sizings::tables(&measured, &lines)?, corrections)
         }
         Document::KongFramework => {
+            notes.extend(versions::absent(&measured));
             notes.extend(versions::left_out(&measured));
             (
                 versions::tables(&measured),
@@ -168,25 +180,58 @@ pub(crate) fn network(
     }))
 }
 
-/// A part of a document of policies: its heading, its rows, and the row that others are set against.
-type Part = (&'static str, &'static [PolicyRow], &'static str);
+/// A part of a document of policies.
+struct Part {
+    heading: &'static str,
+    rows: &'static [PolicyRow],
+    /// The row that others are set against.
+    base: &'static str,
+    /// The suite that has its scenarios.
+    suite: &'static str,
+}
+
+const fn part(
+    heading: &'static str,
+    rows: &'static [PolicyRow],
+    base: &'static str,
+    suite: &'static str,
+) -> Part {
+    Part {
+        heading,
+        rows,
+        base,
+        suite,
+    }
+}
 
 fn parts(document: Document) -> (Columns, &'static [Part]) {
     const SOAP: [Part; 3] = [
-        ("performance", &published::SOAP, "soap-0"),
-        (
+        part("performance", &published::SOAP, "soap-0", "soap"),
+        part(
             "endurance, 100 routes",
             &published::SOAP_ENDURANCE,
             "soap-5-routes",
+            ENDURANCE,
         ),
-        (
+        part(
             "errors beside good requests",
             &published::SOAP_ERRORS,
             "soap-1-errors",
+            "soap",
         ),
     ];
-    const EARLIER: [Part; 1] = [("performance", &published::SOAP_EARLIER, "soap-1")];
-    const KONG: [Part; 1] = [("policies", &published::BENCHMARK, "kong-no-policy-1")];
+    const EARLIER: [Part; 1] = [part(
+        "performance",
+        &published::SOAP_EARLIER,
+        "soap-1",
+        "soap",
+    )];
+    const KONG: [Part; 1] = [part(
+        "policies",
+        &published::BENCHMARK,
+        "kong-no-policy-1",
+        "kong-benchmark",
+    )];
     match document {
         Document::KongSoapEarlier => (Columns::WithoutGatewayLatency, &EARLIER),
         Document::KongBenchmark => (Columns::Percentiles, &KONG),
@@ -201,21 +246,24 @@ fn of_policies(
 ) -> (Vec<DocumentTable>, Vec<Correction>) {
     let (columns, parts) = parts(document);
     let (mut tables, mut corrected) = (Vec::new(), Vec::new());
-    for (part, rows, base) in parts {
+    for part in parts {
         let mut any = false;
         for variant in measured.variants().into_iter().filter(|it| *it != "floor") {
-            let lines: Vec<Line<'_>> = policies::lines(measured, rows, variant);
-            let title = format!("{variant}: {part}");
-            let table = policies::table(measured, &lines, (title, columns, base));
+            let lines: Vec<Line<'_>> = policies::lines(measured, part.rows, variant);
+            let title = format!("{variant}: {}", part.heading);
+            let table = policies::table(measured, &lines, (title, columns, part.base));
             if table.is_some() && !any {
-                notes.extend(doubts::not_in_run(document, measured, &lines));
+                notes.extend(doubts::not_in_run(part.suite, measured, &lines));
                 any = true;
             }
             tables.extend(table);
             corrected.extend(lines.into_iter().filter(|line| !line.closed.is_empty()));
         }
         if !any {
-            notes.push(format!("Nothing of '{part}' is in this run."));
+            notes.push(format!(
+                "Nothing of '{}' is in this run. The suite '{}' has it.",
+                part.heading, part.suite
+            ));
         }
     }
     // One gateway is enough to show what ways of measuring do.

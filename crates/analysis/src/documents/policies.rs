@@ -136,16 +136,23 @@ pub(super) fn is_in_run(measured: &Measured<'_>, line: &Line<'_>) -> bool {
     measured.scenario(line.published.scenario).is_some()
 }
 
-/// The row without policies that a row is set against: that of the same upstream.
+/// What rows of these upstreams are set against: the first of them with figures. The rows of the calculator have the
+/// document's own base.
+const OTHER_UPSTREAMS: [&str; 2] = ["httpbin-", "go-bench-"];
+
+/// The row that a row is set against: the one without policies of the same upstream, or where the document has no
+/// figures of that the first that it has.
 fn base_line<'s, 'a>(lines: &'s [Line<'a>], line: &Line<'_>, base: &str) -> Option<&'s Line<'a>> {
-    let base = match line.published.scenario {
-        of if of.starts_with("httpbin-") => "httpbin-0",
-        of if of.starts_with("go-bench-") => "go-bench-0",
-        _ => base,
-    };
+    let scenario = line.published.scenario;
+    let mut upstreams = OTHER_UPSTREAMS.iter();
+    let upstream = upstreams.find(|it| scenario.starts_with(**it));
     let mut lines = lines.iter();
-    // The earlier edition has no figures of that row of httpbin.
-    lines.find(|it| it.published.scenario == base)
+    match upstream {
+        None => lines.find(|it| it.published.scenario == base),
+        Some(upstream) => lines.find(|it| {
+            it.published.scenario.starts_with(*upstream) && it.published.figures.is_some()
+        }),
+    }
 }
 
 fn row(measured: &Measured<'_>, line: &Line<'_>, cells: Vec<DocumentCell>) -> DocumentRow {

@@ -71,6 +71,35 @@ pub(super) fn left_out(measured: &Measured<'_>) -> Vec<String> {
     .collect()
 }
 
+/// Why a version that was measured has no runs.
+const AT_A_RATE: &str = "its loads hold a rate and no number of connections; gatebench run kong-framework --as-published has such";
+
+/// Which versions of which scenarios are not in the tables and why, in a sentence for each scenario and reason.
+pub(super) fn absent(measured: &Measured<'_>) -> Vec<String> {
+    let mut found: Vec<([String; 2], Vec<String>)> = Vec::new();
+    for scenario in &measured.run.manifest().plan.scenarios {
+        for variant in measured.variants() {
+            let is_asked = variant != "floor" || scenario.has_floor();
+            if !is_asked || !runs(measured, &scenario.scenario, variant).is_empty() {
+                continue;
+            }
+            let why = measured.absence(&scenario.scenario, variant);
+            let key = [
+                scenario.scenario.clone(),
+                why.unwrap_or_else(|| AT_A_RATE.into()),
+            ];
+            match found.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, variants)) => variants.push(variant.into()),
+                None => found.push((key, vec![variant.into()])),
+            }
+        }
+    }
+    let sentence = |([scenario, why], variants): ([String; 2], Vec<String>)| {
+        format!("{scenario}, {}: {why}.", listed(&variants))
+    };
+    found.into_iter().map(sentence).collect()
+}
+
 fn figures(runs: &[Load<'_>]) -> Vec<RunFigures> {
     runs.iter().map(Load::figures).collect()
 }

@@ -25,11 +25,11 @@ pub(in super::super) fn of_policies(document: Document, lines: &[Line<'_>]) -> V
     match document {
         Document::KongSoap => {
             found.splice(0..0, [bucket(&named), users(&named)]);
-            found.extend([ramp(&named), gzip(&named)]);
+            found.extend([ramp(&named), gzip(&named), memory(&named)]);
         }
         Document::KongSoapEarlier => {
             found.push(whole_milliseconds(&named));
-            found.push(ramp(&named));
+            found.extend([ramp(&named), memory(&named)]);
         }
         _ => {}
     }
@@ -229,6 +229,33 @@ fn gzip(lines: &[Named<'_, '_>]) -> Correction {
     or_untold(
         correction,
         "The scenarios soap-0-gzip and soap-6-gzip are not in this run.",
+    )
+}
+
+fn memory(lines: &[Named<'_, '_>]) -> Correction {
+    let row = |it: &Named<'_, '_>| {
+        let at_end = it.closed(Aspect::Memory, Load::memory_at_end_bytes);
+        effect(
+            it.name,
+            at_end,
+            it.closed(Aspect::Memory, Load::memory_bytes),
+        )
+    };
+    let correction = Correction {
+        title: "Memory as one value at the end",
+        published: "Memory is what the gateway's container held when the run ended, and that nothing leaks was read off a curve by eye. \
+                    Where memory is given back from time to time, the end of a run is any point of a sawtooth."
+            .into(),
+        here: "Memory is read every second, and the most of it stands in the tables. Whether it grows is judged over hours, with an \
+               interval: gatebench soak.",
+        heads: ["at the end", "the most"],
+        unit: Unit::Bytes,
+        rows: effects(lines, row),
+        untold: None,
+    };
+    or_untold(
+        correction,
+        "The gateway's memory is not known: add --pid, so that its process tree is.",
     )
 }
 
