@@ -57,6 +57,7 @@ mod samples;
 mod scrape;
 mod series;
 mod settle;
+mod sharing;
 mod site;
 mod specified;
 mod stage;

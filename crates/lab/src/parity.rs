@@ -14,6 +14,7 @@ use crate::exchange::{Answer, exchange, render, shorten};
 use crate::halt::Halt;
 use crate::interrupt::Interrupt;
 use crate::ledger::{self, Origins};
+use crate::sharing;
 use crate::wire::Wire;
 
 /// Of a message that failed, so much is kept.
@@ -81,6 +82,10 @@ pub(crate) fn prove(
     }
     if scenario.transport.http2_streams.is_some() {
         record.cases.push(agreed_on_http2(&place.target));
+    }
+    // After the load some targets may still be left out for a while.
+    if !place.is_after {
+        record.cases.extend(sharing::prove(scenario, samples, place)?);
     }
     record.routes_answering = prover.routes_answering(&one_for_each_route(scenario, samples))?;
     Ok(record)
