@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use gatebench_lab::Library;
+
 use crate::bench::Bench;
 use crate::engines::installed;
 
@@ -160,6 +162,26 @@ fn what_cannot_run_is_told_before_anything_starts() {
         .assert_code(2)
         .assert_says(&["single_route", "  → "]);
     assert!(!bench.path("run").exists(), "nothing was begun");
+}
+
+#[test]
+fn each_known_specification_becomes_a_plan() {
+    let bench = Bench::new();
+    let known = Library::default().specifications().unwrap();
+    assert!(known.len() >= 10, "{}", known.len());
+    for listed in known {
+        let it = listed.document;
+        let words = format!("spec run {} --dry-run --json", it.specification);
+        let finished = bench.gatebench(&words);
+        finished.assert_code(0);
+        let plan: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+        assert_eq!(plan["suite"], it.specification.as_str());
+        let scenarios = plan["scenarios"].as_array().unwrap().len();
+        assert_eq!(scenarios, it.setup().unwrap().scenarios.len());
+        let runs = it.load().unwrap().runs as usize;
+        let phases = plan["load"]["phases"].as_array().unwrap();
+        assert_eq!(phases.len(), runs, "{}", it.specification);
+    }
 }
 
 const BUILT_GATEWAY: &str = "\
