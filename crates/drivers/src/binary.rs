@@ -116,7 +116,10 @@ fn local(
             binary: path,
             version,
             wanted: version::range(&binary.version_min, &binary.version_below),
-            install: installed::hint(folder),
+            remedy: format!(
+                "{}; a program of another version must come after it on PATH, or not at all",
+                installed::hint(folder)
+            ),
         });
     }
     let sha256 =

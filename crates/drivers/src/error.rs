@@ -76,8 +76,8 @@ pub enum DriverError {
         version: String,
         /// The versions that fit, in words.
         wanted: String,
-        /// How a version that fits is installed.
-        install: String,
+        /// How a version that fits is had.
+        remedy: String,
     },
     /// No program has the version asked for.
     #[error("there is no {gateway} {wanted} here{}", listed(others))]
@@ -309,15 +309,13 @@ impl DriverError {
             Self::NoFolder { .. } => "write the path of a folder that holds a gateway.yaml; `gatebench list` shows the names there are".into(),
             Self::Unsupported(_) => "leave this gateway out of the scenario: not supported is not failed".into(),
             Self::BinaryMissing { install, .. } => install.clone(),
-            Self::WrongVersion { install, .. } => format!(
-                "{install}; a program of another version must come after it on PATH, or not at all"
-            ),
             Self::NoSuchVersion { gateway, wanted, .. } => format!(
                 "install {wanted} and put it on PATH, or name its place: {gateway}@/opt/{gateway}-{wanted}"
             ),
             Self::ContainerEngine { remedy, .. }
             | Self::BadConfig { remedy, .. }
             | Self::Install { remedy, .. }
+            | Self::WrongVersion { remedy, .. }
             | Self::Remote { remedy, .. } => remedy.clone(),
             Self::NoVersion { binary, .. } => format!(
                 "run {} by hand; if it works, correct binary.version_args and binary.version_pattern in gateway.yaml",

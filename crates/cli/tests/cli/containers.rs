@@ -166,6 +166,7 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
     }
     assert!(podman.containers().is_empty());
     absent_images_are_told(&bench, &podman);
+    images_of_another_version_are_told(&bench, &podman);
     a_new_folder_for_an_image_is_filled_in_and_proven(&bench, &podman);
 }
 
@@ -208,6 +209,25 @@ fn absent_images_are_told(bench: &Bench, podman: &Podman) {
         "podman pull localhost/absent:1",
     ]);
     boxed(bench, IMAGE);
+}
+
+fn images_of_another_version_are_told(bench: &Bench, podman: &Podman) {
+    let spec = bench.read("boxed/gateway.yaml");
+    let later = spec.replace("binary:", "binary:\n  version_min: \"99\"");
+    bench.write("boxed/gateway.yaml", &later);
+    start(
+        bench,
+        podman,
+        "run suite.yaml --gateway ./boxed --out later",
+    )
+    .wait()
+    .assert_code(3)
+    .assert_says(&[
+        &format!("/gatebench of {IMAGE} is version"),
+        "the folder of boxed was written for at least 99",
+        "name an image of a version that fits: boxed@IMAGE:TAG",
+    ]);
+    bench.write("boxed/gateway.yaml", &spec);
 }
 
 /// A container ends with gatebench; where its supervisor is killed as well, with the next start.

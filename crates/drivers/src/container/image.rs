@@ -14,6 +14,7 @@ use super::spec::ulimits;
 use crate::binary::{FoundBinary, version_in};
 use crate::error::DriverError;
 use crate::folder::Folder;
+use crate::version;
 
 /// A runtime that has to warm up may take seconds to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -77,13 +78,10 @@ pub(crate) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
         .cloned()
         .collect();
     let said = run_once(&engine, &found.id, &user, &command).map_err(asked)?;
-    let version = version_in(&said, &folder.spec.binary);
+    let program = PathBuf::from(format!("{} of {name}", container.program));
+    let version = version_that_fits(folder, program, &said)?;
     Ok(FoundBinary {
-        version: version.map_err(|message| DriverError::NoVersion {
-            gateway: gateway.clone(),
-            binary: PathBuf::from(format!("{} of {name}", container.program)),
-            message,
-        })?,
+        version,
         path: container.program.into(),
         host: None,
         sha256: found.id.trim_start_matches("sha256:").to_owned(),
@@ -93,6 +91,31 @@ pub(crate) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
             user,
             socket,
         }),
+    })
+}
+
+/// The version that a program said it has, where the folder was written for it.
+fn version_that_fits(folder: &Folder, program: PathBuf, said: &str) -> Result<String, DriverError> {
+    let (gateway, wanted) = (folder.spec.gateway.clone(), &folder.spec.binary);
+    let version = match version_in(said, wanted) {
+        Ok(version) => version,
+        Err(message) => {
+            return Err(DriverError::NoVersion {
+                gateway,
+                binary: program,
+                message,
+            });
+        }
+    };
+    if version::is_between(&version, &wanted.version_min, &wanted.version_below) {
+        return Ok(version);
+    }
+    Err(DriverError::WrongVersion {
+        remedy: format!("name an image of a version that fits: {gateway}@IMAGE:TAG"),
+        gateway,
+        binary: program,
+        version,
+        wanted: version::range(&wanted.version_min, &wanted.version_below),
     })
 }
 
