@@ -12,6 +12,7 @@ pub(crate) fn add_filters(environment: &mut Environment<'_>) {
     environment.add_filter("nginx_literal", nginx_literal);
     environment.add_filter("nginx_string", nginx_string);
     environment.add_filter("haproxy_string", haproxy_string);
+    environment.add_filter("haproxy_argument", haproxy_argument);
     environment.add_filter("lua_string", lua_string);
     environment.add_filter("apache_string", apache_string);
     environment.add_filter("vcl_string", vcl_string);
@@ -52,6 +53,12 @@ fn haproxy_string(text: &str) -> Result<String, Error> {
         '\t' => Some(r"\t".into()),
         c => printable(c),
     })
+}
+
+/// `{{ text | haproxy_argument }}`: an argument of a HAProxy fetch or converter, as in `map_beg(…)`. There a comma or a
+/// parenthesis ends it even in a word in quotes, since those are gone by then: it needs quotes of its own.
+fn haproxy_argument(text: &str) -> Result<String, Error> {
+    haproxy_string(&format!("'{}'", text.replace('\'', r"'\''")))
 }
 
 /// `{{ text | lua_string }}`: a string of Lua. Whatever is neither a letter nor a digit is written by
@@ -219,6 +226,13 @@ mod tests {
             haproxy_string(r#"$HOME "x" #\"#).unwrap(),
             r#""\$HOME \"x\" #\\""#
         );
+    }
+
+    #[test]
+    fn arguments_of_haproxy_keep_their_commas() {
+        let quoted = haproxy_argument("a, b) $c").unwrap();
+        assert_eq!(quoted, r#""'a, b) \$c'""#);
+        assert_eq!(haproxy_argument("it's").unwrap(), r#""'it'\\''s'""#);
     }
 
     #[test]

@@ -302,6 +302,31 @@ fn weights_are_changed_without_a_reload() {
     }
 }
 
+/// Tokens of two callers, signed with one secret.
+const ALICES_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbGljZSIsImV4cCI6NDEwMjQ0NDgwMH0.N9_9e0vh1wVSPJmUsoTytZLd-k7pwNOn4DkkVCQoZLs";
+const BOBS_TOKEN: &str = "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJib2IiLCJleHAiOjQxMDI0NDQ4MDB9.vNwx6_btX-2ty2YQRsR-gccr7VRoUpqbXF-MT2v__qU";
+
+#[test]
+fn who_calls_by_a_token_is_counted_apart() {
+    let scenario = scenario(
+        "scenario: counted\ntitle: counted\nupstream: httpbin\nconsumers: [{name: alice}, {name: bob}]\nroutes:\n\
+         - name: all\n  path: /\n  policies:\n\
+         \x20 - jwt: {keys: [{hs256: {secret: 'the secret of a test, thirty-two bytes'}}]}\n\
+         \x20 - rate_limit: {limit: 1, window: 1m, per: consumer}\n\
+         requests: [{path: /anything}]\n",
+    );
+    for name in ["haproxy", "nginx-lua", "nginx-njs", "envoy"] {
+        let work = tempfile::tempdir().unwrap();
+        let gateway = start(&folder(name), &scenario, work.path(), Ports::Free).unwrap();
+        let status = |token: &str| {
+            let headers = [("Authorization", token)];
+            ask(gateway.addr, "/anything", &headers).status
+        };
+        let statuses = [ALICES_TOKEN, ALICES_TOKEN, BOBS_TOKEN, "Bearer x"].map(status);
+        assert_eq!(statuses, [200, 429, 200, 401], "{name}");
+    }
+}
+
 #[test]
 fn a_running_gateway_can_be_attached() {
     let work = tempfile::tempdir().unwrap();
