@@ -4,19 +4,22 @@
 use std::collections::BTreeSet;
 
 use crate::gateway::GatewayFolder;
+use crate::load::{CONFIGURE, WEIGHTS};
 use crate::policy::{HeaderEdits, JwtKey, JwtPolicy, Policy, RateLimitKey, RateLimitPolicy};
 use crate::scenario::Scenario;
 use crate::soap::SoapChain;
 use crate::transport::Transport;
 
 /// The parts of policies that a gateway may lack though it has the policy, and the access log.
-pub const PARTS: [&str; 13] = [
+pub const PARTS: [&str; 15] = [
     "jwt.rs256",
     "jwt.jwks",
     "jwt.audience",
     "rate_limit.per_consumer",
     "rate_limit.per_header",
     "rate_limit.headers",
+    "rate_limit.any_window",
+    "rate_limit.any_rate",
     "request_headers.add",
     "request_headers.rename",
     "response_headers.add",
@@ -25,6 +28,15 @@ pub const PARTS: [&str; 13] = [
     SOAP_GZIP,
     ACCESS_LOG,
 ];
+
+/// Windows that everybody has who has windows of a fixed length: a second, a minute, an hour, a day.
+const USUAL_WINDOWS_SECONDS: [u64; 4] = [1, 60, 3_600, 86_400];
+/// From so many requests a minute on, a fraction of one more is no difference that anybody could see.
+const MANY_PER_MINUTE: u128 = 1_000;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// What a folder may claim besides policies and what is spoken on the connections.
+pub(crate) const OTHER_CLAIMS: [&str; 6] = [FAILOVER, "reload", CONFIGURE, WEIGHTS, METRICS, ADMIN];
 
 /// The word of answers that are compressed and processed all the same.
 const SOAP_GZIP: &str = "soap.gzip";
@@ -136,7 +148,23 @@ fn limit_parts(limit: &RateLimitPolicy) -> Vec<&'static str> {
         ),
         (limit.per == RateLimitKey::Header, "rate_limit.per_header"),
         (limit.headers, "rate_limit.headers"),
+        (!has_usual_window(limit), "rate_limit.any_window"),
+        (!is_whole_per_minute(limit), "rate_limit.any_rate"),
     ])
+}
+
+fn has_usual_window(limit: &RateLimitPolicy) -> bool {
+    let window = limit.window.as_nanos();
+    window.is_multiple_of(NANOS_PER_SECOND)
+        && USUAL_WINDOWS_SECONDS.contains(&(window / NANOS_PER_SECOND))
+}
+
+/// Whether it can be told as requests a minute.
+fn is_whole_per_minute(limit: &RateLimitPolicy) -> bool {
+    // A window of nothing is a mistake that is reported elsewhere.
+    let window = u128::from(limit.window.as_nanos()).max(1);
+    let in_a_minute = u128::from(limit.limit) * 60 * u128::from(NANOS_PER_SECOND);
+    in_a_minute.is_multiple_of(window) || in_a_minute / window >= MANY_PER_MINUTE
 }
 
 fn edit_parts(edits: &HeaderEdits, add: &'static str, rename: &'static str) -> Vec<&'static str> {
@@ -194,6 +222,28 @@ requests: [{path: /json/valid}]
             "tls",
         ];
         assert_eq!(needs, expected);
+    }
+
+    #[test]
+    fn windows_and_rates_that_not_every_gateway_has_are_needed_by_their_own_words() {
+        let parts = |limit: u64, window: &str| {
+            let limit = RateLimitPolicy {
+                limit,
+                window: window.parse().unwrap(),
+                per: RateLimitKey::Route,
+                header: None,
+                headers: false,
+            };
+            limit_parts(&limit)
+        };
+        for (limit, window) in [(1, "1s"), (60, "1h"), (1_440, "24h"), (1_000_000_000, "1h")] {
+            assert_eq!(parts(limit, window), [""; 0], "{limit} in {window}");
+        }
+        assert_eq!(parts(10, "10m"), ["rate_limit.any_window"]);
+        assert_eq!(parts(10, "1h"), ["rate_limit.any_rate"]);
+        let both = ["rate_limit.any_window", "rate_limit.any_rate"];
+        assert_eq!(parts(1, "90s"), both);
+        assert_eq!(parts(1, "1500ms"), ["rate_limit.any_window"]);
     }
 
     #[test]
