@@ -73,6 +73,13 @@ pub struct GatewayFolder {
     /// scenario that asks for one of them is *not supported*.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
+    /// What the gateway could do by means of its own, and this folder does not use: policies, and the words of
+    /// what it speaks, changes and tells. A scenario that asks for it is *not supported* all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unused: Vec<String>,
+    /// Why it does not have what a reader would expect of it, by the same words.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub without: BTreeMap<String, String>,
     /// What it speaks besides plain HTTP/1.1: `tls` and `http2` to clients, `upstream_tls`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transport: Vec<String>,

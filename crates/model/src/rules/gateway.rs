@@ -7,7 +7,7 @@ use super::{not_zero, unique};
 use crate::Policy;
 use crate::diagnostic::Problem;
 use crate::gateway::CONTRACT_VERSION;
-use crate::needs::PARTS;
+use crate::needs::{OTHER_CLAIMS, PARTS};
 use crate::node::{Data, Node};
 use crate::suggest::{listed, nearest};
 use crate::transport::Transport;
@@ -29,6 +29,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     parts(root, problems);
     each(root, problems);
     policies(root, problems);
+    what_is_not_there(root, problems);
     changed_files(root, problems);
     sockets(root, problems);
     templates(root, problems);
@@ -215,14 +216,44 @@ fn policies(root: &Node, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The words that may stand somewhere, and what they are called.
-struct Words {
-    one: &'static str,
-    all: &'static str,
-    words: &'static [&'static str],
+/// Who tells of what a gateway does not have, or does not use, does not claim it as well.
+fn what_is_not_there(root: &Node, problems: &mut Vec<Problem>) {
+    let all: Vec<&str> = [&Policy::KINDS[..], &Transport::KINDS, &OTHER_CLAIMS].concat();
+    let claims = Words {
+        one: "claim",
+        all: "claims",
+        words: &all,
+    };
+    let claimed = |word: &str| {
+        let under = |key: &str| root.get(key).is_some_and(|it| it.get(word).is_some());
+        let mut spoken = root.list("transport").iter();
+        under("policies")
+            || under("actions")
+            || spoken.any(|it| it.text() == Some(word))
+            || root.get(word).is_some()
+    };
+    let unused = root.list("unused").iter();
+    let unused = unused.filter_map(|node| Some((node.text()?, &node.span)));
+    let without = root.get("without").map_or(&[][..], Node::entries).iter();
+    let without = without.map(|entry| (entry.key.as_str(), &entry.key_span));
+    for (word, span) in unused.chain(without) {
+        claims.must_have(word, span, problems);
+        if all.contains(&word) && claimed(word) {
+            let message = format!("`{word}` is claimed above, and said not to be there");
+            let help = "keep one of them";
+            problems.push(Problem::new(span.clone(), message, help));
+        }
+    }
 }
 
-impl Words {
+/// The words that may stand somewhere, and what they are called.
+struct Words<'a> {
+    one: &'static str,
+    all: &'static str,
+    words: &'a [&'static str],
+}
+
+impl Words<'_> {
     /// Reports a word that is none of them.
     fn must_have(&self, word: &str, span: &Range<usize>, problems: &mut Vec<Problem>) {
         let words = || self.words.iter().copied();

@@ -137,6 +137,8 @@ impl Listed {
             "install": self.folder.install_hint(),
             "policies": spec.policies,
             "lacks": spec.lacks,
+            "unused": spec.unused,
+            "without": spec.without,
             "transport": spec.transport,
             "proven_with": spec.proven_with,
             "not_yet_run": !self.is_run(),

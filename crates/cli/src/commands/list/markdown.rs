@@ -81,7 +81,9 @@ fn policies(folders: &[Folder]) -> String {
     let mut text = String::from(
         "\n## Policies\n\n\
          ●: by a feature of the gateway. ○: by a script in a language that its makers ship. ◐, ◔: so too, but without\n\
-         a part of the policy, which is told below. Blank: not supported, and never emulated. Then follow what it\n\
+         a part of the policy, which is told below. Blank: the gateway has nothing of its own that does the whole of it; why is\n\
+         told below where one would expect it. ·: it has, and its folder does not use it yet. Both are *not supported* in\n\
+         runs, and never emulated. Then follow what it\n\
          speaks besides plain HTTP/1.1, whether it can try another target when one fails, the changes it can be asked for\n\
          while it runs (`reload`: it reads its files again; `configure`: it is given other routes; `weights`: its targets\n\
          are given other weights), whether it tells its own metrics, and whether it has an admin interface through which\n\
@@ -93,23 +95,28 @@ fn policies(folders: &[Folder]) -> String {
     for kind in Policy::KINDS {
         text.push_str(&row(kind, folders, |spec| policy_mark(spec, kind)));
     }
-    for kind in Transport::KINDS {
-        let speaks = |spec: &GatewayFolder| if spec.has(kind) { "●" } else { " " };
-        text.push_str(&row(kind, folders, speaks));
+    for kind in Transport::KINDS.into_iter().chain(["failover"]) {
+        let has = |spec: &GatewayFolder| told(spec, kind, spec.has(kind));
+        text.push_str(&row(kind, folders, has));
     }
-    let tells = |is: bool| if is { "●" } else { " " };
-    text.push_str(&row("failover", folders, |spec| {
-        tells(spec.failover.is_some())
-    }));
     for action in ["reload", CONFIGURE, WEIGHTS] {
-        let can = |spec: &GatewayFolder| tells(spec.actions.contains_key(action));
+        let can = |spec: &GatewayFolder| told(spec, action, spec.actions.contains_key(action));
         text.push_str(&row(action, folders, can));
     }
-    text.push_str(&row("metrics", folders, |spec| {
-        tells(spec.metrics.is_some())
-    }));
-    text.push_str(&row("admin", folders, |spec| tells(spec.admin.is_some())));
+    for kind in ["metrics", "admin"] {
+        let has = |spec: &GatewayFolder| told(spec, kind, spec.has(kind));
+        text.push_str(&row(kind, folders, has));
+    }
     text
+}
+
+/// The mark of what a gateway has or has not.
+fn told(spec: &GatewayFolder, word: &str, has: bool) -> &'static str {
+    match (has, spec.unused.iter().any(|unused| unused == word)) {
+        (true, _) => "●",
+        (false, true) => "·",
+        (false, false) => " ",
+    }
 }
 
 fn row(kind: &str, folders: &[Folder], mark: impl Fn(&GatewayFolder) -> &'static str) -> String {
@@ -124,7 +131,7 @@ fn policy_mark(spec: &GatewayFolder, kind: &str) -> &'static str {
         (Some(Support::Native), true) => "◐",
         (Some(Support::Script), false) => "○",
         (Some(Support::Script), true) => "◔",
-        (None, _) => " ",
+        (None, _) => told(spec, kind, false),
     }
 }
 
@@ -132,6 +139,9 @@ fn about(spec: &GatewayFolder) -> String {
     let mut text = format!("\n### {}\n\n", spec.title);
     for note in &spec.notes {
         let _ = writeln!(text, "- {}", note.trim());
+    }
+    for (word, why) in &spec.without {
+        let _ = writeln!(text, "- No {word}: {}", why.trim());
     }
     if !spec.lacks.is_empty() {
         let _ = writeln!(text, "- It lacks {}.", spec.lacks.join(", "));
