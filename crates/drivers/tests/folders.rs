@@ -12,7 +12,7 @@ use gatebench_drivers::{
 };
 use gatebench_model::Scenario;
 use serde_json::json;
-use support::{folder, scenario, script_folder};
+use support::{folder, scenario, script_folder, wiring};
 
 #[test]
 fn every_embedded_folder_is_whole() {
@@ -34,27 +34,11 @@ fn every_embedded_folder_is_whole() {
     }
 }
 
-/// Who writes so many routes, upstreams or consumers right has thousands of them right too.
-const MANY: usize = 20;
-
-/// The same with fewer of what it has thousands of.
-fn with_fewer(mut scenario: Scenario) -> Scenario {
-    scenario.routes.truncate(MANY);
-    scenario.consumers.truncate(MANY);
-    scenario.upstreams = scenario.upstreams.min(MANY as u32);
-    scenario
-}
-
 /// A folder that nobody here can run is at least rendered, for each scenario that it claims; what it
 /// writes as JSON is JSON.
 #[test]
 fn every_folder_renders_every_scenario_that_it_claims() {
-    let scenarios: Vec<Scenario> = std::fs::read_dir("../../scenarios")
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|it| it == "yaml"))
-        .map(|path| with_fewer(gatebench_model::read(&path).unwrap()))
-        .collect();
+    let scenarios = support::scenarios();
     let targets = [
         "127.0.0.1:2".parse().unwrap(),
         "127.0.0.1:3".parse().unwrap(),
@@ -79,21 +63,6 @@ fn every_folder_renders_every_scenario_that_it_claims() {
         }
     }
     assert!(rendered > 100);
-}
-
-fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
-    Wiring {
-        binary: Path::new("/gateway"),
-        work: Path::new("/w"),
-        listen: "127.0.0.1:1".parse().unwrap(),
-        targets,
-        more_upstreams: &[],
-        keepalive: 64,
-        cores: &[0],
-        access_log: false,
-        metrics: None,
-        weights: 0,
-    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use gatebench_drivers::{
     Catalogue, DriverError, Folder, GatewayStart, Launcher, Ports, Running, UPSTREAM_KEEPALIVE,
+    Wiring,
 };
 use gatebench_model::Scenario;
 use rustix::process::{Pid, Signal, kill_process};
@@ -36,6 +37,41 @@ pub fn plain() -> Scenario {
         "scenario: plain\ntitle: plain\nupstream: httpbin\n\
          routes: [{name: all, path: /}]\nrequests: [{path: /anything}]\n",
     )
+}
+
+/// Who writes so many routes, upstreams or consumers right has thousands of them right too.
+const MANY: usize = 20;
+
+/// Every scenario of the repository, with fewer of what it has thousands of.
+pub fn scenarios() -> Vec<Scenario> {
+    std::fs::read_dir("../../scenarios")
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|it| it == "yaml"))
+        .map(|path| {
+            let mut scenario: Scenario = gatebench_model::read(&path).unwrap();
+            scenario.routes.truncate(MANY);
+            scenario.consumers.truncate(MANY);
+            scenario.upstreams = scenario.upstreams.min(MANY as u32);
+            scenario
+        })
+        .collect()
+}
+
+/// A gateway that is not started, before these targets.
+pub fn wiring(targets: &[SocketAddr]) -> Wiring<'_> {
+    Wiring {
+        binary: Path::new("/gateway"),
+        work: Path::new("/w"),
+        listen: "127.0.0.1:1".parse().unwrap(),
+        targets,
+        more_upstreams: &[],
+        keepalive: 64,
+        cores: &[0],
+        access_log: false,
+        metrics: None,
+        weights: 0,
+    }
 }
 
 /// An origin that answers with what it was asked, until the test ends; and how many connections it has accepted.

@@ -1,0 +1,1 @@
+{% include "../nginx-lua/json.lua" %}
