@@ -1,8 +1,10 @@
 //! What admin interfaces took for a route, and how long until the gateways acted so.
 
+mod losses;
+
 use gatebench_model::admin::AdminVerb;
 use gatebench_stats::{Estimate, is_trustworthy};
-use gatebench_store::{AdminLoadRecord, AdminRecord, Outcome, TrialRecord};
+use gatebench_store::{AdminLoadRecord, AdminRecord, TrialRecord};
 
 use crate::context::Context;
 use crate::findings::{
@@ -11,27 +13,74 @@ use crate::findings::{
 };
 use crate::words::grouped;
 
+pub(crate) use losses::headlines;
+
 const EXPLANATION: &str = "Calls are made one after the other, each on a connection of its own, and counted until the \
      whole answer. After the loads a change acts when a new connection to the gateway is answered so; it counts from the begin \
-     of the call. Under a load a call is counted from when it was due, and only answered. p50 is the median of the blocks with their range; p90 and p99 are over the calls of all blocks, where \
+     of the call. Under a load a call is counted from when it was due, and only answered; those that were not made for want of \
+     time would have been among the longest. p50 is the median of the blocks with their range; p90 and p99 are over the calls of all blocks, where \
      ten of them are longer.";
 
-/// The rounds of all trials; none where none has any.
-pub(crate) fn section(context: &Context) -> Option<SectionFindings> {
-    let mut rows = Vec::new();
-    for scenario in &context.plan.scenarios {
-        for variant in &context.plan.variants {
-            let completed = context.trials().iter().map(|trial| &trial.record);
-            let records: Vec<&TrialRecord> = completed
-                .filter(|record| {
-                    let of = (&record.trial.scenario, record.trial.variant.as_str());
-                    record.outcome == Outcome::Completed
-                        && of == (&scenario.scenario, variant.label())
-                })
-                .collect();
-            rows.extend(after_loads(&records, variant.label()));
-            rows.extend(under_loads(&records, variant.label()));
+/// The rounds and calls of all trials, and what they cost the loads; nothing where none has any.
+pub(crate) fn sections(context: &Context) -> Vec<SectionFindings> {
+    let calls = section(context);
+    calls.into_iter().chain(losses::section(context)).collect()
+}
+
+/// A gateway in a scenario.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    variant: &'a str,
+    scenario: &'a str,
+    /// Whether it has an admin interface in others too.
+    is_one_of_several: bool,
+}
+
+impl<'a> Place<'a> {
+    /// All of them, each with its completed trials.
+    fn all(context: &Context<'a>) -> Vec<(Self, Vec<&'a TrialRecord>)> {
+        let plan = context.plan;
+        let called = || plan.scenarios.iter().filter(|it| it.admin.is_some());
+        let are_several = called().count() > 1;
+        let places = called().flat_map(|scenario| {
+            plan.variants.iter().map(move |variant| {
+                let (name, label) = (scenario.scenario.as_str(), variant.label());
+                let own = context.completed().filter(|record| {
+                    (
+                        record.trial.scenario.as_str(),
+                        record.trial.variant.as_str(),
+                    ) == (name, label)
+                });
+                let place = Self {
+                    variant: label,
+                    scenario: name,
+                    is_one_of_several: are_several,
+                };
+                (place, own.collect())
+            })
+        });
+        places.collect()
+    }
+
+    /// `caddy · create, 1,000 routes`, or `caddy · create in admin-1000`.
+    fn name(&self, what: &str, routes: u64) -> String {
+        let Self {
+            variant, scenario, ..
+        } = self;
+        match (self.is_one_of_several, routes) {
+            (true, _) => format!("{variant} · {what} in {scenario}"),
+            (false, 1) => format!("{variant} · {what}, 1 route"),
+            (false, routes) => format!("{variant} · {what}, {} routes", grouped(routes as f64)),
         }
+    }
+}
+
+/// The calls of all trials; none where none has any.
+fn section(context: &Context) -> Option<SectionFindings> {
+    let mut rows = Vec::new();
+    for (place, records) in Place::all(context) {
+        rows.extend(after_loads(&records, place));
+        rows.extend(under_loads(&records, place));
     }
     let column = |head: [&str; 2], unit| DocumentColumn::new(head, unit);
     let times = || {
@@ -55,7 +104,7 @@ pub(crate) fn section(context: &Context) -> Option<SectionFindings> {
                 group(
                     "calls",
                     "",
-                    ["calls", "failed"]
+                    ["calls", "failed", "not made"]
                         .map(|name| column([name, ""], Unit::Count))
                         .to_vec(),
                 ),
@@ -68,77 +117,78 @@ pub(crate) fn section(context: &Context) -> Option<SectionFindings> {
 }
 
 /// A row for each call of the rounds after the loads, where there were any.
-fn after_loads(records: &[&TrialRecord], variant: &str) -> Vec<DocumentRow> {
+fn after_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<DocumentRow> {
     let rounds: Vec<&AdminRecord> = records.iter().filter_map(|it| it.admin.as_ref()).collect();
     let verbs = AdminVerb::ALL.into_iter().filter(|_| !rounds.is_empty());
-    verbs.map(|verb| row(verb, variant, &rounds)).collect()
+    verbs.map(|verb| row(verb, place, &rounds)).collect()
 }
 
 /// A row for each call under each load that had any.
-fn under_loads(records: &[&TrialRecord], variant: &str) -> Vec<DocumentRow> {
+fn under_loads(records: &[&TrialRecord], place: Place<'_>) -> Vec<DocumentRow> {
     let phases = || records.iter().flat_map(|record| &record.phases);
+    let of_phase = |name: &str| {
+        let alike = phases().filter(|phase| phase.name == name);
+        let calls: Vec<&AdminLoadRecord> = alike.filter_map(|it| it.admin.as_ref()).collect();
+        AdminVerb::ALL.map(|verb| row_under(verb, (place, name), &calls))
+    };
+    called(records).into_iter().flat_map(of_phase).collect()
+}
+
+/// The names of the loads under which there were calls, each once.
+fn called<'a>(records: &[&'a TrialRecord]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for phase in phases().filter(|phase| phase.admin.is_some()) {
+    let phases = records.iter().flat_map(|record| &record.phases);
+    for phase in phases.filter(|phase| phase.admin.is_some()) {
         if !names.contains(&phase.name.as_str()) {
             names.push(&phase.name);
         }
     }
-    let of_phase = |name: &str| {
-        let alike = phases().filter(|phase| phase.name == name);
-        let calls: Vec<&AdminLoadRecord> = alike.filter_map(|it| it.admin.as_ref()).collect();
-        AdminVerb::ALL.map(|verb| row_under(verb, (variant, name), &calls))
-    };
-    names.into_iter().flat_map(of_phase).collect()
+    names
 }
 
 fn row_under(
     verb: AdminVerb,
-    (variant, phase): (&str, &str),
+    (place, phase): (Place<'_>, &str),
     records: &[&AdminLoadRecord],
 ) -> DocumentRow {
     let took = of_blocks(records, |it| it.took_ns.get(&verb));
     let failed: u64 = records.iter().filter_map(|it| it.failed.get(&verb)).sum();
+    let unmade: u64 = records.iter().filter_map(|it| it.unmade.get(&verb)).sum();
     let calls = took.iter().map(Vec::len).sum::<usize>() as u64 + failed;
     let routes = records.iter().map(|it| it.routes).max().unwrap_or(0);
-    let mut cells = vec![cell(&[calls as f64]), cell(&[failed as f64])];
+    let mut cells: Vec<DocumentCell> = [calls, failed, unmade].map(count).into();
     cells.extend(figures(&took));
     // Whether it acts is not asked then: the questions would be a load of their own.
     cells.extend((0..4).map(|_| DocumentCell::default()));
     DocumentRow {
-        name: format!(
-            "{variant} · {} under '{phase}', {}",
-            verb.as_str(),
-            beside(routes)
-        ),
-        variant: variant.to_owned(),
-        absence: (calls == 0).then(|| "none was due".into()),
+        name: place.name(&format!("{} under '{phase}'", verb.as_str()), routes),
+        variant: place.variant.to_owned(),
+        absence: (calls + unmade == 0).then(|| "none was due".into()),
         validity: None,
         cells,
     }
 }
 
-fn row(verb: AdminVerb, variant: &str, records: &[&AdminRecord]) -> DocumentRow {
+fn row(verb: AdminVerb, place: Place<'_>, records: &[&AdminRecord]) -> DocumentRow {
     let took: Vec<Vec<u64>> = of_blocks(records, |it| it.took_ns.get(&verb));
     let effective: Vec<Vec<u64>> = of_blocks(records, |it| it.effective_ns.get(&verb));
     let calls: usize = took.iter().map(Vec::len).sum();
     let routes = records.iter().map(|it| it.routes).max().unwrap_or(0);
-    let mut cells = vec![cell(&[calls as f64]), DocumentCell::default()];
+    let mut cells = vec![count(calls as u64)];
+    cells.extend((0..2).map(|_| DocumentCell::default()));
     cells.extend(figures(&took));
     cells.extend(figures(&effective));
     DocumentRow {
-        name: format!("{variant} · {}, {}", verb.as_str(), beside(routes)),
-        variant: variant.to_owned(),
+        name: place.name(verb.as_str(), routes),
+        variant: place.variant.to_owned(),
         absence: (calls == 0).then(|| "failed".into()),
         validity: None,
         cells,
     }
 }
 
-fn beside(routes: u64) -> String {
-    match routes {
-        1 => "1 route".into(),
-        routes => format!("{} routes", grouped(routes as f64)),
-    }
+fn count(number: u64) -> DocumentCell {
+    DocumentCell::of_one(Some(number as f64))
 }
 
 /// The times of each block that has any, sorted.
@@ -200,41 +250,62 @@ mod tests {
         }
     }
 
+    const CADDY: Place<'_> = Place {
+        variant: "caddy",
+        scenario: "admin-1000",
+        is_one_of_several: false,
+    };
+
     #[test]
-    fn percentiles_are_of_all_calls_and_the_median_has_the_range_of_the_blocks() {
-        let (one, two) = (record(1..101), record(101..201));
-        let row = row(AdminVerb::Read, "caddy", &[&one, &two]);
-        assert_eq!(row.name, "caddy · read, 1,000 routes");
-        let median = |index: usize| row.cells[index].median();
-        assert_eq!((median(0), median(1)), (Some(200.0), None));
-        let p50 = row.cells[2].estimate.as_ref().unwrap();
-        assert_eq!((p50.min, p50.max, p50.blocks), (50.0, 150.0, 2));
-        assert_eq!(
-            (median(3), median(4), median(5)),
-            (Some(180.0), None, Some(200.0))
-        );
-        assert_eq!(median(6), None, "reading changes nothing");
+    fn a_row_names_its_scenario_where_there_are_several() {
+        let several = Place {
+            is_one_of_several: true,
+            ..CADDY
+        };
+        assert_eq!(several.name("read", 1_000), "caddy · read in admin-1000");
+        assert_eq!(CADDY.name("read", 1), "caddy · read, 1 route");
     }
 
     #[test]
-    fn under_a_load_calls_that_failed_are_counted_and_not_timed() {
+    fn percentiles_are_of_all_calls_and_the_median_has_the_range_of_the_blocks() {
+        let (one, two) = (record(1..101), record(101..201));
+        let row = row(AdminVerb::Read, CADDY, &[&one, &two]);
+        assert_eq!(row.name, "caddy · read, 1,000 routes");
+        let median = |index: usize| row.cells[index].median();
+        assert_eq!((median(0), median(1)), (Some(200.0), None));
+        let p50 = row.cells[3].estimate.as_ref().unwrap();
+        assert_eq!((p50.min, p50.max, p50.blocks), (50.0, 150.0, 2));
+        assert_eq!(
+            (median(4), median(5), median(6)),
+            (Some(180.0), None, Some(200.0))
+        );
+        assert_eq!(median(7), None, "reading changes nothing");
+    }
+
+    #[test]
+    fn under_a_load_calls_that_failed_or_were_not_made_are_counted_and_not_timed() {
         let record = AdminLoadRecord {
             routes: 1,
             took_ns: BTreeMap::from([(AdminVerb::Create, vec![4, 2, 3])]),
             failed: BTreeMap::from([(AdminVerb::Create, 2)]),
+            unmade: BTreeMap::from([(AdminVerb::Create, 7), (AdminVerb::Read, 6)]),
             ..AdminLoadRecord::default()
         };
-        let row = row_under(AdminVerb::Create, ("caddy", "closed"), &[&record]);
+        let row = row_under(AdminVerb::Create, (CADDY, "closed"), &[&record]);
         assert_eq!(row.name, "caddy · create under 'closed', 1 route");
         let median = |index: usize| row.cells[index].median();
-        assert_eq!((median(0), median(1)), (Some(5.0), Some(2.0)));
-        assert_eq!((median(2), median(5)), (Some(3.0), Some(4.0)));
-        assert_eq!(row.cells.len(), 10, "one for each column");
+        assert_eq!([0, 1, 2].map(median), [Some(5.0), Some(2.0), Some(7.0)]);
+        assert_eq!((median(3), median(6)), (Some(3.0), Some(4.0)));
+        assert_eq!(row.cells.len(), 11, "one for each column");
+        assert_eq!(
+            row_under(AdminVerb::Read, (CADDY, "closed"), &[&record]).absence,
+            None
+        );
     }
 
     #[test]
     fn a_call_that_never_was_answered_has_failed() {
-        let row = row(AdminVerb::Update, "caddy", &[&record(1..2)]);
+        let row = row(AdminVerb::Update, CADDY, &[&record(1..2)]);
         assert_eq!(row.absence.as_deref(), Some("failed"));
     }
 }

@@ -44,6 +44,27 @@ impl Event {
     }
 }
 
+/// Whether the gateway was changed through its admin interface while a load went on.
+pub(crate) fn is_called(phase: &PhaseRecord) -> bool {
+    phase.admin.as_ref().is_some_and(|it| it.changes() > 0)
+}
+
+/// Whether something was changed or failed in a phase, so that what went wrong may be an effect of it.
+pub(crate) fn is_disturbed(phase: &PhaseRecord) -> bool {
+    phase.change.is_some() || phase.failure.is_some() || is_called(phase)
+}
+
+/// The second of a phase in which the first thing was changed or failed.
+fn begin_of(phase: &PhaseRecord) -> Option<u32> {
+    let called = phase.admin.as_ref().filter(|_| is_called(phase));
+    let begins = [
+        Event::of(phase).map(|it| it.begin),
+        // The first call is due after one interval.
+        called.map(|it| second_of(it.every_ns)),
+    ];
+    begins.into_iter().flatten().min()
+}
+
 /// What went wrong in the whole seconds before something was changed or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Beforehand {
@@ -62,7 +83,7 @@ impl Beforehand {
         rows: &[SeriesRow],
         seconds: &[SecondHistogram],
     ) -> Option<Self> {
-        let begin = Event::of(phase)?.begin;
+        let begin = begin_of(phase)?;
         let rows = rows
             .iter()
             .filter(|row| row.phase == phase.name && row.second < begin);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gatebench_stats::{highest_trustworthy_percentile, is_trustworthy};
 use gatebench_store::{Histogram, SecondHistogram, StoreError, StoredTrial};
 
+use crate::changes::is_disturbed;
 use crate::findings::CurveMetric;
 
 /// Class of requests without an answer. They have no latency; the gates count them.
@@ -34,7 +35,7 @@ impl Digest {
             add(digest.histograms.entry(key), histogram, trial)?;
         }
         let changed = trial.record.phases.iter();
-        for phase in changed.filter(|phase| phase.change.is_some() || phase.failure.is_some()) {
+        for phase in changed.filter(|phase| is_disturbed(phase)) {
             let seconds = trial.seconds(&phase.name)?;
             digest.seconds.insert(phase.name.clone(), seconds);
         }

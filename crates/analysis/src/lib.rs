@@ -88,6 +88,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
             .flat_map(combined::headlines)
             .collect::<Vec<_>>(),
     );
+    headlines.splice(0..0, admin::headlines(&context));
     let flames = flame::of_run(&context)?;
     headlines.splice(0..0, flames.headlines);
     let capacity = capacity::findings(&context)?;
@@ -117,7 +118,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
             .sections
             .extend(documents::network(run, &findings)?);
     }
-    findings.sections.extend(admin::section(&context));
+    findings.sections.extend(admin::sections(&context));
     findings.sections.extend(flames.sections);
     Ok(findings)
 }

@@ -5,8 +5,9 @@ mod common;
 
 use common::{Made, SECOND_NS, analysed_run, manifest, row, trial};
 use gatebench_analysis::findings::{Findings, Gate, Metric, PhaseKind, Reason, Validity};
+use gatebench_model::admin::AdminVerb;
 use gatebench_model::load::GatewayChange;
-use gatebench_store::{ChangeRecord, Histogram, TaggedInterval};
+use gatebench_store::{AdminLoadRecord, ChangeRecord, Histogram, Manifest, TaggedInterval};
 
 /// Answers of 1 ms, of which a few are slower, and failures, in one second of the measurement.
 struct Second {
@@ -193,4 +194,100 @@ fn what_fails_before_the_change_is_no_effect_of_it() {
         "2 answers failed the checks before the change began."
     );
     assert_eq!(reasons_before(0, 0), []);
+}
+
+/// A plan in which nginx has an admin interface.
+fn with_admin() -> Manifest {
+    let mut manifest = manifest(2);
+    let admin = serde_json::json!({
+        "rounds": 1, "route": {"name": "r", "path": "/r"}, "updated_path": "/s", "ask": "/json"
+    });
+    manifest.plan.scenarios[0].admin = Some(serde_json::from_value(admin).unwrap());
+    manifest
+}
+
+/// Calls every so often under nginx's open load, of which so many created a route; 900 requests get no answer, and 100 a wrong
+/// one.
+fn called(every_ns: u64, created: usize) -> Findings {
+    let change = |mut made: Made| {
+        if made.is("nginx") {
+            let phase = made.open();
+            phase.admin = Some(AdminLoadRecord {
+                routes: 1_000,
+                every_ns,
+                took_ns: [(AdminVerb::Create, vec![1; created])].into(),
+                ..AdminLoadRecord::default()
+            });
+            phase.counts.errors = [("reset".to_owned(), 900)].into();
+            phase.counts.checks_failed = [("status is 200".to_owned(), 100)].into();
+            phase.trace.never_reached_upstream = 100;
+        }
+        Some(made)
+    };
+    analysed_run(with_admin(), change).1
+}
+
+fn of_losses(found: &Findings) -> Vec<(Gate, Validity)> {
+    let all = [
+        Gate::RequestErrors,
+        Gate::ChecksFailed,
+        Gate::NeverReachedUpstream,
+    ];
+    let reasons = trial(found, "nginx").reasons.iter();
+    reasons
+        .filter(|it| all.contains(&it.gate))
+        .map(|it| (it.gate, it.validity))
+        .collect()
+}
+
+#[test]
+fn what_changes_through_an_admin_interface_break_is_their_loss() {
+    let found = called(100_000_000, 25);
+    let limited = [
+        (Gate::ChecksFailed, Validity::Limited),
+        (Gate::RequestErrors, Validity::Limited),
+    ];
+    assert_eq!(of_losses(&found), limited);
+    let text = "nginx lost 2,000 of 100,000 requests (2.0 %) in 'steady' while it was changed 50 times through its admin \
+                interface.";
+    assert!(
+        found.headlines.iter().any(|it| it.text == text),
+        "{:#?}",
+        found.headlines
+    );
+    let section = found.sections.iter().find(|it| it.id == "admin-losses");
+    let rows = &section.unwrap().table.rows;
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].name, "nginx · 'steady', 1,000 routes");
+    let cells: Vec<_> = rows[0].cells.iter().map(|cell| cell.median()).collect();
+    let counted = [50.0, 100_000.0, 1_800.0, 200.0, 40.0].map(Some);
+    assert_eq!(cells, counted);
+}
+
+#[test]
+fn what_breaks_where_nothing_was_changed_is_no_loss_of_a_change() {
+    let found = called(100_000_000, 0);
+    let invalid = |it: &(Gate, Validity)| it.1 == Validity::Invalid;
+    assert_eq!(of_losses(&found).iter().filter(|it| invalid(it)).count(), 3);
+    assert!(found.sections.iter().all(|it| it.id != "admin-losses"));
+}
+
+#[test]
+fn what_breaks_before_the_first_call_is_no_loss_of_it() {
+    let change = |mut made: Made| {
+        if made.is("nginx") {
+            made.open().admin = Some(AdminLoadRecord {
+                every_ns: 2 * SECOND_NS,
+                took_ns: [(AdminVerb::Create, vec![1])].into(),
+                ..AdminLoadRecord::default()
+            });
+            made.open().counts.checks_failed = [("status is 200".to_owned(), 3)].into();
+            let mut rows = made.rows.iter_mut();
+            let row = rows.find(|row| row.phase == "steady" && row.second == 1);
+            row.unwrap().failed = 3;
+        }
+        Some(made)
+    };
+    let found = analysed_run(with_admin(), change).1;
+    assert!(of_losses(&found).contains(&(Gate::ChecksFailed, Validity::Invalid)));
 }

@@ -7,13 +7,14 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use gatebench_analysis::words::counted;
 use gatebench_drivers::{AdminRequest, connect_unix};
 use gatebench_model::Request;
 use gatebench_model::admin::{AdminRounds, AdminVerb};
 use gatebench_net::http1::{BodyLength, write_request_head};
 use gatebench_store::{AdminRecord, PhaseRecord};
 
-use crate::exchange::{exchange, read_answer, render, shorten};
+use crate::exchange::{exchange, read_answer, render};
 use crate::halt::Halt;
 use crate::interrupt::Interrupt;
 use crate::progress::Step;
@@ -74,14 +75,27 @@ pub(crate) fn rounds(
     Ok(Some(record))
 }
 
-/// What the reader must know of a phase with calls that were not answered well.
-pub(crate) fn warning(record: &PhaseRecord) -> Option<String> {
-    let failure = record.admin.as_ref()?.failure.as_ref()?;
-    let phase = &record.name;
-    Some(format!(
-        "the admin interface under '{phase}': {failure}; correct the call under `admin:` in the gateway's folder, or read \
-         its log"
-    ))
+/// What the reader must know of a phase with calls that were not answered well, or not made.
+pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
+    let Some(admin) = &record.admin else {
+        return Vec::new();
+    };
+    let under = format!("the admin interface under '{}'", record.name);
+    let failed = admin.failure.as_ref().map(|failure| {
+        format!(
+            "{under}: {failure}; correct the call under `admin:` in the gateway's folder, or read its log"
+        )
+    });
+    let unmade: u64 = admin.unmade.values().sum();
+    let unmade = (unmade > 0).then(|| {
+        format!(
+            "{under}: {} that {} due could not be made, as those before took until the end of the load, so that its times are \
+             too good; call it less often (`under_load_every`)",
+            counted(unmade, "call"),
+            if unmade == 1 { "was" } else { "were" }
+        )
+    });
+    failed.into_iter().chain(unmade).collect()
 }
 
 /// Who speaks to an admin interface, and sees what comes of it.
@@ -173,7 +187,7 @@ fn call(socket: &Path, request: &AdminRequest, interrupt: &Interrupt) -> Result<
     match answer {
         Ok(answer) if (200..=299).contains(&answer.status) => Ok(()),
         Ok(answer) => {
-            let answer = shorten(&answer.text(SHOWN_CHARS), SHOWN_CHARS);
+            let answer = answer.text(SHOWN_CHARS);
             Err(format!("{method} {path} was answered with\n{answer}"))
         }
         Err(error) => Err(format!("{method} {path} was not answered: {error}")),

@@ -418,8 +418,8 @@ impl<'a> Course<'a> {
         measured.record.profile = keep_profile(writer, &loading.phase.name, measured.profile)?;
         let warnings = foreign::warnings(&measured.record);
         self.ended.record.warnings.extend(warnings);
-        let failed = admin::warning(&measured.record);
-        self.ended.record.warnings.extend(failed);
+        let called = admin::warnings(&measured.record);
+        self.ended.record.warnings.extend(called);
         self.ended.record.phases.push(measured.record);
         self.ended.histograms.extend(measured.histograms);
         self.ended.series.extend(measured.series);

@@ -75,9 +75,26 @@ pub struct AdminLoadRecord {
     /// Calls that were not.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<AdminVerb, u64>,
+    /// Calls that were due in the load and not made, since those before them took until its end.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unmade: BTreeMap<AdminVerb, u64>,
     /// What became of the first of those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+}
+
+impl AdminLoadRecord {
+    /// Calls that were made to change the gateway. Those that failed may have changed it, or tried.
+    pub fn changes(&self) -> u64 {
+        let changing = AdminVerb::ALL
+            .into_iter()
+            .filter(|verb| *verb != AdminVerb::Read);
+        let made = changing.map(|verb| {
+            let took = self.took_ns.get(&verb).map_or(0, Vec::len) as u64;
+            took + self.failed.get(&verb).copied().unwrap_or(0)
+        });
+        made.sum()
+    }
 }
 
 /// How a trial ended.

@@ -2,7 +2,7 @@
 
 use super::thresholds::ERROR_SHARE_MAX;
 use super::{EVERYTHING, View, says};
-use crate::changes::Beforehand;
+use crate::changes::{Beforehand, is_called};
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
 use crate::words::{counted, listed_counts, percent};
 
@@ -16,7 +16,19 @@ pub(super) fn checks_failed(view: &View) -> Option<Reason> {
         counted(total, "answer"),
         listed_counts(&counts.checks_failed)
     );
-    Some(wrong(view, message))
+    Some(match is_called(view.phase) {
+        true => lost(view, Gate::ChecksFailed, message),
+        false => wrong(view, message),
+    })
+}
+
+/// What requests lost to changes through the admin interface: that is measured there, and told as such. The others stand,
+/// and look better than the load was.
+fn lost(view: &View, gate: Gate, message: String) -> Reason {
+    let remedy = "The gateway was changed through its admin interface meanwhile, and this is what that cost: set it beside the \
+                  same load without the calls.";
+    let spoils = [Aspect::Throughput, Aspect::Latency];
+    view.reason(gate, Validity::Limited, &spoils, says(message, remedy))
 }
 
 fn wrong(view: &View, message: String) -> Reason {
@@ -42,7 +54,10 @@ pub(super) fn errors(view: &View) -> Option<Reason> {
         percent(share),
         listed_counts(&counts.errors)
     );
-    Some(unanswered(view, share, message))
+    Some(match is_called(view.phase) {
+        true => lost(view, Gate::RequestErrors, message),
+        false => unanswered(view, share, message),
+    })
 }
 
 fn unanswered(view: &View, share: f64, message: String) -> Reason {
@@ -62,9 +77,12 @@ pub(super) fn failed_beforehand(view: &View) -> Vec<Reason> {
     let Some(before) = Beforehand::of(phase, view.series, seconds) else {
         return Vec::new();
     };
-    let what = match phase.change {
-        Some(_) => "the change",
-        None => "the failure of the target",
+    let what = if phase.change.is_some() {
+        "the change"
+    } else if phase.failure.is_some() {
+        "the failure of the target"
+    } else {
+        "the first change through the admin interface"
     };
     let mut reasons = Vec::new();
     if before.wrong > 0 {
@@ -111,7 +129,12 @@ pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
     let unmeant = trace
         .never_reached_upstream
         .saturating_sub(trace.meant_for_gateway);
-    let missing = unmeant + trace.foreign;
+    // Answers that went wrong in a change through the admin interface are told as lost to it.
+    let lost = match is_called(view.phase) {
+        true => view.phase.counts.answers_failing_checks(),
+        false => 0,
+    };
+    let missing = unmeant.saturating_sub(lost) + trace.foreign;
     if missing == 0 || view.context.is_mocked(&view.record.trial.scenario) {
         return None;
     }

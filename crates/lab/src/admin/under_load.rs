@@ -44,7 +44,7 @@ impl<'a> Calling<'a> {
     }
 
     /// Makes the calls that are due in the measurement, the first after one interval, and in the end those that are
-    /// left of the last round, so that no route stays behind.
+    /// left of the last round, so that no route stays behind. Calls for which there was no time are counted.
     pub(crate) fn run(&self, shared: &Shared) -> AdminLoadRecord {
         let mut record = AdminLoadRecord {
             routes: self.routes,
@@ -68,8 +68,22 @@ impl<'a> Calling<'a> {
                 None => thread::sleep(Duration::from_nanos(NAP_NS)),
             }
         }
+        if let Some(begin_ns) = shared.begin_ns(self.warm_up_ns) {
+            let load_ns = clock::now_ns().saturating_sub(begin_ns);
+            self.count_unmade(done, load_ns, &mut record);
+        }
         self.end_round(done);
         record
+    }
+
+    /// Counts what was due and is not made after so many calls, when the load is over.
+    fn count_unmade(&self, done: usize, load_ns: u64, record: &mut AdminLoadRecord) {
+        let calls = &self.calls.calls;
+        let due = due_within(self.every_ns, self.measure_ns, load_ns);
+        for number in done..due {
+            let (verb, _) = &calls[number % calls.len()];
+            *record.unmade.entry(*verb).or_default() += 1;
+        }
     }
 
     /// Makes the call of that number, which was due at that time.
@@ -104,6 +118,12 @@ fn due_ns(done: usize, every_ns: u64) -> u64 {
     every_ns.saturating_mul(done as u64 + 1)
 }
 
+/// How many calls are due in a measurement, of which so much is over.
+fn due_within(every_ns: u64, measure_ns: u64, load_ns: u64) -> usize {
+    let due = (measure_ns.saturating_sub(1) / every_ns).min(load_ns / every_ns);
+    usize::try_from(due).unwrap_or(usize::MAX)
+}
+
 /// What is left of a round after so many of its calls and of rounds before it.
 fn left<T>(round: &[T], done: usize) -> &[T] {
     match done % round.len().max(1) {
@@ -119,6 +139,14 @@ mod tests {
     #[test]
     fn calls_are_due_at_whole_intervals() {
         assert_eq!([0, 1, 9].map(|done| due_ns(done, 250)), [250, 500, 2_500]);
+    }
+
+    #[test]
+    fn what_was_due_is_known_when_slow_calls_left_no_time_for_it() {
+        // At 250, 500 and 750; at the end of the measurement none is due.
+        assert_eq!(due_within(250, 1_000, 1_200), 3);
+        assert_eq!(due_within(250, 1_000, 600), 2, "the load was stopped");
+        assert_eq!(due_within(250, 100, 1_200), 0);
     }
 
     #[test]
