@@ -108,7 +108,7 @@ pub(crate) fn measure(
         admin,
         profile,
     } = run_watched(&load, &shared, &mut seconds, watch, beside);
-    let halt = ended_by(scene, &watched, phase)?;
+    let halt = ended_by(scene, &watched, profile.as_ref(), phase)?;
     let outcome = outcome.map_err(|error| {
         Failure::of_engine(&error, scene.target_culprit()).in_phase(&phase.name)
     })?;
@@ -188,15 +188,21 @@ fn stretch_seconds(scene: &Scene<'_>, phase: &Phase) -> u32 {
 }
 
 /// What ended the load before its time, where what there is of it is kept all the same: of a soak every second
-/// counts, however it ended.
-fn ended_by(scene: &Scene<'_>, watched: &Watched, phase: &Phase) -> Result<Option<Halt>, Halt> {
+/// counts, however it ended, and of a profile every sample.
+fn ended_by(
+    scene: &Scene<'_>,
+    watched: &Watched,
+    profile: Option<&Result<Profile, ProfileError>>,
+    phase: &Phase,
+) -> Result<Option<Halt>, Halt> {
     let death = watched.death.clone();
     let halt = if scene.interrupt.is_raised() {
         Some(Halt::Interrupted)
     } else {
         death.map(|death| death.in_phase(&phase.name).into())
     };
-    let is_worth_keeping = scene.plan.soak.is_some() && watched.moments.len() > 1;
+    let says_something = scene.plan.soak.is_some() || matches!(profile, Some(Ok(_)));
+    let is_worth_keeping = says_something && watched.moments.len() > 1;
     match halt {
         Some(halt) if !is_worth_keeping => Err(halt),
         halt => Ok(halt),
@@ -247,7 +253,7 @@ struct Beside<'a> {
     /// Calls the admin interface.
     calling: Option<Calling<'a>>,
     /// Takes a profile.
-    profiling: Option<Profiling>,
+    profiling: Option<Profiling<'a>>,
 }
 
 /// The engine's outcome, and what was seen, fetched, called and sampled meanwhile.

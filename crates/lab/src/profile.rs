@@ -1,15 +1,17 @@
 //! A profile of the gateway, taken while it is measured.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gatebench_model::{Culprit, Flame, Stacks};
 use gatebench_net::clock;
 use gatebench_probe::{Profile, ProfileError, Profiler};
 
 use crate::halt::Failure;
+use crate::interrupt::{Interrupt, Urgency};
 use crate::phase::Loading;
 use crate::samples::Samplers;
 use crate::trial::Scene;
@@ -18,8 +20,17 @@ use crate::watch::Shared;
 /// How often it is looked whether the measurement has begun, or is over.
 const NAP: Duration = Duration::from_millis(5);
 
+/// So long samples are read after an interrupt: with copies of stacks some thousands of them.
+const READING: Duration = Duration::from_secs(2);
+
+/// On a busy machine, where perf has hardly begun by then, so long until there are a few.
+const READING_MAX: Duration = Duration::from_secs(10);
+
+/// A few samples.
+const SAMPLES_MIN: u64 = 100;
+
 /// What is sampled, and when.
-pub(crate) struct Profiling {
+pub(crate) struct Profiling<'a> {
     flame: Flame,
     /// The processes of the gateway. Threads that they start later are sampled too.
     processes: Vec<u32>,
@@ -27,12 +38,13 @@ pub(crate) struct Profiling {
     data: PathBuf,
     warm_up_ns: u64,
     measure_ns: u64,
+    interrupt: &'a Interrupt,
 }
 
-impl Profiling {
+impl<'a> Profiling<'a> {
     /// What the plan wants sampled of the gateway in a phase; none where it wants nothing, or there is no gateway.
     pub(crate) fn of(
-        scene: &Scene<'_>,
+        scene: &Scene<'a>,
         samplers: &Samplers,
         loading: &Loading<'_>,
     ) -> Option<Self> {
@@ -42,10 +54,12 @@ impl Profiling {
             data: loading.folder.join("perf.data"),
             warm_up_ns: loading.phase.warm_up.as_nanos(),
             measure_ns: loading.phase.measure.as_nanos(),
+            interrupt: scene.interrupt,
         })
     }
 
-    /// Samples from the begin of the measurement to its end; nothing where it never began.
+    /// Samples from the begin of the measurement to its end; nothing where it never began. After an interrupt, as much of
+    /// the samples is read as is soon done.
     pub(crate) fn run(&self, shared: &Shared) -> Option<Result<Profile, ProfileError>> {
         self.wait_until(shared, self.warm_up_ns);
         if shared.over.load(Ordering::Acquire) {
@@ -59,15 +73,28 @@ impl Profiling {
         let profiler = Profiler::start(&self.processes, samples_per_second, is_unwound, &self.data);
         Some(profiler.and_then(|profiler| {
             self.wait_until(shared, self.warm_up_ns + self.measure_ns);
-            profiler.stop()
+            let seen = OnceLock::new();
+            profiler.stop(&|samples| self.is_impatient(&seen, samples))
         }))
+    }
+
+    /// Whether whoever interrupts has waited long enough; `seen` is since when.
+    fn is_impatient(&self, seen: &OnceLock<Instant>, samples: u64) -> bool {
+        match self.interrupt.urgency() {
+            Urgency::None => false,
+            Urgency::Stop => {
+                let waited = seen.get_or_init(Instant::now).elapsed();
+                waited >= READING_MAX || (waited >= READING && samples >= SAMPLES_MIN)
+            }
+            Urgency::Now => true,
+        }
     }
 
     /// Waits until so long after the load's start, or until it is over.
     fn wait_until(&self, shared: &Shared, after_start_ns: u64) {
         let has_come = || {
-            let start_ns = shared.control.start_ns();
-            start_ns.is_some_and(|start_ns| clock::now_ns() >= start_ns + after_start_ns)
+            let at_ns = shared.begin_ns(after_start_ns);
+            at_ns.is_some_and(|at_ns| clock::now_ns() >= at_ns)
         };
         while !has_come() && !shared.over.load(Ordering::Acquire) {
             thread::sleep(NAP);

@@ -458,9 +458,10 @@ impl<'a> Course<'a> {
         });
     }
 
-    /// Whether an interrupt leaves something worth keeping: a soak that was stopped has lasted shorter.
+    /// Whether an interrupt leaves something worth keeping: a soak that was stopped has lasted shorter, and a profile
+    /// has fewer samples.
     fn keeps_what_it_has(&mut self) -> bool {
-        let is_kept = self.scene.plan.soak.is_some() && !self.ended.record.phases.is_empty();
+        let is_kept = self.scene.plan.may_be_stopped() && !self.ended.record.phases.is_empty();
         if is_kept {
             let stopped =
                 "it was stopped before its time was over, and parity was not proven after it";

@@ -228,6 +228,12 @@ impl Plan {
             .flat_map(|load| &load.phases)
     }
 
+    /// Whether a trial that is stopped before its time counts as it is: what a soak or a profile has until then says
+    /// the same of a shorter time.
+    pub fn may_be_stopped(&self) -> bool {
+        self.soak.is_some() || self.flame.is_some()
+    }
+
     /// Whether requests carry the header by which they are known at the upstream. They do not where a document's
     /// own load is repeated.
     pub fn is_traced(&self) -> bool {

@@ -2,14 +2,28 @@
 
 use std::fs;
 use std::io::{self, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use inferno::collapse::Collapse;
 use inferno::collapse::perf::{Folder, Options};
 use rustix::process::{Pid, Signal, kill_process};
 
+use self::samples::{Reading, Samples};
+
+mod samples;
+
 const PERF: &str = "perf";
+
+/// The largest file of samples: perf ends by itself when it is so large, and what was sampled until then is told.
+const DATA_MAX: &str = "4G";
+
+/// How often it is looked whether enough was read.
+const NAP: Duration = Duration::from_millis(10);
 
 /// Bytes of a stack that are copied with each sample where it is unwound later.
 const STACK_COPY: &str = "dwarf,16384";
@@ -50,7 +64,7 @@ pub struct Profile {
     pub sampled_ns: u64,
 }
 
-/// perf at work.
+/// perf at work. Dropped, it is ended, and its file removed.
 #[derive(Debug)]
 pub struct Profiler {
     child: Child,
@@ -88,6 +102,7 @@ impl Profiler {
         let stacks = if is_unwound { STACK_COPY } else { "fp" };
         let child = Command::new(PERF)
             .args(["record", "--quiet", "--no-buildid-cache"])
+            .args(["--max-size", DATA_MAX])
             .args(["--event", "cpu-clock", "--call-graph", stacks])
             .args(["--freq", &samples_per_second.to_string()])
             .args(["--pid", &processes.join(",")])
@@ -96,6 +111,8 @@ impl Profiler {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
+            // A Ctrl-C is for gatebench, which then ends it.
+            .process_group(0)
             .spawn()
             .map_err(not_started)?;
         Ok(Self {
@@ -104,16 +121,17 @@ impl Profiler {
         })
     }
 
-    /// Ends the sampling, reads what was sampled and removes perf's file of it.
+    /// Ends the sampling and reads what was sampled, which with copies of stacks takes as long again. Where that shall not
+    /// be waited for, `is_enough` ends it, which is told how many samples were read: then the profile is of these, the earliest.
     ///
     /// # Errors
     /// perf was refused, or cannot be read.
-    pub fn stop(mut self) -> Result<Profile, ProfileError> {
+    pub fn stop(
+        mut self,
+        is_enough: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<Profile, ProfileError> {
         let said = self.end()?;
-        let folded = fold(&self.data);
-        // The stacks say all; with copies of them it is large.
-        let _ = fs::remove_file(&self.data);
-        let folded = folded?;
+        let folded = fold(&self.data, is_enough)?;
         let sampled_ns = folded.lines().filter_map(width_ns).sum();
         if sampled_ns == 0 {
             let why = said.lines().find(|line| !line.trim().is_empty());
@@ -125,10 +143,8 @@ impl Profiler {
 
     /// Has perf write what it has, and answers with what it complained of.
     fn end(&mut self) -> Result<String, ProfileError> {
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // It may have ended by itself, and then says why.
-            let _ = kill_process(pid, Signal::INT);
-        }
+        // It may have ended by itself, and then says why.
+        signal(&self.child, Signal::INT);
         let mut said = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
             let mut bytes = Vec::new();
@@ -145,11 +161,21 @@ impl Drop for Profiler {
         // Both fail where it has ended, as it mostly has.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // The stacks say all; with copies of them it is large.
+        let _ = fs::remove_file(&self.data);
     }
 }
 
-/// The stacks of perf's file; empty where it has written none.
-fn fold(data: &Path) -> Result<String, ProfileError> {
+/// Sends a signal to a child that was not waited for yet, so that its number is nobody else's.
+fn signal(child: &Child, signal: Signal) {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// The stacks of perf's file, or of its beginning where enough is read before its end; empty where perf has written
+/// none.
+fn fold(data: &Path, is_enough: &(dyn Fn(u64) -> bool + Sync)) -> Result<String, ProfileError> {
     if !data.exists() {
         return Ok(String::new());
     }
@@ -159,18 +185,50 @@ fn fold(data: &Path) -> Result<String, ProfileError> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
+        .process_group(0)
         .spawn()
         .map_err(not_started)?;
-    let mut folded = Vec::new();
-    let mut result = Ok(());
-    if let Some(stdout) = script.stdout.take() {
-        let mut folder = Folder::from(Options::default());
-        result = folder.collapse(BufReader::new(stdout), &mut folded);
-    }
+    let stdout = script.stdout.take();
+    let folded = stdout.map_or_else(|| Ok(Vec::new()), |it| collapse(it, &script, is_enough));
     let ended = script.wait();
-    result?;
+    let folded = folded?;
     ended?;
     Ok(String::from_utf8_lossy(&folded).into_owned())
+}
+
+/// Folds what perf says; perf is killed when enough is read.
+fn collapse(
+    stdout: ChildStdout,
+    script: &Child,
+    is_enough: &(dyn Fn(u64) -> bool + Sync),
+) -> io::Result<Vec<u8>> {
+    let (is_over, reading) = (AtomicBool::new(false), Reading::default());
+    let mut folded = Vec::new();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Acquire) {
+                if is_enough(reading.samples.load(Ordering::Relaxed)) {
+                    reading.is_cut.store(true, Ordering::Release);
+                    signal(script, Signal::KILL);
+                    return;
+                }
+                thread::sleep(NAP);
+            }
+        });
+        let _over = OnDrop(&is_over);
+        let samples = BufReader::new(Samples::of(BufReader::new(stdout), &reading));
+        Folder::from(Options::default()).collapse(samples, &mut folded)
+    })?;
+    Ok(folded)
+}
+
+/// Sets a flag, also on a panic.
+struct OnDrop<'a>(&'a AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 /// What the samples of a folded line stand for.

@@ -1,30 +1,45 @@
 //! Where gateways spend their CPU time, by a real perf.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Finished};
+
+/// Whether a machine forbids to take samples: then that is said, with what to do.
+fn is_forbidden(output: &Finished) -> bool {
+    let is_told = output.code == Some(3)
+        && output.stderr.contains("perf took no sample")
+        && !output.stderr.contains("used no CPU time");
+    assert!(
+        !is_told || output.stderr.contains("perf_event_paranoid"),
+        "{}",
+        output.stderr
+    );
+    is_told
+}
+
+fn profile(bench: &Bench) -> Value {
+    let report: Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
+    let sections = report["sections"].as_array().unwrap();
+    let profile = sections.iter().find(|it| it["id"] == "profile");
+    profile.unwrap().clone()
+}
 
 #[test]
 fn two_gateways_are_set_beside_each_other_function_by_function() {
     let bench = Bench::new();
     let words =
-        "flame reference nginx --scenario ./ping.yaml --connections 8 --duration 2s --out run";
+        "flame reference nginx --scenario ./ping.yaml --connections 8 --duration 5s --out run";
     let output = bench.gatebench(words);
-    // A machine may forbid to take samples: then that is said, with what to do.
-    if output.code == Some(1) && output.stdout.contains("perf took no sample") {
-        assert!(
-            output.stdout.contains("perf_event_paranoid"),
-            "{}",
-            output.stdout
-        );
+    if is_forbidden(&output) {
         return;
     }
     output.assert_code(0);
     assert!(output.stdout.contains("Profile"), "{}", output.stdout);
 
-    let report: Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
-    let sections = report["sections"].as_array().unwrap();
-    let profile = sections.iter().find(|it| it["id"] == "profile").unwrap();
+    let profile = profile(&bench);
     let labels: Vec<&str> = profile["table"]["groups"]
         .as_array()
         .unwrap()
@@ -45,4 +60,41 @@ fn two_gateways_are_set_beside_each_other_function_by_function() {
     let before = bench.read("run/flame-ping-nginx.svg");
     bench.gatebench("report run").assert_code(0);
     assert_eq!(bench.read("run/flame-ping-nginx.svg"), before);
+}
+
+#[test]
+fn a_profile_that_is_stopped_is_soon_told() {
+    let bench = Bench::new();
+    let short = bench.gatebench("flame reference --scenario ./ping.yaml --duration 5s --out short");
+    if is_forbidden(&short) {
+        return;
+    }
+    let words = "flame reference --scenario ./ping.yaml --connections 8 --duration 5m --frequency 4000 --out run";
+    let session = bench.start(words);
+    session.until_load();
+    // The warm-up takes a second.
+    thread::sleep(Duration::from_secs(10));
+    session.signal("INT");
+    let stopped = Instant::now();
+    // No gateway is left to be measured.
+    session
+        .wait()
+        .assert_code(0)
+        .assert_says(&["it was stopped before its time"]);
+    // Reading all of the copies of stacks takes as long as they were taken; reading ends after two seconds, or ten.
+    let took = stopped.elapsed();
+    assert!(took < Duration::from_secs(30), "{took:?}");
+    assert!(
+        !profile(&bench)["table"]["rows"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    assert!(bench.processes().is_empty(), "{:?}", bench.processes());
+    let trial = &bench.kept_trials("run")[0];
+    assert!(
+        !bench
+            .path(&format!("run/trials/{trial}/perf.data"))
+            .exists()
+    );
 }

@@ -1,0 +1,99 @@
+//! What perf says of samples, each passed on as a whole.
+
+use std::io::{self, BufRead, Read};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How far reading has come.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    /// Whether perf was killed.
+    pub(super) is_cut: AtomicBool,
+    /// Samples that were passed on.
+    pub(super) samples: AtomicU64,
+}
+
+/// The text of samples, between which there is an empty line. Where perf is killed, what it had begun to say is not
+/// passed on: half a stack would be another one.
+pub(super) struct Samples<'a, R> {
+    inner: R,
+    reading: &'a Reading,
+    sample: Vec<u8>,
+    /// Bytes of it that were passed on.
+    passed: usize,
+}
+
+impl<'a, R: BufRead> Samples<'a, R> {
+    pub(super) fn of(inner: R, reading: &'a Reading) -> Self {
+        Self {
+            inner,
+            reading,
+            sample: Vec::new(),
+            passed: 0,
+        }
+    }
+
+    /// Reads the next sample; an empty one where there is none.
+    fn go_on(&mut self) -> io::Result<()> {
+        self.sample.clear();
+        self.passed = 0;
+        loop {
+            let begin = self.sample.len();
+            if self.inner.read_until(b'\n', &mut self.sample)? == 0 {
+                if self.reading.is_cut.load(Ordering::Acquire) {
+                    self.sample.clear();
+                }
+                return Ok(());
+            }
+            if self.sample[begin..].iter().all(u8::is_ascii_whitespace) {
+                self.reading.samples.fetch_add(1, Ordering::Relaxed);
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Read for Samples<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.passed == self.sample.len() {
+            self.go_on()?;
+        }
+        let mut left = &self.sample[self.passed..];
+        let count = left.read(into)?;
+        self.passed += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const TWO: &str =
+        "gw 1 2.3: 7 cpu-clock:\n\t1 f (a)\n\t2 g (a)\n\ngw 1 2.4: 7 cpu-clock:\n\t1 f (a)\n";
+
+    fn passed_on(is_cut: bool) -> String {
+        let reading = Reading {
+            is_cut: AtomicBool::new(is_cut),
+            ..Reading::default()
+        };
+        // A buffer so small that samples are in several pieces.
+        let inner = io::BufReader::with_capacity(5, TWO.as_bytes());
+        let mut text = String::new();
+        Samples::of(inner, &reading)
+            .read_to_string(&mut text)
+            .unwrap();
+        assert_eq!(
+            reading.samples.into_inner(),
+            1,
+            "one ends with an empty line"
+        );
+        text
+    }
+
+    #[test]
+    fn of_a_sample_that_was_cut_off_nothing_is_passed_on() {
+        assert_eq!(passed_on(false), TWO);
+        assert_eq!(passed_on(true), TWO[..TWO.rfind("gw").unwrap()]);
+    }
+}
