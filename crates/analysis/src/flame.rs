@@ -157,12 +157,15 @@ impl<'a> Profile<'a> {
             .take(FUNCTIONS_TOLD)
             .map(|(name, ns)| format!("{} ({} µs)", short(name), microseconds(*ns)))
             .collect();
+        let most = match &told[..] {
+            [] => String::new(),
+            told => format!(", most of it in {}", told.join(", ")),
+        };
         Sentence {
             text: format!(
-                "{}: {} while it was sampled, most of it in {}; all of it in {}.",
+                "{}: {} while it was sampled{most}; all of it in {}.",
                 self.variant,
                 quantity(self.ns(self.sampled_ns), Unit::CpuNanosecondsPerRequest),
-                told.join(", "),
                 file(&[scenario, self.variant])
             ),
             tone: Tone::Plain,
@@ -190,11 +193,11 @@ impl<'a> Profile<'a> {
     }
 
     fn graph(&self, scenario: &str) -> FlameGraph {
-        let widths = self
-            .stacks
-            .iter()
-            .map(|(stack, count)| (stack, self.ns(*count)));
-        let line = |(stack, ns): (&String, f64)| format!("{stack} {}", whole(ns));
+        let mut widths = Widths::default();
+        let line = |(stack, count): (&String, &u64)| {
+            let width = widths.whole(self.ns(*count));
+            (width > 0).then(|| format!("{stack} {width}"))
+        };
         FlameGraph {
             file: file(&[scenario, self.variant]),
             title: format!("{} in {scenario}", self.variant),
@@ -202,7 +205,7 @@ impl<'a> Profile<'a> {
                 "{} of CPU time, sampled. Widths are nanoseconds per request; callers are below.",
                 quantity(self.sampled_ns as f64, Unit::Nanoseconds)
             ),
-            stacks: widths.map(line).collect(),
+            stacks: self.stacks.iter().filter_map(line).collect(),
         }
     }
 }
@@ -276,7 +279,7 @@ fn rows(profiles: &[Profile<'_>]) -> Vec<DocumentRow> {
 fn difference(scenario: &str, candidate: &Profile<'_>, baseline: &Profile<'_>) -> FlameGraph {
     let of = |profile: &Profile<'_>, stack: &str| {
         let samples = profile.stacks.get(stack).copied();
-        samples.map_or(0, |samples| whole(profile.ns(samples)))
+        samples.map_or(0.0, |samples| profile.ns(samples))
     };
     // The outermost frame is the process's name: the two differ in it, and in nothing that matters.
     let all: BTreeSet<&String> = candidate
@@ -284,7 +287,7 @@ fn difference(scenario: &str, candidate: &Profile<'_>, baseline: &Profile<'_>) -
         .keys()
         .chain(baseline.stacks.keys())
         .collect();
-    let mut widths: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let mut widths: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for stack in all {
         let called = stack
             .split_once(';')
@@ -293,7 +296,11 @@ fn difference(scenario: &str, candidate: &Profile<'_>, baseline: &Profile<'_>) -
         *before += of(baseline, stack);
         *after += of(candidate, stack);
     }
-    let line = |(stack, (before, after)): (&str, (u64, u64))| format!("{stack} {before} {after}");
+    let (mut befores, mut afters) = (Widths::default(), Widths::default());
+    let line = |(stack, (before, after)): (&str, (f64, f64))| {
+        let (before, after) = (befores.whole(before), afters.whole(after));
+        (before + after > 0).then(|| format!("{stack} {before} {after}"))
+    };
     let (a, b) = (candidate.variant, baseline.variant);
     FlameGraph {
         file: file(&[scenario, a, "beside", b]),
@@ -302,7 +309,7 @@ fn difference(scenario: &str, candidate: &Profile<'_>, baseline: &Profile<'_>) -
             "As wide as in {a}; red is what takes more CPU time per request than in {b}, blue what takes less. What {a} \
              does not do at all has no width."
         ),
-        stacks: widths.into_iter().map(line).collect(),
+        stacks: widths.into_iter().filter_map(line).collect(),
     }
 }
 
@@ -329,9 +336,21 @@ fn short(name: &str) -> String {
     format!("{begin}…")
 }
 
-/// No stack that was seen becomes nothing.
-fn whole(ns: f64) -> u64 {
-    (ns.round() as u64).max(1)
+/// Widths in whole nanoseconds, one after the other: what one is rounded by, the next is short of, so that any number of
+/// them side by side are as wide as they should be. Thousands of stacks are narrower than a nanosecond each.
+#[derive(Default)]
+struct Widths {
+    end_ns: f64,
+    told_ns: u64,
+}
+
+impl Widths {
+    fn whole(&mut self, ns: f64) -> u64 {
+        self.end_ns += ns;
+        let begin_ns = self.told_ns;
+        self.told_ns = self.end_ns.round() as u64;
+        self.told_ns - begin_ns
+    }
 }
 
 fn microseconds(ns: f64) -> String {
@@ -404,9 +423,30 @@ mod tests {
     }
 
     #[test]
+    fn stacks_narrower_than_a_nanosecond_are_together_as_wide_as_they_should_be() {
+        let names: Vec<String> = (0..1_000)
+            .map(|number| format!("gw;f{number:03}"))
+            .collect();
+        let stacks: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 1)).collect();
+        // 0.4 ns of each request in each of them.
+        let own = profile("a", &stacks, 400_000);
+        let width = |line: &String| counted(line).map_or(0, |(_, width)| width);
+        let graph = own.graph("s").stacks;
+        assert_eq!(graph.iter().map(width).sum::<u64>(), 400);
+        assert!(graph.iter().all(|line| width(line) > 0));
+        let both = difference("s", &own, &own).stacks;
+        assert_eq!(both.iter().map(width).sum::<u64>(), 400);
+    }
+
+    #[test]
     fn what_has_no_name_is_told() {
         let found = profile("nginx", &[("nginx;[nginx]", 3), ("nginx;read", 7)], 1_000);
         let caution = found.caution("s").map(|it| it.text);
         assert!(caution.is_some_and(|text| text.starts_with("nginx: 30 % of the samples")));
+        let stripped = profile("nginx", &[("nginx;[nginx]", 3)], 1_000_000);
+        assert_eq!(
+            stripped.headline("s").text,
+            "nginx: 1.00 µs CPU/request while it was sampled; all of it in flame-s-nginx.svg."
+        );
     }
 }
