@@ -21,7 +21,17 @@ enum Kind {
         step: f64,
     },
     Logarithmic,
+    /// Logarithmic over a small factor, with this step between two ticks.
+    Narrow {
+        step: f64,
+    },
 }
+
+/// Values whose largest is less than so many times the smallest have a narrow axis: 1, 2, 5 would be too far apart.
+const NARROW: f64 = 3.0;
+
+/// A narrow axis covers at least this share of its values, so that hardly any growth is drawn as hardly any.
+const NARROW_SHARE_MIN: f64 = 0.2;
 
 /// A map from values to pixels, linear or logarithmic.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +83,31 @@ impl Axis {
         }
     }
 
+    /// A logarithmic axis that covers the values closely: as [`Axis::covering_log`], but values that are near each other
+    /// have ticks at round steps between them.
+    pub fn covering_log_closely(values: impl IntoIterator<Item = f64>, pixels: (f64, f64)) -> Self {
+        let values: Vec<f64> = values
+            .into_iter()
+            .filter(|v| v.is_finite() && *v > 0.0)
+            .collect();
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(0.0, f64::max);
+        // Also where there are none: then the one is above the other.
+        if low > high || high >= NARROW * low {
+            return Self::covering_log(values, pixels);
+        }
+        let spread = (NARROW_SHARE_MIN * high - (high - low)).max(0.0);
+        let (from, to) = (low - spread / 2.0, high + spread / 2.0);
+        let step = round_step(to - from, STEPS);
+        let bottom = (from / step + 1e-9).floor() * step;
+        Self {
+            kind: Kind::Narrow { step },
+            // A logarithm needs an end above zero.
+            domain: (bottom.max(step / 2.0), (to / step - 1e-9).ceil() * step),
+            pixels,
+        }
+    }
+
     /// A logarithmic axis of ratios with 1 in its middle, just wide enough for the values, and its
     /// ticks. Values beyond a factor of 100 are held at its ends.
     pub fn of_ratios(
@@ -108,11 +143,11 @@ impl Axis {
     /// The values where ticks stand: round steps, or 1-2-5 per decade (decades alone where there
     /// would be more than eight).
     pub fn ticks(&self) -> Vec<f64> {
-        let Kind::Linear { step } = self.kind else {
+        let (Kind::Linear { step } | Kind::Narrow { step }) = self.kind else {
             return self.log_ticks();
         };
         let (low, high) = self.domain;
-        let first = (low / step).ceil() as i64;
+        let first = (low / step - 1e-9).ceil() as i64;
         let last = (high / step + 1e-9).floor() as i64;
         (first..=last).map(|index| index as f64 * step).collect()
     }
@@ -140,7 +175,7 @@ impl Axis {
     fn project(&self, value: f64) -> f64 {
         match self.kind {
             Kind::Linear { .. } => value,
-            Kind::Logarithmic => value.max(f64::MIN_POSITIVE).log10(),
+            Kind::Logarithmic | Kind::Narrow { .. } => value.max(f64::MIN_POSITIVE).log10(),
         }
     }
 }
@@ -198,6 +233,29 @@ mod tests {
         assert_eq!(axis.ticks(), [20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
         assert_eq!(axis.at(20.0), 100.0);
         assert_eq!(axis.at(1000.0), 0.0);
+    }
+
+    #[test]
+    fn a_close_axis_is_as_wide_as_it_must_be() {
+        let close = |values: &[f64]| {
+            let axis = Axis::covering_log_closely(values.iter().copied(), (100.0, 0.0));
+            let (low, high) = axis.domain();
+            assert!(
+                values.iter().all(|it| (low..=high).contains(it)),
+                "{axis:?}"
+            );
+            assert!((3..=8).contains(&axis.ticks().len()), "{axis:?}");
+            high / low
+        };
+        // What hardly grows: 1, 2, 5 would have been 5 to 20.
+        assert!(close(&[9.9, 10.1]) < 1.5);
+        assert!(close(&[31.0]) < 1.5);
+        assert!(close(&[6.1, 14.0]) < 3.5);
+        assert!(close(&[0.0012, 0.0013]) < 1.5);
+        let wide = Axis::covering_log_closely([31.0, 640.0], (0.0, 1.0));
+        assert_eq!(wide.domain(), (20.0, 1000.0));
+        let none = Axis::covering_log_closely([], (0.0, 1.0));
+        assert_eq!(none.domain(), (1.0, 10.0));
     }
 
     #[test]

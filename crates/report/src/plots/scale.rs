@@ -44,7 +44,7 @@ pub fn plot(id: &str, scale: &ScaleFindings, measure: usize, palette: &Palette) 
     let largest = points().map(|(_, value)| *value).fold(0.0, f64::max);
     // Round numbers are those of the unit that is written, not bytes.
     let size = Scale::of(largest, unit).divisor;
-    let up = Axis::covering_log(points().map(|(_, value)| *value / size), (bottom, TOP));
+    let up = Axis::covering_log_closely(points().map(|(_, value)| *value / size), (bottom, TOP));
     let title = format!("Memory over {}s", scale.what.noun());
     let words: Vec<String> = lines.iter().map(|line| described(line, unit)).collect();
     let whole = (WIDTH, bottom + 40.0);
