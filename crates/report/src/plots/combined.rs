@@ -2,7 +2,8 @@
 //! where something is counted up.
 
 use gatebench_analysis::findings::{
-    CombinedFindings, Estimate, RunFigures, TrendPoint, Unit, VersionFindings, VersionTrend,
+    CombinedFindings, Estimate, RunFigures, TrendPoint, Unit, Validity, VersionFindings,
+    VersionTrend,
 };
 use gatebench_analysis::words::{capitalised, grouped};
 
@@ -108,8 +109,13 @@ const PERCENTILES: [Percentile; 2] = [
 ];
 
 impl Percentile {
+    /// Of the runs that are combined: the box and the axis are theirs.
     fn values(&self, version: &VersionFindings) -> Vec<f64> {
-        version.runs.iter().filter_map(self.of_run).collect()
+        let combined = version
+            .runs
+            .iter()
+            .filter(|run| run.validity != Validity::Invalid);
+        combined.filter_map(self.of_run).collect()
     }
 }
 
@@ -132,7 +138,11 @@ pub fn boxes(found: &CombinedFindings, palette: &Palette) -> Option<String> {
         let values = percentile.values(version).into_iter();
         let told: Vec<String> = values.map(|it| scale.full(it)).collect();
         let name = name(found, version);
-        format!("{name}, {}: {}.", percentile.name, told.join(", "))
+        let told = match &told[..] {
+            [] => absence(version).to_owned(),
+            told => told.join(", "),
+        };
+        format!("{name}, {}: {told}.", percentile.name)
     };
     let words: Vec<String> = rows.iter().map(describe).collect();
     let mut svg = Svg::new(
@@ -151,7 +161,7 @@ pub fn boxes(found: &CombinedFindings, palette: &Palette) -> Option<String> {
             Some(all) => draw_box(&mut svg, axis, scale, all, middle),
             None => {
                 let at = (LEFT + 8.0, middle + 4.0);
-                svg.text("", at, Anchor::Start, "too few answers");
+                svg.text("", at, Anchor::Start, absence(version));
             }
         }
         for value in percentile.values(version) {
@@ -160,6 +170,14 @@ pub fn boxes(found: &CombinedFindings, palette: &Palette) -> Option<String> {
         svg.end_group();
     }
     Some(svg.finish())
+}
+
+/// Why there is no box.
+fn absence(version: &VersionFindings) -> &'static str {
+    match version.combined {
+        Some(_) => "too few answers",
+        None => "no valid run",
+    }
 }
 
 fn draw_box(svg: &mut Svg, axis: Axis, scale: Scale, all: &Estimate, middle: f64) {
@@ -238,7 +256,10 @@ fn describe(trend: &VersionTrend, scale: Scale) -> String {
     let points: Vec<String> = trend
         .points
         .iter()
-        .map(|it| format!("{} at {}", scale.full(it.rate_per_second), it.count))
+        .map(|it| {
+            let count = grouped(f64::from(it.count));
+            format!("{} at {count}", scale.full(it.rate_per_second))
+        })
         .collect();
     format!("{}: {}.", trend.variant, points.join(", "))
 }

@@ -156,6 +156,10 @@ fn versions_stand_side_by_side_in_every_form() {
         "what counts the same is in one plot"
     );
     assert!(!page.contains("nginx<b>"));
+    assert!(
+        page.contains("upstreams-50, p90: 4.15 ms, 4.20 ms."),
+        "the third run is invalid, and not drawn"
+    );
     // To be looked at in a browser.
     std::fs::write(
         concat!(env!("CARGO_TARGET_TMPDIR"), "/combined.html"),
