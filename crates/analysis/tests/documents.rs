@@ -408,6 +408,33 @@ fn the_bare_network_stands_before_the_sweep_with_what_was_reached_of_it() {
 }
 
 #[test]
+fn each_scenario_has_the_network_of_its_own_messages() {
+    let mut manifest = plan(&["small", "large"]);
+    manifest.plan.network_ceiling = true;
+    let found = columns(Document::KongVsNginx, manifest, |made| {
+        if made.record.trial.variant == "floor" {
+            let is_large = made.record.trial.scenario == "large";
+            made.closed().ceiling = Some(CeilingRecord {
+                connections: 64,
+                asked_bytes: 80,
+                answered_bytes: if is_large { 8_000 } else { 170 },
+                exchanges: if is_large { 200_000 } else { 400_000 },
+                measure_ns: 2 * SECOND_NS,
+            });
+        }
+    });
+    let network = &found.tables[0];
+    let small = "small, 64 · 80 B there and 170 B back";
+    let large = "large, 64 · 80 B there and 8000 B back";
+    close(median(network, small, "network", "exchanges"), 200_000.0);
+    close(median(network, large, "network", "exchanges"), 100_000.0);
+    close(median(network, small, "network", "small: upstream"), 0.5);
+    close(median(network, large, "network", "large: upstream"), 1.0);
+    let names: Vec<&str> = network.rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, [small, large]);
+}
+
+#[test]
 fn sizings_have_a_peak_beside_the_mean() {
     let scenarios = ["gravitee-passthrough", "gravitee-api-key"];
     let found = columns(Document::Gravitee, plan(&scenarios), |made| {

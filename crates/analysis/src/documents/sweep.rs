@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use gatebench_model::{Scenario, Shape, Variant};
+use gatebench_store::CeilingRecord;
 
 use super::measured::{Load, Measured, cell, named};
 use super::policies::worst;
@@ -21,6 +22,9 @@ pub(super) const NETWORK: &str = "The document measured its network of 2 Gbit/s 
 /// Something that the connections lead to.
 struct Target<'a> {
     name: String,
+    scenario: &'a str,
+    /// Whether its scenario has one.
+    has_floor: bool,
     is_direct: bool,
     loads: Vec<Load<'a>>,
 }
@@ -43,48 +47,45 @@ pub(super) fn tables(measured: &Measured<'_>) -> Vec<DocumentTable> {
 }
 
 /// What the bare network carried before each load of the upstream alone, and what part of it was reached at each
-/// target; none where that was not measured.
+/// target; none where that was not measured. Each scenario with a floor has rows of its own: its messages have their own
+/// sizes.
 pub(super) fn network(measured: &Measured<'_>) -> Option<DocumentTable> {
     let targets = targets(measured);
-    let carried = |it: &Load<'_>| it.phase.ceiling.filter(|it| it.exchanges > 0);
-    let bare: Vec<Load<'_>> = targets.iter().flat_map(|it| &it.loads).cloned().collect();
-    let bare: Vec<Load<'_>> = bare
-        .into_iter()
-        .filter(|it| carried(it).is_some())
-        .collect();
-    let sizes = carried(bare.first()?)?;
-    let rate = |it: &Load<'_>| {
-        let carried = carried(it)?;
-        Some(carried.exchanges as f64 * 1e9 / carried.measure_ns as f64)
-    };
-    let bits = |it: &Load<'_>| {
-        let carried = carried(it)?;
-        Some(rate(it)? * 8.0 * (carried.asked_bytes + carried.answered_bytes) as f64)
-    };
     let seed = measured.run.manifest().plan.seed;
-    let row = |number: u32| {
-        let own: Vec<Load<'_>> = bare
-            .iter()
-            .filter(|it| connections(it) == Some(number))
-            .cloned()
-            .collect();
-        let mut cells = vec![cell(&own, None, rate), cell(&own, None, bits)];
-        let share = |target: &Target<'_>| {
-            let reached: Side<'_, '_> = (Some(Aspect::Throughput), &Load::rate);
-            ratio_of((&at(target, number), reached), (&own, (None, &rate)), seed)
-        };
-        cells.extend(targets.iter().map(share));
-        row_of(number, cells)
+    let bare: Vec<Bare<'_>> = targets.iter().filter_map(Bare::before).collect();
+    let first = bare.first()?;
+    let is_one = bare.len() == 1;
+    let sizes = |of: &Bare<'_>| {
+        let CeilingRecord {
+            asked_bytes,
+            answered_bytes,
+            ..
+        } = of.sizes;
+        format!("{asked_bytes} B there and {answered_bytes} B back")
     };
-    let numbers: BTreeSet<u32> = bare.iter().filter_map(connections).collect();
+    let rows = bare.iter().flat_map(|own| {
+        let numbers: BTreeSet<u32> = own.loads.iter().filter_map(connections).collect();
+        let (targets, sizes) = (&targets, &sizes);
+        numbers.into_iter().map(move |number| {
+            let row = own.row(number, targets, seed);
+            let several = || format!("{}, {number} · {}", own.scenario, sizes(own));
+            DocumentRow {
+                name: if is_one { row.name } else { several() },
+                ..row
+            }
+        })
+    });
+    let rows = rows.collect();
+    let told = if is_one {
+        format!("messages of {}", sizes(first))
+    } else {
+        "messages of the size of requests and answers".into()
+    };
     let column = |name: &str, unit| DocumentColumn::new([name, ""], unit);
     Some(DocumentTable {
-        title: format!(
-            "the bare network: messages of {} B there and {} B back, and how much of it was reached",
-            sizes.asked_bytes, sizes.answered_bytes
-        ),
+        title: format!("the bare network: {told}, and how much of it was reached"),
         first: "connections",
-        rows: numbers.into_iter().map(row).collect(),
+        rows,
         groups: vec![
             DocumentGroup {
                 title: "network",
@@ -104,6 +105,68 @@ pub(super) fn network(measured: &Measured<'_>) -> Option<DocumentTable> {
             },
         ],
     })
+}
+
+/// The loads of a scenario's floor before which the bare network was measured.
+struct Bare<'a> {
+    scenario: &'a str,
+    loads: Vec<Load<'a>>,
+    sizes: CeilingRecord,
+}
+
+impl<'a> Bare<'a> {
+    /// None for what is no floor, and where nothing was measured.
+    fn before(target: &Target<'a>) -> Option<Self> {
+        let loads = target.loads.iter().filter(|it| carried(it).is_some());
+        let loads: Vec<Load<'a>> = loads.cloned().collect();
+        let sizes = carried(loads.first()?)?;
+        Some(Self {
+            scenario: target.scenario,
+            loads,
+            sizes,
+        })
+    }
+
+    /// With so many connections: what was carried, and what part of it each target reached. Those of another
+    /// scenario with a floor have a ceiling of their own.
+    fn row(&self, number: u32, targets: &[Target<'a>], seed: u64) -> DocumentRow {
+        let own: Vec<Load<'a>> = self
+            .loads
+            .iter()
+            .filter(|it| connections(it) == Some(number))
+            .cloned()
+            .collect();
+        let mut cells = vec![cell(&own, None, exchanges), cell(&own, None, bits)];
+        let share = |target: &Target<'a>| {
+            if target.has_floor && target.scenario != self.scenario {
+                return DocumentCell::default();
+            }
+            let reached: Side<'_, 'a> = (Some(Aspect::Throughput), &Load::rate);
+            ratio_of(
+                (&at(target, number), reached),
+                (&own, (None, &exchanges)),
+                seed,
+            )
+        };
+        cells.extend(targets.iter().map(share));
+        row_of(number, cells)
+    }
+}
+
+fn carried(load: &Load<'_>) -> Option<CeilingRecord> {
+    load.phase.ceiling.filter(|it| it.exchanges > 0)
+}
+
+/// Exchanges in a second.
+fn exchanges(load: &Load<'_>) -> Option<f64> {
+    let carried = carried(load)?;
+    Some(carried.exchanges as f64 * 1e9 / carried.measure_ns as f64)
+}
+
+/// Bits in a second, there and back.
+fn bits(load: &Load<'_>) -> Option<f64> {
+    let carried = carried(load)?;
+    Some(exchanges(load)? * 8.0 * (carried.asked_bytes + carried.answered_bytes) as f64)
 }
 
 /// Connections of a load that keeps them.
@@ -143,7 +206,7 @@ fn order(scenario: &Scenario, variant: &Variant) -> u32 {
 }
 
 fn target<'a>(
-    scenario: &Scenario,
+    scenario: &'a Scenario,
     variant: &Variant,
     several: bool,
     loads: Vec<Load<'a>>,
@@ -160,6 +223,8 @@ fn target<'a>(
         } else {
             name
         },
+        scenario: &scenario.scenario,
+        has_floor: scenario.has_floor(),
         is_direct: *variant == Variant::Floor,
         loads,
     }
