@@ -35,6 +35,10 @@ pub fn render(findings: &Findings) -> String {
         let title = escape(&sections::title(found));
         out.push_str(&format!("### {title}\n\n{}\n\n", found.explanation));
         out.push_str(&whole(&sections::table(found), found.table.first));
+        for graph in &found.graphs {
+            let (title, text) = (escape(&graph.title), escape(&graph.text));
+            out.push_str(&format!("[{title}]({}): {text}\n\n", graph.file));
+        }
     }
     for scenario in &findings.scenarios {
         out.push_str(&scenario_section(scenario));

@@ -246,8 +246,12 @@ impl Page {
             let table = sections::table(found);
             self.lines
                 .extend(grid::lines(&table, self.columns, self.paint));
-            for line in text::wrap(found.explanation, "", self.columns) {
-                self.lines.push(self.paint.with(Style::Soft, &line));
+            let graphs = found.graphs.iter();
+            let graphs = graphs.map(|graph| format!("{}: {}", graph.title, graph.file));
+            for words in graphs.chain([found.explanation.to_owned()]) {
+                for line in text::wrap(&words, "", self.columns) {
+                    self.lines.push(self.paint.with(Style::Soft, &line));
+                }
             }
         }
     }
