@@ -79,7 +79,9 @@ impl Scraping<'_> {
         let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let answer = answer.ok().filter(|it| it.status == 200);
         let bytes = answer.as_ref().map_or(0, |it| it.body_bytes as u64);
-        let body = answer.map(|it| it.body).unwrap_or_default();
+        // Of a part no sum can be told.
+        let whole = answer.filter(|it| it.body.len() == it.body_bytes);
+        let body = whole.map(|it| it.body).unwrap_or_default();
         let text = String::from_utf8_lossy(&body);
         let OwnMetrics {
             requests, labels, ..
