@@ -176,7 +176,7 @@ impl Watch<'_> {
 
     /// Changes the gateway and makes the upstream ill when it is time.
     fn go_on(&mut self) -> Result<(), Halt> {
-        let begin_ns = begin_ns(self.shared, self.warm_up_ns);
+        let begin_ns = self.shared.begin_ns(self.warm_up_ns);
         let Some(since_ns) = begin_ns.and_then(|it| clock::now_ns().checked_sub(it)) else {
             return Ok(());
         };
@@ -192,13 +192,8 @@ impl Watch<'_> {
     /// When the sample of this index is due; none before the start is known and after the last one.
     fn sample_at(&self, index: usize) -> Option<u64> {
         let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
-        Some(begin_ns(self.shared, self.warm_up_ns)? + after_begin_ns)
+        Some(self.shared.begin_ns(self.warm_up_ns)? + after_begin_ns)
     }
-}
-
-/// The begin of the measurement, once it is known.
-fn begin_ns(shared: &Shared, warm_up_ns: u64) -> Option<u64> {
-    shared.control.start_ns().map(|it| it + warm_up_ns)
 }
 
 /// Samples are due at the begin of the measurement, at each whole second, and at its end.
