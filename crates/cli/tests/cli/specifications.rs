@@ -133,6 +133,8 @@ fn a_script_beside_the_specification_is_sent_by_wrk() {
         .unwrap()
         .iter()
         .flat_map(|it| it["runs"].as_array().unwrap());
+    let runs: Vec<_> = runs.collect();
+    assert_eq!(runs.len(), 1);
     for run in runs {
         assert!(run["answers"].as_u64() > Some(0), "{run:#}");
         assert_eq!(run["failed"], 0, "{run:#}");
