@@ -8,6 +8,7 @@ use gatebench_model::{Flame as Profile, Shape, Stacks};
 
 use super::run::measuring::Measuring;
 use super::soak::rate;
+use super::words::measured;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
@@ -21,9 +22,10 @@ Examples:
   gatebench flame envoy@1.39 envoy@1.40 --scenario jwt-hs256
   gatebench flame traefik --stacks frame-pointers      Go has them: cheaper to sample
 
-Samples the stacks of each gateway by perf (Debian: linux-perf) while it is measured. Shares of samples are told as
-CPU time per request, so that gateways of different speed can be set beside each other. Sampling costs: use
-`gatebench run` for what a gateway costs, this for where.";
+Samples the stacks of each gateway by perf (Debian: linux-perf) while it is measured. Shares of
+samples are told as CPU time per request, so that gateways of different speed can be set beside each
+other. Sampling costs: use `gatebench run` for what a gateway costs, this for where. A run that is
+stopped by Ctrl-C keeps what was sampled.";
 
 /// Shows where a gateway's CPU time goes, or how two differ in it
 #[derive(Debug, Args)]
@@ -36,7 +38,7 @@ pub struct Flame {
     #[arg(long, value_name = "NAME or FILE")]
     scenario: Option<String>,
     /// How long it is sampled [default: 10s]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = measured)]
     duration: Option<Span>,
     /// Connections that each send as soon as they are answered [default: 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "rate")]

@@ -11,6 +11,7 @@ use gatebench_model::load::{Closed, Open};
 use gatebench_model::span::Span;
 
 use super::run::measuring::Measuring;
+use super::words::measured;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
@@ -44,7 +45,7 @@ pub struct Soak {
     #[arg(long, value_name = "NAME or FILE")]
     scenario: Option<String>,
     /// How long is measured; before it come a tenth of that, at most 1m, as warm-up [default: 30m]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = measured)]
     duration: Option<Span>,
     /// Requests per second, whether answers come or not [default: 2000]
     #[arg(long, value_name = "N", value_parser = rate)]

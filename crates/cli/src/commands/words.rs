@@ -6,12 +6,26 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_lab::Library;
-use gatebench_model::DecisiveMetric;
+use gatebench_model::{DecisiveMetric, Span};
 use gatebench_net::Backend;
 use gatebench_peers::Peer;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+
+/// In less, nothing can be said of a gateway.
+const MEASURED_MIN: Span = Span::from_millis(1_000);
+
+/// Reads how long is measured.
+pub fn measured(word: &str) -> Result<Span, String> {
+    let span: Span = word.parse()?;
+    if span < MEASURED_MIN {
+        return Err(format!(
+            "measure for at least {MEASURED_MIN}, as in 10s or 30m"
+        ));
+    }
+    Ok(span)
+}
 
 /// Where gateways and scenarios come from besides the program itself.
 #[derive(Clone, Debug, Default, Args)]

@@ -11,7 +11,21 @@ fn every_command_has_help_with_an_example_or_a_use() {
     let help = bench.gatebench("--help").assert_code(0).stdout.clone();
     assert!(help.contains("130 interrupted"), "{help}");
     for command in [
-        "run", "report", "list", "doctor", "schema", "upstream", "gateway",
+        "run",
+        "report",
+        "list",
+        "doctor",
+        "schema",
+        "upstream",
+        "gateway",
+        "ab",
+        "capacity",
+        "soak",
+        "isolation",
+        "flame",
+        "spec",
+        "load",
+        "compare",
     ] {
         assert!(help.contains(command), "{command}");
         let help = bench
@@ -52,6 +66,12 @@ fn wrong_words_name_the_right_ones() {
         .gatebench("run --gateway ./nowhere")
         .assert_code(2)
         .assert_says(&["./nowhere", "  → "]);
+    for command in ["soak", "flame"] {
+        bench
+            .gatebench(&format!("{command} reference --duration 0s"))
+            .assert_code(2)
+            .assert_says(&["--duration", "at least 1s"]);
+    }
     bench
         .gatebench("run suite.yaml --blocks 0")
         .assert_code(2)
