@@ -3,7 +3,8 @@
 
 const LIBRARIES: [&str; 2] = ["libxml-2.0", "libxslt"];
 
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
+    "native/memory.c",
     "native/process.c",
     "native/parse.c",
     "native/tree.c",
@@ -33,6 +34,9 @@ fn main() {
         shim.file(source);
     }
     println!("cargo::rerun-if-changed=native/shim.h");
+    if std::env::var_os("CARGO_FEATURE_PLAIN_MEMORY").is_some() {
+        shim.define("SHIM_PLAIN_MEMORY", None);
+    }
     // xmlLastError and a few others are marked as old where their successors are still too new.
     shim.std("c11")
         .warnings(true)

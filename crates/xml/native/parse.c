@@ -1,9 +1,13 @@
 /* Parsing with limits that hold while the parser works, and without any way out of the bytes given. */
+#define _GNU_SOURCE
 #include "shim.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+#include <libxml/parserInternals.h>
 
 /* In messages of our own. */
 #define REFUSED XML_ERR_USER_STOP
@@ -112,6 +116,53 @@ static void on_external_subset(void *user, const xmlChar *name, const xmlChar *p
     (void)user, (void)name, (void)public_id, (void)system_id;
 }
 
+/* Up to this size a document is copied onto the stack, to be read there. */
+#define SMALL_BYTES ((size_t)8 << 10)
+
+/* Whether the bytes are UTF-8 by what they say of themselves, as nearly all messages are. What is in doubt is not. */
+static int is_plainly_utf8(const char *bytes, size_t length) {
+    const char *end, *name;
+    if (length < 5 || bytes[0] != '<' || memchr(bytes, 0, length) != NULL)
+        return 0;
+    if (memcmp(bytes, "<?xml", 5) != 0)
+        return bytes[1] != '?';
+    end = memmem(bytes, length, "?>", 2);
+    if (end == NULL)
+        return 0;
+    name = memmem(bytes, (size_t)(end - bytes), "encoding=", 9);
+    if (name == NULL)
+        return memmem(bytes, (size_t)(end - bytes), "encoding", 8) == NULL;
+    name += 9;
+    return end - name >= 7 && (*name == '"' || *name == '\'') && strncasecmp(name + 1, "utf-8", 5) == 0 &&
+           name[6] == *name;
+}
+
+/* Reads `text`, which ends with a zero byte, where it lies. By the other way libxml2 copies a text, enlarges the copy by
+ * 4,000 bytes for what might follow, and asks near its end again and again whether something does. */
+static xmlDocPtr read_in_place(xmlParserCtxtPtr parser, const char *text, const char *url, int flags) {
+    xmlParserInputPtr input = xmlNewStringInputStream(parser, (const xmlChar *)text);
+    xmlDocPtr document;
+    if (input == NULL)
+        return NULL;
+    if (url != NULL)
+        input->filename = (const char *)xmlStrdup((const xmlChar *)url);
+    inputPush(parser, input);
+    xmlCtxtUseOptions(parser, flags);
+    xmlParseDocument(parser);
+    document = parser->myDoc;
+    parser->myDoc = NULL;
+    return document;
+}
+
+static xmlDocPtr read_document(xmlParserCtxtPtr parser, const char *bytes, size_t length, const char *url, int flags) {
+    char text[SMALL_BYTES + 1];
+    if (length > SMALL_BYTES || !is_plainly_utf8(bytes, length))
+        return xmlCtxtReadMemory(parser, bytes, (int)length, url, NULL, flags);
+    memcpy(text, bytes, length);
+    text[length] = 0;
+    return read_in_place(parser, text, url, flags);
+}
+
 /* NULL where the bytes are not well-formed or a limit refused them; the reasons are in the report. */
 xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_parse_options *options) {
     /* Entities are replaced and CDATA becomes text, which is what schemas, XPath and XSLT are defined on. */
@@ -131,7 +182,7 @@ xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_
     parser->sax->getParameterEntity = on_parameter_entity;
     parser->sax->resolveEntity = on_resolve;
     parser->sax->externalSubset = on_external_subset;
-    document = xmlCtxtReadMemory(parser, bytes, length, url, NULL, flags);
+    document = read_document(parser, bytes, (size_t)length, url, flags);
     if (document != NULL && !parser->wellFormed) {
         xmlFreeDoc(document);
         document = NULL;

@@ -69,7 +69,7 @@ static int allowed(size_t bytes) {
     return bytes < LARGE_BYTES;
 }
 
-static void *counted_malloc(size_t bytes) { return allowed(bytes) ? malloc(bytes) : NULL; }
+static void *counted_malloc(size_t bytes) { return allowed(bytes) ? shim_allocate(bytes) : NULL; }
 
 static void *counted_realloc(void *old, size_t bytes) {
     return allowed(bytes) ? realloc(old, bytes) : NULL;
@@ -94,8 +94,10 @@ static uintptr_t stack_floor_of_thread(void) {
 
 /* Bounds what libxml2 and libxslt allocate on this thread until shim_budget_end. */
 void shim_budget_begin(size_t bytes) {
-    if (here.stack_floor == 0)
+    if (here.stack_floor == 0) {
         here.stack_floor = stack_floor_of_thread();
+        shim_keep_pieces();
+    }
     here.bytes_left = bytes;
     here.ended_by = 0;
     here.counting = 1;
@@ -204,7 +206,7 @@ static xmlParserInputPtr gate(const char *url, const char *id, xmlParserCtxtPtr 
 /* To be called once, before everything else. 0 where the libraries cannot be used. */
 int shim_start(shim_fetch fetch) {
     fetch_import = fetch;
-    if (xmlMemSetup(free, counted_malloc, counted_realloc, counted_strdup) != 0)
+    if (!shim_memory_start() || xmlMemSetup(shim_release, counted_malloc, counted_realloc, counted_strdup) != 0)
         return 0;
     xmlInitParser();
     /* Built lazily by the first schema otherwise, and without a lock. */

@@ -51,6 +51,12 @@ int shim_budget_end(void);
 void shim_in_background(void);
 void shim_running(xsltTransformContextPtr transform, xmlXPathContextPtr xpath);
 
+/* memory.c */
+int shim_memory_start(void);
+void shim_keep_pieces(void);
+void *shim_allocate(size_t bytes);
+void shim_release(void *old);
+
 /* parse.c */
 typedef struct {
     shim_report report;
