@@ -58,15 +58,18 @@ pub(super) fn input<'a>(text: &'a [u8], limits: &Limits) -> Result<Cow<'a, [u8]>
 fn element_of(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 64);
     out.extend_from_slice(b"<json>");
-    for &byte in text {
-        match byte {
-            b'<' => out.extend_from_slice(b"&lt;"),
-            b'>' => out.extend_from_slice(b"&gt;"),
-            b'&' => out.extend_from_slice(b"&amp;"),
-            b'\r' => out.extend_from_slice(b"&#13;"),
-            byte => out.push(byte),
-        }
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|byte| b"<>&\r".contains(byte)) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(match rest[at] {
+            b'<' => b"&lt;",
+            b'>' => b"&gt;",
+            b'&' => b"&amp;",
+            _ => b"&#13;",
+        });
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
     out.extend_from_slice(b"</json>");
     out
 }
