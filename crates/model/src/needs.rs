@@ -24,6 +24,8 @@ pub const PARTS: [&str; 15] = [
     "request_headers.rename",
     "response_headers.add",
     "response_headers.rename",
+    "request_json.items",
+    "response_json.items",
     "soap.parameters",
     SOAP_GZIP,
     ACCESS_LOG,
@@ -115,6 +117,8 @@ impl Policy {
             Self::ResponseHeaders(edits) => {
                 edit_parts(edits, "response_headers.add", "response_headers.rename")
             }
+            Self::RequestJson(edits) => where_so([(edits.has_items(), "request_json.items")]),
+            Self::ResponseJson(edits) => where_so([(edits.has_items(), "response_json.items")]),
             Self::Soap(soap) => {
                 let has_parameters = |chain: &SoapChain| !chain.xslt_params.is_empty();
                 let mut chains = soap.chains().map(|(_, chain)| chain);
@@ -244,6 +248,24 @@ requests: [{path: /json/valid}]
         let both = ["rate_limit.any_window", "rate_limit.any_rate"];
         assert_eq!(parts(1, "90s"), both);
         assert_eq!(parts(1, "1500ms"), ["rate_limit.any_window"]);
+    }
+
+    #[test]
+    fn edits_of_json_within_arrays_are_a_part_of_their_own() {
+        let needs = |edits: &str| {
+            let text = format!(
+                "scenario: s\ntitle: t\nupstream: go-bench\nrequests: [{{path: /json/valid}}]\n\
+                 routes: [{{name: r, path: /json, policies: [{{response_json: {{{edits}}}}}]}}]\n"
+            );
+            let scenario: Scenario = parse("s.yaml", &text).unwrap();
+            scenario.needs().contains("response_json.items")
+        };
+        assert!(needs("remove: [/items/0]"));
+        assert!(needs("add: {/tags/-: new}"));
+        assert!(needs("default: {/tags: []}"));
+        assert!(!needs(
+            "remove: [/a/b0], rename: {/c: d}, add: {/e: 1}, default: {/-f: g}"
+        ));
     }
 
     #[test]

@@ -361,6 +361,22 @@ pub struct JsonEdits {
     pub default: BTreeMap<String, Value>,
 }
 
+impl JsonEdits {
+    /// Whether they reach into arrays, or put in a value that is an array or an object: members of objects and
+    /// plain values are what every language of JSON edits has words for.
+    pub fn has_items(&self) -> bool {
+        let values = || self.add.iter().chain(&self.default);
+        let places = self.remove.iter().chain(self.rename.keys());
+        let is_item = |segment: &str| {
+            segment == "-" || !segment.is_empty() && segment.bytes().all(|it| it.is_ascii_digit())
+        };
+        places
+            .chain(values().map(|(place, _)| place))
+            .any(|place| place.split('/').any(is_item))
+            || values().any(|(_, value)| value.is_array() || value.is_object())
+    }
+}
+
 /// Settings of `response_xslt`. It acts on answers of the types `text/xml` and `application/xml`; others pass
 /// as they are. One that is not well-formed, or of which the stylesheet makes nothing, becomes 500. The result
 /// has the `media-type` and the `encoding` of `xsl:output` for its Content-Type; without them HTML is
