@@ -2,6 +2,7 @@
 //! programs by Maven. Versions are those that `gateway.yaml` pins, and of Debian those of its release.
 
 mod java;
+mod jdk;
 mod python;
 
 use std::fs;

@@ -183,6 +183,11 @@ pub struct MavenProject {
     pub jar: String,
     /// The version that the program says it has.
     pub version: String,
+    /// The first version of Java that builds and runs it. It is looked for in `JAVA_HOME`, on PATH and in `/usr/lib/jvm`;
+    /// without, it is `java` on PATH.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 8, max = 99))]
+    pub java: Option<u16>,
 }
 
 /// A template and the file it becomes.

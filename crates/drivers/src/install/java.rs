@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Home, JavaProgram, failed, program_name, run};
+use super::{Home, JavaProgram, failed, jdk, program_name, run};
 use crate::command::display;
 use crate::error::DriverError;
 use crate::folder::Folder;
@@ -52,17 +52,22 @@ impl JavaProgram {
     }
 
     pub(super) fn perform(&self) -> Result<(), DriverError> {
+        let jdk = self.project.java;
+        let jdk = jdk
+            .map(|first| jdk::home_of(&self.gateway, first))
+            .transpose()?;
         self.home.clear()?;
         for (name, text) in &self.files {
             write(&self.home.folder.join(name), text)?;
         }
         let remedy =
             "make this work: mvn --version (Debian's packages are maven and default-jdk-headless)";
-        run(
-            &self.gateway,
-            Command::new("mvn").args(self.arguments()),
-            remedy,
-        )?;
+        let mut maven = Command::new("mvn");
+        maven.args(self.arguments());
+        if let Some(home) = &jdk {
+            maven.env("JAVA_HOME", home);
+        }
+        run(&self.gateway, &mut maven, remedy)?;
         let jar = self.home.folder.join(&self.project.jar);
         if !jar.is_file() {
             return Err(failed(
@@ -71,18 +76,20 @@ impl JavaProgram {
                 "correct install.maven.jar in gateway.yaml",
             ));
         }
-        let launcher = self.launcher(&jar)?;
+        let java = jdk.map_or_else(|| "java".into(), |home| home.join("bin/java"));
+        let launcher = self.launcher(&java, &jar)?;
         self.home.link(&self.name, &launcher)
     }
 
     /// A program that runs the archive: Java itself says only its own version.
-    fn launcher(&self, jar: &Path) -> Result<PathBuf, DriverError> {
+    fn launcher(&self, java: &Path, jar: &Path) -> Result<PathBuf, DriverError> {
         let path = self.home.folder.join(&self.name);
-        let (version, jar) = (&self.project.version, display(&[jar.display().to_string()]));
+        let version = &self.project.version;
+        let [java, jar] = [java, jar].map(|path| display(&[path.display().to_string()]));
         let text = format!(
             "#!/bin/sh\n# JVM_OPTIONS are words for Java.\n\
              [ \"$1\" = --version ] && echo '{} {version}' && exit\n\
-             exec java $JVM_OPTIONS -jar {jar} \"$@\"\n",
+             exec {java} $JVM_OPTIONS -jar {jar} \"$@\"\n",
             self.gateway
         );
         write(&path, &text)?;

@@ -61,10 +61,10 @@ fn means(spec: &GatewayFolder) -> String {
     let apt = (!install.apt.is_empty()).then(|| format!("Debian: {}", install.apt.join(", ")));
     let pypi = install.pypi.as_ref();
     let pypi = pypi.map(|it| format!("PyPI: {} {}", it.package, it.version));
-    let maven = install
-        .maven
-        .as_ref()
-        .map(|it| format!("Maven Central: {}", it.version));
+    let maven = install.maven.as_ref().map(|it| {
+        let java = it.java.map(|first| format!(" (JDK {first} or later)"));
+        format!("Maven Central: {}{}", it.version, java.unwrap_or_default())
+    });
     let ways: Vec<String> = [apt, pypi, maven, install.other.clone()]
         .into_iter()
         .flatten()

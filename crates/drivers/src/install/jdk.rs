@@ -1,0 +1,145 @@
+//! A Java that is new enough for a gateway. Systems have several beside each other, and `java` on PATH is often the oldest.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::failed;
+use crate::error::DriverError;
+
+/// Where systems put their versions of Java.
+const JVM_FOLDER: &str = "/usr/lib/jvm";
+
+/// The home of a JDK of that version or a later one: that of `JAVA_HOME`, else the one on PATH, else the oldest
+/// in `/usr/lib/jvm`.
+///
+/// # Errors
+/// [`DriverError::Install`] where there is none, with what there is.
+pub(super) fn home_of(gateway: &str, first: u16) -> Result<PathBuf, DriverError> {
+    let preferred = from_java_home().into_iter().chain(from_path());
+    let found: Vec<Jdk> = preferred
+        .filter_map(Jdk::at)
+        .chain(all_in(Path::new(JVM_FOLDER)))
+        .collect();
+    let suitable = found.iter().find(|jdk| jdk.version >= first);
+    suitable.map(|jdk| jdk.home.clone()).ok_or_else(|| {
+        failed(
+            gateway,
+            format!("it needs a JDK of version {first} or later, and here is {}", listed(&found)),
+            format!(
+                "install one (Debian from 13 on: apt-get install openjdk-{first}-jdk-headless; for others see \
+                 https://adoptium.net), and set JAVA_HOME to it where it is not in {JVM_FOLDER}"
+            ),
+        )
+    })
+}
+
+/// A JDK: a Java with its compiler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Jdk {
+    home: PathBuf,
+    /// 21 of 21.0.3.
+    version: u16,
+}
+
+impl Jdk {
+    fn at(home: PathBuf) -> Option<Self> {
+        let release = fs::read_to_string(home.join("release")).ok()?;
+        let version = version_in(&release)?;
+        home.join("bin/javac")
+            .is_file()
+            .then_some(Self { home, version })
+    }
+}
+
+fn from_java_home() -> Option<PathBuf> {
+    env::var_os("JAVA_HOME").map(PathBuf::from)
+}
+
+/// The home of `javac` on PATH, through its links.
+fn from_path() -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let compiler = env::split_paths(&path)
+        .map(|folder| folder.join("javac"))
+        .find(|file| file.is_file())?;
+    let compiler = fs::canonicalize(compiler).ok()?;
+    Some(compiler.parent()?.parent()?.to_owned())
+}
+
+/// Those of a folder, the oldest first: that is what a gateway's makers have tried.
+fn all_in(folder: &Path) -> Vec<Jdk> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut all: Vec<Jdk> = entries.filter_map(|entry| Jdk::at(entry.path())).collect();
+    all.sort_by(|one, other| (one.version, &one.home).cmp(&(other.version, &other.home)));
+    all
+}
+
+/// The version in a file `release`: 21 of `JAVA_VERSION="21.0.3"`, 8 of `"1.8.0_402"`.
+fn version_in(release: &str) -> Option<u16> {
+    let line = release
+        .lines()
+        .find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
+    let text = line.trim().trim_matches('"');
+    let text = text.strip_prefix("1.").unwrap_or(text);
+    let digits = text.split(|it: char| !it.is_ascii_digit()).next()?;
+    digits.parse().ok()
+}
+
+fn listed(found: &[Jdk]) -> String {
+    let mut all: Vec<String> = found
+        .iter()
+        .map(|jdk| format!("{} ({})", jdk.version, jdk.home.display()))
+        .collect();
+    all.dedup();
+    if all.is_empty() {
+        "none".into()
+    } else {
+        all.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn put(folder: &Path, name: &str, version: &str) {
+        let home = folder.join(name);
+        fs::create_dir_all(home.join("bin")).unwrap();
+        fs::write(home.join("bin/javac"), "").unwrap();
+        fs::write(
+            home.join("release"),
+            format!("JAVA_VERSION=\"{version}\"\n"),
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn a_version_is_read_from_the_file_release() {
+        let release = "IMPLEMENTOR=\"Debian\"\nJAVA_VERSION=\"21.0.3\"\n";
+        assert_eq!(version_in(release), Some(21));
+        assert_eq!(version_in("JAVA_VERSION=\"1.8.0_402\""), Some(8));
+        assert_eq!(version_in("JAVA_VERSION=\"25-ea\""), Some(25));
+        assert_eq!(version_in("OS_NAME=\"Linux\""), None);
+    }
+
+    #[test]
+    fn those_of_a_folder_come_from_the_oldest_on_and_have_a_compiler() {
+        let folder = tempfile::tempdir().unwrap();
+        put(folder.path(), "b-25", "25.0.1");
+        put(folder.path(), "a-9", "9.0.4");
+        put(folder.path(), "c-21", "21.0.3");
+        fs::create_dir(folder.path().join("only-a-runtime")).unwrap();
+        let versions: Vec<u16> = all_in(folder.path())
+            .iter()
+            .map(|jdk| jdk.version)
+            .collect();
+        assert_eq!(versions, [9, 21, 25]);
+    }
+
+    #[test]
+    fn a_version_that_nobody_has_is_asked_for_with_what_is_there() {
+        let error = home_of("mine", 9999).unwrap_err().to_string();
+        assert!(error.contains("JDK of version 9999 or later"), "{error}");
+    }
+}
