@@ -44,20 +44,22 @@ impl Install {
         let needs_redis = is_asked && FoundRedis::find().is_err();
         let redis = needs_redis.then(FoundRedis::install_step);
         let steps: Vec<_> = install_steps(&missing)?.into_iter().chain(redis).collect();
-        for step in &steps {
-            if self.dry_run {
-                say_plan(step)?;
-            } else {
-                terminal::say(&format!("installing {}", step.title()))?;
-                step.perform()?;
-            }
-        }
         if self.dry_run {
+            steps.iter().try_for_each(say_plan)?;
             return Ok(Exit::Fine);
         }
+        let failed = perform(&steps)?;
         let launcher = launcher()?;
         for folder in &missing {
-            say_found(folder, &folder.find_binary(&launcher)?.version)?;
+            match folder.find_binary(&launcher) {
+                Ok(found) => say_found(folder, &found.version)?,
+                // Why it is not there has been said.
+                Err(_) if failed.is_some() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if let Some(exit) = failed {
+            return Ok(exit);
         }
         if is_asked {
             terminal::say(&format!("Redis {} is there", FoundRedis::find()?.version))?;
@@ -96,6 +98,25 @@ impl Install {
         }
         Ok(folders)
     }
+}
+
+/// Takes all steps. One that fails is told and does not keep the others from what they install; without the
+/// Debian packages, which come first, none is tried. What the shell hears of the first failure, where there was one.
+fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
+    let mut failed = None;
+    for step in steps {
+        terminal::say(&format!("installing {}", step.title()))?;
+        match step.perform() {
+            Ok(()) => {}
+            Err(error) if matches!(step, InstallStep::Debian(_)) => return Err(error.into()),
+            Err(error) => {
+                let failure = Failure::from(error);
+                failure.print();
+                failed.get_or_insert(failure.exit());
+            }
+        }
+    }
+    Ok(failed)
 }
 
 fn say_found(folder: &Folder, version: &str) -> Result<(), Failure> {
