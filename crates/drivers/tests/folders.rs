@@ -52,10 +52,16 @@ fn every_folder_renders_every_scenario_that_it_claims() {
                 let files = files.unwrap_or_else(|it| panic!("{}: {it}", scenario.scenario));
                 for file in files {
                     let text = file.text.trim_end().trim_end_matches("#END");
-                    if text.starts_with('{') {
-                        let parsed = serde_json::from_str::<serde_json::Value>(text);
+                    let has_lines = file.path.extension().is_some_and(|it| it == "jsonl");
+                    let documents = if has_lines {
+                        text.lines().collect()
+                    } else {
+                        vec![text]
+                    };
+                    for json in documents.iter().filter(|it| it.starts_with('{')) {
+                        let parsed = serde_json::from_str::<serde_json::Value>(json);
                         let place = (&folder.spec.gateway, &scenario.scenario);
-                        assert!(parsed.is_ok(), "{place:?} {parsed:?}\n{text}");
+                        assert!(parsed.is_ok(), "{place:?} {parsed:?}\n{json}");
                     }
                     rendered += 1;
                 }

@@ -1,4 +1,4 @@
-//! What is rendered for gateways that do not run here, against their vendors' own schemas. Nothing of a
+//! What is rendered for a gateway over all that its folder claims, against its vendor's own schemas. Nothing of a
 //! vendor's is kept in this repository: registries are asked, where one has the schemas.
 #![allow(clippy::unwrap_used)]
 
@@ -19,10 +19,25 @@ use support::{folder, scenario};
 
 /// What Gravitee's schemas are of, and where Maven has them: artifact and file in it. Policies by what they are
 /// called in an API.
-const GRAVITEE: [(&str, &str, &str); 5] = [
+const GRAVITEE: [(&str, &str, &str); 8] = [
     (
         "mock",
         "io.gravitee.policy:gravitee-policy-mock:1.15.0",
+        "schemas/schema-form.json",
+    ),
+    (
+        "api-key",
+        "io.gravitee.policy:gravitee-policy-apikey:5.2.0",
+        "schemas/schema-form.json",
+    ),
+    (
+        "rate-limit",
+        "io.gravitee.policy:gravitee-policy-ratelimit:4.3.0",
+        "schemas/schema-form.json",
+    ),
+    (
+        "json-to-json",
+        "io.gravitee.policy:gravitee-policy-json-to-json:3.0.1",
         "schemas/schema-form.json",
     ),
     (
@@ -53,17 +68,21 @@ const ENDPOINTS: &str = "(endpoints of a group)";
 
 /// Every policy that the folder claims, alone and together, and routes without.
 fn scenario_of(routes: usize) -> Scenario {
-    let mut text =
-        "scenario: many\ntitle: many\nupstream: httpbin\nrequests: [{path: /r0}]\nroutes:\n"
-            .to_owned();
+    let mut text = "scenario: many\ntitle: many\nupstream: httpbin\nrequests: [{path: /r0}]\n\
+                    consumers: [{name: alice, keys: [alice-s]}]\nroutes:\n"
+        .to_owned();
     let size = "{request_size_limit: {max_bytes: 1000}}";
     let request = "{request_headers: {set: {X-A: \"a {# b\"}, remove: [X-B]}}";
     let response = "{response_headers: {set: {X-C: c}}}";
+    let key = "{api_key: {header: X-Api-Key}}";
+    let limit = "{rate_limit: {limit: 5, window: 1m, per: header, header: X-Client}}";
+    let json = "{response_json: {rename: {/a/b: c}, default: {/d: '{#e}'}}}";
     let mock =
         "{mock: {status: 201, content_type: application/json, body: '{\"a\": \"{#b} $c\"}'}}";
-    let all = [size, request, response, mock].join(", ");
-    let chains = ["", size, request, response, mock, all.as_str()];
-    for (number, chain) in (0..routes).zip(chains.iter().cycle()) {
+    let each = [key, limit, size, request, response, json, mock];
+    let all = each.join(", ");
+    let chains = ["", all.as_str()].into_iter().chain(each);
+    for (number, chain) in (0..routes).zip(chains.cycle()) {
         writeln!(
             text,
             "- {{name: r{number}, path: /r{number}, policies: [{chain}]}}"
@@ -96,15 +115,18 @@ fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
     texts.collect()
 }
 
-/// The configurations of all APIs: of which policy or endpoint, and what it is. An event holds its API as a text, and that its
-/// definition.
+/// The configurations of all APIs, one on a line: of which policy or endpoint, and what it is.
 fn gravitee_parts(list: &str) -> Vec<(String, Json)> {
-    let inner = |json: &Json| -> Json { serde_json::from_str(json.as_str().unwrap()).unwrap() };
     let mut parts = Vec::new();
     for line in list.lines().filter(|line| !line.trim().is_empty()) {
-        let (_, event) = line.split_once(' ').unwrap();
-        let event: Json = serde_json::from_str(event).unwrap();
-        let definition = inner(&inner(&event["apiEvent"]["payload"])["definition"]);
+        let definition: Json = serde_json::from_str(line).unwrap();
+        for plan in definition["plans"].as_array().unwrap() {
+            let security = &plan["security"];
+            if let Some(configuration) = security.get("configuration") {
+                let policy = security["type"].as_str().unwrap();
+                parts.push((policy.to_owned(), configuration.clone()));
+            }
+        }
         for group in definition["endpointGroups"].as_array().unwrap() {
             parts.push((ENDPOINTS.into(), group["sharedConfiguration"].clone()));
             for endpoint in group["endpoints"].as_array().unwrap() {
@@ -168,7 +190,7 @@ fn gravitees_policies_and_endpoints_are_configured_as_its_schemas_say() {
         schemas.insert(policy, jsonschema::validator_for(&schema).unwrap());
     }
     let files = rendered("gravitee", &scenario_of(100));
-    let parts = gravitee_parts(&files["apis.list"]);
+    let parts = gravitee_parts(&files["apis.jsonl"]);
     assert!(parts.len() > 100, "{}", parts.len());
     for (policy, configuration) in parts {
         let schema = schemas.get(policy.as_str());
@@ -187,8 +209,9 @@ fn gravitees_policies_and_endpoints_are_configured_as_its_schemas_say() {
 #[test]
 fn a_hundred_routes_of_gravitee_are_a_hundred_apis() {
     let files = rendered("gravitee", &scenario_of(100));
-    assert_eq!(files["apis.list"].lines().count(), 100);
-    // Six chains in turn, the first without a policy and the last with four; and two parts of each endpoint.
-    let policies = 17 + 17 + 17 + 16 + 16 * 4;
-    assert_eq!(gravitee_parts(&files["apis.list"]).len(), policies + 200);
+    let lines = files["apis.jsonl"].lines();
+    assert_eq!(lines.filter(|line| !line.trim().is_empty()).count(), 100);
+    // Nine chains in turn: the first without a policy, the second with all seven; and two parts of each endpoint.
+    let policies = 11 * 7 + 7 * 11;
+    assert_eq!(gravitee_parts(&files["apis.jsonl"]).len(), policies + 200);
 }

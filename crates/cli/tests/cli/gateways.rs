@@ -63,6 +63,75 @@ fn envoy_is_run_and_proven() {
     is_run_and_proven("envoy", &["proxy-json", "pipeline", "http2-in"]);
 }
 
+/// It takes a minute to install and some seconds to start for each scenario.
+#[test]
+#[ignore = "has Maven bring 100 MB and needs a JDK from 21 on; make test-full"]
+fn gravitee_is_installed_and_holds_what_it_claims() {
+    let bench = Bench::new();
+    let installed = bench.gatebench("install gravitee");
+    if installed.stderr.contains("it needs a JDK") {
+        eprintln!("skipped: {}", installed.stderr);
+        return;
+    }
+    installed.assert_code(0);
+    let scenarios = [
+        "contract",
+        "api-key",
+        "rate-limit-enforced",
+        "rate-limit-100-keys",
+        "request-size-limit",
+        "header-edits",
+        "header-additions",
+        "json-response-members",
+        "json-response-edits",
+        "mock",
+        "http2-in",
+        "tls-upstream",
+    ];
+    let named = scenarios.map(|name| format!("--scenario {name}")).join(" ");
+    let checked = bench.gatebench(&format!("check gateway gravitee {named}"));
+    checked.assert_code(0).assert_prints(&[
+        "contract: 13 cases",
+        "api-key: 6 cases",
+        "json-response-edits: not supported: response_json.items",
+        "gravitee holds all it claims",
+    ]);
+}
+
+#[test]
+fn an_installation_that_fails_does_not_keep_others_from_theirs() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    let spec = bench
+        .read("mine/gateway.yaml")
+        .replace("[/usr/bin/python3, python3]", "[no-such-program]");
+    let maven = "{files: [pom.xml], jar: target/mine.jar, version: '1', java: 99}";
+    bench.write(
+        "mine/gateway.yaml",
+        &format!("{spec}install: {{maven: {maven}}}\n"),
+    );
+    bench.write("mine/pom.xml", "<project/>\n");
+    let other = bench
+        .read("mine/gateway.yaml")
+        .replace("gateway: mine", "gateway: other");
+    std::fs::create_dir(bench.path("other")).unwrap();
+    bench.write("other/gateway.yaml", &other);
+    for file in ["pom.xml", "mine.json", "proxy.py"] {
+        bench.write(
+            &format!("other/{file}"),
+            &bench.read(&format!("mine/{file}")),
+        );
+    }
+    bench
+        .gatebench("install ./mine ./other")
+        .assert_code(3)
+        .assert_says(&[
+            "installing mine: it needs a JDK of version 99 or later",
+            "installing other: it needs a JDK of version 99 or later",
+            "openjdk-99-jdk-headless",
+        ]);
+}
+
 #[test]
 fn a_gateway_in_no_list_is_begun_filled_in_and_proven() {
     let bench = Bench::new();

@@ -1,5 +1,6 @@
 //! A Java that is new enough for a gateway. Systems have several beside each other, and `java` on PATH is often the oldest.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ const JVM_FOLDER: &str = "/usr/lib/jvm";
 pub(super) fn home_of(gateway: &str, first: u16) -> Result<PathBuf, DriverError> {
     let preferred = from_java_home().into_iter().chain(from_path());
     let found: Vec<Jdk> = preferred
-        .filter_map(Jdk::at)
+        .filter_map(|home| Jdk::at(&home))
         .chain(all_in(Path::new(JVM_FOLDER)))
         .collect();
     let suitable = found.iter().find(|jdk| jdk.version >= first);
@@ -27,7 +28,7 @@ pub(super) fn home_of(gateway: &str, first: u16) -> Result<PathBuf, DriverError>
             gateway,
             format!("it needs a JDK of version {first} or later, and here is {}", listed(&found)),
             format!(
-                "install one (Debian from 13 on: apt-get install openjdk-{first}-jdk-headless; for others see \
+                "install one (where Debian's release has it: apt-get install openjdk-{first}-jdk-headless; else see \
                  https://adoptium.net), and set JAVA_HOME to it where it is not in {JVM_FOLDER}"
             ),
         )
@@ -43,7 +44,9 @@ struct Jdk {
 }
 
 impl Jdk {
-    fn at(home: PathBuf) -> Option<Self> {
+    /// The one there, or where a link there leads.
+    fn at(home: &Path) -> Option<Self> {
+        let home = fs::canonicalize(home).ok()?;
         let release = fs::read_to_string(home.join("release")).ok()?;
         let version = version_in(&release)?;
         home.join("bin/javac")
@@ -69,7 +72,7 @@ fn from_path() -> Option<PathBuf> {
 /// Those of a folder, the oldest first: that is what a gateway's makers have tried.
 fn all_in(folder: &Path) -> Vec<Jdk> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut all: Vec<Jdk> = entries.filter_map(|entry| Jdk::at(entry.path())).collect();
+    let mut all: Vec<Jdk> = entries.filter_map(|entry| Jdk::at(&entry.path())).collect();
     all.sort_by(|one, other| (one.version, &one.home).cmp(&(other.version, &other.home)));
     all
 }
@@ -85,17 +88,14 @@ fn version_in(release: &str) -> Option<u16> {
     digits.parse().ok()
 }
 
+/// Each once: several names may lead to one.
 fn listed(found: &[Jdk]) -> String {
-    let mut all: Vec<String> = found
-        .iter()
-        .map(|jdk| format!("{} ({})", jdk.version, jdk.home.display()))
-        .collect();
-    all.dedup();
+    let one = |jdk: &Jdk| format!("{} ({})", jdk.version, jdk.home.display());
+    let all: BTreeSet<String> = found.iter().map(one).collect();
     if all.is_empty() {
-        "none".into()
-    } else {
-        all.join(", ")
+        return "none".into();
     }
+    Vec::from_iter(all).join(", ")
 }
 
 #[cfg(test)]
