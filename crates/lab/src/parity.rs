@@ -85,7 +85,9 @@ pub(crate) fn prove(
     }
     // After the load some targets may still be left out for a while.
     if !place.is_after {
-        record.cases.extend(sharing::prove(scenario, samples, place)?);
+        record
+            .cases
+            .extend(sharing::prove(scenario, samples, place)?);
     }
     record.routes_answering = prover.routes_answering(&one_for_each_route(scenario, samples))?;
     Ok(record)
