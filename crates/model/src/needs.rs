@@ -11,7 +11,7 @@ use crate::soap::SoapChain;
 use crate::transport::Transport;
 
 /// The parts of policies that a gateway may lack though it has the policy, and the access log.
-pub const PARTS: [&str; 15] = [
+pub const PARTS: [&str; 17] = [
     "jwt.rs256",
     "jwt.jwks",
     "jwt.audience",
