@@ -107,6 +107,10 @@ fn of_leak(variant: &str, found: &SoakQuantity) -> String {
                 each.unwrap_or_default()
             )
         }
+        LeakVerdict::NoLeak if found.growth.slope_per_hour.is_none() => format!(
+            "{variant} shows no leak of {what} above {}/h: from its least to its most it is less than that comes to.",
+            amount(found.bound_per_hour, found.unit)
+        ),
         LeakVerdict::NoLeak => format!(
             "{variant} shows no leak of {what} above {}/h: the floor of it changes by {}{}.",
             amount(found.bound_per_hour, found.unit),
@@ -129,6 +133,11 @@ fn of_latency(variant: &str, found: &SoakQuantity) -> String {
         LeakVerdict::Leak => format!(
             "The median response time through {variant} drifts upwards by {}.",
             slope(found)
+        ),
+        LeakVerdict::NoLeak if found.growth.slope_per_hour.is_none() => format!(
+            "The median response time through {variant} does not drift upwards by more than {}/h: from its least to its \
+             most it is less than that comes to.",
+            amount(found.bound_per_hour, found.unit)
         ),
         LeakVerdict::NoLeak => format!(
             "The median response time through {variant} does not drift upwards: by {}.",

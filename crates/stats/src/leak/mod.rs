@@ -28,6 +28,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// z(0.975).
 const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 
+/// Shorter series say nothing by their range: memory is taken from the system in large steps.
+const RANGE_SECONDS_MIN: f64 = 600.0;
+
 /// A run that would have to be this many times as long is no advice.
 const LONGER_MAX: f64 = 1_000.0;
 
@@ -54,7 +57,8 @@ pub struct Rule {
 pub struct Growth {
     /// The floor that was judged.
     pub floor: Vec<Sample>,
-    /// The floor's growth, in the values' unit per hour; none where the series is too short for one.
+    /// The floor's growth, in the values' unit per hour; none where the series is too short for one, though its range
+    /// may tell.
     pub slope_per_hour: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
@@ -70,7 +74,8 @@ pub struct Growth {
 pub enum LeakVerdict {
     /// The interval lies above the bound.
     Leak,
-    /// The interval lies at or below the bound: no leak above it.
+    /// No leak above the bound: the interval lies at or below it; or the values' whole range is less than it comes to
+    /// over the series.
     NoLeak,
     /// Neither can be said.
     Undetermined {
@@ -117,7 +122,10 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
             slope_per_hour: None,
             interval: None,
             smallest_seen_per_hour: None,
-            verdict: undetermined(Because::TooShort, needed.max(2.0), duration),
+            verdict: match is_narrow(&unit, rule, duration) {
+                true => LeakVerdict::NoLeak,
+                false => undetermined(Because::TooShort, needed.max(2.0), duration),
+            },
         });
     };
     let per_hour = 3_600.0 * unit.range;
@@ -134,6 +142,12 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
         smallest_seen_per_hour: Some(rule.bound_per_hour + SEEN_IN_NINE_OF_TEN * half),
         verdict: judge(&found, rule.bound_per_hour / per_hour, duration),
     })
+}
+
+/// Whether the values, from the least to the most, lie closer together than the bound would have taken them apart. What
+/// only settles, ever more slowly, remembers for so long that no slope is to be had of it; its range needs none.
+fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
+    duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }
 
 /// The verdict on slopes per second.

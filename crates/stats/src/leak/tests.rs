@@ -163,6 +163,39 @@ fn shaped(hours: f64, shape: impl Fn(f64) -> f64) -> Vec<Sample> {
     samples(&values, 60.0)
 }
 
+/// Memory that settles, as of a gateway whose definitions are compiled anew each minute: 60 MiB and one more, most
+/// of it in the first five of so many minutes.
+fn settling(minutes: f64) -> Vec<Sample> {
+    let mut noise = Noise::seeded(14);
+    let values: Vec<f64> = (0..(minutes * 60.0) as usize)
+        .map(|second| 61.0 - (-(second as f64) / 150.0).exp() + 0.002 * noise.normal())
+        .collect();
+    samples(&values, 1.0)
+}
+
+#[test]
+fn what_stays_closer_together_than_the_bound_comes_to_needs_no_slope() {
+    let judged = |minutes, bound_per_hour| {
+        let rule = Rule {
+            bound_per_hour,
+            ..RULE
+        };
+        growth(&settling(minutes), rule).unwrap()
+    };
+    let found = judged(17.0, 6.0);
+    assert_eq!(found.verdict, LeakVerdict::NoLeak);
+    assert_eq!(
+        (found.slope_per_hour, found.smallest_seen_per_hour),
+        (None, None)
+    );
+    for (minutes, bound) in [(17.0, 3.0), (9.0, 60.0)] {
+        let LeakVerdict::Undetermined { because, .. } = judged(minutes, bound).verdict else {
+            panic!("{minutes} min, {bound}/h: {found:?}");
+        };
+        assert_eq!(because, Because::TooShort);
+    }
+}
+
 #[test]
 fn each_verdict_has_its_case() {
     let verdict = |hours, shape: fn(f64) -> f64| growth(&shaped(hours, shape), RULE).unwrap();
