@@ -1,12 +1,15 @@
 """A reverse proxy as somebody might have it: in no list, and configured by a JSON file of its own."""
 import http.client
 import http.server
+import itertools
 import json
 import queue
 import sys
 
 CONFIG = json.load(open(sys.argv[1]))
-IDLE = queue.LifoQueue()
+# Each target with the connections to it that nothing happens on.
+TARGETS = [(host, port, queue.LifoQueue()) for host, port in CONFIG["targets"]]
+TURNS = itertools.count()
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
@@ -32,17 +35,18 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         if route["strip"]:
             path = path[len(prefix):]
             path = path if path.startswith("/") else "/" + path
+        host, port, idle = TARGETS[next(TURNS) % len(TARGETS)]
         try:
-            upstream = IDLE.get_nowait()
+            upstream = idle.get_nowait()
         except queue.Empty:
-            upstream = http.client.HTTPConnection(CONFIG["host"], CONFIG["port"])
+            upstream = http.client.HTTPConnection(host, port)
         upstream.putrequest(self.command, path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
             upstream.putheader(name, value)
         upstream.endheaders(body or None)
         answer = upstream.getresponse()
         headers, content = answer.getheaders(), answer.read()
-        IDLE.put(upstream)
+        idle.put(upstream)
         self.answer(answer.status, headers, content)
 
     def answer(self, status, headers, body):
