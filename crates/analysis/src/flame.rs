@@ -159,7 +159,7 @@ impl<'a> Profile<'a> {
             .collect();
         let most = match &told[..] {
             [] => String::new(),
-            told => format!(", most of it in {}", told.join(", ")),
+            told => format!(", above all in {}", told.join(", ")),
         };
         Sentence {
             text: format!(
@@ -398,7 +398,7 @@ mod tests {
         );
         assert_eq!(
             own.headline("s").text,
-            "a: 4.00 µs CPU/request while it was sampled, most of it in parse (3.00 µs), main (1.00 µs); all of it \
+            "a: 4.00 µs CPU/request while it was sampled, above all in parse (3.00 µs), main (1.00 µs); all of it \
              in flame-s-a.svg."
         );
         assert!(own.caution("s").is_none());
