@@ -75,10 +75,16 @@ pub fn terminal(findings: &Findings) -> Vec<(String, Vec<String>)> {
     if let Some(found) = &findings.soak {
         for segment in &found.segments {
             let lines = soak::lines(segment).into_iter().map(|line| {
-                format!(
-                    "  {:<28}{:<15}{:>14}/h  {}",
-                    line.title, line.verdict, line.slope, line.interval
-                )
+                // A verdict by the range alone has no slope.
+                let slope = match &*line.slope {
+                    "" => String::new(),
+                    slope => format!("{slope}/h"),
+                };
+                let text = format!(
+                    "  {:<28}{:<15}{slope:>16}  {}",
+                    line.title, line.verdict, line.interval
+                );
+                text.trim_end().to_owned()
             });
             let title = format!("{} · {}", soak::TITLE, soak::segment_title(found, segment));
             parts.push((title, lines.collect()));
