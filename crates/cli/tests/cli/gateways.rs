@@ -176,7 +176,7 @@ fn what_a_gateway_does_wrong_is_shown_side_by_side() {
     let proxy = bench
         .read("mine/proxy.py")
         .replace("not in CONFIG[\"keys\"]", "is None")
-        .replace("IDLE.put(upstream)", "upstream.close()");
+        .replace("idle.put(upstream)", "upstream.close()");
     bench.write("mine/proxy.py", &proxy);
     let finished = bench
         .gatebench("check gateway ./mine --scenario contract --scenario api-key --scenario mock");
@@ -212,7 +212,7 @@ fn a_gateway_that_does_not_come_up_says_why() {
         .assert_code(1)
         .assert_prints(&[
             "gateway mine: ended while starting (exit code 1)",
-            "KeyError: 'listen'",
+            "KeyError: 'targets'",
         ]);
 }
 
