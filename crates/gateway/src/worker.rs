@@ -178,7 +178,6 @@ impl<I: Io> Worker<I> {
     /// Waits for so long at most, then handles what happened and what is due.
     pub(crate) fn round(&mut self, events: &mut Vec<Event>, wait_ns: u64) -> io::Result<()> {
         let core = &mut self.core;
-        core.rest();
         let wakes = [core.timers.next_ns(), core.holds.sleep_until_ns()];
         let until_ns = wakes
             .into_iter()

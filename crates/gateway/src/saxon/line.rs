@@ -66,11 +66,6 @@ impl Line {
         }
     }
 
-    /// How much it owes answers for.
-    pub(super) fn ordered(&self) -> usize {
-        self.asked.len()
-    }
-
     pub(super) fn flush<I: Io>(&mut self, io: &mut I) {
         if self.is_connected {
             self.outbox.flush(io, self.conn, false);

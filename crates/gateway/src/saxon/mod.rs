@@ -10,7 +10,6 @@
 mod line;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use gatebench_net::{ConnId, ConnMap, Event, Io};
 use gatebench_xml::saxon::{Made, Order, Saxon};
@@ -25,13 +24,6 @@ pub(crate) use line::Line;
 
 /// Helpers that may end while they have a message, whichever they were at.
 const LOSSES_MAX: u32 = 3;
-
-/// Orders under way by which a worker's helpers have work for longer than [`REST`].
-const BUSY_ORDERS: usize = 8;
-
-/// What came meanwhile is handled together. A worker that wakes for each arrival takes the core from its helper each
-/// time, and leaves its caches full of something else.
-const REST: Duration = Duration::from_micros(500);
 
 /// A message that waits for a helper.
 #[derive(Debug)]
@@ -107,14 +99,6 @@ impl<I: Io> Core<I> {
         };
         self.lines[at].ask(asked, self.now_ns, &mut self.timers);
         Ok(())
-    }
-
-    /// Once a round: lets the helpers have the core while they have work for longer than this takes.
-    pub(crate) fn rest(&self) {
-        let ordered: usize = self.lines.iter().map(Line::ordered).sum();
-        if ordered >= BUSY_ORDERS {
-            std::thread::sleep(REST);
-        }
     }
 
     /// Once a round: what was ordered leaves.
