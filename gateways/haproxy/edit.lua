@@ -1,10 +1,4 @@
-{% macro edits(settings) -%}
-json.edits()
-{%- for pointer in settings.remove %}:remove({{ pointer | lua_string }}){% endfor %}
-{%- for pointer, to in settings.rename | items %}:rename({{ pointer | lua_string }}, {{ to | lua_string }}){% endfor %}
-{%- for pointer, value in settings.add | items %}:add({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
-{%- for pointer, value in settings.default | items %}:default({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
-{%- endmacro %}
+{% from "../nginx-lua/edits.lua" import edits_of_routes %}
 -- Edits of JSON. HAProxy waits until a body is whole (wait-for-body); an action makes the new text, and a
 -- filter, in which alone a body may be changed, puts it in its place.
 local json = require "json"
@@ -67,19 +61,4 @@ function Replace:http_payload(txn, message)
 end
 
 core.register_filter("replace-bodies", Replace, function(new) return new end)
-{% for route in routes %}
-{% set lists = namespace(request=[], answer=[]) %}
-{% for policy in route.policies %}
-{% if policy.request_json %}
-{% set lists.request = lists.request + [edits(policy.request_json)] %}
-{% elif policy.response_json %}
-{% set lists.answer = lists.answer + [edits(policy.response_json)] %}
-{% endif %}
-{% endfor %}
-{% if lists.request %}
-on_request({{ route.name | lua_string }}, { {{ lists.request | join(", ") }} })
-{% endif %}
-{% if lists.answer %}
-on_answer({{ route.name | lua_string }}, { {{ lists.answer | join(", ") }} })
-{% endif %}
-{% endfor %}
+{{ edits_of_routes(routes) }}

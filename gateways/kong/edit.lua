@@ -1,30 +1,18 @@
-{% macro edits(settings) -%}
-json.edits()
-{%- for pointer in settings.remove %}:remove({{ pointer | lua_string }}){% endfor %}
-{%- for pointer, to in settings.rename | items %}:rename({{ pointer | lua_string }}, {{ to | lua_string }}){% endfor %}
-{%- for pointer, value in settings.add | items %}:add({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
-{%- for pointer, value in settings.default | items %}:default({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
-{%- endmacro %}
+{% from "../nginx-lua/edits.lua" import edits_of_routes %}
 -- Edits of JSON, for Kong's post-function. A body is edited when it is whole.
 local json = require "json"
 
 local requests, answers = {}, {}
-{% for route in all_routes %}
-{% set lists = namespace(request=[], answer=[]) %}
-{% for policy in route.policies %}
-{% if policy.request_json %}
-{% set lists.request = lists.request + [edits(policy.request_json)] %}
-{% elif policy.response_json %}
-{% set lists.answer = lists.answer + [edits(policy.response_json)] %}
-{% endif %}
-{% endfor %}
-{% if lists.request %}
-requests[{{ route.name | lua_string }}] = { {{ lists.request | join(", ") }} }
-{% endif %}
-{% if lists.answer %}
-answers[{{ route.name | lua_string }}] = { {{ lists.answer | join(", ") }} }
-{% endif %}
-{% endfor %}
+
+local function on_request(name, all)
+    requests[name] = all
+end
+
+local function on_answer(name, all)
+    answers[name] = all
+end
+
+{{ edits_of_routes(all_routes) }}
 
 local edit = {}
 

@@ -84,13 +84,7 @@ local known_keys = {
 {% endfor %}
 {% endfor %}
 }
-{% macro edits(settings) -%}
-json.edits()
-{%- for pointer in settings.remove %}:remove({{ pointer | lua_string }}){% endfor %}
-{%- for pointer, to in settings.rename | items %}:rename({{ pointer | lua_string }}, {{ to | lua_string }}){% endfor %}
-{%- for pointer, value in settings.add | items %}:add({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
-{%- for pointer, value in settings.default | items %}:default({{ pointer | lua_string }}, {{ value | tojson | lua_string }}){% endfor %}
-{%- endmacro %}
+{% from "edits.lua" import edits %}
 {% for route in routes if route.policies %}
 
 {% for policy in route.policies if policy.soap %}

@@ -12,10 +12,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
-use gatebench_drivers::{Wiring, input_for, render};
+use gatebench_drivers::{input_for, render};
 use gatebench_model::Scenario;
 use serde_json::Value as Json;
-use support::{folder, scenario};
+use support::{folder, scenario, wiring};
 
 /// What Gravitee's schemas are of, and where Maven has them: artifact and file in it. Policies by what they are
 /// called in an API.
@@ -96,19 +96,8 @@ fn scenario_of(routes: usize) -> Scenario {
 fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
     let folder = folder(gateway);
     folder.supports(scenario).unwrap();
-    let wiring = Wiring {
-        binary: Path::new("/opt/gateway"),
-        work: Path::new("/work"),
-        listen: SocketAddr::from(([127, 0, 0, 1], 48_001)),
-        targets: &[SocketAddr::from(([127, 0, 0, 1], 48_002))],
-        more_upstreams: &[],
-        keepalive: 64,
-        cores: &[0],
-        access_log: false,
-        metrics: None,
-        weights: 0,
-    };
-    let files = render(&folder, &input_for(scenario, &wiring)).unwrap();
+    let targets = [SocketAddr::from(([127, 0, 0, 1], 48_002))];
+    let files = render(&folder, &input_for(scenario, &wiring(&targets))).unwrap();
     let texts = files
         .into_iter()
         .map(|file| (file.path.display().to_string(), file.text));
