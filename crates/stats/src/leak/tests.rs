@@ -197,6 +197,22 @@ fn what_stays_closer_together_than_the_bound_comes_to_needs_no_slope() {
 }
 
 #[test]
+fn a_leak_above_the_bound_is_excused_by_no_range() {
+    for per_hour in [6.1, 7.0, 12.0] {
+        let mut leaking = settling(17.0);
+        for sample in &mut leaking {
+            sample.value += per_hour * sample.at_seconds / 3_600.0;
+        }
+        let rule = Rule {
+            bound_per_hour: 6.0,
+            ..RULE
+        };
+        let found = growth(&leaking, rule).unwrap();
+        assert_ne!(found.verdict, LeakVerdict::NoLeak, "{per_hour}/h");
+    }
+}
+
+#[test]
 fn each_verdict_has_its_case() {
     let verdict = |hours, shape: fn(f64) -> f64| growth(&shaped(hours, shape), RULE).unwrap();
     let leaks = verdict(10.0, |hour| 100.0 + 5.0 * hour);
