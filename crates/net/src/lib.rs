@@ -21,6 +21,7 @@ mod socket;
 pub mod timers;
 pub mod tls;
 pub mod trace;
+pub mod turns;
 mod uring;
 pub mod workers;
 

@@ -1,8 +1,9 @@
 //! Messages that helpers of Saxon's transform.
 //!
 //! A message waits parked in its exchange, and its worker goes on with others. What a worker orders in one
-//! round leaves together, and so do the answers that a helper has ready within a millisecond: worker and helper
-//! wake each other once for many messages, and each finds the core's caches as it left them.
+//! round leaves together, and so do the answers that a helper has ready within four milliseconds; and a worker
+//! with helpers waits for its turn, in case they work on its core. So each goes on for many messages, and finds
+//! the core's caches as it left them.
 //!
 //! A helper that ends costs the message that it was at. The others that were ordered from it are ordered from
 //! another one.
@@ -11,6 +12,7 @@ mod line;
 
 use std::sync::Arc;
 
+use gatebench_net::turns::preempt_on_wakeup;
 use gatebench_net::{ConnId, ConnMap, Event, Io};
 use gatebench_xml::saxon::{Made, Order, Saxon};
 use gatebench_xml::soap::Paused;
@@ -92,6 +94,7 @@ impl<I: Io> Core<I> {
             None => match Line::open(&mut self.io, engine, &saxon) {
                 Ok(line) => {
                     self.lines.push(line);
+                    self.mind_helpers();
                     self.lines.len() - 1
                 }
                 Err(_) => return Err(asked),
@@ -99,6 +102,13 @@ impl<I: Io> Core<I> {
         };
         self.lines[at].ask(asked, self.now_ns, &mut self.timers);
         Ok(())
+    }
+
+    /// Lets helpers work on as long as there are any: a worker that took the core from them for every byte
+    /// that comes would have them begin anew with cold caches after each.
+    fn mind_helpers(&self) {
+        // Where the kernel refuses, all is well but slower.
+        let _ = preempt_on_wakeup(self.lines.is_empty());
     }
 
     /// Once a round: what was ordered leaves.
@@ -161,6 +171,7 @@ impl<I: Io> Worker<I> {
     /// the others are ordered again.
     fn line_broke(&mut self, at: usize) {
         let line = self.core.lines.swap_remove(at);
+        self.core.mind_helpers();
         self.core.io.close(line.conn);
         let at_hand = line.engine.at_hand();
         if let Some(saxon) = line.saxon.upgrade() {

@@ -6,8 +6,8 @@ An order is a byte, its number (u64), the stylesheet's number (u64), the length 
   t  transform: the input, XML in UTF-8
   f  forget the stylesheet
 Answers come in the order of their orders: a byte (0: done, 1: refused), a length (u32), and the result or the
-reason. Those of one line leave together, after a millisecond at the latest: each time somebody is woken for
-them, who takes the core from this process.
+reason. Those of one line leave together, after four milliseconds or a single order at the latest: each time
+somebody is woken for them, who may take the core from this process and fill its caches with other things.
 
 The number of the order at hand stands in a file, for those who want to know what ended the process.
 """
@@ -35,7 +35,7 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 from saxonche import PySaxonProcessor
 
 ORDER, ANSWER, NUMBER = struct.Struct("<cQQI"), struct.Struct("<BI"), struct.Struct("<Q")
-TOGETHER_S = 0.001
+TOGETHER_S = 0.004
 
 saxon = PySaxonProcessor(license=False)
 # Neither a stylesheet nor a document reads, writes or fetches anything.
@@ -68,8 +68,6 @@ ACTS = {b"c": compile, b"t": transform, b"f": forget}
 
 
 def obey(kind, stylesheet, text):
-    # Without a handler this signal ends the process, whatever it is doing.
-    signal.setitimer(signal.ITIMER_PROF, TIME_S)
     try:
         return 0, ACTS[kind](stylesheet, text)
     except Exception as error:
@@ -87,9 +85,12 @@ class Line:
         return bool(heard)
 
     def work(self):
-        """Obeys what is whole, for a millisecond; true where more is left."""
+        """Obeys what is whole, for four milliseconds; true where more is left."""
         orders, answers, at = self.orders, [], 0
         enough = time.monotonic() + TOGETHER_S
+        # Without a handler this signal ends the process, whatever it is doing. Set once for all: what the
+        # orders before one have taken of its time is little beside it.
+        signal.setitimer(signal.ITIMER_PROF, TIME_S)
         while len(orders) >= at + ORDER.size:
             kind, number, stylesheet, length = ORDER.unpack_from(orders, at)
             begin, end = at + ORDER.size, at + ORDER.size + length

@@ -50,11 +50,12 @@ impl<'a> Bare<'a> {
         Ok(Self { program, programs })
     }
 
-    /// The command that does what libxml2 and libxslt do of those steps, if anything. What saxon makes is not
-    /// validated there: that is a twentieth of saxon's work, and counts as ours.
-    fn by_libxml2(&self, steps: &[String]) -> Option<Vec<String>> {
-        let is_theirs = !steps.iter().any(|step| step == "saxon");
-        is_theirs.then(|| [vec![word(&self.program), SECONDS.into()], steps.to_vec()].concat())
+    /// The command that does what libxml2 and libxslt do of a chain, if anything.
+    fn by_libxml2(&self, chain: &Chain) -> Option<Vec<String>> {
+        let steps = chain.of_libxml2();
+        let is_empty = !steps.iter().any(|step| step[0] != "answer");
+        let fixed = [word(&self.program), SECONDS.into(), chain.message.clone()];
+        (!is_empty).then(|| fixed.into_iter().chain(steps.concat()).collect())
     }
 
     /// CPU µs of one message in each scenario that has a chain: the least of so many trials.
@@ -68,20 +69,18 @@ impl<'a> Bare<'a> {
         let mut neighbour = None;
         for scenario in &ran.scenarios {
             let name = scenario["scenario"].as_str().unwrap_or("?");
-            let Some(steps) = steps(scenario, &folder.join(name))? else {
+            let Some(chain) = Chain::of(scenario, &folder.join(name))? else {
                 continue;
             };
             if neighbour.is_none() {
                 neighbour = Some(Busy::start(self.programs)?);
             }
+            // What saxon makes is validated by libxml2: it comes first.
             let mut cost = 0.0;
-            for words in [
-                self.by_libxml2(&steps),
-                by_saxon(&steps, &between(scenario, &folder.join(name)))?,
-            ]
-            .into_iter()
-            .flatten()
-            {
+            if let Some(words) = chain.by_saxon(&between(scenario, &chain.folder))? {
+                cost += least(&words, trials)?;
+            }
+            if let Some(words) = self.by_libxml2(&chain) {
                 cost += least(&words, trials)?;
             }
             measured.push((name.to_owned(), cost));
@@ -101,26 +100,6 @@ fn least(words: &[String], trials: usize) -> Result<f64, String> {
     Ok(least)
 }
 
-/// The command that does what saxon does of those steps, if anything.
-fn by_saxon(steps: &[String], between: &str) -> Result<Option<Vec<String>>, String> {
-    let mut styles: Vec<String> = (steps.iter().zip(&steps[1..]))
-        .filter(|(step, _)| *step == "saxon")
-        .map(|(_, style)| style.clone())
-        .collect();
-    if styles.is_empty() {
-        return Ok(None);
-    }
-    styles.insert(1, between.to_owned());
-    let home = std::env::var("XDG_DATA_HOME")
-        .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.local/share")));
-    let data = home.map_err(|_| "there is no HOME, where `make saxon` installs to".to_owned())?;
-    let package = format!("{data}/gatebench/saxonche");
-    let fixed = [
-        "python3", "-E", "-s", "-c", SAXON, &package, SECONDS, &steps[0],
-    ];
-    Ok(Some([fixed.map(String::from).to_vec(), styles].concat()))
-}
-
 /// What the upstream makes of a message, for saxon: httpbin tells it back, and the calculator answers a sum.
 fn between(scenario: &Value, folder: &Path) -> String {
     match scenario["upstream"].as_str() {
@@ -129,59 +108,117 @@ fn between(scenario: &Value, folder: &Path) -> String {
     }
 }
 
-/// Message and steps of a scenario; none where its first route has no chain.
-fn steps(scenario: &Value, folder: &Path) -> Result<Option<Vec<String>>, String> {
-    let policies = scenario["routes"][0]["policies"].as_array();
-    let soap = policies.and_then(|all| all.iter().find_map(|policy| policy.get("soap")));
-    let Some(soap) = soap else {
-        return Ok(None);
-    };
-    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-    let request = &scenario["requests"][0];
-    let mut steps = vec![file(
-        folder,
-        "message",
-        request["body"].as_str().unwrap_or(""),
-    )?];
-    let answer = file(folder, ANSWER_FILE, ANSWER)?;
-    for direction in ["request", "response"] {
-        let chain = &soap[direction];
-        if chain.is_object() {
-            if direction == "response" {
-                steps.extend(["answer".to_owned(), answer.clone()]);
+/// A scenario's work: what one message goes through.
+struct Chain {
+    folder: PathBuf,
+    message: String,
+    /// Each is a name and its words, as bare.c reads them; `saxon` is no step of its.
+    steps: Vec<Vec<String>>,
+}
+
+impl Chain {
+    /// None where the scenario's first route has no chain.
+    fn of(scenario: &Value, folder: &Path) -> Result<Option<Self>, String> {
+        let policies = scenario["routes"][0]["policies"].as_array();
+        let soap = policies.and_then(|all| all.iter().find_map(|policy| policy.get("soap")));
+        let Some(soap) = soap else {
+            return Ok(None);
+        };
+        std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+        let request = &scenario["requests"][0];
+        let message = file(folder, "message", request["body"].as_str().unwrap_or(""))?;
+        let answer = file(folder, ANSWER_FILE, ANSWER)?;
+        let mut steps = Vec::new();
+        for direction in ["request", "response"] {
+            let chain = &soap[direction];
+            if chain.is_object() {
+                if direction == "response" {
+                    steps.push(vec!["answer".to_owned(), answer.clone()]);
+                }
+                steps.extend(of_chain(chain, &folder.join(direction))?);
             }
-            steps.extend(of_chain(chain, &folder.join(direction))?);
         }
+        Ok(Some(Self {
+            folder: folder.to_owned(),
+            message,
+            steps,
+        }))
     }
-    Ok(Some(steps))
+
+    /// Its steps for bare.c: what saxon makes is a text to go on with, which lies in a file, and what only
+    /// saxon reads is not parsed.
+    fn of_libxml2(&self) -> Vec<Vec<String>> {
+        let mut steps: Vec<Vec<String>> = Vec::new();
+        let mut made = 0;
+        for (at, step) in self.steps.iter().enumerate() {
+            let next = self.steps.get(at + 1).map(|step| step[0].as_str());
+            match step[0].as_str() {
+                "parse" if next == Some("saxon") => {}
+                "saxon" => {
+                    made += 1;
+                    let text = word(&self.folder.join(made.to_string()));
+                    steps.push(vec!["answer".into(), text]);
+                    if next.is_some_and(|next| next != "answer") {
+                        steps.push(vec!["parse".into()]);
+                    }
+                }
+                _ => steps.push(step.clone()),
+            }
+        }
+        steps
+    }
+
+    /// The command that does what saxon does of it, if anything. Where the chain has two stylesheets,
+    /// `between` is what the upstream makes of the first one's result.
+    fn by_saxon(&self, between: &str) -> Result<Option<Vec<String>>, String> {
+        let of_saxon = self.steps.iter().filter(|step| step[0] == "saxon");
+        let mut styles: Vec<String> = of_saxon.map(|step| step[1].clone()).collect();
+        if styles.is_empty() {
+            return Ok(None);
+        }
+        styles.insert(1, between.to_owned());
+        let home = std::env::var("XDG_DATA_HOME")
+            .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.local/share")));
+        let data =
+            home.map_err(|_| "there is no HOME, where `make saxon` installs to".to_owned())?;
+        let package = format!("{data}/gatebench/saxonche");
+        let made = word(&self.folder);
+        let fixed = [
+            "python3",
+            "-E",
+            "-s",
+            "-c",
+            SAXON,
+            &package,
+            SECONDS,
+            &made,
+            &self.message,
+        ];
+        Ok(Some([fixed.map(String::from).to_vec(), styles].concat()))
+    }
 }
 
 /// The steps of one direction, in their order.
-fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<String>, String> {
+fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<Vec<String>>, String> {
     std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-    let mut steps = vec!["parse".to_owned()];
-    let xslt = if chain["xslt_library"] == "saxon" {
-        "saxon"
-    } else {
-        "xslt"
+    let xslt = match chain["xslt_library"] == "saxon" {
+        true => "saxon",
+        false => "xslt",
     };
-    let mut add = |step: &str, key: &str| -> Result<(), String> {
-        if let Some(text) = chain[key].as_str() {
-            steps.extend([step.to_owned(), file(folder, key, text)?]);
+    // Without a schema of the user's the envelope's own is on.
+    let envelope = chain["xsd_soap_schema"].as_str().or(Some(ENVELOPE));
+    let parts = [
+        (xslt, "before", chain["xslt_transform_before"].as_str()),
+        ("envelope", "envelope", envelope),
+        ("body", "body", chain["xsd_api_schema"].as_str()),
+        (xslt, "after", chain["xslt_transform_after"].as_str()),
+    ];
+    let mut steps = vec![vec!["parse".to_owned()]];
+    for (step, name, text) in parts {
+        if let Some(text) = text {
+            steps.push(vec![step.to_owned(), file(folder, name, text)?]);
         }
-        Ok(())
-    };
-    add(xslt, "xslt_transform_before")?;
-    add("body", "xsd_api_schema")?;
-    add(xslt, "xslt_transform_after")?;
-    // The envelope's schema is always on, and comes before the body's.
-    let before = if chain["xslt_transform_before"].is_string() {
-        3
-    } else {
-        1
-    };
-    let envelope = file(folder, "envelope", ENVELOPE)?;
-    steps.splice(before..before, ["envelope".to_owned(), envelope]);
+    }
     let target = &chain["route_xpath_targets"][0];
     if let Some(xpath) = target["xpath"].as_str() {
         let names = chain["route_xpath_register_ns"].as_object();
@@ -189,10 +226,10 @@ fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<String>, String> {
             .and_then(|names| names.iter().next())
             .ok_or("the expression of a route has no namespace")?;
         let uri = uri.as_str().unwrap_or_default();
-        steps.extend(["xpath", xpath, prefix, uri].map(String::from));
+        steps.push(["xpath", xpath, prefix, uri].map(String::from).to_vec());
     }
-    if steps.iter().any(|step| step == "xslt") {
-        steps.push("serialise".into());
+    if steps.iter().any(|step| step[0] == "xslt") {
+        steps.push(vec!["serialise".into()]);
     }
     Ok(steps)
 }

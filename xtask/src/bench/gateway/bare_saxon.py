@@ -1,11 +1,11 @@
 """The bare work of Saxon's chains: its own Python interface in a loop, with stylesheets compiled once. Prints
 the CPU time of one round in microseconds.
 
-  bare_saxon.py PACKAGE SECONDS MESSAGE STYLESHEET...
+  bare_saxon.py PACKAGE SECONDS MADE MESSAGE STYLESHEET...
 
 A JSON message is the text of an element; the result of a stylesheet is the input of the next, from text to
 text. ECHO in the place of a stylesheet wraps a JSON text as httpbin tells it back; ANSWER=FILE is what a file
-says."""
+says. The stylesheets' results are put into the folder MADE, numbered from 1."""
 import sys
 import time
 from xml.sax.saxutils import escape
@@ -30,12 +30,12 @@ def compiled(path):
     return saxon.new_xslt30_processor().compile_stylesheet(stylesheet_text=read(path))
 
 
-seconds, message = float(sys.argv[2]), read(sys.argv[3])
-styles = [compiled(path) for path in sys.argv[4:]]
+seconds, made, message = float(sys.argv[2]), sys.argv[3], read(sys.argv[4])
+styles = [compiled(path) for path in sys.argv[5:]]
 
 
 def work():
-    text = message
+    text, results = message, []
     for style in styles:
         if callable(style):
             text = style(text)
@@ -43,6 +43,8 @@ def work():
         if text.lstrip()[:1] in "{[":
             text = "<json>" + escape(text) + "</json>"
         text = style.transform_to_string(xdm_node=saxon.parse_xml(xml_text=text))
+        results.append(text)
+    return results
 
 
 def spent(seconds):
@@ -53,6 +55,9 @@ def spent(seconds):
     return (time.process_time() - began) / rounds
 
 
+for number, result in enumerate(work(), 1):
+    with open(f"{made}/{number}", "w", encoding="utf-8") as file:
+        file.write(result)
 # Its garbage collector needs a while to find its size.
 spent(seconds)
 print(spent(seconds) * 1e6)
