@@ -45,15 +45,15 @@ pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination
         None => None,
     };
     let added = [
-        host.map(|host| ("Host", host.as_bytes())),
-        to.is_last.then_some(("Connection", &b"close"[..])),
+        host.map(|host| (&b"Host"[..], host.as_bytes())),
+        to.is_last.then_some((&b"Connection"[..], &b"close"[..])),
     ];
     let kept = passed_on(head).filter(|(name, _)| {
-        let is_replaced = to.authority.is_some() && name.eq_ignore_ascii_case("host");
-        !(is_replaced || to.is_collected && name.eq_ignore_ascii_case("expect"))
+        let is_replaced = to.authority.is_some() && name.eq_ignore_ascii_case(b"host");
+        !(is_replaced || to.is_collected && name.eq_ignore_ascii_case(b"expect"))
     });
     let kept = kept.filter_map(|(name, value)| {
-        if !to.is_gzip_alone || !name.eq_ignore_ascii_case("accept-encoding") {
+        if !to.is_gzip_alone || !name.eq_ignore_ascii_case(b"accept-encoding") {
             return Some((name, value));
         }
         takes_gzip(value).then_some((name, &b"gzip"[..]))
@@ -62,7 +62,7 @@ pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination
     if to.edits.is_empty() {
         write_to(out, head, to, fields, length);
     } else {
-        let fields = to.edits.apply(fields).chain(to.consumer);
+        let fields = to.edits.apply(named(fields)).chain(to.consumer);
         write_to(out, head, to, fields, length);
     }
     relay
@@ -86,11 +86,11 @@ fn takes_gzip(value: &[u8]) -> bool {
     })
 }
 
-fn write_to<'f>(
+fn write_to<'f, N: AsRef<[u8]>>(
     out: &mut Vec<u8>,
     head: &Head<'_>,
     to: &Destination<'_>,
-    fields: impl Iterator<Item = (&'f str, &'f [u8])>,
+    fields: impl Iterator<Item = (N, &'f [u8])>,
     length: BodyLength,
 ) {
     if to.rest.starts_with('/') {
@@ -147,9 +147,10 @@ pub(crate) fn write_response(
     let rate = edits.rate.iter().flat_map(RateFields::fields);
     let added = toward.connection().into_iter().chain(rate);
     if edits.fields.is_empty() {
+        let added = added.map(|(name, value)| (name.as_bytes(), value));
         write_response_head(out, head.status(), passed_on(head).chain(added), length);
     } else {
-        let fields = edits.fields.apply(passed_on(head)).chain(added);
+        let fields = edits.fields.apply(named(passed_on(head))).chain(added);
         write_response_head(out, head.status(), fields, length);
     }
     (relay, until_close)
@@ -166,28 +167,31 @@ fn announced_length(head: &Head<'_>) -> BodyLength {
     }
 }
 
-/// The fields that go on, in wire order.
-fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a str, &'a [u8])> + use<'a> {
+/// The fields that go on, in wire order, by their names as bytes.
+fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
     let options = hop::connection_options(head);
-    // Almost always Connection names nothing but itself; then no field needs to be looked up in it.
-    let names_fields = options.clone().any(|value| {
-        !value.eq_ignore_ascii_case(b"keep-alive") && !value.eq_ignore_ascii_case(b"close")
-    });
-    head.fields()
-        .map(|field| (field.name, field.value))
-        .filter(move |(name, _)| {
-            let stays = match name.len() {
-                2 | 7 | 10 | 16 | 17 => hop::is_hop_by_hop(name, []),
-                14 => name.eq_ignore_ascii_case("content-length"),
-                _ => false,
-            };
-            // RFC 9110 7.6.1 forbids to list fields that concern all recipients; Host without its field
-            // would not even be a request.
-            let is_listed = names_fields
-                && !name.eq_ignore_ascii_case("host")
-                && hop::is_hop_by_hop(name, options.clone());
-            !(stays || is_listed)
-        })
+    let names_fields = head.connection_lists_fields();
+    head.raw_fields().filter(move |(name, _)| {
+        let stays = match name.len() {
+            2 | 7 | 10 | 16 | 17 => hop::is_hop_by_hop(name, []),
+            14 => name.eq_ignore_ascii_case(b"content-length"),
+            _ => false,
+        };
+        // RFC 9110 7.6.1 forbids to list fields that concern all recipients; Host without its field
+        // would not even be a request.
+        let is_listed = names_fields
+            && !name.eq_ignore_ascii_case(b"host")
+            && hop::is_hop_by_hop(name, options.clone());
+        !(stays || is_listed)
+    })
+}
+
+/// Fields for policies, which know names as text.
+fn named<'a>(
+    fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+    // None has another name: they were parsed as text.
+    fields.filter_map(|(name, value)| Some((std::str::from_utf8(name).ok()?, value)))
 }
 
 /// A target taken apart.

@@ -24,6 +24,7 @@ pub(super) struct FieldFacts {
     chunked: bool,
     close: bool,
     keep_alive: bool,
+    lists_fields: bool,
     host: bool,
     expects_continue: bool,
 }
@@ -113,8 +114,13 @@ impl FieldFacts {
             return;
         }
         for option in elements(value) {
-            self.close |= option.eq_ignore_ascii_case(b"close");
-            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+            let (closes, keeps) = (
+                option.eq_ignore_ascii_case(b"close"),
+                option.eq_ignore_ascii_case(b"keep-alive"),
+            );
+            self.close |= closes;
+            self.keep_alive |= keeps;
+            self.lists_fields |= !(closes || keeps);
         }
     }
 
@@ -162,6 +168,11 @@ impl FieldFacts {
     /// Whether the connection persists (RFC 9112 9.3).
     pub(super) fn persists(&self, version_minor: u8, framing: Framing) -> bool {
         framing != Framing::UntilClose && !self.close && (version_minor == 1 || self.keep_alive)
+    }
+
+    /// Whether Connection has options besides `close` and `keep-alive`.
+    pub(super) fn connection_lists_fields(&self) -> bool {
+        self.lists_fields
     }
 
     /// Whether `100 Continue` is waited for; not so in HTTP/1.0 (RFC 9110 10.1.1).

@@ -79,6 +79,22 @@ impl<'a> Head<'a> {
         })
     }
 
+    /// Every field line in wire order: name and value as bytes, for those who only copy or compare them.
+    pub fn raw_fields(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (&'a [u8], &'a [u8])> + Clone + use<'a> {
+        let bytes = self.bytes;
+        self.spans
+            .iter()
+            .map(move |span| (span.name(bytes), span.value(bytes)))
+    }
+
+    /// Whether Connection lists anything but `close` and `keep-alive`: fields, which do not go further then
+    /// (RFC 9110 7.6.1).
+    pub fn connection_lists_fields(&self) -> bool {
+        self.facts.connection_lists_fields
+    }
+
     /// The value of the first field of that name; upper and lower case are the same.
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         let wanted = name.as_bytes();

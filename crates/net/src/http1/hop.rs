@@ -18,21 +18,22 @@ const HOP_BY_HOP: [&str; 7] = [
 /// Whether a field concerns one connection only. `connection_options` are the values of the
 /// message's Connection fields: whatever they list does not go further either.
 pub fn is_hop_by_hop<'c>(
-    name: &str,
+    name: impl AsRef<[u8]>,
     connection_options: impl IntoIterator<Item = &'c [u8]>,
 ) -> bool {
-    HOP_BY_HOP.iter().any(|hop| name.eq_ignore_ascii_case(hop))
+    let name = name.as_ref();
+    HOP_BY_HOP.iter().any(|hop| name.eq_ignore_ascii_case(hop.as_bytes()))
         || connection_options
             .into_iter()
             .flat_map(elements)
-            .any(|option| option.eq_ignore_ascii_case(name.as_bytes()))
+            .any(|option| option.eq_ignore_ascii_case(name))
 }
 
 /// The values of the Connection fields of a message.
 pub fn connection_options<'a>(head: &Head<'a>) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
-    head.fields()
-        .filter(|field| field.name.eq_ignore_ascii_case("connection"))
-        .map(|field| field.value)
+    head.raw_fields()
+        .filter(|(name, _)| name.eq_ignore_ascii_case(b"connection"))
+        .map(|(_, value)| value)
 }
 
 /// The fields a proxy sends on, in wire order: those that are not hop-by-hop, without

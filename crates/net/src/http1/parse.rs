@@ -49,6 +49,7 @@ pub(super) struct HeadFacts {
     pub(super) framing: Framing,
     pub(super) keep_alive: bool,
     pub(super) expects_continue: bool,
+    pub(super) connection_lists_fields: bool,
 }
 
 /// Room for the fields of one head, on the stack and never initialised.
@@ -89,6 +90,7 @@ pub(super) fn request(
         framing,
         keep_alive: fields.persists(version_minor, framing),
         expects_continue: fields.expects_continue(version_minor),
+        connection_lists_fields: fields.connection_lists_fields(),
     }))
 }
 
@@ -129,6 +131,7 @@ pub(super) fn response(
         framing,
         keep_alive: fields.persists(version_minor, framing),
         expects_continue: false,
+        connection_lists_fields: fields.connection_lists_fields(),
     }))
 }
 

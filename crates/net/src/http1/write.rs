@@ -17,11 +17,11 @@ pub enum BodyLength {
 
 /// Appends the head of a request. The framing field comes last and is written from `body`, so it
 /// must not be among `fields`; `Host` is the caller's.
-pub fn write_request_head<'h>(
+pub fn write_request_head<'h, N: AsRef<[u8]>>(
     out: &mut Vec<u8>,
     method: &str,
     target: &str,
-    fields: impl IntoIterator<Item = (&'h str, &'h [u8])>,
+    fields: impl IntoIterator<Item = (N, &'h [u8])>,
     body: BodyLength,
 ) {
     out.extend_from_slice(method.as_bytes());
@@ -33,10 +33,10 @@ pub fn write_request_head<'h>(
 
 /// Appends the head of a response, with the registered reason phrase of `status` (RFC 9110 15).
 /// The framing field comes last and is written from `body`, so it must not be among `fields`.
-pub fn write_response_head<'h>(
+pub fn write_response_head<'h, N: AsRef<[u8]>>(
     out: &mut Vec<u8>,
     status: u16,
-    fields: impl IntoIterator<Item = (&'h str, &'h [u8])>,
+    fields: impl IntoIterator<Item = (N, &'h [u8])>,
     body: BodyLength,
 ) {
     out.extend_from_slice(b"HTTP/1.1 ");
@@ -63,17 +63,18 @@ pub fn write_last_chunk(out: &mut Vec<u8>) {
     out.extend_from_slice(b"0\r\n\r\n");
 }
 
-fn write_fields<'h>(
+fn write_fields<'h, N: AsRef<[u8]>>(
     out: &mut Vec<u8>,
-    fields: impl IntoIterator<Item = (&'h str, &'h [u8])>,
+    fields: impl IntoIterator<Item = (N, &'h [u8])>,
     body: BodyLength,
 ) {
     for (name, value) in fields {
         debug_assert!(
             !value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)),
-            "the value of {name} would break the head"
+            "the value of {} would break the head",
+            name.as_ref().escape_ascii()
         );
-        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(name.as_ref());
         out.extend_from_slice(b": ");
         out.extend_from_slice(value);
         out.extend_from_slice(b"\r\n");

@@ -14,26 +14,28 @@ fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
         .to_owned()
 }
 
+const NO_FIELDS: [(&str, &[u8]); 0] = [];
+
 #[test]
 fn heads() {
     let host = [("Host", &b"a:1"[..]), ("X", b"")];
     let request = text(|out| write_request_head(out, "GET", "/x?y", host, BodyLength::None));
     assert_eq!(request, "GET /x?y HTTP/1.1\r\nHost: a:1\r\nX: \r\n\r\n");
-    let request = text(|out| write_request_head(out, "PUT", "/", [], BodyLength::Length(10)));
+    let request = text(|out| write_request_head(out, "PUT", "/", NO_FIELDS, BodyLength::Length(10)));
     assert_eq!(request, "PUT / HTTP/1.1\r\nContent-Length: 10\r\n\r\n");
-    let answer = text(|out| write_response_head(out, 200, [], BodyLength::Length(u64::MAX)));
+    let answer = text(|out| write_response_head(out, 200, NO_FIELDS, BodyLength::Length(u64::MAX)));
     assert_eq!(
         answer,
         "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n"
     );
-    let answer = text(|out| write_response_head(out, 404, [], BodyLength::Chunked));
+    let answer = text(|out| write_response_head(out, 404, NO_FIELDS, BodyLength::Chunked));
     assert_eq!(
         answer,
         "HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
-    let answer = text(|out| write_response_head(out, 299, [], BodyLength::None));
+    let answer = text(|out| write_response_head(out, 299, NO_FIELDS, BodyLength::None));
     assert_eq!(answer, "HTTP/1.1 299 \r\n\r\n");
-    let empty = text(|out| write_response_head(out, 200, [], BodyLength::Length(0)));
+    let empty = text(|out| write_response_head(out, 200, NO_FIELDS, BodyLength::Length(0)));
     assert_eq!(empty, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 }
 
