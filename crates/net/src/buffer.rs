@@ -22,7 +22,9 @@ impl Pool {
     /// A pool of `pieces` (at most 32,768, the limit of io_uring's buffer rings) of `piece_bytes` each.
     pub(crate) fn new(pieces: u16, piece_bytes: usize) -> Rc<Self> {
         let mut memory = Vec::new();
-        memory.resize_with(pieces as usize * (piece_bytes + APART_BYTES), || UnsafeCell::new(0));
+        memory.resize_with(pieces as usize * (piece_bytes + APART_BYTES), || {
+            UnsafeCell::new(0)
+        });
         let free = RefCell::new((0..pieces).rev().collect());
         Rc::new(Self {
             memory: memory.into_boxed_slice(),

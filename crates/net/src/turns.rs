@@ -60,7 +60,10 @@ mod tests {
     fn a_policy_of_somebody_elses_choice_stays() {
         let idle = libc::sched_param { sched_priority: 0 };
         // SAFETY: as above.
-        assert_eq!(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &idle) }, 0);
+        assert_eq!(
+            unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &idle) },
+            0
+        );
         preempt_on_wakeup(false).unwrap();
         assert_eq!(policy(), libc::SCHED_IDLE.to_string());
     }

@@ -22,7 +22,9 @@ pub fn is_hop_by_hop<'c>(
     connection_options: impl IntoIterator<Item = &'c [u8]>,
 ) -> bool {
     let name = name.as_ref();
-    HOP_BY_HOP.iter().any(|hop| name.eq_ignore_ascii_case(hop.as_bytes()))
+    HOP_BY_HOP
+        .iter()
+        .any(|hop| name.eq_ignore_ascii_case(hop.as_bytes()))
         || connection_options
             .into_iter()
             .flat_map(elements)

@@ -21,7 +21,8 @@ fn heads() {
     let host = [("Host", &b"a:1"[..]), ("X", b"")];
     let request = text(|out| write_request_head(out, "GET", "/x?y", host, BodyLength::None));
     assert_eq!(request, "GET /x?y HTTP/1.1\r\nHost: a:1\r\nX: \r\n\r\n");
-    let request = text(|out| write_request_head(out, "PUT", "/", NO_FIELDS, BodyLength::Length(10)));
+    let request =
+        text(|out| write_request_head(out, "PUT", "/", NO_FIELDS, BodyLength::Length(10)));
     assert_eq!(request, "PUT / HTTP/1.1\r\nContent-Length: 10\r\n\r\n");
     let answer = text(|out| write_response_head(out, 200, NO_FIELDS, BodyLength::Length(u64::MAX)));
     assert_eq!(
