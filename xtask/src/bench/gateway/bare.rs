@@ -257,3 +257,41 @@ fn printed(command: &mut Command) -> Result<String, String> {
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(words: &str) -> Vec<String> {
+        words.split(' ').map(String::from).collect()
+    }
+
+    #[test]
+    fn what_saxon_makes_is_parsed_where_it_is_validated() {
+        let chain = Chain {
+            folder: "made".into(),
+            message: "message".into(),
+            steps: [
+                "parse",
+                "envelope company.xsd",
+                "saxon to-json",
+                "answer echo",
+                "parse",
+                "saxon from-json",
+                "envelope company.xsd",
+            ]
+            .map(step)
+            .to_vec(),
+        };
+        let expected = [
+            "parse",
+            "envelope company.xsd",
+            "answer made/1",
+            "answer echo",
+            "answer made/2",
+            "parse",
+            "envelope company.xsd",
+        ];
+        assert_eq!(chain.of_libxml2(), expected.map(step));
+    }
+}
