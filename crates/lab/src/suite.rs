@@ -37,6 +37,13 @@ pub(crate) fn suite_of(
             Named::Scenario(listed) => scenarios.push((word.clone(), listed.document)),
         }
     }
+    if suite.is_none() && scenarios.is_empty() {
+        // Named by --scenario alone, they are what the run is of.
+        let words = selection.scenarios.iter().map(String::as_str);
+        let listed = scenarios_of(words, Path::new(""), library)?;
+        let documents = listed.into_iter().map(|listed| listed.document);
+        scenarios.extend(selection.scenarios.iter().cloned().zip(documents));
+    }
     match (suite, scenarios.is_empty()) {
         (Some(_), false) => Err(LabError::words(
             "a suite and scenarios are named together",
@@ -52,12 +59,7 @@ pub(crate) fn suite_of(
         )),
         (None, false) => {
             let tour = library.find::<Suite>(TOUR, Path::new(""))?.document;
-            let titles: Vec<&str> = scenarios
-                .iter()
-                .map(|(_, scenario)| scenario.title.as_str())
-                .collect();
-            let title = titles.join("; ");
-            let name = name_of(&scenarios);
+            let (title, name) = (title_of(&scenarios), name_of(&scenarios));
             let words = scenarios.into_iter().map(|(word, _)| word.into()).collect();
             Ok((
                 Suite {
@@ -81,6 +83,18 @@ fn name_of(scenarios: &[(String, Scenario)]) -> String {
     match names.split_at_checked(NAMES_MAX) {
         Some((first, rest @ [_, ..])) => format!("{}-and-{}-more", first.join("-"), rest.len()),
         _ => names.join("-"),
+    }
+}
+
+/// What a run of scenarios is about.
+fn title_of(scenarios: &[(String, Scenario)]) -> String {
+    let titles: Vec<&str> = scenarios
+        .iter()
+        .map(|(_, scenario)| scenario.title.as_str())
+        .collect();
+    match titles.split_at_checked(NAMES_MAX) {
+        Some((first, rest @ [_, ..])) => format!("{}; and {} more", first.join("; "), rest.len()),
+        _ => titles.join("; "),
     }
 }
 
@@ -157,5 +171,28 @@ mod tests {
         let five = ["api-key", "echo", "mock", "shop", "proxy-json"];
         assert_eq!(named(&five), "api-key-echo-mock-and-2-more");
         assert_eq!(named(&[]), "tour");
+    }
+
+    #[test]
+    fn scenarios_in_place_of_the_tours_name_the_run_too() {
+        let of = |scenarios: &[&str], words: &[&str]| {
+            let selection = Selection {
+                words: words.iter().map(ToString::to_string).collect(),
+                scenarios: scenarios.iter().map(ToString::to_string).collect(),
+                ..Selection::default()
+            };
+            let (suite, _) = suite_of(&selection, &Library::default()).unwrap();
+            (suite.suite, suite.title)
+        };
+        let (name, title) = of(&["mock"], &[]);
+        let mock = Library::default().find::<Scenario>("mock", Path::new(""));
+        assert_eq!(
+            (name.as_str(), title),
+            ("mock", mock.unwrap().document.title)
+        );
+        let (name, title) = of(&["api-key", "echo", "mock", "shop"], &[]);
+        assert_eq!(name, "api-key-echo-mock-and-1-more");
+        assert!(title.ends_with("; and 1 more"), "{title}");
+        assert_eq!(of(&["mock"], &["soap"]).0, "soap");
     }
 }
