@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::format;
 use super::schema::Schemas;
 
 /// References that are followed one after the other.
@@ -45,6 +46,7 @@ impl Document {
             );
         }
         let mut of_answers = None;
+        for_each_schema(&mut root, &mut format::bound);
         if is_30 {
             for_each_schema(&mut root, &mut |schema| translate(schema));
             of_answers = apart(&mut root);
@@ -164,9 +166,20 @@ fn schema(value: &mut Value, act: &mut impl FnMut(&mut Map<String, Value>)) {
     act(map);
     for (key, value) in map.iter_mut() {
         match key.as_str() {
-            "properties" => each_value(value, |value| schema(value, act)),
-            "items" | "not" | "additionalProperties" => schema(value, act),
-            "allOf" | "anyOf" | "oneOf" => {
+            "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => {
+                each_value(value, |value| schema(value, act));
+            }
+            "items"
+            | "not"
+            | "additionalProperties"
+            | "if"
+            | "then"
+            | "else"
+            | "contains"
+            | "propertyNames"
+            | "unevaluatedItems"
+            | "unevaluatedProperties" => schema(value, act),
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
                 if let Value::Array(items) = value {
                     items.iter_mut().for_each(|item| schema(item, act));
                 }

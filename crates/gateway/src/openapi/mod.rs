@@ -8,6 +8,7 @@
 //! referred to, so nothing is ever fetched.
 
 mod document;
+mod format;
 mod media;
 mod operation;
 mod parameter;
@@ -35,7 +36,8 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    fn new(status: u16, words: impl Into<String>) -> Box<Self> {
+    /// Of that status, for that reason.
+    pub(crate) fn new(status: u16, words: impl Into<String>) -> Box<Self> {
         Box::new(Self {
             status,
             words: format!("gateway: {}\n", words.into()),

@@ -3,6 +3,8 @@
 use jsonschema::{Draft, PatternOptions, Registry, ValidationError, Validator};
 use serde_json::{Value, json};
 
+use super::format;
+
 /// What the document is called by its own references.
 const BASE: &str = "urn:gatebench:document";
 
@@ -37,12 +39,18 @@ impl Schemas {
     pub(super) fn compile(&self, pointer: &str) -> Result<Schema, String> {
         let reference = json!({ "$ref": format!("{BASE}#{}", fragment(pointer)) });
         let options = || {
-            jsonschema::options()
+            let options = jsonschema::options()
                 .with_draft(self.draft)
                 .with_registry(&self.registry)
                 .should_validate_formats(true)
                 .should_ignore_unknown_formats(true)
-                .offline()
+                .offline();
+            match self.draft {
+                Draft::Draft4 => options
+                    .with_format("byte", format::is_byte)
+                    .with_format("uuid", format::is_uuid),
+                _ => options,
+            }
         };
         let linear = options().with_pattern_options(PatternOptions::regex());
         let looking = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS_MAX);

@@ -1,0 +1,42 @@
+//! Formats that OpenAPI defines and JSON Schema does not know: integers of 32 and 64 bits, and bytes in Base64.
+//!
+//! They are held against like those that JSON Schema defines. `float`, `double`, `binary` and `password` say nothing
+//! that a value of JSON could break: a number is rounded to the nearest one, and any text is octets.
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use serde_json::{Map, Value, json};
+
+/// Base64 with its padding (RFC 4648 4); bits that are left over may be anything, as most readers have it.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
+/// Bounds a number by the bits that its format gives it (OpenAPI 3.0.3 4.4, 3.1.0 4.4).
+pub(super) fn bound(schema: &mut Map<String, Value>) {
+    let (least, most) = match schema.get("format").and_then(Value::as_str) {
+        Some("int32") => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        Some("int64") => (i64::MIN, i64::MAX),
+        _ => return,
+    };
+    let bounds = json!({"minimum": least, "maximum": most});
+    // Bounds of its own stay beside them.
+    match schema.get_mut("allOf") {
+        Some(Value::Array(all)) => all.push(bounds),
+        _ => drop(schema.insert("allOf".into(), json!([bounds]))),
+    }
+}
+
+/// `byte` of OpenAPI 3.0.
+pub(super) fn is_byte(text: &str) -> bool {
+    BASE64.decode(text).is_ok()
+}
+
+/// `uuid` (RFC 9562 4), which JSON Schema of the draft that OpenAPI 3.0 goes by does not have yet.
+pub(super) fn is_uuid(text: &str) -> bool {
+    let groups: Vec<&str> = text.split('-').collect();
+    let lengths = groups.iter().map(|group| group.len());
+    lengths.eq([8, 4, 4, 4, 12]) && groups.concat().bytes().all(|byte| byte.is_ascii_hexdigit())
+}
