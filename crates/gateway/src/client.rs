@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use gatebench_net::http1::{Decoder, Event, Limits};
+use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
 use gatebench_net::http2;
 use gatebench_net::timers::Deadline;
 use gatebench_net::{ConnId, ConnMap, Io, Outbox};
@@ -14,7 +14,7 @@ use crate::hold::{Delays, Hold};
 use crate::live::Live;
 use crate::local::{Choice, Local, Toward};
 use crate::log::LogEntry;
-use crate::openapi::AnswerCheck;
+use crate::openapi::{AnswerCheck, Refusal};
 use crate::origin::Origin;
 use crate::party::Party;
 use crate::policy::soap::Passage;
@@ -248,7 +248,7 @@ impl Client {
                 Ok(None) => break,
                 Err(error) => {
                     core.cancel(origins, self.exchange.origin.take());
-                    return self.exchange.refuse(core, error.response_status());
+                    return self.exchange.refuse_broken(core, error);
                 }
             }
         }
@@ -318,7 +318,14 @@ impl Client {
             Phase::Idle if exchange.is_in_head && was_in_head => return,
             Phase::Idle if exchange.is_in_head => limits.request_head_ns,
             Phase::Idle => core.idle_ns(),
-            _ if owes_body || exchange.outbox.pending_bytes() > 0 => limits.client_idle_ns,
+            // Each piece has its time, and all of them together have theirs.
+            _ if owes_body => {
+                let end_ns = exchange.begun_ns + limits.request_body_ns;
+                limits
+                    .client_idle_ns
+                    .min(end_ns.saturating_sub(core.now_ns))
+            }
+            _ if exchange.outbox.pending_bytes() > 0 => limits.client_idle_ns,
             _ => return exchange.deadline.clear(),
         };
         exchange
@@ -445,6 +452,17 @@ impl Exchange {
 
     /// Queues an error, after which nothing of this client can be read.
     pub(crate) fn refuse<I: Io>(&mut self, core: &mut Core<I>, status: u16) {
+        self.refuse_for(core, status, None);
+    }
+
+    /// The same where the client broke the protocol or a limit of it: it is told which.
+    fn refuse_broken<I: Io>(&mut self, core: &mut Core<I>, error: ProtocolError) {
+        let status = error.response_status();
+        let why = Refusal::new(status, format!("the request is refused: {error}"));
+        self.refuse_for(core, status, Some(why));
+    }
+
+    fn refuse_for<I: Io>(&mut self, core: &mut Core<I>, status: u16, why: Option<Box<Refusal>>) {
         if self.has_answer && self.phase != Phase::Idle {
             // Half an answer is on its way: nothing can be said any more.
             self.phase = Phase::Closing;
@@ -460,6 +478,7 @@ impl Exchange {
             self.log.begin("-", "-", core.now_ns);
         }
         self.toward.keep_alive = false;
+        self.notes.refusal = why;
         self.answer(core, Choice::Error(status));
     }
 

@@ -39,7 +39,7 @@ pub struct GatewayConfig {
     #[serde(default)]
     pub timeouts: Timeouts,
     /// Bytes of the largest body that is edited; a larger request is answered with 413, a larger answer
-    /// with 502.
+    /// with 502. One in gzip that SOAP or XML is processed in may unpack to as much; more is a fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
 }
@@ -188,6 +188,9 @@ pub struct Timeouts {
     pub client_idle_ms: u32,
     /// From the first byte of a request's head to its last; then 408.
     pub request_head_ms: u32,
+    /// From a request's head to the last byte of its body, however steadily it comes and however slowly the
+    /// upstream takes it; then 408.
+    pub request_body_ms: u32,
     /// For requests under way when the gateway is told to stop; what is left then is broken off.
     pub drain_ms: u32,
 }
@@ -211,6 +214,7 @@ impl Default for Timeouts {
             upstream_ms: 30_000,
             client_idle_ms: 75_000,
             request_head_ms: 10_000,
+            request_body_ms: 600_000,
             drain_ms: 10_000,
         }
     }

@@ -15,6 +15,7 @@ use crate::hold::{DelayTurns, Delays, Holds};
 use crate::live::Current;
 use crate::local::{Choice, Local, Toward, write_local};
 use crate::log::AccessLog;
+use crate::openapi::Refusal;
 use crate::origin::Origin;
 use crate::party::Party;
 use crate::policy::Notes;
@@ -160,6 +161,12 @@ impl Exchange {
             _ if asks_metrics => {
                 self.route = None;
                 Some(Choice::Metrics)
+            }
+            _ if !target.is_sound() => {
+                self.route = None;
+                let words = "the target's authority is not a host with an optional port";
+                self.notes.refusal = Some(Refusal::new(400, words));
+                Some(Choice::Refused)
             }
             None => Some(Choice::Error(404)),
             Some(_) if core.flawed.strays() => Some(Choice::Error(500)),

@@ -226,6 +226,16 @@ impl<'a> Target<'a> {
             rest,
         }
     }
+
+    /// Whether the authority, where there is one, can stand in Host: a host with an optional port, and nobody's name
+    /// and password (RFC 9110 4.2.4).
+    pub(crate) fn is_sound(&self) -> bool {
+        let may_stand =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%:[]".contains(&byte);
+        self.authority.is_none_or(|authority| {
+            !authority.is_empty() && !authority.starts_with(':') && authority.bytes().all(may_stand)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -304,6 +314,26 @@ mod tests {
         assert_eq!(parts("http://h"), (Some("h"), "/", ""));
         assert_eq!(parts("http://h?q"), (Some("h"), "/", "?q"));
         assert_eq!(parts("*"), (None, "*", "*"));
+    }
+
+    #[test]
+    fn an_authority_is_a_host() {
+        for (target, expected) in [
+            ("/a", true),
+            ("http://h/", true),
+            ("http://[::1]:80/", true),
+            ("http://h", true),
+            ("http:///a", false),
+            ("http://:80/a", false),
+            ("http://user@h/a", false),
+            ("http://u:p@h/a", false),
+            ("http://h\\@g/a", false),
+            ("http://h\"/a", false),
+            ("http://h#g/a", false),
+            ("http://\u{e4}/a", false),
+        ] {
+            assert_eq!(Target::new(target).is_sound(), expected, "{target}");
+        }
     }
 
     #[test]

@@ -25,8 +25,20 @@ impl LogEntry {
         self.request_line.clear();
         self.request_line.extend_from_slice(method.as_bytes());
         self.request_line.push(b' ');
-        self.request_line.extend_from_slice(target.as_bytes());
+        for &byte in target.as_bytes() {
+            self.note(byte);
+        }
         self.begun_ns = now_ns;
+    }
+
+    /// What would end the quotes, or mean something to a terminal, is written as `\xHH`.
+    fn note(&mut self, byte: u8) {
+        if byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\') {
+            self.request_line.push(byte);
+        } else {
+            // Writing to a vector cannot fail.
+            let _ = write!(self.request_line, "\\x{byte:02X}");
+        }
     }
 }
 
@@ -78,6 +90,7 @@ impl AccessLog {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
@@ -89,6 +102,15 @@ mod tests {
         assert_eq!(
             log.buffer.as_deref(),
             Some(&b"json 200 2500 \"GET /a?b\"\n"[..])
+        );
+        entry.begin("GET", "/\"\\\u{9b}", 3_500_000);
+        log.line(&entry, "json", 200, 3_500_000);
+        let told = br#"json 200 0 "GET /\x22\x5C\xC2\x9B""#;
+        assert!(
+            log.buffer
+                .as_ref()
+                .unwrap()
+                .ends_with(&[&told[..], b"\n"].concat())
         );
         let mut off = AccessLog::new(false);
         off.line(&entry, "json", 200, 3_500_000);

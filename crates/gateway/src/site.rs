@@ -83,6 +83,7 @@ pub(crate) struct Limits {
     pub(crate) waits: Waits,
     pub(crate) client_idle_ns: u64,
     pub(crate) request_head_ns: u64,
+    pub(crate) request_body_ns: u64,
     pub(crate) drain_ns: u64,
     /// In bytes, of one message.
     pub(crate) collected_max: usize,
@@ -98,6 +99,7 @@ impl Limits {
             },
             client_idle_ns: ns(timeouts.client_idle_ms),
             request_head_ns: ns(timeouts.request_head_ms),
+            request_body_ns: ns(timeouts.request_body_ms),
             drain_ns: ns(timeouts.drain_ms),
             collected_max: collected_max as usize,
         }
@@ -193,6 +195,7 @@ fn compile(
     let mut compiler = Compiler {
         consumers: config.consumers.len(),
         upstreams: names(config),
+        collected_max: config.collected_bytes_max as usize,
         ..Compiler::default()
     };
     let mut chains = Vec::new();

@@ -10,7 +10,7 @@ use crate::client::{Client, Exchange, Fate};
 use crate::exchange::{CONTINUE, Core, PENDING_BYTES_MAX, relay};
 use crate::forward::{AnswerEdits, Relay, write_response};
 use crate::local::{Choice, RateFields};
-use crate::openapi::AnswerCheck;
+use crate::openapi::{AnswerCheck, Refusal};
 use crate::origin::Origin;
 use crate::policy::{Chain, Form};
 use crate::soap::{Edited, Refused};
@@ -274,14 +274,26 @@ impl Exchange {
         }
         match self.edit_answer(core) {
             Ok(edited) => Ok(self.write_edited(Ok(edited))),
-            Err(Refused::NotJson) => Err(Choice::Error(502)),
-            Err(Refused::NotTransformed) => Err(Choice::Error(500)),
+            Err(Refused::NotJson) => {
+                let words = "the upstream's answer is not the JSON it says it is";
+                Err(self.refuse_answer(502, words))
+            }
+            Err(Refused::NotTransformed) => {
+                let words = "a stylesheet makes nothing of the upstream's answer";
+                Err(self.refuse_answer(500, words))
+            }
             Err(Refused::Contract(refusal)) => {
                 self.notes.refusal = Some(refusal);
                 Err(Choice::Refused)
             }
             Err(Refused::Fault(fault)) => Ok(self.write_edited(Err(fault))),
         }
+    }
+
+    /// Says instead of an answer why it does not go on.
+    fn refuse_answer(&mut self, status: u16, words: &str) -> Choice {
+        self.notes.refusal = Some(Refusal::new(status, words));
+        Choice::Error(status)
     }
 
     /// Puts a collected answer, or what is said instead of it, into the queue, unless it is not done yet.
@@ -345,7 +357,9 @@ fn pass_answer<I: Io>(
                         .collected_answer
                         .add(piece, core.limits.collected_max)
                     {
-                        return Progress::Broken;
+                        let words =
+                            "the upstream's answer is larger than one that is kept whole may be";
+                        return Progress::Refused(exchange.refuse_answer(502, words));
                     }
                 } else {
                     relay(exchange.outbox.queue(), exchange.answer_relay, piece);

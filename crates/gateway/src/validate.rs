@@ -256,6 +256,7 @@ impl Mistakes {
                 ("upstream_ms", Some(timeouts.upstream_ms)),
                 ("client_idle_ms", Some(timeouts.client_idle_ms)),
                 ("request_head_ms", Some(timeouts.request_head_ms)),
+                ("request_body_ms", Some(timeouts.request_body_ms)),
                 ("drain_ms", Some(timeouts.drain_ms)),
             ],
         );

@@ -3,16 +3,17 @@
 
 mod common;
 
-use std::io::{Read, Write};
+use std::io::{BufRead as _, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::h2::Connection;
 use common::{Server, backends, scripted, serve, upstream};
 use gatebench_gateway::Totals;
 use gatebench_net::Backend;
-use gatebench_net::http2::Settings;
+use gatebench_net::http2::{Block, Settings};
 use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
@@ -316,6 +317,119 @@ fn what_is_malformed_is_refused_and_harms_no_neighbour() {
         noise.read_to_end(&mut said).unwrap();
         assert!(said.len() > 9, "settings and GOAWAY, then the end");
         let stream = neighbour.ask("GET", "/ping", &[], b"");
+        assert_eq!(neighbour.answer(stream).status, 200);
+    }
+}
+
+#[test]
+fn no_request_hides_in_a_stream() {
+    const GOOD: (&str, &str, &str) = ("POST", "example", "/a");
+    let lines = [
+        ("GET /hidden HTTP/1.1", GOOD.1, GOOD.2),
+        ("GET http://h/hidden HTTP/1.1\r\nX:", GOOD.1, GOOD.2),
+        ("G T", GOOD.1, GOOD.2),
+        ("GET\t/hidden", GOOD.1, GOOD.2),
+        ("G:T", GOOD.1, GOOD.2),
+        ("", GOOD.1, GOOD.2),
+        ("CONNECT", GOOD.1, GOOD.2),
+        (GOOD.0, "h\r\nX: y", GOOD.2),
+        (GOOD.0, "h /hidden HTTP/1.1", GOOD.2),
+        (GOOD.0, "user@h", GOOD.2),
+        (GOOD.0, "h/hidden", GOOD.2),
+        (GOOD.0, "h?hidden", GOOD.2),
+        (GOOD.0, "h\u{e4}", GOOD.2),
+        (GOOD.0, "", GOOD.2),
+        (GOOD.0, GOOD.1, "http://h/hidden"),
+        (GOOD.0, GOOD.1, "hidden"),
+        (GOOD.0, GOOD.1, "?hidden"),
+        (GOOD.0, GOOD.1, ""),
+        (GOOD.0, GOOD.1, "/a\t/hidden"),
+        (GOOD.0, GOOD.1, "/a HTTP/1.1"),
+        (GOOD.0, GOOD.1, "/a\u{7f}"),
+        (GOOD.0, GOOD.1, "\\hidden"),
+    ];
+    let fields = [
+        ("te", "chunked"),
+        ("upgrade", "h2c"),
+        ("proxy-connection", "keep-alive"),
+        ("keep-alive", "1"),
+        ("x", "a\r\nTransfer-Encoding: chunked"),
+        ("x", "a\nb"),
+        ("x", "a\0b"),
+        ("x", " a"),
+        ("x y", "a"),
+        ("x:", "a"),
+        ("", "a"),
+        ("content-length", "0"),
+        ("content-length", "1"),
+        ("content-length", "3"),
+        ("content-length", "2,2"),
+        ("content-length", "+2"),
+        ("content-length", "99999999999999999999"),
+        (":path", "/hidden"),
+        (":status", "200"),
+        (":other", "x"),
+    ];
+    for backend in backends() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&seen);
+        let origin = scripted(move |_, mut peer| {
+            let mut line = String::new();
+            while peer
+                .stream
+                .read_line(&mut line)
+                .is_ok_and(|length| length > 0)
+            {
+                noted.lock().unwrap().push(std::mem::take(&mut line));
+                if noted
+                    .lock()
+                    .unwrap()
+                    .last()
+                    .is_some_and(|line| line == "\r\n")
+                {
+                    peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+                }
+            }
+        });
+        let gateway = before(backend, origin, &json!([]));
+        let refused = |(method, authority, path): (&str, &str, &str),
+                       field: Option<(&str, &str)>| {
+            let mut connection = Connection::open(gateway.address, Settings::default());
+            let mut block = Block::request(method, "http", authority, path);
+            if let Some((name, value)) = field {
+                block.field(name, value.as_bytes());
+            }
+            let stream = connection
+                .client
+                .request(&block, b"ab", &mut connection.out)
+                .unwrap();
+            let answer = connection.answer(stream);
+            // Reset, an error, or the end of the connection.
+            let is_refused =
+                matches!(answer.status, 400..=599) || answer.is_reset || answer.status == 0;
+            assert!(
+                is_refused,
+                "{method:?} {authority:?} {path:?} {field:?}: {answer:?}"
+            );
+        };
+        for line in lines {
+            refused(line, None);
+        }
+        for field in fields {
+            refused(GOOD, Some(field));
+        }
+        // Of a body that is not as long as it says the head may have gone on, and nothing else.
+        let seen = std::mem::take(&mut *seen.lock().unwrap());
+        let may_be = ["POST /a HTTP/1.1\r\n", "Host: example\r\n", "\r\n"];
+        let is_known = |line: &String| {
+            may_be.contains(&line.as_str())
+                || ["Content-Length: ", "a"]
+                    .iter()
+                    .any(|begin| line.starts_with(begin))
+        };
+        assert!(seen.iter().all(is_known), "{seen:?}");
+        let mut neighbour = Connection::open(gateway.address, Settings::default());
+        let stream = neighbour.ask("GET", "/neighbour", &[], b"");
         assert_eq!(neighbour.answer(stream).status, 200);
     }
 }

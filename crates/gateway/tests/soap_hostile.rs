@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
 
-use common::{Answer, Client, Server, serve, upstream};
+use common::{Answer, Client, Server, scripted, serve, upstream};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use gatebench_gateway::{Gateway, GatewayConfig, Totals};
@@ -161,7 +161,7 @@ fn bombs_in_gzip_are_not_unpacked() {
     let bomb = packed(&vec![b' '; 64 << 20]);
     let told = fault(&gateway, &fields, &bomb);
     assert!(
-        told.contains("it unpacks to more than 16777216 bytes"),
+        told.contains("it unpacks to more than 1048576 bytes"),
         "{told}"
     );
     for broken in [
@@ -177,6 +177,107 @@ fn bombs_in_gzip_are_not_unpacked() {
         GOOD.as_bytes(),
     );
     assert!(told.contains("'br' is not supported"), "{told}");
+}
+
+/// An envelope of about so many bytes, in elements that no limit of the library's is against.
+fn large(bytes: usize) -> Vec<u8> {
+    let item = format!("<i>{}</i>", "x".repeat(1_000));
+    GOOD.replace("<intA>5</intA>", &item.repeat(bytes / item.len()))
+        .into_bytes()
+}
+
+/// A route that looks at envelopes alone, with these settings of the file and this policy before.
+fn envelopes_only(settings: Value, policy: Value) -> (Server<()>, Server<Totals>) {
+    let origin = upstream(Kind::GoBench, Backend::Epoll);
+    let mut config = config(origin.address.port(), &json!({"verbose": true}));
+    config["routes"][0]["policies"]
+        .as_array_mut()
+        .unwrap()
+        .insert(0, policy);
+    for (name, value) in settings.as_object().unwrap() {
+        config[name] = value.clone();
+    }
+    (origin, serve(Backend::Epoll, &config))
+}
+
+#[test]
+fn what_a_body_may_unpack_to_is_what_it_may_be() {
+    let fields = format!("{XML}Content-Encoding: gzip\r\n");
+    // Each with the size that is still let through, and one that is not, which is small as it comes.
+    let edits = json!({"request_headers": {}});
+    let limit = json!({"request_size_limit": {"max_bytes": 100_000}});
+    for (settings, policy, fits, bytes_max) in [
+        (json!({}), &edits, 900_000, 1 << 20),
+        (json!({}), &limit, 90_000, 100_000),
+        (
+            json!({"collected_bytes_max": 300_000}),
+            &edits,
+            250_000,
+            300_000,
+        ),
+        (
+            json!({"collected_bytes_max": 300_000}),
+            &limit,
+            90_000,
+            100_000,
+        ),
+        // More than definitions may have.
+        (
+            json!({"collected_bytes_max": 20 << 20}),
+            &edits,
+            18 << 20,
+            20 << 20,
+        ),
+    ] {
+        let (_origin, gateway) = envelopes_only(settings.clone(), policy.clone());
+        let answer = post(&mut gateway.client(), &fields, &packed(&large(fits)));
+        assert_eq!(answer.status, 200, "{settings} {policy}");
+        let bomb = packed(&large(bytes_max * 2));
+        assert!(bomb.len() < 90_000 || bytes_max > 1 << 20, "{}", bomb.len());
+        let answer = post(&mut gateway.client(), &fields, &bomb);
+        let told = String::from_utf8(answer.body).unwrap();
+        let words = format!("it unpacks to more than {bytes_max} bytes");
+        assert_eq!(answer.status, 500, "{told}");
+        assert!(
+            told.contains("<faultcode>soap:Client<") && told.contains(&words),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn clients_of_json_are_told_of_bombs_in_json_and_answers_may_be_none() {
+    let bomb = packed(&vec![b' '; 64 << 20]);
+    let (_origin, gateway) = envelopes_only(json!({}), json!({"request_headers": {}}));
+    let fields = "Content-Type: application/json\r\nContent-Encoding: gzip\r\n";
+    let answer = post(&mut gateway.client(), fields, &bomb);
+    let told: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(
+        (answer.status, &told["message"]),
+        (400, &json!("Request - General process failed"))
+    );
+    let origin = scripted(move |_, mut peer| {
+        let length = bomb.len();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Encoding: gzip\r\nContent-Length: {length}\r\n\r\n"
+        );
+        while !peer.head().is_empty() {
+            peer.send(&[head.as_bytes(), &bomb].concat());
+        }
+    });
+    let mut config = config(origin.port(), &json!({}));
+    config["routes"][0]["policies"] = json!([{"soap": {"response": {"verbose": true}}}]);
+    let gateway = serve(Backend::Epoll, &config);
+    let answer = gateway.client().get("/");
+    let told = String::from_utf8(answer.body).unwrap();
+    assert_eq!(answer.status, 500, "{told}");
+    for words in [
+        "Response - General process failed",
+        "soap:Server",
+        "more than 1048576 bytes",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
 }
 
 #[test]

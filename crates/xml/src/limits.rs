@@ -3,7 +3,9 @@
 /// Bounds on parsing and evaluation. Each one ends the work with a message that names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a document, after un-gzip.
+    /// Bytes of a message's body, after un-gzip.
+    pub body_bytes: usize,
+    /// Bytes of a document: a body, what a transformation has made of one, or a definition.
     pub document_bytes: usize,
     /// Nesting of elements; libxml2 itself stops at 256.
     pub depth: u16,
@@ -23,9 +25,24 @@ pub struct Limits {
     pub allocated_bytes: usize,
 }
 
+impl Limits {
+    /// The usual limits for messages whose bodies may have so many bytes, before and after un-gzip. A document may be as
+    /// large, and is never held to less than a definition is.
+    #[must_use]
+    pub fn for_bodies_of(body_bytes: usize) -> Self {
+        let usual = Self::default();
+        Self {
+            body_bytes,
+            document_bytes: usual.document_bytes.max(body_bytes),
+            ..usual
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            body_bytes: 1 << 20,
             document_bytes: 16 << 20,
             depth: 200,
             attributes: 256,

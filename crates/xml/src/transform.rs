@@ -58,6 +58,15 @@ impl Transform {
         })
     }
 
+    /// The same for messages of so many bytes.
+    #[must_use]
+    pub fn for_bodies_of(self, bytes: usize) -> Self {
+        Self {
+            limits: Limits::for_bodies_of(bytes),
+            ..self
+        }
+    }
+
     /// The result of a message.
     ///
     /// # Errors

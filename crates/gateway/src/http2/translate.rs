@@ -13,10 +13,11 @@ pub(super) enum Body {
 /// Writes a request's head without its empty line. Whether a body follows is not known where nothing is
 /// answered; where the client waits to be told to send one, it will.
 pub(super) fn write_request(out: &mut Vec<u8>, head: &Head<'_>) -> Option<Body> {
-    let target = if head.method() == b"CONNECT" {
-        head.authority()
-    } else {
-        head.path()
+    let target = match head.path() {
+        _ if head.method() == b"CONNECT" => head.authority(),
+        // In HTTP/1.1 anything else would name another host, or nothing (RFC 9113 8.3.1).
+        path if path.starts_with(b"/") || path == b"*" => path,
+        _ => b"",
     };
     out.extend_from_slice(head.method());
     out.push(b' ');
@@ -47,7 +48,7 @@ pub(super) fn write_request(out: &mut Vec<u8>, head: &Head<'_>) -> Option<Body> 
 /// could otherwise end the line, and with it the request.
 fn write_target(out: &mut Vec<u8>, target: &[u8]) {
     let is_fine = |byte: &u8| byte.is_ascii_graphic();
-    if target.iter().all(is_fine) {
+    if !target.is_empty() && target.iter().all(is_fine) {
         out.extend_from_slice(target);
     } else {
         out.extend_from_slice(b"\"");
@@ -107,7 +108,13 @@ mod tests {
             String::from_utf8_lossy(&out).into_owned()
         };
         assert_eq!(written(b"/a?b=%20"), "/a?b=%20");
-        for bad in [&b"/a b"[..], b"/a HTTP/1.1\r\nX: y", b"/\x00", b"/\xff"] {
+        for bad in [
+            &b"/a b"[..],
+            b"/a HTTP/1.1\r\nX: y",
+            b"/\x00",
+            b"/\xff",
+            b"",
+        ] {
             let line = written(bad);
             assert!(line.contains(' ') && !line.contains('\n'), "{line:?}");
         }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use gatebench_model::policy::{JwtPolicy, MockPolicy, OpenapiPolicy, Policy, RedisRateLimitPolicy};
+use gatebench_model::soap::SoapPolicy;
 
 use super::json::Plan;
 use super::rate::RateLimiter;
-use super::soap::Soap;
+use super::soap::{BodyLimits, Soap, Surroundings};
 use super::{Chain, Mistake, Stage, jwt, xslt};
 use crate::local::Challenge;
 use crate::openapi::Contract;
@@ -21,6 +22,8 @@ pub(crate) struct Compiler {
     pub(crate) is_check: bool,
     /// The names of the upstreams.
     pub(crate) upstreams: Arc<[String]>,
+    /// Bytes of a message that is kept whole.
+    pub(crate) collected_max: usize,
     /// The name of the route at hand.
     pub(crate) route: String,
     /// Limits that are counted in Redis, by number, with what names them there.
@@ -41,8 +44,13 @@ impl Compiler {
     pub(crate) fn chain(&mut self, policies: &[Policy]) -> Result<Chain, Vec<Mistake>> {
         let mut chain = Chain::default();
         let mut mistakes = Vec::new();
+        let bodies = self.bodies(policies);
         for (at, policy) in policies.iter().enumerate() {
-            if let Err(wrong) = self.add(at, policy, &mut chain) {
+            let added = match policy {
+                Policy::Soap(policy) => self.add_soap(at, policy, bodies, &mut chain),
+                policy => self.add(at, policy, &mut chain),
+            };
+            if let Err(wrong) = added {
                 let kind = policy.kind();
                 let placed = wrong
                     .into_iter()
@@ -118,30 +126,58 @@ impl Compiler {
                 chain.openapi = Some(Arc::clone(&contract));
                 Stage::Openapi(contract)
             }
-            edits => return self.add_edit(at, edits, chain),
+            edits => return self.add_edit(edits, chain),
         };
         chain.stages.push(stage);
         Ok(())
     }
 
     /// What is done to messages that pass.
-    fn add_edit(&self, at: usize, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
+    fn add_edit(&self, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
         match policy {
             Policy::RequestHeaders(edits) => chain.request_headers.then(edits),
             Policy::ResponseHeaders(edits) => chain.response_headers.then(edits),
             Policy::RequestJson(edits) => chain.request_json.push(Plan::new(edits)?),
             Policy::ResponseJson(edits) => chain.response_json.push(Plan::new(edits)?),
-            Policy::ResponseXslt(policy) => chain.response_xslt.push(xslt::compile(policy)?),
-            Policy::Soap(policy) => {
-                if chain.soap.is_some() {
-                    let words = "a second one on the same route; write both directions into one";
-                    return Err(vec![(String::new(), words.into())]);
-                }
-                chain.soap = Some(Soap::new(at, policy, &self.upstreams, self.is_check)?);
+            Policy::ResponseXslt(policy) => {
+                let stylesheet = xslt::compile(policy, self.collected_max)?;
+                chain.response_xslt.push(stylesheet);
             }
             _ => {}
         }
         Ok(())
+    }
+
+    fn add_soap(
+        &self,
+        at: usize,
+        policy: &SoapPolicy,
+        bodies: BodyLimits,
+        chain: &mut Chain,
+    ) -> Result<(), Vec<Mistake>> {
+        if chain.soap.is_some() {
+            let words = "a second one on the same route; write both directions into one";
+            return Err(vec![(String::new(), words.into())]);
+        }
+        let around = Surroundings {
+            upstreams: &self.upstreams,
+            bodies,
+            is_check: self.is_check,
+        };
+        chain.soap = Some(Soap::new(at, policy, &around)?);
+        Ok(())
+    }
+
+    /// What the bodies of a route may unpack to: what may come as it is, so that packing is no way around a limit.
+    fn bodies(&self, policies: &[Policy]) -> BodyLimits {
+        let limits = policies.iter().filter_map(|policy| match policy {
+            Policy::RequestSizeLimit(limit) => usize::try_from(limit.max_bytes).ok(),
+            _ => None,
+        });
+        BodyLimits {
+            request: limits.fold(self.collected_max, usize::min),
+            response: self.collected_max,
+        }
     }
 
     fn contract(&self, policy: &OpenapiPolicy) -> Result<Contract, Vec<Mistake>> {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use gatebench_model::soap::{self as settings, SoapChain, XsltLibrary};
 use gatebench_net::http1::Head;
-use gatebench_xml::Files;
 use gatebench_xml::saxon::Made;
 use gatebench_xml::soap::{
     Client, Fault, Options, Passed, Paused, Progress, Request, Response, SoapAction, SoapPolicy,
     Source, Target,
 };
+use gatebench_xml::{Files, Limits};
 
 use super::{Mistake, saxon};
 use crate::collect::Collected;
@@ -45,27 +45,42 @@ pub(crate) struct Passage {
     soap_action: Option<String>,
 }
 
+/// Bytes that bodies may have once they are unpacked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BodyLimits {
+    pub(crate) request: usize,
+    pub(crate) response: usize,
+}
+
+/// What a chain's policy is compiled with, beside its own settings.
+pub(crate) struct Surroundings<'a> {
+    /// The names of the upstreams.
+    pub(crate) upstreams: &'a [String],
+    pub(crate) bodies: BodyLimits,
+    /// Only mistakes are looked for, so nothing is compiled.
+    pub(crate) is_check: bool,
+}
+
 impl Soap {
     /// The chains of the policy that stands `at` that place of its route; without compiling where only
     /// mistakes are looked for.
     pub(crate) fn new(
         at: usize,
         policy: &settings::SoapPolicy,
-        upstreams: &[String],
-        is_check: bool,
+        around: &Surroundings<'_>,
     ) -> Result<Self, Vec<Mistake>> {
         let mut mistakes = Vec::new();
         for (direction, chain) in policy.chains() {
             let wrong = wrong_settings(chain).into_iter();
             mistakes.extend(wrong.map(|(place, words)| (format!("/{direction}{place}"), words)));
         }
-        let targets = redirects(policy, upstreams, &mut mistakes);
+        let targets = redirects(policy, around.upstreams, &mut mistakes);
         if !mistakes.is_empty() {
             return Err(mistakes);
         }
-        let mut compile = |direction: &str, chain: &Option<SoapChain>| {
-            let chain = chain.as_ref().filter(|_| !is_check)?;
-            let options = options(chain);
+        let mut compile = |direction: &str, chain: &Option<SoapChain>, body_bytes: usize| {
+            let chain = chain.as_ref().filter(|_| !around.is_check)?;
+            let options = options(chain, body_bytes);
             let compiled = match chain.xslt_library {
                 XsltLibrary::Libxslt => SoapPolicy::compile(options, Arc::new(OnDisk)),
                 XsltLibrary::Saxon => saxon::helpers().and_then(|saxon| {
@@ -80,8 +95,8 @@ impl Soap {
         };
         let made = Self {
             at,
-            request: compile("request", &policy.request),
-            response: compile("response", &policy.response),
+            request: compile("request", &policy.request, around.bodies.request),
+            response: compile("response", &policy.response, around.bodies.response),
             targets,
             is_verbose: policy.chains().any(|(_, chain)| chain.verbose),
         };
@@ -268,7 +283,7 @@ fn redirects(
     redirects
 }
 
-fn options(chain: &SoapChain) -> Options {
+fn options(chain: &SoapChain, body_bytes: usize) -> Options {
     let source = |text: &Option<String>| text.as_deref().map(Source::detect);
     let pair = |(name, value): (&String, &String)| (name.clone(), value.clone());
     let targets = chain.route_xpath_targets.iter().map(|target| Target {
@@ -299,7 +314,7 @@ fn options(chain: &SoapChain) -> Options {
         namespaces: chain.route_xpath_register_ns.iter().map(pair).collect(),
         ignore_if_upstream_error: chain.ignore_process_if_service_http_error,
         saxon: None,
-        limits: defaults.limits,
+        limits: Limits::for_bodies_of(body_bytes),
     }
 }
 

@@ -11,11 +11,12 @@ use crate::collect::Collected;
 #[derive(Debug)]
 pub(crate) struct NotTransformed;
 
-/// Compiles a policy's stylesheet.
-pub(super) fn compile(policy: &XsltPolicy) -> Result<Transform, Vec<Mistake>> {
+/// Compiles a policy's stylesheet, for answers of so many bytes.
+pub(super) fn compile(policy: &XsltPolicy, body_bytes: usize) -> Result<Transform, Vec<Mistake>> {
     let params = policy.params.iter();
     let params = params.map(|(name, value)| (name.as_str(), value.as_str()));
     Transform::compile(&policy.stylesheet, params, &OnDisk)
+        .map(|compiled| compiled.for_bodies_of(body_bytes))
         .map_err(|why| vec![("/stylesheet".into(), format!("it cannot be used: {why}"))])
 }
 

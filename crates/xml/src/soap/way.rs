@@ -145,7 +145,7 @@ impl SoapPolicy {
         };
         let unpacked;
         let plain = if place.is_gzip {
-            unpacked = gzip::unpack(way.body, limits.document_bytes).map_err(|why| {
+            unpacked = gzip::unpack(way.body, limits.body_bytes).map_err(|why| {
                 let details = format!("Failed to inflate the gzipped SOAP/XML Body: {why}");
                 Failure::new(GENERAL, Culprit::Client, details)
             })?;

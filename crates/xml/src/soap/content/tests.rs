@@ -4,6 +4,7 @@
 use super::*;
 
 const LIMITS: Limits = Limits {
+    body_bytes: 1 << 20,
     document_bytes: 1 << 20,
     depth: 200,
     attributes: 256,
