@@ -4,6 +4,7 @@
 use gatebench_model::{Diagnostics, Sheet, SheetKind};
 
 use crate::config::{ConfigErrors, GatewayConfig};
+use crate::schema;
 
 /// A configuration and the file that it stands in.
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ impl Document {
         let kind = SheetKind {
             title: "gateway's configuration",
             word: Self::SCHEMA_WORD,
-            schema: &GatewayConfig::json_schema(),
+            schema: schema::form(),
         };
         let mut sheet = Sheet::open(file, text, kind)?;
         let config: Option<GatewayConfig> = sheet.value();
@@ -78,13 +79,9 @@ impl GatewayConfig {
         Ok(Document::read("gateway.yaml", text)?.config)
     }
 
-    /// The JSON Schema of the file.
+    /// The JSON Schema of the file. It refuses what reading refuses, but for what no schema can say: what one part says
+    /// of another, and what stands in files and texts of other languages.
     pub fn json_schema() -> serde_json::Value {
-        let mut schema = schemars::schema_for!(Self);
-        schema.insert(
-            "title".into(),
-            "gatebench configuration of the reference gateway".into(),
-        );
-        schema.into()
+        schema::whole()
     }
 }

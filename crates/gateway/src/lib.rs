@@ -68,6 +68,7 @@ mod redis;
 mod retry;
 mod routes;
 mod saxon;
+mod schema;
 mod site;
 mod soap;
 mod target;

@@ -82,7 +82,10 @@ impl Plan {
     }
 
     fn put(&mut self, pointer: &str, edit: Edit) -> Result<(), String> {
-        let Some(path) = pointer.strip_prefix('/') else {
+        let is_escaped = |after: &str| after.starts_with(['0', '1']);
+        let path = pointer.strip_prefix('/');
+        let path = path.filter(|path| path.split('~').skip(1).all(is_escaped));
+        let Some(path) = path else {
             return Err(format!(
                 "\"{pointer}\" does not name a member or an item; write a JSON Pointer, as in \"/name\""
             ));
