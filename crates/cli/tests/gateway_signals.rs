@@ -1,60 +1,15 @@
 //! `gatebench gateway FILE`: `--check`, and signals: SIGHUP, SIGTERM.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
+mod gateway_process;
+
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Command;
 
+use gateway_process::Gateway;
 use serde_json::json;
-
-/// `gatebench gateway FILE`, listening. Killed when dropped.
-struct Gateway {
-    child: Child,
-    address: String,
-    said: Lines<BufReader<ChildStdout>>,
-}
-
-impl Gateway {
-    fn start(file: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_gatebench"))
-            .arg("gateway")
-            .arg(file)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = said.next().unwrap().unwrap();
-        let mut words = line.split(['/', ' ']);
-        let address = words.find(|word| word.starts_with("127.0.0.1:")).unwrap();
-        Self {
-            child,
-            address: address.into(),
-            said,
-        }
-    }
-
-    fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args([name, &pid]).status().unwrap();
-        assert!(sent.success());
-    }
-
-    /// What it prints on standard error, line by line.
-    fn complaints(&mut self) -> impl Iterator<Item = String> + use<> {
-        let lines = BufReader::new(self.child.stderr.take().unwrap()).lines();
-        lines.map_while(Result::ok)
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        // Fails where it has ended, which is what is wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 fn configuration(body: &str) -> String {
     json!({
@@ -180,5 +135,31 @@ fn a_check_tells_all_that_is_wrong_and_serves_nothing() {
     assert_eq!(code, Some(2), "{told}");
     for words in ["upsteam", "no-such-host.invalid", "99"] {
         assert!(told.contains(words), "{words} in {told}");
+    }
+}
+
+#[test]
+fn without_saxon_a_policy_that_needs_it_is_told_how_to_install_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.json");
+    let mut configuration: serde_json::Value = serde_json::from_str(&configuration("a")).unwrap();
+    let sheet = "<xsl:stylesheet version='3.0' xmlns:xsl='http://www.w3.org/1999/XSL/Transform'/>";
+    configuration["routes"][0]["policies"] =
+        json!([{"soap": {"request": {"xslt_library": "saxon", "xslt_transform_before": sheet}}}]);
+    std::fs::write(&file, configuration.to_string()).unwrap();
+    for words in [&["--check"][..], &[]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_gatebench"))
+            .arg("gateway")
+            .arg(&file)
+            .args(words)
+            .env("XDG_DATA_HOME", folder.path())
+            .output()
+            .unwrap();
+        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(
+            told.contains("SaxonC-HE is not installed") && told.contains("make saxon"),
+            "{told}"
+        );
     }
 }

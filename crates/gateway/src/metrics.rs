@@ -28,6 +28,9 @@ const BOUNDS_NS: [u64; 17] = [
     10_000_000_000,
 ];
 
+/// Classes of statuses, as they are told.
+const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
+
 /// The counters of all routes.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -49,7 +52,7 @@ struct Route {
 #[repr(align(64))]
 struct Place {
     /// By the first digit of the status, from 2 on.
-    classes: [AtomicU64; 4],
+    classes: [AtomicU64; CLASSES.len()],
     /// Not cumulative.
     buckets: [AtomicU64; BOUNDS_NS.len() + 1],
     sum_ns: AtomicU64,
@@ -98,15 +101,17 @@ impl Metrics {
              # TYPE gatebench_gateway_requests_total counter\n",
         );
         for route in &self.routes {
-            for (class, at) in ["2xx", "3xx", "4xx", "5xx"].iter().zip(0..) {
+            let name = label(&route.name);
+            for (at, class) in CLASSES.iter().enumerate() {
                 let count = route.sum(|place| &place.classes[at]);
+                // Writing to a text cannot fail.
                 let _ = writeln!(
                     out,
-                    "gatebench_gateway_requests_total{{route={:?},code=\"{class}\"}} {count}",
-                    route.name
+                    "gatebench_gateway_requests_total{{route=\"{name}\",code=\"{class}\"}} {count}"
                 );
             }
         }
+        self.by_worker(&mut out);
         out.push_str(
             "# HELP gatebench_gateway_request_duration_seconds From reading a request's head to having queued the whole answer.\n\
              # TYPE gatebench_gateway_request_duration_seconds histogram\n",
@@ -116,6 +121,34 @@ impl Metrics {
         }
         out
     }
+
+    /// How the work was shared out: the kernel gives connections to workers, and a connection stays with its own.
+    fn by_worker(&self, out: &mut String) {
+        let metric = "gatebench_gateway_worker_requests_total";
+        let _ = writeln!(
+            out,
+            "# HELP {metric} Answers by worker and class of status.\n# TYPE {metric} counter"
+        );
+        let workers = self.routes.first().map_or(0, |route| route.places.len());
+        for worker in 0..workers {
+            for (at, class) in CLASSES.iter().enumerate() {
+                let places = self.routes.iter().map(|route| &route.places[worker]);
+                let count: u64 = places
+                    .map(|place| place.classes[at].load(Ordering::Relaxed))
+                    .sum();
+                let _ = writeln!(
+                    out,
+                    "{metric}{{worker=\"{worker}\",code=\"{class}\"}} {count}"
+                );
+            }
+        }
+    }
+}
+
+/// A text as the value of a label, which knows three escapes and no other.
+fn label(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    escaped.replace('\n', "\\n")
 }
 
 impl Route {
@@ -128,6 +161,7 @@ impl Route {
 
     fn histogram(&self, out: &mut String) {
         let metric = "gatebench_gateway_request_duration_seconds";
+        let name = label(&self.name);
         let mut count = 0;
         for at in 0..=BOUNDS_NS.len() {
             count += self.sum(|place| &place.buckets[at]);
@@ -137,13 +171,12 @@ impl Route {
             // Writing to a text cannot fail.
             let _ = writeln!(
                 out,
-                "{metric}_bucket{{route={:?},le=\"{bound}\"}} {count}",
-                self.name
+                "{metric}_bucket{{route=\"{name}\",le=\"{bound}\"}} {count}"
             );
         }
         let sum_s = self.sum(|place| &place.sum_ns) as f64 / 1e9;
-        let _ = writeln!(out, "{metric}_sum{{route={:?}}} {sum_s}", self.name);
-        let _ = writeln!(out, "{metric}_count{{route={:?}}} {count}", self.name);
+        let _ = writeln!(out, "{metric}_sum{{route=\"{name}\"}} {sum_s}");
+        let _ = writeln!(out, "{metric}_count{{route=\"{name}\"}} {count}");
     }
 }
 
@@ -171,6 +204,10 @@ mod tests {
             "gatebench_gateway_requests_total{route=\"a\",code=\"2xx\"} 2",
             "gatebench_gateway_requests_total{route=\"a\",code=\"5xx\"} 1",
             "gatebench_gateway_requests_total{route=\"\",code=\"4xx\"} 1",
+            "gatebench_gateway_worker_requests_total{worker=\"0\",code=\"2xx\"} 1",
+            "gatebench_gateway_worker_requests_total{worker=\"1\",code=\"2xx\"} 1",
+            "gatebench_gateway_worker_requests_total{worker=\"1\",code=\"4xx\"} 1",
+            "gatebench_gateway_worker_requests_total{worker=\"0\",code=\"5xx\"} 0",
             "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"0.00005\"} 1",
             "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"0.0001\"} 2",
             "gatebench_gateway_request_duration_seconds_bucket{route=\"a\",le=\"10\"} 2",
@@ -183,5 +220,16 @@ mod tests {
         let after = Metrics::new("/metrics", ["b", "a"].into_iter(), 2, Some(&metrics));
         assert!(after.text().contains("_count{route=\"a\"} 3\n"));
         assert!(after.text().contains("_count{route=\"b\"} 0\n"));
+    }
+
+    #[test]
+    fn names_of_routes_are_labels_that_a_scraper_reads() {
+        let name = "a \"b\" \\ c\nd\t\u{e4}\u{200b}";
+        let metrics = Metrics::new("/metrics", [name].into_iter(), 1, None);
+        let text = metrics.text();
+        let told =
+            "requests_total{route=\"a \\\"b\\\" \\\\ c\\nd\t\u{e4}\u{200b}\",code=\"2xx\"} 0\n";
+        assert!(text.contains(told), "{text}");
+        assert!(!text.contains("\\u") && !text.contains("\\t"), "{text}");
     }
 }
