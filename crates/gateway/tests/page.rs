@@ -3,11 +3,13 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use common::{backends, upstream, while_serving};
-use gatebench_gateway::Document;
+use gatebench_gateway::{Document, GatewayConfig};
 use gatebench_upstream::Kind;
+use serde_json::Value;
 
 const PAGE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -90,7 +92,8 @@ fn every_example_does_what_the_page_says() {
     let origin = upstream(Kind::Httpbin, backend);
     for example in examples {
         let text = whole(&example, origin.address.port());
-        let document = Document::read("page.yaml", &text)
+        // As `gatebench gateway --check` does.
+        let document = Document::check("page.yaml", &text)
             .unwrap_or_else(|wrong| panic!("line {}: {:?}", example.line, wrong.all()));
         while_serving(backend, &document.config, |_, address| {
             for (command, expected) in &example.commands {
@@ -103,5 +106,75 @@ fn every_example_does_what_the_page_says() {
                 );
             }
         });
+    }
+}
+
+/// Words in `code` with a number in brackets behind: settings and what they are without a word.
+fn told_defaults(page: &str) -> Vec<(&str, u64)> {
+    let parts: Vec<&str> = page.split('`').collect();
+    let pairs = parts.windows(2).filter_map(|two| {
+        let number = two[1].strip_prefix(" (")?;
+        let digits = number.find(|c: char| !c.is_ascii_digit())?;
+        Some((two[0], number[..digits].parse().ok()?))
+    });
+    pairs.collect()
+}
+
+#[test]
+fn defaults_are_those_that_the_page_tells() {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let schema = GatewayConfig::json_schema();
+    let timeouts = schema["$defs"]["Timeouts"]["properties"]
+        .as_object()
+        .unwrap();
+    let told = told_defaults(&page);
+    for (name, setting) in timeouts {
+        let expected = setting["default"].as_u64().unwrap();
+        assert!(
+            told.contains(&(name.as_str(), expected)),
+            "{name} ({expected}) in {told:?}"
+        );
+    }
+}
+
+/// Every setting and word that the page names in `code` is one.
+#[test]
+fn settings_are_called_what_the_page_calls_them() {
+    fn names(schema: &Value, found: &mut BTreeSet<String>) {
+        match schema {
+            Value::Object(map) => {
+                if let Some(Value::Object(properties)) = map.get("properties") {
+                    found.extend(properties.keys().cloned());
+                }
+                found.extend(map.get("const").and_then(Value::as_str).map(str::to_owned));
+                map.values().for_each(|value| names(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| names(value, found)),
+            _ => {}
+        }
+    }
+    let mut known = BTreeSet::new();
+    names(&GatewayConfig::json_schema(), &mut known);
+    // Of tokens and of OpenAPI, not of this file.
+    let others = ["exp", "nbf", "iss", "aud", "sub", "int32", "int64", "byte"];
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let mut is_block = false;
+    for (number, line) in (1..).zip(page.lines()) {
+        is_block ^= line.starts_with("```");
+        let words = line
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|_| !is_block && !line.starts_with("```"));
+        let is_word = |word: &&str| {
+            word.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+        };
+        for word in words.filter(is_word) {
+            assert!(
+                known.contains(word) || others.contains(&word),
+                "line {number}: there is no `{word}`"
+            );
+        }
     }
 }

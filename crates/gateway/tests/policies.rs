@@ -380,7 +380,12 @@ fn answers_that_are_not_what_they_say_are_errors() {
         let mut client = gateway.client();
         assert_eq!(client.get("/x").body, br#"{"b":2,"a":1}"#);
         assert_eq!(client.get("/coded").body, br#"{"b":2}"#);
-        assert_eq!(client.get("/broken").status, 502);
+        let broken = client.get("/broken");
+        assert_eq!(broken.status, 502);
+        assert_eq!(
+            broken.body,
+            b"gateway: the upstream's answer is not the JSON it says it is\n"
+        );
         assert_eq!(
             client.get("/x").body,
             br#"{"b":2,"a":1}"#,
@@ -453,6 +458,35 @@ json.dump(document, sys.stdout)
                 serde_json::from_slice(&run("python3", &["-c", script], document.as_bytes()))
                     .unwrap();
             assert_eq!(told(&answer)["json"], expected);
+        }
+    }
+}
+
+#[test]
+fn what_judges_acts_in_the_order_of_the_list() {
+    let (key, limit) = (
+        json!({"api_key": {"header": "X-Api-Key"}}),
+        json!({"rate_limit": {"limit": 2, "window": "1h"}}),
+    );
+    let mock = json!({"mock": {"status": 204, "content_type": "text/plain", "body": ""}});
+    for backend in backends() {
+        // Who has no key is counted where the limit comes first, and only there; behind a mock nothing acts.
+        for (policies, expected) in [
+            (json!([key, limit]), [401, 401, 401, 200, 200, 429]),
+            (json!([limit, key]), [401, 401, 429, 429, 429, 429]),
+            (json!([mock, key, limit]), [204; 6]),
+            (json!([key, mock, limit]), [401, 401, 401, 204, 204, 204]),
+        ] {
+            let (_origin, gateway) = behind(backend, &policies);
+            let mut client = gateway.client();
+            for (at, status) in expected.into_iter().enumerate() {
+                let fields = if at < 3 {
+                    ""
+                } else {
+                    "X-Api-Key: alice-key\r\n"
+                };
+                assert_eq!(get(&mut client, fields).status, status, "{policies}: {at}");
+            }
         }
     }
 }

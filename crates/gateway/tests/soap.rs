@@ -223,6 +223,97 @@ fn soap_clients_get_what_others_refuse_as_faults() {
 }
 
 #[test]
+fn whatever_refuses_a_soap_client_the_status_stays_and_the_body_is_a_fault() {
+    let hanging = scripted(|_, mut peer| while !peer.head().is_empty() {});
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let origin = upstream(Kind::GoBench, Backend::Epoll);
+    let mut config = config(&scenario("soap-0"), origin.address.port(), &[]);
+    let upstream = |name: &str, port: u16| json!({"name": name, "keepalive": 0, "targets": [{"address": "127.0.0.1", "port": port}]});
+    config["upstreams"] = json!([
+        upstream("origin", origin.address.port()),
+        upstream("hanging", hanging.port()),
+        upstream("nobody", nobody.port()),
+    ]);
+    let route = |name: &str, upstream: &str, policy: Value| {
+        json!({"name": name, "path": format!("/{name}"), "upstream": upstream,
+        "timeouts": {"upstream_ms": 100}, "policies": [policy, {"soap": {"response": {"verbose": true}}}]})
+    };
+    let none = json!({"request_headers": {}});
+    config["routes"] = json!([
+        route("401", "origin", json!({"basic_auth": {}})),
+        route(
+            "413",
+            "origin",
+            json!({"request_size_limit": {"max_bytes": 1}})
+        ),
+        route(
+            "429",
+            "origin",
+            json!({"rate_limit": {"limit": 1, "window": "1h"}})
+        ),
+        route("502", "nobody", none.clone()),
+        route(
+            "503",
+            "origin",
+            json!({"redis_rate_limit": {
+            "limit": 1, "window": "1h", "redis": format!("127.0.0.1:{}", nobody.port()), "without_redis": "refuse"}})
+        ),
+        route("504", "hanging", none),
+    ]);
+    let gateway = serve(Backend::Epoll, &config);
+    let asked = |status: u16, content_type: &str| {
+        let body = "<a/>";
+        gateway.client().ask(&format!(
+            "POST /{status} HTTP/1.1\r\nHost: h\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ))
+    };
+    // The only one that the limit allows.
+    asked(429, "text/xml");
+    for (status, phrase, whose) in [
+        (401, "Unauthorized", ["Client", "Sender"]),
+        (413, "Content Too Large", ["Client", "Sender"]),
+        (429, "Too Many Requests", ["Client", "Sender"]),
+        (502, "Bad Gateway", ["Server", "Receiver"]),
+        (503, "Service Unavailable", ["Server", "Receiver"]),
+        (504, "Gateway Timeout", ["Server", "Receiver"]),
+    ] {
+        let details = format!("HTTP Error code is {status}");
+        let answer = asked(status, "text/xml");
+        assert_eq!(
+            (answer.status, answer.field("Content-Type")),
+            (status, Some(XML))
+        );
+        let expected = format!(
+            "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n\
+             <soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\">\n  <soap:Body>\n    <soap:Fault>\n      \
+             <faultcode>soap:{}</faultcode>\n      <faultstring>{phrase}</faultstring>\n      <detail>\n        \
+             <errorMessage>{details}</errorMessage>\n      </detail>\n    </soap:Fault>\n  </soap:Body>\n</soap:Envelope>",
+            whose[0]
+        );
+        assert_eq!(String::from_utf8(answer.body).unwrap(), expected);
+        let answer = asked(status, "application/soap+xml");
+        let told = String::from_utf8(answer.body).unwrap();
+        assert_eq!(answer.status, status, "{told}");
+        let text = format!("<env:Text xml:lang=\"en\">{phrase}</env:Text>");
+        let value = format!("<env:Value>env:{}</env:Value>", whose[1]);
+        assert!(
+            told.contains(&text) && told.contains(&value) && told.contains(&details),
+            "{told}"
+        );
+        let answer = asked(status, "application/json");
+        assert_eq!(
+            (answer.status, answer.field("Content-Type")),
+            (status, Some("text/plain"))
+        );
+        assert!(answer.body.starts_with(b"gateway: "));
+    }
+}
+
+#[test]
 fn a_json_client_gets_its_own_fault_in_json() {
     let (_origin, gateway) = behind(json!([{"soap": {"request": {}}}]));
     let mut client = gateway.client();

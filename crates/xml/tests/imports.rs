@@ -109,6 +109,48 @@ fn a_wsdl_imports_others() {
 }
 
 #[test]
+fn wsdls_that_import_each_other_end_and_too_many_are_told() {
+    let importing = |locations: &[String]| {
+        let imports = locations.iter().map(|location| {
+            format!("<w:import namespace=\"http://tempuri.org/\" location=\"{location}\"/>")
+        });
+        let imports: String = imports.collect();
+        format!(
+            "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/wsdl/\">{imports}</w:definitions>"
+        )
+    };
+    let calculator = wsdl();
+    let options = |location: &str| Options {
+        api_schema: Some(Source::At(location.into())),
+        ..verbose()
+    };
+    let round = [
+        importing(&["b.wsdl".into()]),
+        importing(&["a.wsdl".into(), "c.wsdl".into()]),
+    ];
+    let files = [
+        ("a.wsdl", &*round[0]),
+        ("b.wsdl", &*round[1]),
+        ("c.wsdl", &*calculator),
+    ];
+    let policy = policy_with(options("a.wsdl"), &files);
+    assert_eq!(policy.problems(), []);
+    assert!(policy.request(&soap(ADD)).is_ok());
+    for (count, is_told) in [(100, false), (101, true)] {
+        let names: Vec<String> = (0..count).map(|at| format!("{at}.wsdl")).collect();
+        let main = importing(&names);
+        let mut files: Vec<(&str, &str)> =
+            names.iter().map(|name| (&**name, &*calculator)).collect();
+        files.push(("main.wsdl", &main));
+        let problems = policy_with(options("main.wsdl"), &files).problems();
+        let is_there = problems
+            .iter()
+            .any(|(_, why)| why.contains("More than 100 WSDLs are imported"));
+        assert_eq!(is_there, is_told, "{problems:?}");
+    }
+}
+
+#[test]
 fn stylesheets_import_too() {
     let main = subtract_to_add().replace(
         "<xsl:output",

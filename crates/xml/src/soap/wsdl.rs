@@ -168,9 +168,15 @@ fn with_imports(
             let is_known = parts
                 .iter()
                 .any(|part| part.location.as_deref() == Some(&*location));
-            if !is_known && parts.len() < IMPORTS_MAX {
-                parts.push(import(location, files, limits)?);
+            if is_known {
+                continue;
             }
+            // Leaving some out would judge messages by a part of the definition.
+            if parts.len() > IMPORTS_MAX {
+                let message = format!("More than {IMPORTS_MAX} WSDLs are imported");
+                return Err(Complaints::own(0, message));
+            }
+            parts.push(import(location, files, limits)?);
         }
         next += 1;
     }
