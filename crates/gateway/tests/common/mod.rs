@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -185,6 +185,38 @@ pub fn scripted(act: impl Fn(usize, Client) + Send + Sync + 'static) -> SocketAd
         }
     });
     address
+}
+
+/// An origin that notes the start line of every request, and answers 200.
+pub fn noting() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let address = scripted(move |_, mut peer| {
+        loop {
+            let head = peer.head();
+            let Some(line) = head.lines().next() else {
+                return;
+            };
+            noted.lock().unwrap().push(line.to_owned());
+            if field(&head, "Transfer-Encoding").is_some() {
+                // Whatever follows on this connection is looked at as bytes, not as a request.
+                loop {
+                    let more = peer.head();
+                    if more.is_empty() {
+                        return;
+                    }
+                    if more.ends_with("0\r\n\r\n") {
+                        break;
+                    }
+                }
+            } else {
+                let length = field(&head, "Content-Length");
+                peer.exact(length.map_or(0, |length| length.parse().unwrap()));
+            }
+            peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        }
+    });
+    (address, seen)
 }
 
 /// A folder of certificates for one test, removed at its end.
