@@ -1,5 +1,6 @@
 //! Changing a gateway while it runs: what its folder names under `actions`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use gatebench_model::gateway::{Action, Lines};
 use rustix::process::Signal;
 
 use crate::command;
+use crate::container;
 use crate::error::DriverError;
 use crate::launch::{Supervised, last_lines};
 use crate::render::RenderedFile;
@@ -31,6 +33,8 @@ pub(crate) struct Ready {
     pub action: Action,
     /// The trial's working folder.
     pub work: PathBuf,
+    /// Variables that a command has besides this process's own; in a container they are the container's.
+    pub environment: BTreeMap<String, String>,
     /// What is written before it: the files of another configuration; of several in turn, one each time.
     pub files: Vec<Vec<RenderedFile>>,
     /// How often it was done.
@@ -54,7 +58,7 @@ impl Ready {
         let files = files.map_or(&[][..], Vec::as_slice);
         let done = self.write_files(files).and_then(|()| match &self.action {
             Action::Signal(name) => signal(process, name),
-            Action::Command(words) => run(words, &self.work),
+            Action::Command(words) => self.run(words, process),
             Action::Watched(_) => Ok(()),
             Action::Send(lines) => send(lines, files, &self.work),
         });
@@ -78,6 +82,31 @@ impl Ready {
         Ok(())
     }
 
+    /// Runs a command where the gateway runs: on the machine, or in its container.
+    fn run(&self, words: &[String], process: &Supervised) -> Result<(), String> {
+        let (program, arguments) = words.split_first().ok_or("the command is empty")?;
+        let finished = match process.container() {
+            Some(container) => container::run_inside(container, words, ACTION_TIMEOUT),
+            None => command::run(
+                Command::new(program)
+                    .args(arguments)
+                    .envs(&self.environment)
+                    .current_dir(&self.work),
+                ACTION_TIMEOUT,
+            ),
+        };
+        let finished = finished.map_err(|error| format!("{}: {error}", command::display(words)))?;
+        if finished.status.success() {
+            return Ok(());
+        }
+        Err(format!(
+            "{}: {}\n{}",
+            command::display(words),
+            finished.status,
+            last_lines(&finished.output)
+        ))
+    }
+
     fn is_written(&self, file: &RenderedFile) -> bool {
         match &self.action {
             Action::Watched(names) => names.iter().any(|name| Path::new(name) == file.path),
@@ -90,23 +119,6 @@ fn signal(process: &mut Supervised, name: &str) -> Result<(), String> {
     let signal = signal_from_name(name).filter(|signal| FORWARDED.contains(signal));
     let signal = signal.ok_or_else(|| format!("'{name}' is not one of HUP, USR1, USR2, WINCH"))?;
     process.signal(signal).map_err(|error| error.to_string())
-}
-
-fn run(words: &[String], work: &Path) -> Result<(), String> {
-    let (program, arguments) = words.split_first().ok_or("the command is empty")?;
-    let mut command = Command::new(program);
-    let finished = command::run(command.args(arguments).current_dir(work), ACTION_TIMEOUT);
-    let finished = finished.map_err(|error| format!("{}: {error}", command::display(words)))?;
-    if finished.status.success() {
-        Ok(())
-    } else {
-        Err(format!(
-            "{}: {}\n{}",
-            command::display(words),
-            finished.status,
-            last_lines(&finished.output)
-        ))
-    }
 }
 
 /// Sends each line of a file.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// More output than this says nothing more to a reader.
-const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
+pub(crate) const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
 
 /// How often an end is looked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
@@ -38,10 +38,7 @@ pub(crate) fn run(command: &mut Command, timeout: Duration) -> io::Result<Finish
         wait_until(Instant::now() + timeout, || child.try_wait().transpose()).transpose()?
     else {
         kill_group(&mut child)?;
-        return Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            format!("no end after {timeout:?}"),
-        ));
+        return Err(no_end(timeout));
     };
     let output = readers
         .into_iter()
@@ -49,6 +46,11 @@ pub(crate) fn run(command: &mut Command, timeout: Duration) -> io::Result<Finish
         .filter_map(|reader| reader.join().ok())
         .collect();
     Ok(Finished { status, output })
+}
+
+/// What is said of a command that does not end.
+pub(crate) fn no_end(timeout: Duration) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, format!("no end after {timeout:?}"))
 }
 
 fn read_all(mut source: impl Read + Send + 'static) -> JoinHandle<String> {

@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
 use crate::command::wait_until;
-use crate::container::{self, ContainerSpec, ContainerState};
+use crate::container::{self, ContainerSpec};
 use crate::error::DriverError;
 use crate::limit;
 use crate::proc;
@@ -183,9 +183,12 @@ impl Supervised {
     /// The first process of what it supervises, where that is no descendant of the supervisor: in a
     /// container.
     pub(crate) fn container_pid(&self) -> Option<u32> {
-        let state = fs::read(&self.container.as_ref()?.state).ok()?;
-        let state: ContainerState = serde_json::from_slice(&state).ok()?;
-        Some(state.pid)
+        Some(self.container.as_ref()?.made().ok()?.pid)
+    }
+
+    /// The container that it runs in; none where it runs on the machine itself.
+    pub(crate) fn container(&self) -> Option<&ContainerSpec> {
+        self.container.as_ref()
     }
 
     /// The process that signals are handed on to; none where it has ended.

@@ -201,6 +201,7 @@ impl GatewayStart<'_> {
             )?],
             None => Vec::new(),
         };
+        let environment = renderer.variables()?;
         let action = |(name, action): (&String, &Action)| {
             let action = match action {
                 Action::Command(words) => Action::Command(renderer.words("actions", words)?),
@@ -216,6 +217,7 @@ impl GatewayStart<'_> {
                 name: name.clone(),
                 action,
                 work: work.to_owned(),
+                environment: environment.clone(),
                 files,
                 done: 0,
             })
@@ -229,12 +231,12 @@ impl GatewayStart<'_> {
             files,
             check: renderer.words("check", &spec.check)?,
             start: renderer.words("start", &spec.start)?,
-            environment: renderer.variables()?,
             actions: spec
                 .actions
                 .iter()
                 .map(action)
                 .collect::<Result<_, DriverError>>()?,
+            environment,
             admin: self.admin_calls(&renderer, work)?,
         })
     }

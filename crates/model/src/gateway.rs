@@ -53,7 +53,7 @@ pub struct GatewayFolder {
     /// The command that starts it in the foreground.
     #[schemars(length(min = 1))]
     pub start: Vec<String>,
-    /// Environment variables of `check` and `start`; their values are templates too.
+    /// Environment variables of `check`, `start` and the commands of `actions`; their values are templates too.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// How it is seen to be ready.
@@ -354,7 +354,7 @@ pub enum PoolUnit {
 pub enum Action {
     /// A signal to the main process.
     Signal(#[schemars(schema_with = "crate::words::signal")] String),
-    /// A command, run in the working folder.
+    /// A command, run in the working folder; where the gateway is in a container, in that.
     Command(Vec<String>),
     /// Nothing but these files written anew, which it watches; for `configure` and `weights`.
     Watched(#[schemars(length(min = 1))] Vec<String>),

@@ -165,9 +165,38 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
         assert!(record.contains(told), "{told} is not in {record}");
     }
     assert!(podman.containers().is_empty());
+    commands_of_actions_run_in_the_container(&bench, &podman);
     absent_images_are_told(&bench, &podman);
     images_of_another_version_are_told(&bench, &podman);
     a_new_folder_for_an_image_is_filled_in_and_proven(&bench, &podman);
+}
+
+/// The program lies in the image only, and the file in the working folder, which the container sees.
+fn commands_of_actions_run_in_the_container(bench: &Bench, podman: &Podman) {
+    let reload = |file: &str, out: &str| {
+        boxed(bench, IMAGE);
+        let command = format!("reload: {{command: [ '{{{{ binary }}}}', gateway, {file}, --check ]}}");
+        let spec = bench
+            .read("boxed/gateway.yaml")
+            .replace("reload: {signal: HUP}", &command);
+        assert!(spec.contains(&command), "{spec}");
+        bench.write("boxed/gateway.yaml", &spec);
+        start(bench, podman, &format!("run suite.yaml --out {out}")).wait()
+    };
+    bench.load(
+        "- {name: reload, open: {rate_per_second: 100, connections_max: 8}, measure: 1200ms, \
+         change: {action: reload, at: 200ms}}\n",
+    );
+    reload("gateway.json", "reloaded").assert_measured();
+    let trial = bench.kept_trials("reloaded").remove(0);
+    let record = bench.read(&format!("reloaded/trials/{trial}/trial.json"));
+    assert!(record.contains("\"action\": \"reload\""), "{record}");
+    reload("absent.json", "refused")
+        .assert_code(3)
+        .assert_says(&["gateway absent.json --check: exit status: 2", "absent.json"]);
+    assert!(podman.containers().is_empty());
+    bench.load(crate::bench::QUICK);
+    boxed(bench, IMAGE);
 }
 
 /// As a user does it: what is written names the image, and only what nobody else can know is left to fill in.

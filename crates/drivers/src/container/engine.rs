@@ -60,6 +60,15 @@ struct Waited {
     status_code: i32,
 }
 
+/// A command in a container, as the engine tells of it.
+#[derive(Deserialize)]
+struct Ran {
+    #[serde(rename = "Running")]
+    running: bool,
+    #[serde(rename = "ExitCode")]
+    exit_code: Option<i32>,
+}
+
 #[derive(Deserialize)]
 struct Listed {
     #[serde(rename = "Id")]
@@ -167,7 +176,51 @@ impl Engine {
     /// What it writes, from its first byte to its end, in frames.
     pub(crate) fn logs(&self, id: &str) -> io::Result<impl io::Read + Send + 'static> {
         let path = format!("/containers/{id}/logs?follow=true&stdout=true&stderr=true");
-        let (status, mut stream) = self.api.open("GET", &path, None, None)?;
+        self.frames("GET", &path, None)
+    }
+
+    /// Prepares a command for a container that runs, and gives its number. It has the container's environment and
+    /// working folder.
+    pub(crate) fn prepare_command(
+        &self,
+        id: &str,
+        command: &[String],
+        user: &str,
+    ) -> io::Result<String> {
+        let body = json!({
+            "AttachStdout": true,
+            "AttachStderr": true,
+            "Cmd": command,
+            "User": user,
+        });
+        let path = format!("/containers/{id}/exec");
+        let made: Created = read(self.api.call("POST", &path, Some(&body.to_string()))?)?;
+        Ok(made.id)
+    }
+
+    /// Starts a command that was prepared; what it writes to its end, in frames.
+    pub(crate) fn start_command(&self, number: &str) -> io::Result<impl io::Read + Send + 'static> {
+        let path = format!("/exec/{number}/start");
+        self.frames("POST", &path, Some(r#"{"Detach": false, "Tty": false}"#))
+    }
+
+    /// The exit code of a command that was started; none while it runs.
+    pub(crate) fn command_ended(&self, number: &str) -> io::Result<Option<i32>> {
+        let ran: Ran = read(
+            self.api
+                .call("GET", &format!("/exec/{number}/json"), None)?,
+        )?;
+        Ok(ran.exit_code.filter(|_| !ran.running))
+    }
+
+    /// A stream of frames, however long it takes.
+    fn frames(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> io::Result<impl io::Read + Send + 'static + use<>> {
+        let (status, mut stream) = self.api.open(method, path, body, None)?;
         if status != 200 {
             let mut body = Vec::new();
             io::Read::read_to_end(&mut stream, &mut body)?;

@@ -3,15 +3,17 @@
 
 mod api;
 mod engine;
+mod exec;
 mod frames;
 mod image;
 mod main;
 mod spec;
 
+pub(crate) use exec::run_inside;
 pub use image::FoundImage;
 pub(crate) use image::find;
 pub(crate) use main::ContainerMain;
-pub(crate) use spec::{ContainerSpec, ContainerState};
+pub(crate) use spec::ContainerSpec;
 
 /// Whether there is an engine to ask, or one is named that should be there.
 pub(crate) fn has_engine() -> bool {

@@ -1,6 +1,8 @@
 //! What a container is made with.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::path::PathBuf;
 
 use rustix::process::{Resource, getrlimit};
@@ -40,6 +42,11 @@ pub(crate) struct ContainerState {
 }
 
 impl ContainerSpec {
+    /// What its supervisor has made. An error where that is nothing yet.
+    pub(crate) fn made(&self) -> io::Result<ContainerState> {
+        Ok(serde_json::from_slice(&fs::read(&self.state)?)?)
+    }
+
     /// The body of the request that makes it. It shares the machine's network, so that its port is as
     /// near as a process's and nothing translates addresses.
     pub(crate) fn create(
