@@ -1,5 +1,6 @@
 //! The program of a gateway: where it is, which version, which bytes.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use crate::candidates;
 use crate::command;
 use crate::container::{self, FoundImage};
 use crate::error::DriverError;
+use crate::extras;
 use crate::folder::Folder;
 use crate::installed;
 use crate::launch::Launcher;
@@ -32,6 +34,8 @@ pub struct FoundBinary {
     pub version: String,
     /// SHA-256 of its bytes, in lower-case hexadecimal.
     pub sha256: String,
+    /// Those of its folder's extras that are where it is.
+    pub extras: BTreeSet<String>,
     /// The image that it is in; none where it lies on this machine.
     pub image: Option<FoundImage>,
     /// The host that it is on; none where that is this machine.
@@ -128,6 +132,7 @@ fn local(
         path,
         version,
         sha256,
+        extras: extras::on_this_machine(folder),
         image: None,
         host: None,
     })

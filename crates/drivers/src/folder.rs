@@ -97,12 +97,28 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Whether the gateway has all that a scenario needs. What a configuration of the user's does is not
-    /// known beforehand: parity proves it.
+    /// Whether its folder claims all that a scenario needs, be the extras of that there or not.
+    ///
+    /// # Errors
+    /// What it does not claim.
+    pub fn claims(&self, scenario: &Scenario) -> Result<(), Unsupported> {
+        self.has_all(scenario, |_| true)
+    }
+
+    /// Whether the gateway has all that a scenario needs, and the extras of that are where its program is. What a
+    /// configuration of the user's does is not known beforehand: parity proves it.
     ///
     /// # Errors
     /// What it lacks.
-    pub fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
+    pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
+        self.has_all(scenario, |extra| binary.extras.contains(extra))
+    }
+
+    fn has_all(
+        &self,
+        scenario: &Scenario,
+        is_there: impl Fn(&str) -> bool,
+    ) -> Result<(), Unsupported> {
         let wanted = || scenario.all_routes().flat_map(|route| &route.policies);
         let extras: BTreeSet<&str> = wanted().filter_map(Policy::extra).collect();
         let kinds: BTreeSet<&str> = wanted().map(Policy::kind).collect();
@@ -113,7 +129,7 @@ impl Folder {
         let extras = extras
             .into_iter()
             .chain(kinds.into_iter().filter(has_extra));
-        policies.extend(extras.filter_map(|extra| self.lacks(extra)));
+        policies.extend(extras.filter_map(|extra| self.lacks(extra, &is_there)));
         if policies.is_empty() || self.config.is_some() {
             Ok(())
         } else {
@@ -125,13 +141,11 @@ impl Folder {
     }
 
     /// What is said of an extra that is not there.
-    fn lacks(&self, name: &str) -> Option<String> {
+    fn lacks(&self, name: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
         let Some(extra) = self.spec.extras.get(name) else {
             return Some(name.to_owned());
         };
-        let data = installed::data_folder().unwrap_or_default();
-        let is_there = data.join(&extra.path).exists();
-        (!is_there).then(|| format!("{name} (install it: {})", extra.install))
+        (!is_there(name)).then(|| format!("{name} (install it: {})", extra.install))
     }
 
     /// Finds the gateway's program and asks its version.

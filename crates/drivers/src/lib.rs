@@ -14,6 +14,7 @@ mod config;
 mod container;
 mod credential;
 mod error;
+mod extras;
 mod folder;
 mod http;
 mod input;

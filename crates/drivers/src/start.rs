@@ -101,7 +101,7 @@ impl GatewayStart<'_> {
     /// Unsupported policies, a template that does not render, a refused configuration, an end or a
     /// hang before it is ready, ports that others hold.
     pub fn start(&self) -> Result<Running, DriverError> {
-        self.folder.supports(self.scenario)?;
+        self.folder.supports(self.scenario, self.binary)?;
         fs::create_dir_all(self.work)
             .map_err(DriverError::io(format!("making {}", self.work.display())))?;
         let work = self
@@ -123,7 +123,7 @@ impl GatewayStart<'_> {
     /// # Errors
     /// Unsupported policies, a template that does not render.
     pub fn rehearse(&self) -> Result<(), DriverError> {
-        self.folder.supports(self.scenario)?;
+        self.folder.supports(self.scenario, self.binary)?;
         self.prepare(self.work, SocketAddr::from((self.listen, REHEARSED_PORT)))
             .map(drop)
     }

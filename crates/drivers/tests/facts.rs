@@ -46,15 +46,6 @@ const KONG_DIRECTIVES: [&str; 4] = [
     "nginx_proxy_",
 ];
 
-/// The folder where all is there that it needs beyond the gateway.
-fn with_extras(name: &str) -> Folder {
-    let mut folder = folder(name);
-    for extra in folder.spec.extras.values_mut() {
-        extra.path = "/".into();
-    }
-    folder
-}
-
 /// Each scenario that a folder claims, rendered with one target and with two.
 fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<String, String>)) {
     let targets = ["127.0.0.1:2", "127.0.0.1:3"].map(|target| target.parse().unwrap());
@@ -63,7 +54,7 @@ fn each_rendered(folder: &Folder, mut check: impl FnMut(&Scenario, &BTreeMap<Str
         .iter()
         .chain(&[everything_small(), keys_in_queries()])
     {
-        if folder.supports(scenario).is_err() {
+        if folder.claims(scenario).is_err() {
             continue;
         }
         let policies = scenario.all_routes().flat_map(|route| &route.policies);
@@ -127,7 +118,7 @@ fn must_fit(facts: &jsonschema::Validator, found: &Json, of: &Scenario) {
 #[test]
 fn kong_is_told_what_it_takes() {
     let facts = facts(KONG);
-    each_rendered(&with_extras("kong"), |scenario, files| {
+    each_rendered(&folder("kong"), |scenario, files| {
         let found: Json = serde_json::from_str(&files["kong.json"]).unwrap();
         must_fit(&facts, &found, scenario);
         let lines = files["kong.conf"].lines().map(str::trim);
@@ -146,7 +137,7 @@ fn kong_is_told_what_it_takes() {
 #[test]
 fn apisix_is_told_what_it_takes() {
     let facts = facts(APISIX);
-    each_rendered(&with_extras("apisix"), |scenario, files| {
+    each_rendered(&folder("apisix"), |scenario, files| {
         let text = files["apisix.yaml"].trim_end();
         // By its last line APISIX knows that the file is whole.
         let found = serde_json::from_str(text.strip_suffix("#END").unwrap()).unwrap();

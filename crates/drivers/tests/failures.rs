@@ -338,7 +338,7 @@ fn an_unsupported_policy_is_said_before_anything_starts() {
         "scenario: keyed\ntitle: keyed\nupstream: httpbin\nconsumers: [{name: alice, keys: [k]}]\n\
          routes: [{name: all, path: /, policies: [{api_key: {header: X-Api-Key}}]}]\nrequests: [{path: /}]\n",
     );
-    let unsupported = folder.supports(&keyed).unwrap_err();
+    let unsupported = folder.claims(&keyed).unwrap_err();
     assert_eq!(unsupported.policies, ["api_key"]);
     let error = start(&folder, &keyed, &temporary.path().join("work"), Ports::Free)
         .err()

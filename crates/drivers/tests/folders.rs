@@ -45,9 +45,14 @@ fn every_folder_renders_every_scenario_that_it_claims() {
     ];
     let mut rendered = 0;
     for folder in Catalogue::default().list().unwrap() {
-        for scenario in scenarios.iter().filter(|it| folder.supports(it).is_ok()) {
+        for scenario in scenarios.iter().filter(|it| folder.claims(it).is_ok()) {
             for count in [1, 2] {
-                let wiring = wiring(&targets[..count]);
+                let more = scenario.more_upstreams.keys();
+                let more: Vec<_> = more.map(|name| (name.clone(), targets[1])).collect();
+                let wiring = Wiring {
+                    more_upstreams: &more,
+                    ..wiring(&targets[..count])
+                };
                 let files = render(&folder, &input_for(scenario, &wiring));
                 let files = files.unwrap_or_else(|it| panic!("{}: {it}", scenario.scenario));
                 for file in files {
@@ -288,10 +293,12 @@ fn a_policy_whose_module_is_not_there_is_not_supported() {
     let scenario = gatebench_model::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
     let scenario: Scenario = scenario;
     nginx.spec.extras.get_mut("response_xslt").unwrap().path = "/no/such/module.so".into();
-    let lacking = nginx.supports(&scenario).unwrap_err().policies;
+    let binary = nginx.find_binary(&support::launcher()).unwrap();
+    let lacking = nginx.supports(&scenario, &binary).unwrap_err().policies;
     assert_eq!(
         lacking,
         ["response_xslt (install it: apt-get install libnginx-mod-http-xslt-filter)"]
     );
-    assert!(nginx.supports(&support::plain()).is_ok());
+    assert!(nginx.supports(&support::plain(), &binary).is_ok());
+    assert!(nginx.claims(&scenario).is_ok());
 }

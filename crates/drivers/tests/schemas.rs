@@ -95,7 +95,7 @@ fn scenario_of(routes: usize) -> Scenario {
 /// The texts of a gateway's files, for a scenario.
 fn rendered(gateway: &str, scenario: &Scenario) -> BTreeMap<String, String> {
     let folder = folder(gateway);
-    folder.supports(scenario).unwrap();
+    folder.claims(scenario).unwrap();
     let targets = [SocketAddr::from(([127, 0, 0, 1], 48_002))];
     let files = render(&folder, &input_for(scenario, &wiring(&targets))).unwrap();
     let texts = files

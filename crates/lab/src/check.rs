@@ -170,7 +170,7 @@ fn check_one(
         work: work.clone(),
     };
     let folder = &request.gateway.folder;
-    let unsupported = folder.supports(scenario).err();
+    let unsupported = request.gateway.supports(scenario).err();
     let mut lacking = unsupported.map(|it| it.policies).unwrap_or_default();
     if scenario.later.is_some() && !folder.spec.actions.contains_key(CONFIGURE) {
         lacking.push(CONFIGURE.to_owned());

@@ -5,9 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
-use gatebench_drivers::{Amount, Catalogue, Folder, FoundBinary, Group, Launcher, Limit};
+use gatebench_drivers::{
+    Amount, Catalogue, Folder, FoundBinary, Group, Launcher, Limit, Unsupported,
+};
 use gatebench_model::setup::MILLIS_PER_CPU;
-use gatebench_model::{Limits, Setup};
+use gatebench_model::{Limits, Scenario, Setup};
 use gatebench_probe::{GroupVersion, control_groups};
 
 use crate::error::LabError;
@@ -34,6 +36,11 @@ pub struct PreparedGateway {
 }
 
 impl PreparedGateway {
+    /// Whether it has all that a scenario needs.
+    pub(crate) fn supports(&self, scenario: &Scenario) -> Result<(), Unsupported> {
+        self.folder.supports(scenario, &self.binary)
+    }
+
     /// How its limits are held, in words; none where it has none.
     pub(crate) fn limited_by(&self, limits: Limits) -> Option<&'static str> {
         if limits.is_none() {

@@ -26,7 +26,7 @@ pub(crate) fn rehearse(prepared: &Prepared, launcher: &Launcher) -> Result<(), L
         let placement = &prepared.plan.placement;
         let cores = setup.map_or(&placement.gateway[..], |it| it.gateway_cores(placement));
         for scenario in &prepared.plan.scenarios {
-            if gateway.folder.supports(scenario).is_err() {
+            if gateway.supports(scenario).is_err() {
                 continue;
             }
             let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));

@@ -461,7 +461,7 @@ impl<'a> Conductor<'a> {
             let gateway = prepared.gateways.get(&trial.variant);
             gateway
                 .zip(scenario)
-                .is_none_or(|(gateway, scenario)| gateway.folder.supports(scenario).is_ok())
+                .is_none_or(|(gateway, scenario)| gateway.supports(scenario).is_ok())
         };
         u32::try_from(trials.iter().filter(supported).count()).unwrap_or(u32::MAX)
     }

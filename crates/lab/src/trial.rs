@@ -110,7 +110,7 @@ impl<'a> Scene<'a> {
             (_, Some(gateway)) => {
                 let actions = &gateway.folder.spec.actions;
                 let unknown = changes.filter(|it| !actions.contains_key(&it.action));
-                let policies = gateway.folder.supports(self.scenario).err();
+                let policies = gateway.supports(self.scenario).err();
                 let policies = policies.map(|it| it.policies).unwrap_or_default();
                 let afar = gateway.host.is_some().then(|| not_afar(self.scenario));
                 let is_profiled_afar = gateway.host.is_some() && self.plan.flame.is_some();

@@ -288,7 +288,8 @@ pub enum Support {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extra {
-    /// What is there when it is installed: a path, absolute or in the data folder of gatebench.
+    /// What is there when it is installed: a path, absolute or in the data folder of gatebench. Where the gateway is an
+    /// image, it is an absolute path in that.
     pub path: String,
     /// The command that installs it.
     pub install: String,

@@ -166,6 +166,7 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
     }
     assert!(podman.containers().is_empty());
     commands_of_actions_run_in_the_container(&bench, &podman);
+    extras_are_looked_for_in_the_image(&bench, &podman);
     absent_images_are_told(&bench, &podman);
     images_of_another_version_are_told(&bench, &podman);
     a_new_folder_for_an_image_is_filled_in_and_proven(&bench, &podman);
@@ -175,7 +176,8 @@ fn a_gateway_in_a_container_is_measured_and_leaves_nothing() {
 fn commands_of_actions_run_in_the_container(bench: &Bench, podman: &Podman) {
     let reload = |file: &str, out: &str| {
         boxed(bench, IMAGE);
-        let command = format!("reload: {{command: [ '{{{{ binary }}}}', gateway, {file}, --check ]}}");
+        let command =
+            format!("reload: {{command: [ '{{{{ binary }}}}', gateway, {file}, --check ]}}");
         let spec = bench
             .read("boxed/gateway.yaml")
             .replace("reload: {signal: HUP}", &command);
@@ -184,18 +186,38 @@ fn commands_of_actions_run_in_the_container(bench: &Bench, podman: &Podman) {
         start(bench, podman, &format!("run suite.yaml --out {out}")).wait()
     };
     bench.load(
-        "- {name: reload, open: {rate_per_second: 100, connections_max: 8}, measure: 1200ms, \
-         change: {action: reload, at: 200ms}}\n",
+        "- {name: reload, open: {rate_per_second: 100, connections_max: 8}, measure: 2400ms, \
+         change: {action: reload, at: 1100ms}}\n",
     );
     reload("gateway.json", "reloaded").assert_measured();
     let trial = bench.kept_trials("reloaded").remove(0);
     let record = bench.read(&format!("reloaded/trials/{trial}/trial.json"));
     assert!(record.contains("\"action\": \"reload\""), "{record}");
     reload("absent.json", "refused")
-        .assert_code(3)
+        .assert_code(1)
         .assert_says(&["gateway absent.json --check: exit status: 2", "absent.json"]);
     assert!(podman.containers().is_empty());
     bench.load(crate::bench::QUICK);
+    boxed(bench, IMAGE);
+}
+
+/// Of two files the first is in the image only, and the second on the machine only.
+fn extras_are_looked_for_in_the_image(bench: &Bench, podman: &Podman) {
+    let checked = |path: &str| {
+        boxed(bench, IMAGE);
+        let extras = format!("extras:\n  mock: {{path: {path}, install: put it there}}\n");
+        let spec = bench
+            .read("boxed/gateway.yaml")
+            .replace("extras:\n", &extras);
+        bench.write("boxed/gateway.yaml", &spec);
+        start(bench, podman, "check gateway ./boxed --scenario mock").wait()
+    };
+    let there = checked("/gatebench");
+    there.assert_code(0).assert_prints(&["✓ mock"]);
+    let absent = checked("/bin/sh");
+    let said = "mock: not supported: mock (install it: put it there)";
+    absent.assert_code(0).assert_prints(&[said]);
+    assert!(podman.containers().is_empty());
     boxed(bench, IMAGE);
 }
 

@@ -15,7 +15,7 @@ const FIELDS_MAX: usize = 64;
 const BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// How long an engine may take to answer; one that pulls layers apart takes seconds.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A container engine at its socket.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
-use super::api::{Answer, Api, escaped};
+use super::api::{ANSWER_TIMEOUT, Answer, Api, escaped};
 use crate::proc;
 
 /// The label that says which supervisor a container belongs to: its process and when that started.
@@ -162,6 +162,21 @@ impl Engine {
     pub(crate) fn signal(&self, id: &str, signal: &str) -> io::Result<()> {
         let path = format!("/containers/{id}/kill?signal={signal}");
         done(self.api.call("POST", &path, None)?)
+    }
+
+    /// Whether it has a file or folder of this path, started or not.
+    pub(crate) fn has_file(&self, id: &str, path: &str) -> io::Result<bool> {
+        let path = format!("/containers/{id}/archive?path={}", escaped(path));
+        // The answer to HEAD has no body, whatever its fields say of one.
+        let (status, _) = self.api.open("HEAD", &path, None, Some(ANSWER_TIMEOUT))?;
+        match status {
+            200 => Ok(true),
+            404 => Ok(false),
+            _ => Err(refused(&Answer {
+                status,
+                body: Vec::new(),
+            })),
+        }
     }
 
     /// Waits for its end and gives its exit code.

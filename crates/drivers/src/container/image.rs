@@ -1,5 +1,6 @@
 //! The image of a gateway: whether the engine has it, which bytes, and which version is in it.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use super::frames::divide;
 use super::spec::ulimits;
 use crate::binary::{FoundBinary, version_in};
 use crate::error::DriverError;
+use crate::extras;
 use crate::folder::Folder;
 use crate::version;
 
@@ -80,10 +82,12 @@ pub(crate) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
     let said = run_once(&engine, &found.id, &user, &command).map_err(asked)?;
     let program = PathBuf::from(format!("{} of {name}", container.program));
     let version = version_that_fits(folder, program, &said)?;
+    let extras = extras_in(&engine, &found.id, folder).map_err(asked)?;
     Ok(FoundBinary {
         version,
         path: container.program.into(),
         host: None,
+        extras,
         sha256: found.id.trim_start_matches("sha256:").to_owned(),
         image: Some(FoundImage {
             name: name.to_owned(),
@@ -121,6 +125,22 @@ fn version_that_fits(folder: &Folder, program: PathBuf, said: &str) -> Result<St
 
 const NO_ENGINE: &str = "start docker, or `podman system service --time=0`, and see that you may use its socket \
                          (DOCKER_HOST=unix:///PATH names another)";
+
+/// The extras that an image has. Its files are looked at through a container that is never started.
+fn extras_in(engine: &Engine, image: &str, folder: &Folder) -> io::Result<BTreeSet<String>> {
+    if folder.spec.extras.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let id = engine.create(&json!({
+        "Image": image,
+        "Entrypoint": ["/"],
+        "Labels": { LABEL: label_of(std::process::id()) },
+        "HostConfig": { "NetworkMode": "none", "Ulimits": ulimits(NOFILE) },
+    }))?;
+    let found = extras::in_image(folder, |path| engine.has_file(&id, path));
+    engine.remove(&id)?;
+    found
+}
 
 /// All that a command in a container writes until it ends.
 fn run_once(engine: &Engine, image: &str, user: &str, command: &[String]) -> io::Result<String> {

@@ -1,5 +1,6 @@
 //! The gateways there are, and which of them this machine has.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use console::Style;
@@ -90,15 +91,23 @@ impl Listed {
         if policies.is_empty() {
             return "proxies, and has no policy".into();
         }
-        let words = policies.iter().map(|(kind, support)| match support {
+        let found = self.program.as_ref().ok();
+        let missing = found.map(|found| self.missing(found)).unwrap_or_default();
+        let there = policies
+            .iter()
+            .filter(|(kind, _)| !missing.contains_key(kind.as_str()));
+        let words = there.map(|(kind, support)| match support {
             Support::Native => kind.clone(),
             Support::Script => format!("{kind} (script)"),
         });
         let speaks = spec.transport.iter().cloned();
         let lacks = spec.lacks.iter().map(|part| format!("not {part}"));
+        let absent = missing.iter();
+        let absent = absent.map(|(name, install)| format!("{name} not before: {install}"));
         words
             .chain(speaks)
             .chain(lacks)
+            .chain(absent)
             .collect::<Vec<_>>()
             .join(", ")
     }
@@ -111,6 +120,15 @@ impl Listed {
             .as_ref()
             .is_ok_and(|found| is_this_program(&found.path));
         !spec.proven_with.is_empty() || own || self.folder.origin != Origin::Embedded
+    }
+
+    /// What is missing that policies need beyond the program, and how it is installed.
+    fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, &str> {
+        let extras = self.folder.spec.extras.iter();
+        extras
+            .filter(|(name, _)| !found.extras.contains(*name))
+            .map(|(name, extra)| (name.as_str(), extra.install.as_str()))
+            .collect()
     }
 
     fn path(&self) -> String {
@@ -136,6 +154,7 @@ impl Listed {
             "remedy": problem.map(DriverError::remedy),
             "install": self.folder.install_hint(),
             "policies": spec.policies,
+            "extras_missing": found.map(|found| self.missing(found)),
             "lacks": spec.lacks,
             "unused": spec.unused,
             "without": spec.without,
