@@ -12,7 +12,7 @@ use crate::launch::Launcher;
 const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
 /// The name that stands for gatebench itself.
-const OWN_NAME: &str = "gatebench";
+pub(crate) const OWN_NAME: &str = "gatebench";
 
 /// Where a prefix has its programs.
 const IN_PREFIX: [&str; 3] = ["bin", "sbin", ""];

@@ -9,6 +9,7 @@ use gatebench_model::{GatewayFolder, Policy, Scenario};
 use serde::{Deserialize, Serialize};
 
 use crate::binary::{self, FoundBinary};
+use crate::candidates::OWN_NAME;
 use crate::error::DriverError;
 use crate::installed;
 use crate::launch::Launcher;
@@ -146,6 +147,29 @@ impl Folder {
             return Some(name.to_owned());
         };
         (!is_there(name)).then(|| format!("{name} (install it: {})", extra.install))
+    }
+
+    /// What a reader must know of a version with which nobody of the project has run the folder; none where somebody
+    /// has, and of folders of the user's own that do not say with which they were proven.
+    pub fn unproven(&self, version: &str) -> Option<String> {
+        let (name, proven) = (&self.spec.gateway, &self.spec.proven_with);
+        let own = self.spec.binary.names.iter().any(|it| it == OWN_NAME);
+        // What a distribution adds behind it (`2.6.12-1+deb12u4`) names its package.
+        let is_of = |it: &String| {
+            let rest = version.strip_prefix(it.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '+', '~']))
+        };
+        if own || proven.iter().any(is_of) {
+            return None;
+        }
+        if !proven.is_empty() {
+            let proven = proven.join(", ");
+            return Some(format!(
+                "the folder of {name} was proven with {proven}, and not with {version}"
+            ));
+        }
+        let written = "was written from its documentation, and nobody of the project has run it";
+        (self.origin == Origin::Embedded).then(|| format!("the folder of {name} {written}"))
     }
 
     /// Finds the gateway's program and asks its version.

@@ -43,6 +43,21 @@ fn the_version_asked_for_is_found_among_several() {
 }
 
 #[test]
+fn a_version_that_the_folder_was_not_proven_with_is_told() {
+    let nginx = folder("nginx");
+    assert_eq!(nginx.unproven("1.22.1"), None);
+    assert_eq!(nginx.unproven("1.22.1-9+deb12u1"), None);
+    assert!(nginx.unproven("1.22.10").is_some());
+    assert_eq!(
+        nginx.unproven("1.30.0").as_deref(),
+        Some("the folder of nginx was proven with 1.22.1, and not with 1.30.0")
+    );
+    let kong = folder("kong").unproven("3.9.0").unwrap();
+    assert!(kong.ends_with("nobody of the project has run it"), "{kong}");
+    assert_eq!(folder("reference").unproven("0.1.0"), None);
+}
+
+#[test]
 fn a_version_that_is_not_there_is_told_with_those_that_are() {
     let at = tempfile::tempdir().unwrap();
     let program = prefix(at.path(), "1.24.0");

@@ -178,6 +178,14 @@ impl Found {
         let told = self.labels.get(word).cloned();
         let name = told.unwrap_or_else(|| label(&folder.spec.gateway, setup));
         let name = self.unique_label(&name);
+        let unproven = folder.unproven(&binary.version);
+        let unproven = unproven.map(|what| Warning::GatewayUnproven {
+            gateway: word.to_owned(),
+            what,
+        });
+        // Each once, in however many sizes the gateway is there.
+        self.warnings
+            .extend(unproven.filter(|it| !self.warnings.contains(it)));
         let (gateway, warning) = equip::gateway(&name, folder, binary, setup, host)?;
         self.variants.push(Variant::Gateway {
             name: name.clone(),

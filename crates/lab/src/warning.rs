@@ -15,6 +15,13 @@ pub enum Warning {
         /// How it is installed.
         remedy: String,
     },
+    /// Nobody of the project has run the gateway's folder with this version of it.
+    GatewayUnproven {
+        /// Its name.
+        gateway: String,
+        /// In words.
+        what: String,
+    },
     /// Sizes of the suite that are not there are left out.
     SizesMissing {
         /// Which.
@@ -138,17 +145,12 @@ impl fmt::Display for Warning {
             } => {
                 write!(f, "gateway {gateway} is left out: {reason}; {remedy}")
             }
+            Self::GatewayUnproven { gateway, what } => write!(
+                f,
+                "{what}; `gatebench check gateway {gateway}` proves all that it claims"
+            ),
             Self::SizesMissing { sizes, cores, host } => {
-                let there = match host {
-                    None => format!("this machine has {cores} cores for everything"),
-                    Some(host) => format!("{host} has {cores} cores"),
-                };
-                write!(
-                    f,
-                    "{} left out: {there}, or cannot hold a gateway to that; use a larger one, or choose sizes with \
-                     --gateway-cpus",
-                    sizes.join(" and ")
-                )
+                write!(f, "{}", sizes_missing(sizes, *cores, host.as_deref()))
             }
             Self::LimitsByCores {
                 gateway,
@@ -199,4 +201,15 @@ impl fmt::Display for Warning {
             }
         }
     }
+}
+
+fn sizes_missing(sizes: &[String], cores: usize, host: Option<&str>) -> String {
+    let there = match host {
+        None => format!("this machine has {cores} cores for everything"),
+        Some(host) => format!("{host} has {cores} cores"),
+    };
+    format!(
+        "{} left out: {there}, or cannot hold a gateway to that; use a larger one, or choose sizes with --gateway-cpus",
+        sizes.join(" and ")
+    )
 }

@@ -65,12 +65,11 @@ impl CheckGateway {
         let gateway = find_gateway(&self.gateway, &self.overlay.catalogue(), &launcher)?;
         let scenarios = self.asked()?;
         let spec = &gateway.folder.spec;
-        terminal::say(&format!(
-            "{} {} ({})\n",
-            spec.title,
-            gateway.binary.version,
-            gateway.binary.place()
-        ))?;
+        let version = &gateway.binary.version;
+        let place = gateway.binary.place();
+        let unproven = gateway.folder.unproven(version);
+        let unproven = unproven.map_or(String::new(), |what| format!("{what}\n"));
+        terminal::say(&format!("{} {version} ({place})\n{unproven}", spec.title))?;
         let interrupt = Arc::new(Interrupt::new());
         let raised = Arc::clone(&interrupt);
         signals::on_signal(move || raised.raise())?;

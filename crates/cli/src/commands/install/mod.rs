@@ -14,7 +14,7 @@ const ALL: &str = "all";
 /// What limits are counted in that several gateways share; no gateway itself.
 const REDIS: &str = "redis";
 
-/// Installs gateways at pinned versions: from Debian, PyPI and Maven Central
+/// Installs gateways: from PyPI and Maven Central at pinned versions, from Debian at its release's
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,11 @@ Examples:
 
 Debian packages are installed for the whole machine, by root, without starting their daemons. Everything
 else goes to gatebench in XDG_DATA_HOME (~/.local/share/gatebench) and can be deleted there. What is
-already found stays as it is.")]
+already found stays as it is.
+
+A version of a Debian package cannot be asked for by name, since mirrors drop it when its successor
+comes. So each folder says which versions its templates fit, and `list gateways`, `check gateway` and the
+report say where the one that is here is none of those that the folder was proven with.")]
 pub struct Install {
     /// Gateways by name (see `gatebench list gateways`) or folder, `all` of them, or `redis`
     #[arg(required = true, value_name = "NAME or DIR")]
@@ -120,7 +124,12 @@ fn perform(steps: &[InstallStep]) -> Result<Option<Exit>, Failure> {
 }
 
 fn say_found(folder: &Folder, version: &str) -> Result<(), Failure> {
-    terminal::say(&format!("{} {version} is there", folder.spec.title))
+    let unproven = folder.unproven(version);
+    let unproven = unproven.map_or(String::new(), |what| format!("; {what}"));
+    terminal::say(&format!(
+        "{} {version} is there{unproven}",
+        folder.spec.title
+    ))
 }
 
 fn say_plan(step: &InstallStep) -> Result<(), Failure> {

@@ -60,11 +60,7 @@ impl Listed {
                 (style.yellow().apply_to("–"), state, Some(error.remedy()))
             }
         };
-        let run = if self.is_run() {
-            ""
-        } else {
-            ", not yet run by the project"
-        };
+        let run = self.proven_in_words();
         let path = if paths {
             format!("  ({})", self.path())
         } else {
@@ -103,13 +99,24 @@ impl Listed {
         let speaks = spec.transport.iter().cloned();
         let lacks = spec.lacks.iter().map(|part| format!("not {part}"));
         let absent = missing.iter();
-        let absent = absent.map(|(name, install)| format!("{name} not before: {install}"));
+        let absent = absent.map(|(name, install)| format!("not {name} (install it: {install})"));
         words
             .chain(speaks)
             .chain(lacks)
             .chain(absent)
             .collect::<Vec<_>>()
             .join(", ")
+    }
+
+    /// What there is to say of the versions that the project has run; nothing where it has run the one that is here.
+    fn proven_in_words(&self) -> String {
+        let found = self.program.as_ref();
+        let unproven = found.is_ok_and(|found| self.folder.unproven(&found.version).is_some());
+        match &self.folder.spec.proven_with[..] {
+            _ if !self.is_run() => ", not yet run by the project".into(),
+            versions if unproven => format!(", proven with {} only", versions.join(", ")),
+            _ => String::new(),
+        }
     }
 
     /// Whether the project has run it. The reference gateway is the project's own.
@@ -161,6 +168,7 @@ impl Listed {
             "transport": spec.transport,
             "proven_with": spec.proven_with,
             "not_yet_run": !self.is_run(),
+            "version_proven": found.map(|found| self.folder.unproven(&found.version).is_none()),
             "notes": spec.notes,
         })
     }

@@ -37,7 +37,11 @@ pub fn page(folders: &[Folder]) -> String {
             means(spec)
         );
     }
-    page.push_str("\n*Not yet run*: written from the gateway's documentation; nobody of the project has run it.\n");
+    page.push_str(
+        "\n*Not yet run*: written from the gateway's documentation; nobody of the project has run it. What comes from PyPI and\n\
+         Maven is installed at the version named here. Debian's mirrors drop a version when its successor comes, so from there it\n\
+         is that of the release; where a version is none of those proven, lists, checks and reports say so.\n",
+    );
     page.push_str(&policies(folders));
     page.push_str("\n## What to know of each\n");
     for folder in folders {
