@@ -64,6 +64,8 @@ pub(crate) struct Answer {
     /// Numbers of the checks that the answer has failed.
     pub(crate) failed_checks: Vec<usize>,
     body: KeptBody,
+    /// Bytes of the body as they came, kept or not.
+    body_bytes: u64,
     is_gzip: bool,
 }
 
@@ -73,6 +75,7 @@ impl Answer {
             exchange: Exchange::new(0, 0, 0, Nonce(0)),
             failed_checks: Vec::new(),
             body: KeptBody::new(allowance),
+            body_bytes: 0,
             is_gzip: false,
         }
     }
@@ -82,6 +85,7 @@ impl Answer {
         self.exchange = exchange;
         self.failed_checks.clear();
         self.body.clear();
+        self.body_bytes = 0;
         self.is_gzip = false;
     }
 
@@ -98,6 +102,7 @@ impl Answer {
     }
 
     pub(crate) fn body(&mut self, bytes: &[u8], checks: &Checks) {
+        self.body_bytes += bytes.len() as u64;
         if checks.need_body() {
             self.body.push(bytes);
         }
@@ -105,7 +110,8 @@ impl Answer {
 
     /// The answer is complete.
     pub(crate) fn end(&mut self, checks: &Checks) {
-        let failed = |number| self.failed_checks.push(number);
+        let mut failed = |number| self.failed_checks.push(number);
+        checks.length(self.body_bytes, &mut failed);
         match self.body.whole() {
             None => checks.fail_body(failed),
             Some(body) if self.is_gzip => {

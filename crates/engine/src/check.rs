@@ -8,11 +8,17 @@ use serde_json::Value;
 use crate::answer::Head;
 
 /// The checks that one answer fails, in words, as [`crate::Outcome::checks`] has them: for answers
-/// outside a load.
-pub fn failed_checks(checks: &[Check], head: &http1::Head<'_>, body: &[u8]) -> Vec<String> {
+/// outside a load. `body_bytes` is how long the body was as it came.
+pub fn failed_checks(
+    checks: &[Check],
+    head: &http1::Head<'_>,
+    body: &[u8],
+    body_bytes: u64,
+) -> Vec<String> {
     let compiled = Checks::compile(checks, 0);
     let mut failed = Vec::new();
     compiled.head(head, |number| failed.push(number));
+    compiled.length(body_bytes, |number| failed.push(number));
     compiled.body(body, |number| failed.push(number));
     failed.sort_unstable();
     failed
@@ -28,6 +34,7 @@ pub(crate) struct Checks {
     statuses: Vec<(usize, Vec<u16>)>,
     absent: Vec<(usize, String)>,
     headers: Vec<(usize, String, Vec<u8>)>,
+    lengths: Vec<(usize, u64)>,
     bodies: Vec<(usize, BodyCheck)>,
 }
 
@@ -46,6 +53,7 @@ impl Checks {
             statuses: Vec::new(),
             absent: Vec::new(),
             headers: Vec::new(),
+            lengths: Vec::new(),
             bodies: Vec::new(),
         };
         for (number, check) in (first..).zip(checks) {
@@ -67,6 +75,7 @@ impl Checks {
                         .bodies
                         .push((number, BodyCheck::Equals(text.clone().into_bytes())));
                 }
+                Check::BodyBytes(bytes) => compiled.lengths.push((number, *bytes)),
                 Check::BodyContains(text) => {
                     let finder = Finder::new(text.as_bytes()).into_owned();
                     compiled.bodies.push((number, BodyCheck::Contains(finder)));
@@ -101,6 +110,15 @@ impl Checks {
         }
         for (number, name, value) in &self.headers {
             if head.field(name) != Some(value.as_slice()) {
+                failed(*number);
+            }
+        }
+    }
+
+    /// Checks how many bytes the body had as it came, kept or not.
+    pub(crate) fn length(&self, body_bytes: u64, mut failed: impl FnMut(usize)) {
+        for (number, bytes) in &self.lengths {
+            if *bytes != body_bytes {
                 failed(*number);
             }
         }
@@ -157,6 +175,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_body_is_as_long_as_it_came() {
+        let checks = Checks::compile(&[Check::Status(200), Check::BodyBytes(3)], 7);
+        assert!(!checks.need_body());
+        let failed = |bytes| {
+            let mut failed = Vec::new();
+            checks.length(bytes, |number| failed.push(number));
+            failed
+        };
+        assert_eq!(
+            (failed(3), failed(2), failed(4)),
+            (vec![], vec![8], vec![8])
+        );
+    }
+
+    #[test]
     fn what_must_not_be_there_and_one_of_several_statuses() {
         let checks = [
             Check::StatusIn(vec![200, 429]),
@@ -167,7 +200,9 @@ mod tests {
             let mut decoder = Decoder::responses(Limits::default());
             let mut input = answer.as_bytes();
             match decoder.next(&mut input).unwrap().unwrap() {
-                Event::Head(head) => failed_checks(&checks, &head, body.as_bytes()),
+                Event::Head(head) => {
+                    failed_checks(&checks, &head, body.as_bytes(), body.len() as u64)
+                }
                 other => panic!("no head but {other:?}"),
             }
         };

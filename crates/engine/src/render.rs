@@ -258,7 +258,10 @@ pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataErr
     Ok(Request {
         path: text(&parts.path),
         headers,
-        body: request.body.as_ref().map(|_| Body::new(bytes(&parts.body))),
+        body: request.body.as_ref().map(|body| match body.text() {
+            Some(_) => Body::new(bytes(&parts.body)),
+            None => body.clone(),
+        }),
         ..request.clone()
     })
 }

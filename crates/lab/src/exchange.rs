@@ -12,8 +12,10 @@ use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 use crate::interrupt::Interrupt;
 use crate::wire::Wire;
 
-/// How long an answer may take.
+/// How long an answer may take, beside the time for its body.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// A body comes faster than this, through any gateway and on a machine that is busy.
+const BODY_BYTES_PER_MS: u64 = 4 * 1024;
 /// How often an interrupt is looked for meanwhile.
 const SLICE: Duration = Duration::from_millis(50);
 /// A read's buffer.
@@ -125,7 +127,8 @@ pub(crate) fn read_answer(
         if interrupt.is_raised() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        if Instant::now() >= deadline {
+        let for_body = Duration::from_millis(answer.body_bytes as u64 / BODY_BYTES_PER_MS);
+        if Instant::now() >= deadline + for_body {
             return Err(io::ErrorKind::TimedOut.into());
         }
     }
@@ -173,7 +176,7 @@ impl Answer {
                     true => Cow::Owned(gzip::decoded(&self.body, BODY_BYTES_MAX)),
                     false => Cow::Borrowed(&self.body),
                 };
-                gatebench_engine::failed_checks(checks, &head, &body)
+                gatebench_engine::failed_checks(checks, &head, &body, self.body_bytes as u64)
             }
             // The same bytes were understood before.
             _ => vec!["the answer is HTTP/1.1".into()],

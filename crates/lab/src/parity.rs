@@ -46,6 +46,8 @@ struct Case {
     name: String,
     request: Request,
     reaches_upstream: bool,
+    /// Bytes of body that the upstream must have seen, where that is asked.
+    upstream_body_bytes: Option<u64>,
 }
 
 /// Runs the scenario's cases against a gateway, and counts the routes that answer, by the `samples` of
@@ -67,6 +69,7 @@ pub(crate) fn prove(
         name: case.name.clone(),
         request: case.request.clone(),
         reaches_upstream: case.reaches_upstream,
+        upstream_body_bytes: case.upstream_body_bytes,
     });
     let mut prover = Prover::new(place)?;
     let mut record = ParityRecord {
@@ -152,6 +155,7 @@ pub(crate) fn prove_floor(requests: &[Request], place: &Place<'_>) -> Result<Par
             name,
             request: request.clone(),
             reaches_upstream: true,
+            upstream_body_bytes: None,
         };
         let (proof, answered) = prover.prove(&case)?;
         record.cases.push(proof);
@@ -212,6 +216,7 @@ impl<'a> Prover<'a> {
 
     /// Runs a case; tells beside its record whether there was an answer at all.
     fn prove(&mut self, case: &Case) -> Result<(ParityCaseRecord, bool), Halt> {
+        let before = self.body_bytes_seen(case)?;
         let (mut sent, mut answer, mut reached) = self.ask(&case.request)?;
         if reached && !case.reaches_upstream && self.place.is_after {
             // It may have been a request of the load, left behind when that ended: once more, alone.
@@ -224,6 +229,15 @@ impl<'a> Prover<'a> {
         if answer.is_ok() && reached != case.reaches_upstream {
             let not = if case.reaches_upstream { "" } else { "not " };
             expected.push(format!("the request does {not}reach the upstream"));
+        }
+        let seen = self.body_bytes_seen(case)?.zip(before);
+        let seen = seen.map(|(after, before)| after - before);
+        if let Some((seen, wanted)) = seen.zip(case.upstream_body_bytes)
+            && seen != wanted
+        {
+            expected.push(format!(
+                "the upstream sees {wanted} bytes of body, not {seen}"
+            ));
         }
         let mut record = ParityCaseRecord {
             name: case.name.clone(),
@@ -302,6 +316,14 @@ impl<'a> Prover<'a> {
             self.reached_unseen()?
         };
         Ok((sent, answer, reached))
+    }
+
+    /// How many bytes of body the upstream has seen so far, where the case asks and the upstream is ours.
+    fn body_bytes_seen(&self, case: &Case) -> Result<Option<u64>, Halt> {
+        let upstream = self.place.upstream.as_ref();
+        let upstream = upstream.filter(|_| case.upstream_body_bytes.is_some());
+        let ledger = upstream.map(|it| ledger::read(it, self.place.interrupt));
+        Ok(ledger.transpose()?.map(|ledger| ledger.body_bytes))
     }
 
     /// Whether the upstream saw more requests than those whose answers say so.

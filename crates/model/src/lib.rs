@@ -2,6 +2,7 @@
 //! plan they expand to. Pure data; parsing and validation report every mistake at once.
 
 pub mod admin;
+mod body;
 pub mod capacity;
 mod conform;
 pub mod culprit;

@@ -1,13 +1,12 @@
-//! A request, its body, and what each answer must be.
+//! A request, and what each answer must be.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+pub use crate::body::{Body, FILLER};
 use crate::repeat;
 
 /// One request of the load, or of a parity case.
@@ -134,81 +133,6 @@ impl Request {
     }
 }
 
-/// The body of a request: text, written as a plain string, or any bytes, written as
-/// `{base64: ...}`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Body(Vec<u8>);
-
-impl Body {
-    /// A body of this text or these bytes.
-    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
-        Self(bytes.into())
-    }
-
-    /// The bytes to send; the template of them, where they are text.
-    pub fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// The body as text, if it is text.
-    pub fn text(&self) -> Option<&str> {
-        std::str::from_utf8(&self.0).ok()
-    }
-}
-
-/// A body as it is written in files.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-enum WrittenBody {
-    /// The body itself.
-    Text(String),
-    /// Bytes that are no text.
-    Bytes(Base64Body),
-}
-
-/// Bytes that are no text.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Base64Body {
-    /// The bytes in Base64 (RFC 4648 section 4).
-    #[schemars(schema_with = "crate::words::base64")]
-    base64: String,
-}
-
-impl Serialize for Body {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.text() {
-            Some(text) => serializer.serialize_str(text),
-            None => {
-                let base64 = STANDARD.encode(&self.0);
-                Base64Body { base64 }.serialize(serializer)
-            }
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Body {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match WrittenBody::deserialize(deserializer)? {
-            WrittenBody::Text(text) => Ok(Self(text.into_bytes())),
-            WrittenBody::Bytes(body) => STANDARD
-                .decode(body.base64)
-                .map(Self)
-                .map_err(serde::de::Error::custom),
-        }
-    }
-}
-
-impl JsonSchema for Body {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Body".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        WrittenBody::json_schema(generator)
-    }
-}
-
 /// One condition on an answer. All conditions of a request must hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -223,6 +147,8 @@ pub enum Check {
     HeaderAbsent(#[schemars(schema_with = "crate::words::header_name")] String),
     /// The whole body is exactly this text.
     BodyEquals(String),
+    /// The body has so many bytes, as they come: before gzip is undone. Nothing of it is kept for that.
+    BodyBytes(u64),
     /// The body contains this text.
     BodyContains(String),
     /// The body is JSON, and the value at a path equals another.
@@ -247,6 +173,8 @@ impl fmt::Display for Check {
             Self::JsonAbsent(path) => write!(f, "there is no JSON at '{path}'"),
             Self::Header(header) => write!(f, "header {} is '{}'", header.name, header.equals),
             Self::BodyEquals(text) => write!(f, "body is '{}'", shortened(text)),
+            Self::BodyBytes(1) => f.write_str("body has 1 byte"),
+            Self::BodyBytes(bytes) => write!(f, "body has {bytes} bytes"),
             Self::BodyContains(text) => write!(f, "body contains '{}'", shortened(text)),
             Self::Json(json) => write!(f, "JSON at '{}' is {}", json.path, json.equals),
         }

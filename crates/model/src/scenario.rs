@@ -338,6 +338,10 @@ pub struct ParityCase {
     pub request: Request,
     /// Whether the request must reach the upstream; read from the upstream's ledger, not believed.
     pub reaches_upstream: bool,
+    /// How many bytes of body the upstream must have seen of it, by its ledger. Of no request of the load that may still be
+    /// on its way: with `when: before`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream_body_bytes: Option<u64>,
     /// When the case is tried.
     #[serde(default, skip_serializing_if = "When::is_both")]
     pub when: When,
@@ -438,6 +442,7 @@ requests: [{path: /size/350B}]
             name: "the upstream refuses".into(),
             request: request.clone(),
             reaches_upstream: true,
+            upstream_body_bytes: None,
             when: When::Both,
         }];
         assert!(!scenario.gateway_answers(&request));

@@ -57,6 +57,11 @@ fn condition(check: &Check) -> String {
             js(&header.equals)
         ),
         Check::BodyEquals(text) => format!("answer.body === {}", js(text)),
+        // An ArrayBuffer, where no other check needs the text.
+        Check::BodyBytes(bytes) => format!(
+            "(answer.body === null ? 0 : answer.body.byteLength === undefined ? answer.body.length : \
+             answer.body.byteLength) === {bytes}"
+        ),
         Check::BodyContains(text) => format!("(answer.body || '').includes({})", js(text)),
         Check::Json(json) => format!("same(at(answer, {}), {})", js(&json.path), json.equals),
     }
@@ -84,6 +89,12 @@ pub(super) fn need_body(request: &Request) -> bool {
             Check::BodyEquals(_) | Check::BodyContains(_) | Check::Json(_) | Check::JsonAbsent(_)
         )
     })
+}
+
+/// Whether a request's checks ask how long the body of its answers is.
+pub(super) fn need_length(request: &Request) -> bool {
+    let mut checks = request.checks.iter();
+    checks.any(|check| matches!(check, Check::BodyBytes(_)))
 }
 
 /// Whether a request's checks look into JSON.

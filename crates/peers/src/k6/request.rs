@@ -1,6 +1,7 @@
 //! A request as a JavaScript object.
 
-use gatebench_model::{Check, Request};
+use gatebench_model::request::FILLER;
+use gatebench_model::{Body, Check, Request};
 
 use super::check;
 use super::data::{self, Sources};
@@ -64,6 +65,9 @@ fn headers(request: &Request, sources: &Sources) -> String {
 }
 
 fn body(request: &Request, sources: &Sources) -> String {
+    if let Some(length) = request.body.as_ref().and_then(Body::filler_bytes) {
+        return format!("'{FILLER}'.repeat({length})");
+    }
     if let Some(base64) = binary_body(request) {
         return format!("encoding.b64decode({})", js(&base64));
     }
@@ -86,6 +90,8 @@ fn params(request: &Request, purpose: Purpose) -> String {
     let mut params = vec![format!("tags: {{ name: {} }}", js(&request.label()))];
     if check::need_body(request) {
         params.push("responseType: 'text'".into());
+    } else if check::need_length(request) {
+        params.push("responseType: 'binary'".into());
     }
     for check in &request.checks {
         if let (Check::Status(status @ 400..), Purpose::Keep) = (check, purpose) {

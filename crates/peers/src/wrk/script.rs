@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gatebench_model::request::FILLER;
 use gatebench_model::{Check, Request};
 
 use crate::job::{Job, Limits, Refusal};
@@ -157,7 +158,10 @@ fn by_weight(requests: &[Request]) -> String {
 fn body(request: &Request) -> Option<String> {
     let needs_one = ["POST", "PUT", "PATCH"].contains(&request.method.as_str());
     match &request.body {
-        Some(body) => Some(lua(body.bytes())),
+        Some(body) => Some(match body.filler_bytes() {
+            Some(length) => format!("string.rep(\"{FILLER}\", {length})"),
+            None => lua(body.bytes()),
+        }),
         None if needs_one => Some(lua(b"")),
         None => None,
     }
@@ -238,6 +242,7 @@ fn condition(check: &Check) -> Option<String> {
             ))
         }
         Check::BodyEquals(text) => Some(format!("body == {}", lua(text.as_bytes()))),
+        Check::BodyBytes(bytes) => Some(format!("#body == {bytes}")),
         Check::BodyContains(text) => Some(format!("body:find({}, 1, true)", lua(text.as_bytes()))),
         Check::Json(_) | Check::JsonAbsent(_) => None,
     }

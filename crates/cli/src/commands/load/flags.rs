@@ -112,7 +112,7 @@ pub struct RequestFlags {
     /// Authorization: Basic
     #[arg(short = 'u', long, value_name = "NAME:PASSWORD", value_parser = user)]
     pub user: Option<String>,
-    /// What each answer must be: status=200, header:NAME=VALUE, body=TEXT, contains=TEXT or
+    /// What each answer must be: status=200, header:NAME=VALUE, body=TEXT, contains=TEXT, bytes=N or
     /// json:/pointer=VALUE (repeatable). Without, any status below 400 is good
     #[arg(long = "check", value_name = "CHECK", value_parser = check::parse)]
     pub checks: Vec<Check>,

@@ -6,9 +6,9 @@ use http::HeaderName;
 
 /// How each check is written.
 const FORMS: &str =
-    "write status=200, header:NAME=VALUE, body=TEXT, contains=TEXT or json:/pointer=VALUE";
+    "write status=200, header:NAME=VALUE, body=TEXT, contains=TEXT, bytes=N or json:/pointer=VALUE";
 
-/// Reads `status=200`, `header:NAME=VALUE`, `body=TEXT`, `contains=TEXT` or `json:/pointer=VALUE`.
+/// Reads `status=200`, `header:NAME=VALUE`, `body=TEXT`, `contains=TEXT`, `bytes=N` or `json:/pointer=VALUE`.
 pub fn parse(text: &str) -> Result<Check, String> {
     let (key, value) = text
         .split_once('=')
@@ -18,6 +18,7 @@ pub fn parse(text: &str) -> Result<Check, String> {
         None if key == "body" => Ok(Check::BodyEquals(value.into())),
         None if key == "contains" && !value.is_empty() => Ok(Check::BodyContains(value.into())),
         None if key == "contains" => Err("every body contains nothing: write contains=TEXT".into()),
+        None if key == "bytes" => bytes(value),
         Some(("header", name)) => header(name.trim(), value),
         Some(("json", path)) => json(path, value),
         _ => Err(format!("'{key}' cannot be checked: {FORMS}")),
@@ -31,6 +32,13 @@ fn status(value: &str) -> Result<Check, String> {
             "'{value}' is no status: write a number from 100 to 599, as in status=200"
         )),
     }
+}
+
+fn bytes(value: &str) -> Result<Check, String> {
+    let bytes = value.trim().parse().map_err(|_| {
+        format!("'{value}' is no length: write the bytes of the whole body, as in bytes=1048576")
+    })?;
+    Ok(Check::BodyBytes(bytes))
 }
 
 fn header(name: &str, value: &str) -> Result<Check, String> {
@@ -79,6 +87,7 @@ mod tests {
     fn every_form_is_read() {
         assert_eq!(parse("status=204"), Ok(Check::Status(204)));
         assert_eq!(parse("body=a=b"), Ok(Check::BodyEquals("a=b".into())));
+        assert_eq!(parse("bytes=12"), Ok(Check::BodyBytes(12)));
         assert_eq!(parse("body="), Ok(Check::BodyEquals(String::new())));
         assert_eq!(parse("contains=ok"), Ok(Check::BodyContains("ok".into())));
         let header = HeaderCheck {
@@ -110,6 +119,7 @@ mod tests {
             ("header:A B=1", "'A B'"),
             ("json:a=1", "JSON Pointer"),
             ("contains=", "contains=TEXT"),
+            ("bytes=1MiB", "bytes=1048576"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
