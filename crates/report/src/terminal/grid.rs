@@ -166,7 +166,13 @@ impl Part<'_> {
             if last_group != Some(slot.group) {
                 let group: Vec<Slot<'_>> = self.of_group(slot.group);
                 let width = total_width(&group) - GROUP_GAP;
-                let label = text::clean(&self.table.groups[slot.group].label);
+                let group = &self.table.groups[slot.group];
+                let label = if group.label.is_empty() {
+                    &group.phase
+                } else {
+                    &group.label
+                };
+                let label = text::clean(label);
                 let label = text::truncate(&label, width);
                 let rest = width.saturating_sub(text::width(&label) + 1);
                 let rule = if rest > 0 {
@@ -189,21 +195,24 @@ impl Part<'_> {
     }
 
     fn row(&self, row: &Row, lines: &mut Vec<String>) {
-        let name = text::truncate(&text::clean(&row.name), self.name_width);
-        let padded = text::pad_end(&name, self.name_width);
+        // One that is too long goes on beside the ranges, and below them.
+        let mut name = text::wrap(&row.name, "", self.name_width).into_iter();
+        let mut next = || name.next().unwrap_or_default();
+        let padded = text::pad_end(&next(), self.name_width);
         if let Some(absence) = &row.absence {
             let room = self.columns - self.name_width - GROUP_GAP;
             let words = text::truncate(&text::clean(absence), room);
             let name = self.paint.with(Style::Strong, &padded);
             let words = self.paint.with(Style::Fair, &words);
             lines.push(format!("{name}{}{words}", " ".repeat(GROUP_GAP)));
-            return;
+        } else {
+            lines.push(self.medians(row, &padded));
+            let range = |slot: &Slot<'_>| row.cells[slot.group][slot.index].range().to_owned();
+            if self.slots.iter().any(|slot| !range(slot).is_empty()) {
+                lines.push(self.line(&next(), Style::Soft, range));
+            }
         }
-        lines.push(self.medians(row, &padded));
-        let range = |slot: &Slot<'_>| row.cells[slot.group][slot.index].range().to_owned();
-        if self.slots.iter().any(|slot| !range(slot).is_empty()) {
-            lines.push(self.line("", Style::Soft, range));
-        }
+        lines.extend(name.map(|rest| self.paint.with(Style::Strong, &rest)));
     }
 
     fn medians(&self, row: &Row, name: &str) -> String {
@@ -225,12 +234,15 @@ impl Part<'_> {
     }
 
     fn line(&self, name: &str, style: Style, of: impl Fn(&Slot<'_>) -> String) -> String {
-        let mut line = text::pad_end(name, self.name_width);
+        let mut line = String::new();
         let mut last_group = None;
         for slot in &self.slots {
             line.push_str(&slot.place(&of(slot), gap(last_group, slot.group)));
             last_group = Some(slot.group);
         }
-        self.paint.with(style, line.trim_end())
+        let blanks = " ".repeat(self.name_width.saturating_sub(text::width(name)));
+        let name = self.paint.with(Style::Strong, name);
+        let line = format!("{blanks}{}", line.trim_end());
+        format!("{name}{}", self.paint.with(style, line.trim_end()))
     }
 }
