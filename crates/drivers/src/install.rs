@@ -157,17 +157,27 @@ fn install_debian(packages: &[String]) -> Result<(), DriverError> {
     }
     let mut script = Command::new("sh");
     script.args(["-c", APT_SCRIPT, "apt.sh"]).args(packages);
-    run(what, &mut script, &format!("make this work: {by_hand}"))
+    let remedy = format!("make this work: {by_hand}");
+    let remedies = Remedies {
+        absent: &remedy,
+        failing: &remedy,
+    };
+    run(what, &mut script, &remedies)
+}
+
+/// What to do where a program that installs is not there, and where it fails.
+struct Remedies<'a> {
+    absent: &'a str,
+    failing: &'a str,
 }
 
 /// Runs a command to its end. It shares the terminal, so that Ctrl-C reaches it; what it says is shown
 /// only where it fails.
-fn run(what: &str, command: &mut Command, remedy: &str) -> Result<(), DriverError> {
+fn run(what: &str, command: &mut Command, remedies: &Remedies<'_>) -> Result<(), DriverError> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let finished = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| failed(what, format!("{program}: {error}"), remedy))?;
+    let finished = command.stdin(Stdio::null()).output();
+    let finished =
+        finished.map_err(|error| failed(what, format!("{program}: {error}"), remedies.absent))?;
     if finished.status.success() {
         return Ok(());
     }
@@ -176,7 +186,7 @@ fn run(what: &str, command: &mut Command, remedy: &str) -> Result<(), DriverErro
     Err(failed(
         what,
         format!("{program} failed ({})\n{said}", finished.status),
-        remedy,
+        remedies.failing,
     ))
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Home, JavaProgram, failed, jdk, program_name, run};
+use super::{Home, JavaProgram, Remedies, failed, jdk, program_name, run};
 use crate::command::display;
 use crate::error::DriverError;
 use crate::folder::Folder;
@@ -60,14 +60,20 @@ impl JavaProgram {
         for (name, text) in &self.files {
             write(&self.home.folder.join(name), text)?;
         }
-        let remedy =
-            "make this work: mvn --version (Debian's packages are maven and default-jdk-headless)";
+        let by_hand = format!(
+            "correct pom.xml and the other files of install.maven by what Maven says; it is tried again by: {}",
+            self.commands().join("; ")
+        );
+        let remedies = Remedies {
+            absent: "make this work: mvn --version (Debian's packages are maven and default-jdk-headless)",
+            failing: &by_hand,
+        };
         let mut maven = Command::new("mvn");
         maven.args(self.arguments());
         if let Some(home) = &jdk {
             maven.env("JAVA_HOME", home);
         }
-        run(&self.gateway, &mut maven, remedy)?;
+        run(&self.gateway, &mut maven, &remedies)?;
         let jar = self.home.folder.join(&self.project.jar);
         if !jar.is_file() {
             return Err(failed(

