@@ -10,7 +10,7 @@ use gatebench_net::trace::Nonce;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 use gatebench_upstream::Snapshot;
 
-use crate::exchange::{Answer, exchange, render, shorten};
+use crate::exchange::{ANSWER_TIMEOUT, Answer, exchange, render, shorten};
 use crate::halt::Halt;
 use crate::interrupt::Interrupt;
 use crate::ledger::{self, Origins};
@@ -231,7 +231,7 @@ impl<'a> Prover<'a> {
             expected.push(format!("the request does {not}reach the upstream"));
         }
         let seen = self.body_bytes_seen(case)?.zip(before);
-        let seen = seen.map(|(after, before)| after - before);
+        let seen = seen.map(|(after, before)| after.saturating_sub(before));
         if let Some((seen, wanted)) = seen.zip(case.upstream_body_bytes)
             && seen != wanted
         {
@@ -352,7 +352,7 @@ fn received(answer: &io::Result<Answer>) -> String {
     match answer {
         Ok(answer) => answer.text(SHOWN_CHARS),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-            "no whole answer within 5 s: it hangs".into()
+            format!("no whole answer within {ANSWER_TIMEOUT:?}: it hangs")
         }
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
             "the connection was closed without an answer".into()
