@@ -96,6 +96,12 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     out
 }
 
+/// The same for text that begins at column `indent`, on its first line as on all others; none goes beyond `width`.
+pub fn column(text: &str, width: usize, indent: usize) -> String {
+    let lines = wrapped(text, width.saturating_sub(indent), 0);
+    lines.replace('\n', &format!("\n{:indent$}", ""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +110,7 @@ mod tests {
     fn long_lines_are_broken_between_words_and_spaces_are_kept() {
         assert_eq!(wrapped("ab  cd efg", 6, 2), "ab  cd\n  efg");
         assert_eq!(wrapped("toolongword x", 4, 0), "toolongword\nx");
+        assert_eq!(column("ab cd ef gh", 9, 4), "ab cd\n    ef gh");
         assert_eq!(
             wrapped("\x1b[31mab cd\x1b[0m", 5, 0),
             "\x1b[31mab cd\x1b[0m"

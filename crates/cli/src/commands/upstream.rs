@@ -91,7 +91,7 @@ impl Tls {
 /// What the help ends with.
 fn paths_and_examples() -> String {
     let paths = Kind::NAMES.map(|(name, kind)| {
-        let paths = terminal::wrapped(kind.paths(), terminal::WIDTH - PATHS_INDENT, PATHS_INDENT);
+        let paths = terminal::column(kind.paths(), terminal::WIDTH, PATHS_INDENT);
         format!("  {name:<width$}{paths}\n", width = PATHS_INDENT - 2)
     });
     format!("Paths:\n{}\n{EXAMPLES}", paths.concat())

@@ -67,9 +67,8 @@ impl Listed {
             String::new()
         };
         let indent = widest + 6;
-        let room = terminal::WIDTH - indent;
-        let below =
-            |text: &str| format!("\n{:indent$}{}", "", terminal::wrapped(text, room, indent));
+        let column = |text: &str| terminal::column(text, terminal::WIDTH, indent);
+        let below = |text: &str| format!("\n{:indent$}{}", "", column(text));
         let mut text = format!(
             "  {mark} {:<widest$}  {} {state}{run}{path}",
             spec.gateway, spec.title

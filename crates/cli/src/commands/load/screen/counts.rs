@@ -8,7 +8,7 @@ use super::super::figures::Figures;
 use super::super::results::Results;
 use super::super::words::threshold::percent;
 use super::paint::Paint;
-use crate::terminal::wrapped;
+use crate::terminal::column;
 
 /// Columns of a line's name.
 const NAME: usize = 13;
@@ -48,7 +48,7 @@ impl Lines {
         if parts.is_empty() {
             return;
         }
-        let text = wrapped(&parts.join(" · "), self.width - NAME, NAME);
+        let text = column(&parts.join(" · "), self.width, NAME);
         self.lines.push(format!(
             "{}{text}",
             self.paint.title(&format!("{name:NAME$}"))
