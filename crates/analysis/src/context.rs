@@ -151,8 +151,12 @@ pub(crate) fn throughput_per_second(phase: &PhaseRecord) -> f64 {
     phase.counts.completed_in_window as f64 / (phase.measure_ns as f64 / 1e9)
 }
 
-/// Bytes received per completed request; none where nothing was completed.
+/// Bytes received in the window per response that was whole in it; none where there was none. Responses that came
+/// later belong to neither count.
 pub(crate) fn bytes_per_answer(phase: &PhaseRecord) -> Option<f64> {
-    let counts = &phase.counts;
-    (counts.completed > 0).then(|| counts.bytes_received as f64 / counts.completed as f64)
+    let (bytes, responses) = (
+        phase.counts.bytes_received,
+        phase.counts.completed_in_window,
+    );
+    (responses > 0).then(|| bytes as f64 / responses as f64)
 }

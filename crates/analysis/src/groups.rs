@@ -28,6 +28,7 @@ struct Seen<'a> {
 }
 
 /// A group of a trial, and what may be said of it.
+#[derive(Clone, Copy)]
 pub(crate) struct GroupOfTrial<'a> {
     pub(crate) block: u32,
     pub(crate) group: &'a GroupRecord,

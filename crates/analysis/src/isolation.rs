@@ -1,5 +1,7 @@
 //! Whether requests that fail harm others: the good group beside failing groups, and beside healthy ones.
 
+use std::collections::BTreeSet;
+
 use gatebench_model::Isolation;
 use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Rule, Verdict, compare_all};
 use gatebench_store::GroupRecord;
@@ -132,13 +134,22 @@ impl<'a> Sides<'a> {
         Some(found)
     }
 
+    /// The failing side in the blocks that also have the healthy side a second time. An interrupted run may end
+    /// between the two, and its last block is no block yet.
+    fn in_whole_blocks(&self) -> Vec<GroupOfTrial<'a>> {
+        let blocks: BTreeSet<u32> = self.again.iter().map(|it| it.block).collect();
+        let whole = self.failing.iter().filter(|it| blocks.contains(&it.block));
+        whole.copied().collect()
+    }
+
     /// All comparisons of the test are judged at once.
     fn measures(&self, variant: &str, seed: u64) -> Vec<IsolationMeasure> {
+        let failing = self.in_whole_blocks();
         let blocks: Vec<_> = SUBJECTS
             .iter()
             .map(|subject| {
                 let against = |other| paired(other, &self.healthy, subject.read);
-                (subject, against(&self.failing), against(&self.again))
+                (subject, against(&failing), against(&self.again))
             })
             .collect();
         let pairs: Vec<Pair> = blocks

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::Made;
+use common::{Made, three_blocks};
 use common::gates::{ALL, check};
 use gatebench_analysis::findings::{Aspect, Gate, Validity};
 
@@ -114,4 +114,23 @@ fn answers_of_another_length_than_in_other_blocks() {
         longer(220),
         longer(205),
     );
+}
+
+/// 15,000 requests in time, of which 982 got their responses after the window, whose bytes it does not hold.
+#[test]
+fn late_responses_do_not_make_responses_look_shorter() {
+    let findings = three_blocks(|made| {
+        let counts = &mut made.open().counts;
+        (counts.intended, counts.sent, counts.completed) = (15_000, 15_000, 15_000);
+        let is_late = made.record.trial.block == 1;
+        let counts = &mut made.open().counts;
+        counts.completed_in_window = if is_late { 14_018 } else { 15_000 };
+        counts.bytes_received = counts.completed_in_window * 229;
+    });
+    let said = findings
+        .trials
+        .iter()
+        .flat_map(|trial| &trial.reasons)
+        .filter(|reason| reason.message.contains("bytes on average"));
+    assert_eq!(said.count(), 0);
 }

@@ -225,6 +225,12 @@ fn isolation(blocks: u32) -> Manifest {
 
 /// What becomes of the good group: its median in nanoseconds, and answers that fail a check, by scenario.
 fn isolated(blocks: u32, good: impl Fn(&str) -> (u64, u64)) -> IsolationFindings {
+    let findings = isolated_until(blocks, u32::MAX, good);
+    findings.isolation.into_iter().next().unwrap()
+}
+
+/// The same of a run whose trials after this number are missing.
+fn isolated_until(blocks: u32, last: u32, good: impl Fn(&str) -> (u64, u64)) -> Findings {
     let group = |name: &str, p50_ns: u64, failing_checks: u64| GroupRecord {
         name: name.into(),
         shape: Shape::Open(Open::new(2_500.0)),
@@ -246,6 +252,9 @@ fn isolated(blocks: u32, good: impl Fn(&str) -> (u64, u64)) -> IsolationFindings
         routes: Vec::new(),
     };
     let changed = |mut made: Made| {
+        if made.record.trial.number > last {
+            return None;
+        }
         made.record.phases.retain(|phase| phase.name == "steady");
         made.intervals
             .retain(|interval| interval.tag.starts_with("steady"));
@@ -260,8 +269,21 @@ fn isolated(blocks: u32, good: impl Fn(&str) -> (u64, u64)) -> IsolationFindings
         ];
         Some(made)
     };
-    let findings = analysed_run(isolation(blocks), changed).1;
-    findings.isolation.into_iter().next().unwrap()
+    analysed_run(isolation(blocks), changed).1
+}
+
+#[test]
+fn a_block_that_an_interruption_cut_is_counted_nowhere() {
+    // Of the fourth block only the second healthy run is missing.
+    let findings = isolated_until(10, 11, |_| (80_000, 0));
+    let found = &findings.isolation[0];
+    assert!(
+        found.text.contains("3 blocks carry no verdict"),
+        "{}",
+        found.text
+    );
+    assert_eq!(findings.run.blocks_complete, 3);
+    assert!(found.measures.iter().all(|it| it.blocks.len() == 3));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Changing a gateway while it runs: what its folder names under `actions`.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gatebench_model::gateway::{Action, Lines};
 use rustix::process::Signal;
@@ -22,6 +22,8 @@ use crate::unix_socket;
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Of a line and of its answer so much is told.
 const TOLD_CHARS: usize = 200;
+/// How much older than its writing the first version of a watched file is dated.
+const WATCHED_AGE: Duration = Duration::from_secs(2);
 /// A longer answer says nothing more.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 
@@ -50,6 +52,33 @@ pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
     actions.iter().filter_map(signal).collect()
 }
 
+/// Dates the first version of the files that gateways watch back, so that any later version is younger by whole
+/// seconds.
+pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()> {
+    let names = actions.iter().flat_map(|ready| match &ready.action {
+        Action::Watched(names) => names.as_slice(),
+        Action::Signal(_) | Action::Command(_) | Action::Send(_) => &[],
+    });
+    for name in names {
+        File::open(work.join(name))?.set_modified(SystemTime::now() - WATCHED_AGE)?;
+    }
+    Ok(())
+}
+
+/// Dates a new version of a file at least one whole second after the version in place: some gateways compare
+/// modification times in whole seconds, and would take two versions of one second for the same.
+fn date_after(new: &Path, old: &Path) -> io::Result<()> {
+    let Ok(old) = fs::metadata(old).and_then(|it| it.modified()) else {
+        return Ok(());
+    };
+    let seconds = old.duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs());
+    let earliest = UNIX_EPOCH + Duration::from_secs(seconds + 1);
+    if SystemTime::now() < earliest {
+        File::open(new)?.set_modified(earliest)?;
+    }
+    Ok(())
+}
+
 impl Ready {
     /// Does it, and returns when the signal is sent, the command has ended well or the lines were taken.
     pub(crate) fn perform(&mut self, process: &mut Supervised) -> Result<(), DriverError> {
@@ -76,6 +105,7 @@ impl Ready {
             let mut beside = path.clone().into_os_string();
             beside.push(".new");
             fs::write(&beside, &file.text)
+                .and_then(|()| date_after(beside.as_ref(), &path))
                 .and_then(|()| fs::rename(&beside, &path))
                 .map_err(|error| format!("writing {}: {error}", path.display()))?;
         }
@@ -204,6 +234,39 @@ mod tests {
         let (result, taken) = sent("set a 1; set b 2\n\nset c 3\n", 2);
         assert_eq!(result, Ok(()));
         assert_eq!(taken, ["set a 1; set b 2\n", "set c 3\n"]);
+    }
+
+    #[test]
+    fn every_version_of_a_watched_file_has_a_second_of_its_own() {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("routes.yaml");
+        fs::write(&path, "0").unwrap();
+        let mut ready = Ready {
+            gateway: "g".into(),
+            name: "weights".into(),
+            action: Action::Watched(vec!["routes.yaml".into()]),
+            work: work.path().into(),
+            environment: BTreeMap::new(),
+            files: Vec::new(),
+            done: 0,
+        };
+        date_watched_back(std::slice::from_ref(&ready), work.path()).unwrap();
+        let second = || {
+            let modified = fs::metadata(&path).unwrap().modified().unwrap();
+            modified.duration_since(UNIX_EPOCH).unwrap().as_secs()
+        };
+        let mut seconds = vec![second()];
+        for text in ["1", "2", "3"] {
+            let file = RenderedFile {
+                path: "routes.yaml".into(),
+                sha256: String::new(),
+                text: text.into(),
+            };
+            ready.files = vec![vec![file.clone()]];
+            ready.write_files(&[file]).unwrap();
+            seconds.push(second());
+        }
+        assert!(seconds.is_sorted_by(|a, b| a < b), "{seconds:?}");
     }
 
     #[test]

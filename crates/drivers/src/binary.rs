@@ -1,13 +1,13 @@
 //! The program of a gateway: where it is, which version, which bytes.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use gatebench_model::gateway::Binary;
+use gatebench_model::gateway::{Binary, Extra};
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -16,7 +16,7 @@ use crate::candidates;
 use crate::command;
 use crate::container::{self, FoundImage};
 use crate::error::DriverError;
-use crate::extras;
+use crate::extras::{self, FoundExtra};
 use crate::folder::Folder;
 use crate::installed;
 use crate::launch::Launcher;
@@ -35,7 +35,7 @@ pub struct FoundBinary {
     /// SHA-256 of its bytes, in lower-case hexadecimal.
     pub sha256: String,
     /// Those of its folder's extras that are where it is.
-    pub extras: BTreeSet<String>,
+    pub extras: BTreeMap<String, FoundExtra>,
     /// The image that it is in; none where it lies on this machine.
     pub image: Option<FoundImage>,
     /// The host that it is on; none where that is this machine.
@@ -43,6 +43,15 @@ pub struct FoundBinary {
 }
 
 impl FoundBinary {
+    /// Why an extra of the folder cannot be used here, with how to install it where it is missing; none where it can.
+    pub fn lacks(&self, name: &str, extra: &Extra) -> Option<String> {
+        match self.extras.get(name) {
+            Some(FoundExtra::Usable) => None,
+            Some(FoundExtra::Unusable(why)) => Some(why.clone()),
+            None => Some(format!("missing: {}", extra.install)),
+        }
+    }
+
     /// Where it is, in words.
     pub fn place(&self) -> String {
         let path = self.path.display();
@@ -129,10 +138,10 @@ fn local(
     let sha256 =
         sha256_of_file(&path).map_err(DriverError::io(format!("reading {}", path.display())))?;
     Ok(FoundBinary {
-        path,
         version,
         sha256,
-        extras: extras::on_this_machine(folder),
+        extras: extras::on_this_machine(folder, &path),
+        path,
         image: None,
         host: None,
     })

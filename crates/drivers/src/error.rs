@@ -144,7 +144,7 @@ pub enum DriverError {
         stderr: String,
     },
     /// The process runs but was not ready in time.
-    #[error("gateway {gateway} was not ready after {waited:?}: {state}\n{stderr}")]
+    #[error("gateway {gateway} was not ready after {waited:.1?}: {state}\n{stderr}")]
     NotReady {
         /// The gateway.
         gateway: String,

@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gatebench_model::gateway::Extra;
 use gatebench_model::{GatewayFolder, Policy, Scenario};
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +104,7 @@ impl Folder {
     /// # Errors
     /// What it does not claim.
     pub fn claims(&self, scenario: &Scenario) -> Result<(), Unsupported> {
-        self.has_all(scenario, |_| true)
+        self.has_all(scenario, |_, _| None)
     }
 
     /// Whether the gateway has all that a scenario needs, and the extras of that are where its program is. What a
@@ -112,13 +113,13 @@ impl Folder {
     /// # Errors
     /// What it lacks.
     pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
-        self.has_all(scenario, |extra| binary.extras.contains(extra))
+        self.has_all(scenario, |name, extra| binary.lacks(name, extra))
     }
 
     fn has_all(
         &self,
         scenario: &Scenario,
-        is_there: impl Fn(&str) -> bool,
+        why_not: impl Fn(&str, &Extra) -> Option<String>,
     ) -> Result<(), Unsupported> {
         let wanted = || scenario.all_routes().flat_map(|route| &route.policies);
         let extras: BTreeSet<&str> = wanted().filter_map(Policy::extra).collect();
@@ -130,7 +131,7 @@ impl Folder {
         let extras = extras
             .into_iter()
             .chain(kinds.into_iter().filter(has_extra));
-        policies.extend(extras.filter_map(|extra| self.lacks(extra, &is_there)));
+        policies.extend(extras.filter_map(|extra| self.lacks(extra, &why_not)));
         if policies.is_empty() || self.config.is_some() {
             Ok(())
         } else {
@@ -141,12 +142,16 @@ impl Folder {
         }
     }
 
-    /// What is said of an extra that is not there.
-    fn lacks(&self, name: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
+    /// What an error says of an extra that cannot be used.
+    fn lacks(
+        &self,
+        name: &str,
+        why_not: impl Fn(&str, &Extra) -> Option<String>,
+    ) -> Option<String> {
         let Some(extra) = self.spec.extras.get(name) else {
             return Some(name.to_owned());
         };
-        (!is_there(name)).then(|| format!("{name} (install it: {})", extra.install))
+        why_not(name, extra).map(|why| format!("{name} ({why})"))
     }
 
     /// What a reader must know of a version with which nobody of the project has run the folder; none where somebody

@@ -76,6 +76,7 @@ pub fn input_for(scenario: &Scenario, wiring: &Wiring<'_>) -> GatewayInput {
         contract: CONTRACT_VERSION,
         binary: wiring.binary.display().to_string(),
         work: wiring.work.display().to_string(),
+        cwd: "/proc/self/cwd".into(),
         workers: u32::try_from(wiring.cores.len()).unwrap_or(u32::MAX).max(1),
         cores: wiring.cores.to_vec(),
         listeners: vec![Listener {

@@ -15,6 +15,7 @@ mod container;
 mod credential;
 mod error;
 mod extras;
+mod fatal;
 mod folder;
 mod http;
 mod input;
@@ -44,6 +45,7 @@ pub use binary::FoundBinary;
 pub use catalogue::Catalogue;
 pub use container::FoundImage;
 pub use error::DriverError;
+pub use fatal::fatal_line;
 pub use folder::{Folder, Origin, Unsupported};
 pub use input::{
     CERTIFICATE_FILE, KEY_FILE, SERVER_NAME, UPSTREAM_KEEPALIVE, Wiring, changed_input_for,

@@ -4,12 +4,14 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::gateway::Ready;
 use rustix::process::Signal;
 
 use crate::command::wait_until;
+use crate::fatal::fatal_line;
 use crate::http;
 use crate::launch::{Exit, Supervised};
 use crate::proc;
@@ -19,6 +21,9 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Beyond its readiness, how long a gateway may take until it acts on signals.
 const HEARD_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often a gateway that is ready is asked again until it has settled.
+const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What was seen at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,17 +57,18 @@ impl fmt::Display for Seen {
 
 /// How waiting came to its end.
 pub(crate) enum Outcome {
-    Ready,
+    /// It responds, and has done so without a failure since this moment.
+    Ready(Instant),
     /// The port belongs to another process.
     Clash,
     /// The process ended first.
     Ended(Exit),
-    /// The time ran out; what was seen last.
+    /// The time ran out, or it hangs and wrote why; what was seen last.
     TimedOut(Seen),
 }
 
-/// Waits until the process answers on the address, ends, or the time runs out. Over TLS, which is not
-/// spoken here, it is ready when it listens; whoever started it asks it for an answer.
+/// Waits until the process answers on the address and has settled, ends, or the time runs out. Over TLS, which is
+/// not spoken here, it is ready when it listens; whoever started it asks it for an answer.
 pub(crate) fn wait_for(
     process: &mut Supervised,
     address: SocketAddr,
@@ -71,6 +77,7 @@ pub(crate) fn wait_for(
 ) -> Outcome {
     let deadline = Instant::now() + ready.timeout.0;
     let mut last = Seen::NoListener;
+    let mut ready_since = None;
     let settled = wait_until(deadline, || {
         if let Some(exit) = process.exit() {
             // A gateway that ends because its port is taken is not to blame.
@@ -88,9 +95,21 @@ pub(crate) fn wait_for(
             (!has_tls).then_some(ready),
             REQUEST_TIMEOUT,
         );
+        if last != Seen::Ready {
+            ready_since = None;
+        }
         match last {
-            Seen::Ready => Some(Outcome::Ready),
+            Seen::Ready => {
+                let since = *ready_since.get_or_insert_with(Instant::now);
+                if since.elapsed() >= ready.settle.0 {
+                    return Some(Outcome::Ready(since));
+                }
+                thread::sleep(SETTLE_INTERVAL);
+                None
+            }
             Seen::Foreign => Some(Outcome::Clash),
+            Seen::NoAnswer(io::ErrorKind::TimedOut) => fatal_line(&process.stderr_tail())
+                .map(|_| Outcome::TimedOut(Seen::NoAnswer(io::ErrorKind::TimedOut))),
             _ => None,
         }
     });

@@ -145,12 +145,11 @@ impl GatewayStart<'_> {
         let spec = &self.folder.spec;
         let started = Instant::now();
         let mut process = self.spawn(work, &prepared)?;
-        let timeout = spec.ready.timeout.0;
         let stderr = |process: &Supervised| process.stderr_tail();
         let has_tls = self.scenario.transport.tls;
         match ready::wait_for(&mut process, prepared.addr, &spec.ready, has_tls) {
-            Outcome::Ready => {
-                let ready_after = started.elapsed();
+            Outcome::Ready(since) => {
+                let ready_after = since.duration_since(started);
                 ready::wait_to_be_heard(&process, &action::signals(&prepared.actions));
                 Ok(Attempt::Ready(Box::new(
                     prepared.into_running(process, ready_after),
@@ -170,7 +169,7 @@ impl GatewayStart<'_> {
             }
             Outcome::TimedOut(seen) => Err(DriverError::NotReady {
                 gateway: spec.gateway.clone(),
-                waited: timeout,
+                waited: started.elapsed(),
                 state: seen.to_string(),
                 stderr: stderr(&process),
             }),
@@ -413,7 +412,10 @@ impl Prepared {
                 .and_then(|()| fs::write(&path, &file.text));
             written.map_err(DriverError::io(format!("writing {}", path.display())))?;
         }
-        Ok(())
+        action::date_watched_back(&self.actions, work).map_err(DriverError::io(format!(
+            "dating files in {}",
+            work.display()
+        )))
     }
 
     fn into_running(self, process: Supervised, ready_after: Duration) -> Running {

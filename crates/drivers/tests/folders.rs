@@ -297,8 +297,31 @@ fn a_policy_whose_module_is_not_there_is_not_supported() {
     let lacking = nginx.supports(&scenario, &binary).unwrap_err().policies;
     assert_eq!(
         lacking,
-        ["response_xslt (install it: apt-get install libnginx-mod-http-xslt-filter)"]
+        ["response_xslt (missing: apt-get install libnginx-mod-http-xslt-filter)"]
     );
     assert!(nginx.supports(&support::plain(), &binary).is_ok());
     assert!(nginx.claims(&scenario).is_ok());
+}
+
+#[test]
+fn an_extra_that_is_there_and_fails_its_test_is_not_supported() {
+    let mut nginx = folder("nginx");
+    let scenario: Scenario =
+        gatebench_model::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
+    let mut lacking_after = |test: &str| {
+        let extra = nginx.spec.extras.get_mut("response_xslt").unwrap();
+        extra.path = "/".into();
+        extra.test = ["sh", "-c", test, "{{ binary }}"].map(String::from).into();
+        let binary = nginx.find_binary(&support::launcher()).unwrap();
+        nginx.supports(&scenario, &binary).map_err(|it| it.policies)
+    };
+    assert_eq!(lacking_after(r#"test -x "$0""#), Ok(()));
+    assert_eq!(
+        lacking_after("echo no such symbol; echo; exit 1"),
+        Err(vec!["response_xslt (no such symbol)".into()])
+    );
+    assert_eq!(
+        lacking_after("exit 3"),
+        Err(vec!["response_xslt (its test failed and printed nothing)".into()])
+    );
 }

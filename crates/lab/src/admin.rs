@@ -182,7 +182,7 @@ fn call(socket: &Path, request: &AdminRequest, interrupt: &Interrupt) -> Result<
     let answer = connect_unix(socket).and_then(|mut stream| {
         stream.set_read_timeout(Some(SLICE))?;
         stream.write_all(&bytes)?;
-        read_answer(&mut stream, false, interrupt)
+        read_answer(&mut stream, false, interrupt, || None)
     });
     match answer {
         Ok(answer) if (200..=299).contains(&answer.status) => Ok(()),

@@ -1,6 +1,8 @@
 //! A gateway folder proven without a load: started for each scenario, asked its cases, and ended.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +17,7 @@ use crate::effect::Effect;
 use crate::equip::{self, PreparedGateway};
 use crate::error::LabError;
 use crate::exchange::{exchange, render};
+use crate::found::split_version;
 use crate::halt::{Failure, Halt};
 use crate::interrupt::Interrupt;
 use crate::ledger::{self, Origins};
@@ -25,6 +28,10 @@ use crate::wire::Wire;
 
 /// What every gateway must do, whatever its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
+
+/// The folder of the gateway in that of a scenario, and what the names of the upstream's folders begin with.
+const GATEWAY_FOLDER: &str = "gateway";
+const UPSTREAM_FOLDER: &str = "upstream";
 
 /// So many requests are sent one after the other, each on a connection of its own.
 const REUSE_REQUESTS: u64 = 20;
@@ -62,6 +69,8 @@ pub struct Checked {
     pub title: String,
     /// What came of it.
     pub outcome: CheckOutcome,
+    /// The end of what the gateway wrote to standard error, where a case fails.
+    pub stderr: String,
     /// How the gateway did not end as it should.
     pub stopped_badly: Option<String>,
     /// Where the rendered files and the logs are.
@@ -120,7 +129,7 @@ pub fn check_scenarios(library: &Library) -> Result<Vec<Scenario>, LabError> {
     Ok([contract].into_iter().chain(with_cases).collect())
 }
 
-/// The gateway of a name or a folder, with its program.
+/// The gateway of a name or a folder, with its program; `NAME@VERSION` and `NAME@PATH` choose among several programs.
 ///
 /// # Errors
 /// A word that names nothing, a folder with mistakes, a program that is not there.
@@ -129,9 +138,14 @@ pub fn find_gateway(
     catalogue: &Catalogue,
     launcher: &Launcher,
 ) -> Result<PreparedGateway, LabError> {
-    let folder = catalogue.resolve(word)?;
-    let binary = folder.find_binary(launcher)?;
-    Ok(equip::gateway(word, folder, binary, &Setup::default(), None)?.0)
+    let (name, version) = split_version(word);
+    let folder = catalogue.resolve(name)?;
+    let setup = Setup {
+        version: version.map(str::to_owned),
+        ..Setup::default()
+    };
+    let binary = equip::binary(&folder, &setup, launcher, None)?;
+    Ok(equip::gateway(word, folder, binary, &setup, None)?.0)
 }
 
 /// Asks a gateway one scenario after the other; each is told when it is done. Nothing is left running.
@@ -166,6 +180,7 @@ fn check_one(
         scenario: scenario.scenario.clone(),
         title: scenario.title.clone(),
         outcome: CheckOutcome::Interrupted,
+        stderr: String::new(),
         stopped_badly: None,
         work: work.clone(),
     };
@@ -179,7 +194,8 @@ fn check_one(
         checked.outcome = CheckOutcome::NotSupported(lacking);
         return Ok(checked);
     }
-    fs::create_dir_all(&work).map_err(|error| {
+    let made = empty(&work).and_then(|()| fs::create_dir_all(&work));
+    made.map_err(|error| {
         LabError::environment(
             format!("{} cannot be made: {error}", work.display()),
             "give gatebench a folder that it may write to",
@@ -200,11 +216,28 @@ fn check_one(
     });
     checked.outcome = match asked {
         _ if interrupted => CheckOutcome::Interrupted,
-        Ok(record) => CheckOutcome::Asked(record),
+        Ok(record) => {
+            if parity::failure(&record).is_some() {
+                checked.stderr = stderr;
+            }
+            CheckOutcome::Asked(record)
+        }
         Err(Halt::Interrupted) => CheckOutcome::Interrupted,
         Err(Halt::Failed(failure)) => failed(failure, &stderr),
     };
     Ok(checked)
+}
+
+/// Removes what an earlier check left in a scenario's folder: a program that copies or appends would find it.
+fn empty(work: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(work).into_iter().flatten() {
+        let path = entry?.path();
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        if name == GATEWAY_FOLDER || name.starts_with(UPSTREAM_FOLDER) {
+            fs::remove_dir_all(&path)?;
+        }
+    }
+    Ok(())
 }
 
 fn failed(failure: Failure, stderr: &str) -> CheckOutcome {
@@ -227,7 +260,7 @@ fn ask(
     work: &Path,
     stage: &mut Stage,
 ) -> Result<ParityRecord, Halt> {
-    let upstream_work = work.join("upstream");
+    let upstream_work = work.join(UPSTREAM_FOLDER);
     stage.bring_upstream_up(
         scenario.upstream,
         scenario.transport.upstream_tls,
@@ -242,7 +275,7 @@ fn ask(
     let bringing = Bringing {
         gateway: request.gateway,
         scenario: &started,
-        work: &work.join("gateway"),
+        work: &work.join(GATEWAY_FOLDER),
         cores: &placement.gateway,
         limits: Limits::default(),
         connections: 0,
@@ -258,6 +291,7 @@ fn ask(
         upstream: Some(upstream.clone()),
         tag: 0,
         is_after: false,
+        is_attached: false,
         interrupt: request.interrupt,
     };
     let mut record = parity::prove(scenario, &[], &place)?;

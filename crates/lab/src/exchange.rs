@@ -1,9 +1,11 @@
 //! One HTTP request and its answer, outside a load: for parity and for the upstream's ledger.
 
 use std::borrow::Cow;
+use std::fs;
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
+use gatebench_drivers::fatal_line;
 use gatebench_engine::gzip;
 use gatebench_model::Request;
 use gatebench_net::http1::{BodyLength, Decoder, Event, Limits, write_request_head};
@@ -15,6 +17,8 @@ use crate::wire::Wire;
 /// How long an answer may take, beside the time for its body. On a machine that is busy with other things some have
 /// taken seven seconds.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
+/// A gateway that has not responded for this long, and wrote a fatal line, is not waited for any longer.
+const HANGING_AFTER: Duration = Duration::from_secs(1);
 /// A body comes faster than this, through any gateway and on a machine that is busy.
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
 /// How often an interrupt is looked for meanwhile.
@@ -69,7 +73,7 @@ pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec
 /// # Errors
 /// What the system says; [`io::ErrorKind::TimedOut`] where the answer is not whole in time,
 /// [`io::ErrorKind::InvalidData`] where it is not HTTP/1.1, [`io::ErrorKind::Interrupted`] where the
-/// run shall end.
+/// run shall end, [`io::ErrorKind::Other`] where the process wrote why it does not respond.
 pub(crate) fn exchange(
     wire: &Wire,
     bytes: &[u8],
@@ -78,10 +82,15 @@ pub(crate) fn exchange(
 ) -> io::Result<Answer> {
     let mut stream = wire.connect(ANSWER_TIMEOUT, SLICE)?;
     stream.write_all(bytes)?;
-    read_answer(&mut stream, is_head, interrupt)
+    let fatal = || {
+        let log = fs::read(wire.stderr.as_ref()?).ok()?;
+        fatal_line(&String::from_utf8_lossy(&log)).map(str::to_owned)
+    };
+    read_answer(&mut stream, is_head, interrupt, fatal)
 }
 
-/// Reads an answer from what gives up a read after a while.
+/// Reads an answer from what gives up a read after a while. `fatal` is the line by which the other side says that it
+/// will not respond, if it has written one.
 ///
 /// # Errors
 /// As [`exchange`].
@@ -89,8 +98,10 @@ pub(crate) fn read_answer(
     stream: &mut impl io::Read,
     is_head: bool,
     interrupt: &Interrupt,
+    fatal: impl Fn() -> Option<String>,
 ) -> io::Result<Answer> {
-    let deadline = Instant::now() + ANSWER_TIMEOUT;
+    let begun = Instant::now();
+    let deadline = begun + ANSWER_TIMEOUT;
     let mut decoder = Decoder::responses(Limits::default());
     decoder.expect(is_head);
     let mut answer = Answer {
@@ -121,7 +132,13 @@ pub(crate) fn read_answer(
                 if matches!(
                     error.kind(),
                     io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                ) => {}
+                ) =>
+            {
+                let hangs = answer.head.is_empty() && begun.elapsed() >= HANGING_AFTER;
+                if let Some(line) = hangs.then(&fatal).flatten() {
+                    return Err(io::Error::other(format!("the process wrote: {line}")));
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -275,7 +292,7 @@ mod tests {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
         let body = io::repeat(b'x').take(length as u64);
         let mut stream = io::Cursor::new(head).chain(body);
-        let answer = read_answer(&mut stream, false, &Interrupt::new()).unwrap();
+        let answer = read_answer(&mut stream, false, &Interrupt::new(), || None).unwrap();
         assert_eq!(
             (answer.body.len(), answer.body_bytes),
             (BODY_BYTES_MAX, length)

@@ -225,7 +225,7 @@ impl Found {
 
 /// `nginx@1.22`, or `nginx@/opt/nginx-1.26`: a gateway and which of its programs. A folder may have an
 /// `@` in its path.
-fn split_version(word: &str) -> (&str, Option<&str>) {
+pub(crate) fn split_version(word: &str) -> (&str, Option<&str>) {
     match word.split_once('@') {
         Some((name, version)) if !is_path(name) && !version.is_empty() => (name, Some(version)),
         _ => (word, None),

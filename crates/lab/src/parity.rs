@@ -37,6 +37,9 @@ pub(crate) struct Place<'a> {
     pub(crate) tag: u16,
     /// Whether the load is over.
     pub(crate) is_after: bool,
+    /// Whether someone else configured the gateway. It may have routes besides the scenario's, so cases on none of
+    /// the scenario's routes are left out.
+    pub(crate) is_attached: bool,
     /// Whether the run shall end.
     pub(crate) interrupt: &'a Interrupt,
 }
@@ -54,6 +57,8 @@ struct Case {
 /// the load's requests. It stops at the first case that gets no answer at all: a gateway that hangs
 /// would cost the timeout for each.
 ///
+/// Cases that nothing of the scenario is needed for are not asked of an attached gateway.
+///
 /// A route answers where a request on it reaches the upstream, or where the gateway itself answers
 /// with something else than 404, 502, 503 and 504: a refusal by a policy shows that the route is there.
 pub(crate) fn prove(
@@ -64,7 +69,8 @@ pub(crate) fn prove(
     let due = scenario
         .parity
         .iter()
-        .filter(|case| !place.is_after || case.when == When::Both);
+        .filter(|case| !place.is_after || case.when == When::Both)
+        .filter(|case| !place.is_attached || scenario.route_of(&case.request.path).is_some());
     let cases = due.map(|case| Case {
         name: case.name.clone(),
         request: case.request.clone(),

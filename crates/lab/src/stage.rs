@@ -190,7 +190,10 @@ impl Stage {
         let gateway = self.gateway.as_ref();
         let attached = self.attached.map(|attached| Wire::plain(attached.addr));
         gateway
-            .map(|gateway| self.wire(gateway.address(), self.gateway_has_tls))
+            .map(|gateway| {
+                let wire = self.wire(gateway.address(), self.gateway_has_tls);
+                wire.explained_by(gateway.stderr_log())
+            })
             .or(attached)
             .or_else(|| self.targets().into_iter().next())
     }

@@ -338,6 +338,7 @@ impl<'a> Course<'a> {
             upstream: stage.upstream(),
             tag: self.scene.tag(slot),
             is_after: slot == PARITY_AFTER_SLOT,
+            is_attached: matches!(self.scene.variant, Variant::Attached { .. }),
             interrupt: self.scene.interrupt,
         })
     }
@@ -364,6 +365,10 @@ impl<'a> Course<'a> {
         let remedy = match self.scene.variant {
             Variant::Floor => {
                 "correct the scenario's checks, or name the upstream that it needs".into()
+            }
+            Variant::Attached { .. } => {
+                "configure the attached gateway as the scenario says, or choose a scenario that fits it with --scenario"
+                    .into()
             }
             _ => format!(
                 "correct the gateway's templates or the scenario; what was rendered is in {}",

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use gatebench_engine::{Protocol, Target};
@@ -18,21 +19,34 @@ const CHUNK_BYTES: usize = 16 * 1024;
 pub(crate) struct Wire {
     /// Where it listens.
     pub(crate) address: SocketAddr,
+    /// The standard error of the process that listens, which may say why a request hangs; none where that is not
+    /// ours or is on another host.
+    pub(crate) stderr: Option<PathBuf>,
     tls: Option<Pem>,
 }
 
 impl Wire {
     /// Plain HTTP.
     pub(crate) fn plain(address: SocketAddr) -> Self {
-        Self { address, tls: None }
+        Self {
+            address,
+            stderr: None,
+            tls: None,
+        }
     }
 
     /// HTTP over TLS, with a certificate that is its own authority.
     pub(crate) fn over_tls(address: SocketAddr, certificate: Pem) -> Self {
         Self {
             address,
+            stderr: None,
             tls: Some(certificate),
         }
+    }
+
+    /// The same, where the process that listens writes its standard error to this file.
+    pub(crate) fn explained_by(self, stderr: Option<PathBuf>) -> Self {
+        Self { stderr, ..self }
     }
 
     /// The target of a load, with HTTP/2 where so many streams are asked for.

@@ -205,7 +205,7 @@ pub struct TemplateFile {
 }
 
 /// Readiness: the listener belongs to the started processes and answers `GET /` with any status but
-/// 502, 503 and 504; where a path is given, it answers that with 200.
+/// 502, 503 and 504; where a path is given, it answers that with 200. It has to stay so for `settle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
@@ -216,6 +216,10 @@ pub struct Ready {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::words::optional_path")]
     pub path: Option<String>,
+    /// How long a gateway must respond without a failure before it counts as ready, for one whose policies begin to
+    /// act after its port is open [default: 0s].
+    #[serde(default, skip_serializing_if = "Span::is_zero")]
+    pub settle: Span,
 }
 
 /// Answers of a gateway that is not ready yet, or whose upstream it cannot reach.
@@ -236,6 +240,7 @@ impl Default for Ready {
         Self {
             timeout: ready_timeout(),
             path: None,
+            settle: Span::default(),
         }
     }
 }
@@ -291,7 +296,11 @@ pub struct Extra {
     /// What is there when it is installed: a path, absolute or in the data folder of gatebench. Where the gateway is an
     /// image, it is an absolute path in that.
     pub path: String,
-    /// The command that installs it.
+    /// A command that fails, and prints why as its last line, where the extra is there and cannot be used. It is run
+    /// where the gateway is; `{{ binary }}` stands for the program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub test: Vec<String>,
+    /// How it is installed: a command, or an instruction such as `follow https://...`.
     pub install: String,
 }
 

@@ -26,6 +26,11 @@ impl Span {
     /// than a year.
     pub(crate) const FORMAT: &str = "gatebench-duration";
 
+    /// Whether it has no length.
+    pub fn is_zero(&self) -> bool {
+        self.0.is_zero()
+    }
+
     /// Whole nanoseconds.
     pub fn as_nanos(self) -> u64 {
         u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)

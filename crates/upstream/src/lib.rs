@@ -69,7 +69,7 @@ pub enum Kind {
     /// `/json/{valid|invalid}`, `/size/{n}`, `/delay/{duration}`, `/echo`, `/xml`, `/resource`, and
     /// the request fields X-Delay, X-Delay-Percent, X-Slowdown and X-Slowdown-From.
     GoBench,
-    /// `/anything`, `/uuid`, `/status/{n}`, `/delay/{n}`, `/json`, `/xml`, `/headers`, `/bytes/{n}`,
+    /// `/anything`, `/uuid`, `/robots.txt`, `/status/{n}`, `/delay/{n}`, `/json`, `/xml`, `/headers`, `/bytes/{n}`,
     /// `/gzip`, `/stream/{n}`.
     Httpbin,
     /// SOAP 1.1: `POST /ws` adds, subtracts, multiplies and divides; `/ws/calculator.wsdl`.
@@ -124,7 +124,7 @@ impl Kind {
                 "/json/valid, /json/invalid, /size/5KB, /delay/100ms, /echo, /xml, /resource, /resource/ID"
             }
             Self::Httpbin => {
-                "/anything, /uuid, /status/404, /delay/1, /json, /xml, /headers, /bytes/1024, /gzip, /stream/10"
+                "/anything, /uuid, /robots.txt, /status/404, /delay/1, /json, /xml, /headers, /bytes/1024, /gzip, /stream/10"
             }
             Self::Calculator(_) => "/ws, /ws/calculator.wsdl",
             Self::Pathology => pathology::PATHS,

@@ -215,7 +215,7 @@ fn extras_are_looked_for_in_the_image(bench: &Bench, podman: &Podman) {
     let there = checked("/gatebench");
     there.assert_code(0).assert_prints(&["✓ mock"]);
     let absent = checked("/bin/sh");
-    let said = "mock: not supported: mock (install it: put it there)";
+    let said = "mock: not supported: mock (missing: put it there)";
     absent.assert_code(0).assert_prints(&[said]);
     assert!(podman.containers().is_empty());
     boxed(bench, IMAGE);

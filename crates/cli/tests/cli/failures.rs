@@ -152,6 +152,78 @@ fn a_gateway_that_never_answers() {
 }
 
 #[test]
+fn a_gateway_that_wrote_why_it_hangs_is_not_waited_for() {
+    let bench = Bench::new();
+    bench.faulty("broken:worker-initialization-error:-this-node-must-be-restarted");
+    let wrote = "worker initialization error: this node must be restarted";
+    let begun = Instant::now();
+    bench
+        .gatebench("run suite.yaml --gateway ./faulty --out run")
+        .assert_code(1)
+        .assert_says(&["gateway faulty", "a request is answered", wrote]);
+    bench
+        .gatebench("check gateway ./faulty --scenario ./ping.yaml")
+        .assert_code(1)
+        .assert_prints(&["a request is answered", wrote]);
+    let waited = begun.elapsed();
+    assert!(waited < Duration::from_secs(25), "only after {waited:?}");
+}
+
+/// The address of a Unix socket holds 107 bytes.
+#[test]
+fn a_gateway_with_a_unix_socket_below_a_long_run_directory() {
+    let bench = Bench::new();
+    bench.faulty("socket:{{ cwd }}/control.sock");
+    let long = format!("{}/{}", "d".repeat(200), "e".repeat(50));
+    let run = format!("run suite.yaml --gateway ./faulty --out {long}");
+    bench.gatebench(&run).assert_measured();
+    bench.assert_reportable(&long, 1);
+}
+
+const LIMITED: &str = "\
+scenario: limited
+title: Two requests are let through
+upstream: ping
+routes: [{name: limited, path: /limited}]
+requests: [{path: /limited}]
+parity:
+  - {name: the first, request: {path: /limited, checks: [{status: 200}]}, reaches_upstream: true}
+  - {name: the second, request: {path: /limited, checks: [{status: 200}]}, reaches_upstream: true}
+  - {name: the third, request: {path: /limited, checks: [{status: 429}]}, reaches_upstream: false}
+";
+
+#[test]
+fn a_gateway_whose_policies_act_late_is_given_the_time_to_settle() {
+    let bench = Bench::new();
+    bench.faulty("late-limit:2000");
+    bench.write("limited.yaml", LIMITED);
+    let check = || bench.gatebench("check gateway ./faulty --scenario ./limited.yaml");
+    check().assert_prints(&["✗ the third"]);
+    let spec = bench.read("faulty/gateway.yaml");
+    let settled = spec.replace("ready:\n", "ready:\n  settle: 2500ms\n");
+    bench.write("faulty/gateway.yaml", &settled);
+    check().assert_prints(&["✓ limited"]);
+}
+
+#[test]
+fn a_check_begins_with_empty_folders() {
+    let bench = Bench::new();
+    bench.faulty("honest");
+    let spec = bench.read("faulty/gateway.yaml");
+    let once = spec.replace(
+        "start: [ ",
+        "start: [ sh, -c, 'mkdir once && exec \"$@\"', sh, ",
+    );
+    bench.write("faulty/gateway.yaml", &once);
+    for _ in 0..2 {
+        bench
+            .gatebench("check gateway ./faulty --scenario ./ping.yaml --out checked")
+            .assert_prints(&["✓ 1 case"]);
+    }
+    assert!(bench.path("checked/ping/gateway/once").is_dir());
+}
+
+#[test]
 fn a_gateway_that_hangs_under_load() {
     // Whether requests without answers are told first or that it no longer answers its proof depends on
     // how many the machine let be sent.

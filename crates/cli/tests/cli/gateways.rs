@@ -91,7 +91,7 @@ fn gravitee_is_installed_and_holds_what_it_claims() {
     let named = scenarios.map(|name| format!("--scenario {name}")).join(" ");
     let checked = bench.gatebench(&format!("check gateway gravitee {named}"));
     checked.assert_code(0).assert_prints(&[
-        "contract: 13 cases",
+        "contract: 14 cases",
         "api-key: 6 cases",
         "json-response-edits: not supported: response_json.items",
         "gravitee holds all it claims",
@@ -345,7 +345,7 @@ fn a_gateway_that_hangs_at_its_stop_fails_the_check() {
         .assert_code(1)
         .assert_prints(&[
             "did not end on SIGTERM within 100ms and was killed",
-            "mine fails 1 of 1 scenarios",
+            "mine fails 1 of 1 scenario",
         ]);
 }
 

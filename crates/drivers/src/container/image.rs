@@ -1,8 +1,8 @@
 //! The image of a gateway: whether the engine has it, which bytes, and which version is in it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gatebench_model::gateway::Container;
@@ -14,7 +14,7 @@ use super::frames::divide;
 use super::spec::ulimits;
 use crate::binary::{FoundBinary, version_in};
 use crate::error::DriverError;
-use crate::extras;
+use crate::extras::{self, FoundExtra};
 use crate::folder::Folder;
 use crate::version;
 
@@ -79,10 +79,11 @@ pub(crate) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, 
         .chain(&folder.spec.binary.version_args)
         .cloned()
         .collect();
-    let said = run_once(&engine, &found.id, &user, &command).map_err(asked)?;
+    let (_, said) = run_once(&engine, &found.id, &user, &command).map_err(asked)?;
     let program = PathBuf::from(format!("{} of {name}", container.program));
     let version = version_that_fits(folder, program, &said)?;
-    let extras = extras_in(&engine, &found.id, folder).map_err(asked)?;
+    let inside = Path::new(&container.program);
+    let extras = extras_in(&engine, &found.id, &user, folder, inside).map_err(asked)?;
     Ok(FoundBinary {
         version,
         path: container.program.into(),
@@ -127,9 +128,15 @@ const NO_ENGINE: &str = "start docker, or `podman system service --time=0`, and 
                          (DOCKER_HOST=unix:///PATH names another)";
 
 /// The extras that an image has. Its files are looked at through a container that is never started.
-fn extras_in(engine: &Engine, image: &str, folder: &Folder) -> io::Result<BTreeSet<String>> {
+fn extras_in(
+    engine: &Engine,
+    image: &str,
+    user: &str,
+    folder: &Folder,
+    program: &Path,
+) -> io::Result<BTreeMap<String, FoundExtra>> {
     if folder.spec.extras.is_empty() {
-        return Ok(BTreeSet::new());
+        return Ok(BTreeMap::new());
     }
     let id = engine.create(&json!({
         "Image": image,
@@ -137,13 +144,20 @@ fn extras_in(engine: &Engine, image: &str, folder: &Folder) -> io::Result<BTreeS
         "Labels": { LABEL: label_of(std::process::id()) },
         "HostConfig": { "NetworkMode": "none", "Ulimits": ulimits(NOFILE) },
     }))?;
-    let found = extras::in_image(folder, |path| engine.has_file(&id, path));
+    let has = |path: &str| engine.has_file(&id, path);
+    let run = |command: &[String]| run_once(engine, image, user, command);
+    let found = extras::in_image(folder, program, has, run);
     engine.remove(&id)?;
     found
 }
 
-/// All that a command in a container writes until it ends.
-fn run_once(engine: &Engine, image: &str, user: &str, command: &[String]) -> io::Result<String> {
+/// Whether a command in a container succeeds, and all that it writes until it ends.
+fn run_once(
+    engine: &Engine,
+    image: &str,
+    user: &str,
+    command: &[String],
+) -> io::Result<(bool, String)> {
     let id = engine.create(&json!({
         "Image": image,
         "Entrypoint": command,
@@ -154,7 +168,7 @@ fn run_once(engine: &Engine, image: &str, user: &str, command: &[String]) -> io:
     let said = engine
         .start(&id)
         .and_then(|()| engine.wait(&id, Some(VERSION_TIMEOUT)))
-        .and_then(|_| {
+        .and_then(|status| {
             let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
             divide(
                 engine.logs(&id)?.take(OUTPUT_BYTES_MAX),
@@ -162,7 +176,7 @@ fn run_once(engine: &Engine, image: &str, user: &str, command: &[String]) -> io:
                 &mut stderr,
             )?;
             stdout.append(&mut stderr);
-            Ok(String::from_utf8_lossy(&stdout).into_owned())
+            Ok((status == 0, String::from_utf8_lossy(&stdout).into_owned()))
         });
     engine.remove(&id)?;
     said

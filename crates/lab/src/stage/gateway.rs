@@ -76,6 +76,14 @@ impl Gateway {
         }
     }
 
+    /// Where its standard error goes, where that is on this machine.
+    pub(crate) fn stderr_log(&self) -> Option<PathBuf> {
+        match self {
+            Self::Here(running) => Some(running.stderr_log().to_owned()),
+            Self::There(_) => None,
+        }
+    }
+
     /// The end of what it wrote to standard error.
     pub(crate) fn stderr_tail(&self) -> String {
         match self {

@@ -18,6 +18,9 @@ const SAMPLE_XML: &[u8] = br#"<?xml version="1.0" encoding="utf-8"?>
 </slideshow>
 "#;
 
+/// As httpbin itself has it, of type `text/plain` without a character set.
+const ROBOTS: &[u8] = b"User-agent: *\nDisallow: /deny\n";
+
 /// The most lines of `/stream/{n}`, as in httpbin itself.
 const LINES_MAX: u64 = 100;
 
@@ -25,6 +28,7 @@ pub(super) fn answer(asked: &Asked<'_>, scratch: &mut Vec<u8>, random: &mut Rand
     match asked.path {
         "/anything" => anything::prepare(asked, scratch),
         "/uuid" => asked.get(|| uuid(scratch, random)),
+        "/robots.txt" => asked.get(|| Answer::ok("text/plain", Body::Static(ROBOTS))),
         "/json" => asked.get(|| Answer::ok(JSON, Body::Static(SAMPLE))),
         "/xml" => asked.get(|| Answer::ok(XML, Body::Static(SAMPLE_XML))),
         "/gzip" => asked.get(|| gzip::answer(asked, scratch)),

@@ -34,12 +34,13 @@ enum What {
 Examples:
   gatebench check gateway ./mine
   gatebench check gateway nginx --scenario api-key
+  gatebench check gateway kong@/opt/kong-3.9
 
 For each scenario the gateway is rendered, started, asked the scenario's cases and ended. The first one,
 `contract`, is what every gateway must do whatever its policies. Exits with 1 where something fails.")]
 struct CheckGateway {
-    /// A gateway by name or folder
-    #[arg(value_name = "NAME or DIR")]
+    /// Gateway by name, by name and version (NAME@VERSION), or by folder
+    #[arg(value_name = "NAME, NAME@VERSION or DIR")]
     gateway: String,
     /// Only this scenario, by name or file (repeatable)
     #[arg(long = "scenario", value_name = "NAME or FILE")]
@@ -126,14 +127,24 @@ fn summary(gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {
     };
     let Some(first) = failing.first() else {
         terminal::say(&format!(
-            "\n{gateway} holds all it claims, in {asked} scenarios{beside}"
+            "\n{gateway} holds all it claims, in {asked} {}{beside}",
+            plural(asked)
         ))?;
         return Ok(Exit::Fine);
     };
     terminal::say(&format!(
-        "\n{gateway} fails {} of {asked} scenarios{beside}\n  → correct its templates; what was rendered is in {}",
+        "\n{gateway} fails {} of {asked} {}{beside}\n  → correct its templates; what was rendered is in {}",
         failing.len(),
+        plural(asked),
         first.work.join("gateway").display()
     ))?;
     Ok(Exit::CheckFailed)
+}
+
+fn plural(scenarios: usize) -> &'static str {
+    if scenarios == 1 {
+        "scenario"
+    } else {
+        "scenarios"
+    }
 }

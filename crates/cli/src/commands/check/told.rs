@@ -84,13 +84,22 @@ fn text(checked: &Checked, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> 
                 "{mark} {name}: {}{}",
                 checked.title,
                 failing(record, shown_in)
-            )
+            ) + &stderr(&checked.stderr, shown_in)
         }
     };
     if let Some(how) = &checked.stopped_badly {
         text.push_str(&format!("\n    {}", how.replace('\n', "\n    ")));
     }
     text
+}
+
+/// What the gateway wrote to standard error, where that was not shown before.
+fn stderr(written: &str, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {
+    if written.is_empty() || shown_in(written).is_some() {
+        return String::new();
+    }
+    let lines = written.replace('\n', "\n    ");
+    format!("\n  the gateway wrote to standard error:\n    {lines}")
 }
 
 fn failing(record: &ParityRecord, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {

@@ -98,7 +98,7 @@ impl Listed {
         let speaks = spec.transport.iter().cloned();
         let lacks = spec.lacks.iter().map(|part| format!("not {part}"));
         let absent = missing.iter();
-        let absent = absent.map(|(name, install)| format!("not {name} (install it: {install})"));
+        let absent = absent.map(|(name, why)| format!("not {name} ({why})"));
         words
             .chain(speaks)
             .chain(lacks)
@@ -129,11 +129,10 @@ impl Listed {
     }
 
     /// What is missing that policies need beyond the program, and how it is installed.
-    fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, &str> {
+    fn missing(&self, found: &FoundBinary) -> BTreeMap<&str, String> {
         let extras = self.folder.spec.extras.iter();
         extras
-            .filter(|(name, _)| !found.extras.contains(*name))
-            .map(|(name, extra)| (name.as_str(), extra.install.as_str()))
+            .filter_map(|(name, extra)| Some((name.as_str(), found.lacks(name, extra)?)))
             .collect()
     }
 

@@ -6,6 +6,9 @@ hang:N               from request N on, never answers
 refuse:WORDS         refuses its configuration with WORDS
 exit:WORDS           says WORDS and ends as soon as it is started
 crash:S              crashes S seconds after the load's first request
+broken:WORDS         says WORDS on standard error and never answers, except that it is ready
+late-limit:MS        refuses /limited from the third request on, and begins to count MS after it listens
+socket:PATH          also listens on a Unix socket at PATH
 deaf                 does not hear that it is to stop
 port:P               listens on P instead of the port it was given
 """
@@ -14,6 +17,7 @@ import http.server
 import itertools
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -31,7 +35,13 @@ if KIND == "deaf":
 PROOF = 40
 
 count = itertools.count(1)
+counted = itertools.count(1)
+started = time.monotonic()
 local = threading.local()
+
+
+def over_limit():
+    return time.monotonic() - started > float(VALUE) / 1000 and next(counted) > 2
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
@@ -44,11 +54,15 @@ class Proxy(http.server.BaseHTTPRequestHandler):
             threading.Timer(float(VALUE), os.abort).start()
         if KIND == "hang" and number >= int(VALUE):
             time.sleep(3600)
-        if not self.path.startswith("/ping"):
+        if KIND == "broken" and self.path != "/":
+            time.sleep(3600)
+        if KIND == "late-limit" and self.path == "/limited" and over_limit():
+            return self.answer(429, [], b"enough\n")
+        if not self.path.startswith(("/ping", "/limited")):
             return self.answer(404, [], b"no route\n")
         if not hasattr(local, "upstream"):
             local.upstream = http.client.HTTPConnection("127.0.0.1", int(sys.argv[3]))
-        local.upstream.request("GET", self.path, headers=dict(self.headers))
+        local.upstream.request("GET", self.path.replace("/limited", "/ping"), headers=dict(self.headers))
         answer = local.upstream.getresponse()
         body = answer.read()
         if KIND == "wrong-bytes" and number >= int(VALUE):
@@ -63,6 +77,13 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+if KIND == "broken":
+    print(VALUE.replace("-", " "), file=sys.stderr, flush=True)
+if KIND == "socket":
+    control = socket.socket(socket.AF_UNIX)
+    control.bind(VALUE)
 
 
 class Server(http.server.ThreadingHTTPServer):
