@@ -14,6 +14,40 @@ pub enum Severity {
     Missing,
 }
 
+/// What the number of a place counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Numbering {
+    /// Lines of the document.
+    #[default]
+    Line,
+    /// Items of a JSON list, which may all stand on one line.
+    Item,
+}
+
+impl Numbering {
+    /// The word before the number.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Item => "item",
+        }
+    }
+}
+
+/// A cell that a finding rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cell {
+    /// Line or item of its row, from 1.
+    pub line: usize,
+    /// The label of its row, or `row 5` where the table has none.
+    pub row: String,
+    /// Its column, as it is headed.
+    pub column: String,
+    /// Its text, as the document has it.
+    pub written: String,
+}
+
 /// One thing that is wrong with a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
@@ -23,12 +57,17 @@ pub struct Finding {
     pub severity: Severity,
     /// The heading that the table stands under.
     pub table: String,
-    /// Line of the document, from 1.
+    /// Line or item of the row, or of the first of several rows; of the headings where the whole
+    /// table is meant. From 1.
     pub line: usize,
+    /// What `line` counts.
+    pub numbering: Numbering,
     /// The row, where one is meant.
     pub row: Option<String>,
     /// The columns, as they are headed.
     pub columns: Vec<String>,
+    /// Every cell that the finding rests on; empty only where something is missing from the table.
+    pub cells: Vec<Cell>,
     /// What is wrong, with the figures.
     pub says: String,
 }

@@ -11,10 +11,11 @@ mod quantity;
 mod read;
 mod rules;
 mod table;
+mod tool;
 
 use std::fmt;
 
-pub use finding::{Audit, Finding, Severity};
+pub use finding::{Audit, Cell, Finding, Numbering, Severity};
 pub use read::Form;
 
 /// A document that cannot be read.
@@ -51,8 +52,10 @@ pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
 }
 
 /// Judges figures that are not in a document yet: the program's own, before anybody reads them. Cells are
-/// written as in a document, with a heading that says what they are and their unit.
+/// written as in a document, with a heading that says what they are and their unit. Their mean times are
+/// those of the requests that were sent, and their users are all that may be in flight.
 pub fn audit_rows(title: &str, headings: &[String], rows: Vec<Vec<String>>) -> Vec<Finding> {
     let numbered = (1..).zip(rows).collect();
-    rules::judge(&table::Table::of(title, headings, numbered))
+    let table = table::Table::of(title, headings, numbered);
+    rules::judge(&table.with_mean(tool::Mean::OfSent))
 }

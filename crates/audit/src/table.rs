@@ -1,13 +1,20 @@
 //! A table of results, whatever it was written in.
 
+use crate::finding::Numbering;
 use crate::heading::{Meaning, meaning};
 use crate::quantity::{Quantity, Unit, quantity, unit_in_heading};
+use crate::tool::Mean;
 
 /// A table of results.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// The heading that it stands under, or what made it.
     pub(crate) title: String,
+    /// Where its headings stand; where its first row does, if it has none.
+    pub(crate) line: usize,
+    pub(crate) numbering: Numbering,
+    /// What the mean times of rows are of that do not name a tool themselves.
+    mean: Mean,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
 }
@@ -26,8 +33,10 @@ pub(crate) struct Column {
 pub(crate) struct Row {
     /// Line of the document, from 1.
     pub(crate) line: usize,
-    /// What the row is about.
+    /// What the row is about, or `row 5` where no column says it.
     pub(crate) name: String,
+    /// By column, as the document has it.
+    written: Vec<String>,
     /// By column; none where there is no number.
     cells: Vec<Option<Quantity>>,
     /// Whether a cell says how far its value may be off.
@@ -57,14 +66,43 @@ impl Table {
         for column in &mut columns[..measured.unwrap_or(0)] {
             column.meaning = Meaning::Label;
         }
-        let rows = rows
-            .into_iter()
-            .map(|(line, cells)| Row::of(line, &cells, &columns))
+        let rows: Vec<Row> = (1..)
+            .zip(rows)
+            .map(|(number, (line, cells))| Row::of((number, line), &cells, &columns))
             .collect();
+        let words = [title].into_iter();
+        let words = words.chain(headings.iter().map(String::as_str));
         Self {
             title: title.to_owned(),
+            line: rows.first().map_or(1, |row| row.line),
+            numbering: Numbering::Line,
+            mean: Mean::of_words(&words.collect::<Vec<_>>().join(" ")),
             columns,
             rows,
+        }
+    }
+
+    /// The same, with headings on this line.
+    pub(crate) fn headed_at(self, line: usize) -> Self {
+        Self { line, ..self }
+    }
+
+    /// The same, its rows numbered as items.
+    pub(crate) fn of_items(self) -> Self {
+        let numbering = Numbering::Item;
+        Self { numbering, ..self }
+    }
+
+    /// The same, with means that are known to be of this.
+    pub(crate) fn with_mean(self, mean: Mean) -> Self {
+        Self { mean, ..self }
+    }
+
+    /// What the mean time of a row is the mean of.
+    pub(crate) fn mean_of(&self, row: &Row) -> Mean {
+        match Mean::of_words(&row.name) {
+            Mean::Unknown => self.mean,
+            known => known,
         }
     }
 
@@ -112,15 +150,16 @@ impl Table {
         (found.1.unit == Unit::Seconds).then_some(found)
     }
 
-    /// Connections or users of a row.
-    pub(crate) fn users(&self, row: &Row) -> Option<f64> {
-        let told = self.figure(row, Meaning::Users).map(|it| it.1.value);
-        told.or(row.named_users)
+    /// Connections or users of a row, and their column where it is not the label that says it.
+    pub(crate) fn users(&self, row: &Row) -> Option<(Option<usize>, f64)> {
+        let in_column = self.figure(row, Meaning::Users);
+        let in_column = in_column.map(|(at, users)| (Some(at), users.value));
+        in_column.or(row.named_users.map(|users| (None, users)))
     }
 }
 
 impl Row {
-    fn of(line: usize, cells: &[String], columns: &[Column]) -> Self {
+    fn of((number, line): (usize, usize), cells: &[String], columns: &[Column]) -> Self {
         let label = |(cell, column): (&String, &Column)| {
             let cell = cell.replace("<br/>", ", ");
             let is_telling =
@@ -129,6 +168,7 @@ impl Row {
         };
         let name = cells.iter().zip(columns).filter_map(label);
         let name = name.collect::<Vec<_>>().join(" ");
+        let named_users = users_in(&name);
         let cell = |at: usize| {
             let column = &columns[at];
             let text = cells.get(at)?;
@@ -143,8 +183,13 @@ impl Row {
         };
         Self {
             line,
-            named_users: users_in(&name),
-            name,
+            named_users,
+            name: if name.is_empty() {
+                format!("row {number}")
+            } else {
+                name
+            },
+            written: cells.to_vec(),
             has_spread: cells.iter().zip(&figures).any(has_spread),
             cells: figures,
         }
@@ -153,6 +198,11 @@ impl Row {
     /// The number in a column.
     pub(crate) fn figure(&self, column: usize) -> Option<Quantity> {
         self.cells.get(column).copied().flatten()
+    }
+
+    /// The text in a column.
+    pub(crate) fn written(&self, column: usize) -> &str {
+        self.written.get(column).map_or("", |text| text.trim())
     }
 }
 

@@ -40,7 +40,7 @@ fn what_is_impossible_is_told_with_its_place() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(
-        said.starts_with("Results\n\n✗ impossible  line 5 · a · p95 ms, p99 ms\n"),
+        said.starts_with("Results\n\n✗ impossible  line 5 · a · p95 ms 9.76, p99 ms 8.77\n"),
         "{said}"
     );
     assert!(
@@ -53,6 +53,25 @@ fn what_is_impossible_is_told_with_its_place() {
     assert_eq!(told["findings"][0]["rule"], "percentile-order");
     assert_eq!(told["findings"][0]["severity"], "impossible");
     assert_eq!(told["findings"][0]["line"], 5);
+    let cell = &told["findings"][0]["cells"][1];
+    assert_eq!(
+        (&cell["row"], &cell["column"]),
+        (&"a".into(), &"p99 ms".into())
+    );
+}
+
+#[test]
+fn a_cell_that_is_too_coarse_is_named_with_its_row() {
+    let rows = "|a|9|1600|3.98|6.12|8.30|0|9|\n".repeat(4);
+    let output = audit(&format!("{HEAD}{rows}|e|9|1600|0.00|0.00|0.02|0|9|\n"), &[]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    for place in [
+        "line 7 · e · mean ms 0.00, p95 ms 0.00\n",
+        "line 7 · e · p99 ms 0.02\n",
+    ] {
+        assert!(said.contains(&format!("! misleading  {place}")), "{said}");
+    }
+    assert!(!said.contains("misleading  line 2"), "{said}");
 }
 
 #[test]

@@ -8,28 +8,41 @@ pub(super) fn table(text: &str) -> Result<Table, AuditError> {
         .comment(Some(b'#'))
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
+    let error = |error| error_in(text, error);
     let headings = reader.headers().map_err(error)?;
+    let headed_at = line_of(text, headings.position());
     let headings: Vec<String> = headings.iter().map(str::to_owned).collect();
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(error)?;
-        let line = record.position().map_or(0, |it| it.line());
         let cells = record.iter().map(str::to_owned).collect();
-        rows.push((usize::try_from(line).unwrap_or(usize::MAX), cells));
+        rows.push((line_of(text, record.position()), cells));
     }
-    Ok(Table::of("", &headings, rows))
+    Ok(Table::of("", &headings, rows).headed_at(headed_at))
 }
 
-fn error(error: csv::Error) -> AuditError {
-    let line = error.position().map_or(1, |it| it.line());
+/// The line on which a record begins. The reader says where the one before it ended: empty lines and
+/// comments may follow.
+fn line_of(text: &str, position: Option<&csv::Position>) -> usize {
+    let ended = position.map_or(0, |it| usize::try_from(it.byte()).unwrap_or(usize::MAX));
+    let rest = text.get(ended..).unwrap_or_default();
+    let is_skipped = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+    let skipped: usize = rest
+        .split_inclusive('\n')
+        .take_while(is_skipped)
+        .map(str::len)
+        .sum();
+    let before = &text.as_bytes()[..text.len().min(ended + skipped)];
+    1 + before.iter().filter(|byte| **byte == b'\n').count()
+}
+
+fn error_in(text: &str, error: csv::Error) -> AuditError {
+    let line = line_of(text, error.position());
     let what = match error.kind() {
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
         } => format!("there are {len} cells, and {expected_len} headings"),
         _ => error.to_string(),
     };
-    AuditError {
-        line: usize::try_from(line).unwrap_or(usize::MAX),
-        what,
-    }
+    AuditError { line, what }
 }

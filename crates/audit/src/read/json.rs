@@ -48,12 +48,12 @@ fn of_objects(items: &[Value], name: &str) -> Option<Table> {
         };
         headings.iter().map(cell).collect()
     };
-    // JSON has no lines to speak of: the number of the item is told.
+    // A list may stand on one line: its items are counted.
     let rows = rows
         .iter()
         .enumerate()
         .map(|(at, row)| (at + 1, cells(row)));
-    Some(Table::of(name, &headings, rows.collect()))
+    Some(Table::of(name, &headings, rows.collect()).of_items())
 }
 
 fn flattened(item: &Value) -> Option<Vec<(String, String)>> {
@@ -95,5 +95,5 @@ fn of_lists(members: &Map<String, Value>, name: &str) -> Option<Table> {
     };
     let row = |at: usize| (at + 1, lists.iter().map(|list| text(&list[at])).collect());
     let headings: Vec<String> = members.keys().cloned().collect();
-    Some(Table::of(name, &headings, (0..length).map(row).collect()))
+    Some(Table::of(name, &headings, (0..length).map(row).collect()).of_items())
 }

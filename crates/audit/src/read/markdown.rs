@@ -16,7 +16,7 @@ pub(super) fn tables(text: &str) -> Vec<Table> {
             at += 1;
             continue;
         }
-        let headings = cells(line);
+        let (headings, headed_at) = (cells(line), at + 1);
         let first = at + 2;
         let rows = lines[first..].iter().take_while(|it| it.contains('|'));
         let rows: Vec<_> = rows
@@ -24,7 +24,7 @@ pub(super) fn tables(text: &str) -> Vec<Table> {
             .map(|(number, row)| (first + number + 1, cells(row)))
             .collect();
         at = first + rows.len();
-        tables.push(Table::of(title, &headings, rows));
+        tables.push(Table::of(title, &headings, rows).headed_at(headed_at));
     }
     tables
 }

@@ -6,6 +6,7 @@ use super::{Judge, digits, ratio, time};
 use crate::finding::Severity;
 use crate::heading::Meaning;
 use crate::quantity::Unit;
+use crate::table::Row;
 
 /// Lowest buckets that gateways and client libraries have by default, in seconds.
 const BOUNDS: [f64; 8] = [0.000_5, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5];
@@ -30,9 +31,15 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let Meaning::Quantile(quantile) = table.columns[column].meaning else {
             continue;
         };
-        let cells = table.rows.iter().filter_map(|row| row.figure(column));
-        let values: Vec<f64> = cells
-            .filter(|it| it.unit == Unit::Seconds)
+        let timed = |row| Row::figure(row, column).filter(|it| it.unit == Unit::Seconds);
+        let rows: Vec<&Row> = table
+            .rows
+            .iter()
+            .filter(|row| timed(row).is_some())
+            .collect();
+        let values: Vec<f64> = rows
+            .iter()
+            .filter_map(|row| timed(row))
             .map(|it| it.value)
             .collect();
         if quantile < QUANTILE_MIN || values.len() < ROWS_MIN {
@@ -57,7 +64,13 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
             share(most),
             share(least)
         );
-        judge.whole("histogram-bucket", Severity::Misleading, &[column], says);
+        judge.rows(
+            "histogram-bucket",
+            Severity::Misleading,
+            &rows,
+            &[column],
+            says,
+        );
     }
 }
 

@@ -4,6 +4,7 @@
 use super::in_flight::{InFlight, in_flight};
 use super::{Judge, digits, median, ratio};
 use crate::finding::Severity;
+use crate::table::Row;
 
 /// Rows whose requests in flight are as near to each other as this had the same users, always busy.
 const SAME: f64 = 0.08;
@@ -16,19 +17,22 @@ const ROWS_MIN: usize = 3;
 pub(super) fn judge(judge: &mut Judge<'_>) {
     let table = judge.table;
     let rows = table.rows.iter();
-    let all: Vec<InFlight> = rows.filter_map(|row| in_flight(table, row)).collect();
-    let Some(middle) = median(all.iter().map(|it| it.count)) else {
+    let all: Vec<(&Row, InFlight)> = rows
+        .filter_map(|row| Some((row, in_flight(table, row)?)))
+        .collect();
+    let Some(middle) = median(all.iter().map(|it| it.1.count)) else {
         return;
     };
-    let same: Vec<&InFlight> = all
+    let same: Vec<&(&Row, InFlight)> = all
         .iter()
-        .filter(|it| (it.count / middle - 1.0).abs() <= SAME)
+        .filter(|it| (it.1.count / middle - 1.0).abs() <= SAME)
         .collect();
-    let apart = ratio(same.iter().map(|it| it.rate.value));
+    let apart = ratio(same.iter().map(|it| it.1.rate.value));
     if same.len() < ROWS_MIN || apart < RATES_APART_MIN {
         return;
     }
-    let columns = same[0].columns;
+    let rows: Vec<&Row> = same.iter().map(|it| it.0).collect();
+    let columns = same[0].1.columns;
     let says = format!(
         "in {} of {} rows the rates differ by a factor of {} and {} requests are always in flight (rate × mean time): \
          a closed loop at saturation, where the mean time is users ÷ rate and says nothing that the rate does not; \
@@ -38,9 +42,10 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         digits(apart),
         digits(middle)
     );
-    judge.whole(
+    judge.rows(
         "latency-at-saturation",
         Severity::Misleading,
+        &rows,
         &columns,
         says,
     );

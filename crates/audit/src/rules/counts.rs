@@ -26,7 +26,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let says =
             "how many requests failed is not told; answers that are errors are often the fastest"
                 .to_owned();
-        judge.whole("errors-not-told", Severity::Missing, &[], says);
+        judge.missing("errors-not-told", says);
     }
 }
 
@@ -82,7 +82,9 @@ fn failures(judge: &mut Judge<'_>, row: &Row) {
     if errors.value <= 0.0 {
         return;
     }
-    let says = match (errors.unit, requests(table, row)) {
+    let of = requests(table, row).filter(|_| errors.unit != Unit::Share);
+    let columns: Vec<usize> = [column].into_iter().chain(of.map(|it| it.0)).collect();
+    let says = match (errors.unit, of) {
         (Unit::Share, _) => format!("{} % of the requests failed", digits(100.0 * errors.value)),
         (_, Some((_, requests))) => format!(
             "{} of {} requests failed ({} %)",
@@ -93,12 +95,12 @@ fn failures(judge: &mut Judge<'_>, row: &Row) {
         _ => format!("{} requests failed", digits(errors.value)),
     };
     let says = format!("{says}; whether rate and times count them is not told");
-    judge.row("errors", Severity::Misleading, row, &[column], says);
+    judge.row("errors", Severity::Misleading, row, &columns, says);
 }
 
 fn samples(judge: &mut Judge<'_>, row: &Row) {
     let table = judge.table;
-    let Some((_, requests)) = requests(table, row) else {
+    let Some((requests_at, requests)) = requests(table, row) else {
         return;
     };
     let told = table
@@ -118,7 +120,7 @@ fn samples(judge: &mut Judge<'_>, row: &Row) {
                 "too-few-samples",
                 Severity::Misleading,
                 row,
-                &[column],
+                &[column, requests_at],
                 says,
             );
         }

@@ -1,5 +1,6 @@
 //! Little's law: requests per second times the mean time of one are the requests in flight. They cannot be
-//! more than the users there were, and rows with different numbers of them are not alike.
+//! more than the users there were where the mean is that of the requests sent, one at a time for each user; a
+//! mean with added samples says more. Rows with different numbers of them are not alike.
 
 use gatebench_stats::concurrency;
 
@@ -8,6 +9,7 @@ use crate::finding::Severity;
 use crate::heading::Meaning;
 use crate::quantity::Quantity;
 use crate::table::{Row, Table};
+use crate::tool::Mean;
 
 /// What a rate over one window and a mean over another may differ.
 const TOLERANCE: f64 = 0.02;
@@ -53,7 +55,12 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
     }
 }
 
-fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: f64) {
+fn against_users(
+    judge: &mut Judge<'_>,
+    row: &Row,
+    found: &InFlight,
+    (users_at, users): (Option<usize>, f64),
+) {
     let InFlight {
         count, rate, mean, ..
     } = found;
@@ -63,17 +70,22 @@ fn against_users(judge: &mut Judge<'_>, row: &Row, found: &InFlight, users: f64)
         digits(rate.value),
         time(mean.value)
     );
+    let columns: Vec<usize> = found.columns.into_iter().chain(users_at).collect();
     if *count > users * (1.0 + TOLERANCE + found.rounding) {
         let says = format!(
             "{product} are {count_text} in flight (Little's law), on {users_text} connections"
         );
-        judge.row("in-flight", Severity::Impossible, row, &found.columns, says);
+        let (severity, says) = match judge.table.mean_of(row).why_above_users() {
+            None => (Severity::Impossible, says),
+            Some(why) => (Severity::Misleading, format!("{says}: {why}")),
+        };
+        judge.row("in-flight", severity, row, &columns, says);
     } else if *count < users * BUSY_SHARE_MIN {
         let says = format!(
             "{product} are {count_text} in flight of {users_text} users: most of them were not waiting for an answer, \
              so the latency is not that of so many users at once"
         );
-        judge.row("in-flight", Severity::Misleading, row, &found.columns, says);
+        judge.row("in-flight", Severity::Misleading, row, &columns, says);
     }
 }
 
@@ -92,9 +104,15 @@ fn among_rows(judge: &mut Judge<'_>) {
         apart > ALIKE_MAX * (1.0 + found.rounding)
     };
     for (row, found) in counts.iter().filter(|it| is_unlike(&it.1)) {
+        let cause = match table.mean_of(row) {
+            Mean::OfSent | Mean::OfSeveral => "the rows ran at different concurrency",
+            Mean::WithAdded | Mean::Unknown => {
+                "the rows ran at different concurrency (or the tool adds samples to its means, as wrk does)"
+            }
+        };
         let says = format!(
             "{} requests were in flight here (rate × mean time, Little's law), {} in the middle row: \
-             the rows ran at different concurrency, and their times and rates are not comparable",
+             {cause}, and their times and rates are not comparable",
             digits(found.count),
             digits(middle)
         );

@@ -10,7 +10,7 @@ mod order;
 mod repetition;
 mod resolution;
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{Cell, Finding, Severity};
 use crate::table::{Row, Table};
 
 /// A table and what is found in it.
@@ -43,7 +43,7 @@ pub(crate) fn judge(table: &Table) -> Vec<Finding> {
 }
 
 impl Judge<'_> {
-    /// A row is wrong.
+    /// These cells of a row are wrong.
     fn row(
         &mut self,
         rule: &'static str,
@@ -52,35 +52,52 @@ impl Judge<'_> {
         columns: &[usize],
         says: String,
     ) {
-        let finding = self.finding(rule, severity, columns, says);
-        self.findings.push(Finding {
-            line: row.line,
-            row: Some(row.name.clone()),
-            ..finding
-        });
+        self.rows(rule, severity, &[row], columns, says);
     }
 
-    /// The table is wrong as a whole.
-    fn whole(&mut self, rule: &'static str, severity: Severity, columns: &[usize], says: String) {
-        let finding = self.finding(rule, severity, columns, says);
+    /// These cells of several rows are wrong together.
+    fn rows(
+        &mut self,
+        rule: &'static str,
+        severity: Severity,
+        rows: &[&Row],
+        columns: &[usize],
+        says: String,
+    ) {
+        let heading = |at: &usize| self.table.columns[*at].heading.clone();
+        let cell = |row: &Row, at: &usize| Cell {
+            line: row.line,
+            row: row.name.clone(),
+            column: heading(at),
+            written: row.written(*at).to_owned(),
+        };
+        let of_row = |row: &&Row| columns.iter().map(|at| cell(row, at)).collect::<Vec<_>>();
+        let finding = Finding {
+            line: rows.first().map_or(self.table.line, |row| row.line),
+            row: (rows.len() == 1).then(|| rows[0].name.clone()),
+            columns: columns.iter().map(heading).collect(),
+            cells: rows.iter().flat_map(of_row).collect(),
+            ..self.finding(rule, severity, says)
+        };
         self.findings.push(finding);
     }
 
-    fn finding(
-        &self,
-        rule: &'static str,
-        severity: Severity,
-        columns: &[usize],
-        says: String,
-    ) -> Finding {
-        let heading = |at: &usize| self.table.columns[*at].heading.clone();
+    /// The table lacks something as a whole.
+    fn missing(&mut self, rule: &'static str, says: String) {
+        let finding = self.finding(rule, Severity::Missing, says);
+        self.findings.push(finding);
+    }
+
+    fn finding(&self, rule: &'static str, severity: Severity, says: String) -> Finding {
         Finding {
             rule,
             severity,
             table: self.table.title.clone(),
-            line: self.table.rows.first().map_or(1, |row| row.line),
+            line: self.table.line,
+            numbering: self.table.numbering,
             row: None,
-            columns: columns.iter().map(heading).collect(),
+            columns: Vec::new(),
+            cells: Vec::new(),
             says,
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let says = "each row was measured once, or how far repetitions lie apart is not told: \
                     whether two rows differ cannot be judged"
             .to_owned();
-        judge.whole("no-repetition", Severity::Missing, &[], says);
+        judge.missing("no-repetition", says);
     }
     for name in names {
         let runs = table
@@ -56,6 +56,8 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
 /// Judges the rates of the repetitions of one thing.
 fn repeated(judge: &mut Judge<'_>, runs: &[&Row]) {
     let table = judge.table;
+    let rated = |row: &&&Row| table.figure(row, Meaning::Rate).is_some();
+    let runs: Vec<&Row> = runs.iter().filter(rated).copied().collect();
     let rates: Vec<(usize, Quantity)> = runs
         .iter()
         .filter_map(|row| table.figure(row, Meaning::Rate))
@@ -79,13 +81,7 @@ fn repeated(judge: &mut Judge<'_>, runs: &[&Row]) {
             rates.len(),
             digits(100.0 * change)
         );
-        judge.row(
-            "drift",
-            Severity::Misleading,
-            runs[runs.len() - 1],
-            &[*column],
-            says,
-        );
+        judge.rows("drift", Severity::Misleading, &runs, &[*column], says);
     }
     let spread = values().fold(0.0, f64::max) * (1.0 - 1.0 / ratio(values()));
     if first.step < spread * STEP_OF_SPREAD_MIN {
@@ -94,10 +90,10 @@ fn repeated(judge: &mut Judge<'_>, runs: &[&Row]) {
             digits(first.step),
             digits(spread)
         );
-        judge.row(
+        judge.rows(
             "false-precision",
             Severity::Misleading,
-            runs[0],
+            &runs,
             &[*column],
             says,
         );

@@ -1,43 +1,48 @@
-//! Times that the timer, or the writing, was too coarse for.
+//! Times that the timer, or the writing, was too coarse for: judged cell by cell.
 
 use super::{Judge, digits, time};
 use crate::finding::Severity;
 use crate::heading::Meaning;
 use crate::quantity::{Quantity, Unit};
+use crate::table::Row;
 
-/// A step that is a larger part of the least time hides differences that matter.
+/// A step that is a larger part of a time hides differences that matter.
 const STEP_SHARE_MAX: f64 = 0.1;
 
 pub(super) fn judge(judge: &mut Judge<'_>) {
     let table = judge.table;
-    let columns = table.columns_of(|it| it.is_time() && it != Meaning::Min);
-    for column in columns {
-        let cells = table.rows.iter().filter_map(|row| row.figure(column));
-        let times: Vec<Quantity> = cells.filter(|it| it.unit == Unit::Seconds).collect();
-        let zeros = times.iter().filter(|it| it.value == 0.0).count();
-        let Some(least) = times
-            .iter()
-            .copied()
-            .min_by(|a, b| a.value.total_cmp(&b.value))
-        else {
-            continue;
-        };
-        let says = if zeros > 0 {
-            format!(
-                "{zeros} of {} are zero: the time is told in steps of {}, and was less than half of one",
-                times.len(),
-                time(least.step)
-            )
-        } else if least.step / least.value > STEP_SHARE_MAX {
-            format!(
-                "told in steps of {}, {} % of the least, {}",
-                time(least.step),
-                digits(100.0 * least.step / least.value),
-                time(least.value)
-            )
-        } else {
-            continue;
-        };
-        judge.whole("resolution", Severity::Misleading, &[column], says);
+    for row in &table.rows {
+        let times: Vec<(usize, Quantity)> = table
+            .columns_of(|it| it.is_time() && it != Meaning::Min)
+            .filter_map(|at| Some((at, row.figure(at)?)))
+            .filter(|(_, it)| it.unit == Unit::Seconds)
+            .collect();
+        let (zeros, others): (Vec<_>, Vec<_>) =
+            times.into_iter().partition(|(_, it)| it.value == 0.0);
+        let coarse = |it: &(usize, Quantity)| it.1.step / it.1.value > STEP_SHARE_MAX;
+        let coarse: Vec<_> = others.into_iter().filter(coarse).collect();
+        if let Some((_, first)) = zeros.first() {
+            let says = format!(
+                "zero: times are written in steps of {}, and this one was less than half of one",
+                time(first.step)
+            );
+            cells(judge, row, &zeros, says);
+        }
+        let share = |(_, it): &(usize, Quantity)| 100.0 * it.step / it.value;
+        let worst = coarse.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
+        if let Some(worst) = worst {
+            let says = format!(
+                "written in steps of {}, {} % of {}",
+                time(worst.1.step),
+                digits(share(worst)),
+                time(worst.1.value)
+            );
+            cells(judge, row, &coarse, says);
+        }
     }
+}
+
+fn cells(judge: &mut Judge<'_>, row: &Row, found: &[(usize, Quantity)], says: String) {
+    let columns: Vec<usize> = found.iter().map(|it| it.0).collect();
+    judge.row("resolution", Severity::Misleading, row, &columns, says);
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use console::Style;
-use gatebench_audit::{Audit as Audited, Finding, Form, Severity, audit};
+use gatebench_audit::{Audit as Audited, Cell, Finding, Form, Severity, audit};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -20,7 +20,8 @@ const INDENT: usize = 4;
 #[derive(Debug, Args)]
 #[command(
     long_about = "Tests a published table of results for what cannot be true, what does not mean what it seems to, and \
-                  what is not told: percentiles out of order, more requests in flight than connections, means that the \
+                  what is not told: percentiles out of order, more requests in flight than connections where the load generator \
+                  is known to print the mean of what it sent, means that the \
                   percentiles do not allow, percentiles of a histogram's lowest bucket, rows at different concurrency, \
                   timers too coarse, peaks told as means, more CPU time than cores, and others. Reads CSV, JSON, the tables \
                   of a Markdown document, and what wrk and siege print. Nothing is run. A run directory of gatebench's own is held \
@@ -168,16 +169,36 @@ fn paragraph(finding: &Finding) -> String {
         Severity::Misleading => style.yellow().apply_to("! misleading"),
         Severity::Missing => style.dim().apply_to("? not told"),
     };
-    let row = finding.row.as_deref().filter(|row| !row.is_empty());
-    let place = [
-        Some(format!("line {}", finding.line)),
-        row.map(str::to_owned),
-        (!finding.columns.is_empty()).then(|| finding.columns.join(", ")),
-    ];
-    let place: Vec<String> = place.into_iter().flatten().collect();
+    let head = format!("{mark}  {}", place(finding));
+    let head = terminal::wrapped(&head, terminal::WIDTH, INDENT);
     let says = terminal::wrapped(&finding.says, terminal::WIDTH - INDENT, 0)
         .replace('\n', &format!("\n{:INDENT$}", ""));
-    format!("{mark}  {}\n{:INDENT$}{says}\n\n", place.join(" · "), "")
+    format!("{head}\n{:INDENT$}{says}\n\n", "")
+}
+
+/// Line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`, and for several rows a list of
+/// such. The line of the headings alone, where something is missing from the table.
+fn place(finding: &Finding) -> String {
+    let word = finding.numbering.word();
+    if finding.cells.is_empty() {
+        return format!("{word} {}", finding.line);
+    }
+    let same_row = |a: &Cell, b: &Cell| a.line == b.line;
+    let row = |cells: &[Cell]| {
+        let texts = cells
+            .iter()
+            .map(|it| format!("{} {}", it.column, it.written));
+        let texts: Vec<String> = texts.collect();
+        let first = &cells[0];
+        format!(
+            "{word} {} · {} · {}",
+            first.line,
+            first.row,
+            texts.join(", ")
+        )
+    };
+    let rows: Vec<String> = finding.cells.chunk_by(same_row).map(row).collect();
+    rows.join("; ")
 }
 
 fn plural(count: usize, word: &str) -> String {
