@@ -56,6 +56,26 @@ pub fn in_steps(time_ns: f64, step_ns: f64) -> f64 {
     (time_ns / step_ns).round() * step_ns
 }
 
+/// The mean that wrk prints of these times, in nanoseconds. From 4.0.0 to 4.2.0 it takes the time that a
+/// connection needed for one request on average as the pace at which requests were due, and adds to each that
+/// took at least twice as long those that would have been due meanwhile: one shorter by a pace, one by two,
+/// down to one that is longer than a pace. Source: `stats_correct` of wrk, and its call before anything is
+/// printed. None where connections sent less than a request each, of which it adds nothing.
+pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64) -> Option<f64> {
+    let each = times_ns.len().checked_div(connections)?;
+    let pace = u128::from((length_ns / 1_000).checked_div(each)?.max(1));
+    let (mut count, mut sum) = (0_u128, 0_u128);
+    for value in times_ns.iter_recorded() {
+        let time = u128::from(times_ns.median_equivalent(value.value_iterated_to()) / 1_000);
+        let times = u128::from(value.count_at_value());
+        let added = (time.max(1) - 1) / pace;
+        let added = added.saturating_sub(1);
+        count += times * (1 + added);
+        sum += times * (time * (1 + added) - pace * added * (added + 1) / 2);
+    }
+    (count > 0).then(|| sum as f64 / count as f64 * 1e3)
+}
+
 /// The second of the measurement from which on a load stays as it is; none where it changes until the
 /// end, or always was so.
 pub fn steady_from(shape: &Shape, measure_ns: u64) -> Option<u32> {
@@ -162,6 +182,72 @@ mod tests {
     fn a_coarse_timer_shows_nothing() {
         assert_eq!(in_steps(420_000.0, 10e6), 0.0);
         assert_eq!(in_steps(17e6, 10e6), 20e6);
+    }
+
+    /// A load of connections that send as soon as they are answered: the rate, and the times.
+    fn closed_loop(
+        connections: u64,
+        length_ns: u64,
+        mut time_ns: impl FnMut() -> u64,
+    ) -> (f64, Histogram<u64>) {
+        let mut times = Histogram::<u64>::new(3).unwrap();
+        for _ in 0..connections {
+            let mut now_ns = 0;
+            loop {
+                let time_ns = time_ns();
+                now_ns += time_ns;
+                if now_ns > length_ns {
+                    break;
+                }
+                times.record(time_ns).unwrap();
+            }
+        }
+        (times.len() as f64 * 1e9 / length_ns as f64, times)
+    }
+
+    #[test]
+    fn a_steady_closed_loop_reads_as_more_in_flight_than_connections_by_wrk() {
+        // Numbers from 0 to 1 of a linear congruential generator (Knuth's MMIX).
+        let mut state = 7_u64;
+        let mut random = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        // 99 of 100 responses take 2 to 26 ms, and one of a hundred up to 97 ms.
+        let time_ns = || {
+            let (from, to) = match random() < 0.01 {
+                true => (32.5e6, 97e6),
+                false => (2e6, 26.2e6),
+            };
+            (from + random() * (to - from)) as u64
+        };
+        let length_ns = 10_000_000_000;
+        let (rate, times) = closed_loop(1_000, length_ns, time_ns);
+        let in_flight = |mean_ns: f64| rate * mean_ns / 1e9;
+        let raw = in_flight(times.mean());
+        assert!((998.0..1_000.0).contains(&raw), "{raw}");
+        let by_wrk = in_flight(as_wrk_means(&times, 1_000, length_ns).unwrap());
+        assert!((1_040.0..1_060.0).contains(&by_wrk), "{by_wrk}");
+    }
+
+    #[test]
+    fn wrk_adds_nothing_to_times_below_twice_the_pace() {
+        // Ten requests on one connection in a second: a pace of 100 ms.
+        let mean_ms = |long_ms: u64| {
+            let mut times = Histogram::<u64>::new(3).unwrap();
+            times.record_n(50_000_000, 9).unwrap();
+            times.record(long_ms * 1_000_000).unwrap();
+            as_wrk_means(&times, 1, 1_000_000_000).unwrap() / 1e6
+        };
+        assert!((mean_ms(199) - 64.9).abs() < 0.1, "{}", mean_ms(199));
+        // 350 ms: 250 and 150 are added, and 50 is not longer than the pace.
+        let expected = (450.0 + 350.0 + 250.0 + 150.0) / 12.0;
+        assert!((mean_ms(350) - expected).abs() < 0.1, "{}", mean_ms(350));
+        let none = Histogram::<u64>::new(3).unwrap();
+        assert_eq!(as_wrk_means(&none, 0, 1_000_000_000), None);
+        assert_eq!(as_wrk_means(&none, 10, 1_000_000_000), None);
     }
 
     #[test]

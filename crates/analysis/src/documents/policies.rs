@@ -222,7 +222,7 @@ fn groups(lines: &[Line<'_>], figures: &[Column]) -> Vec<DocumentGroup> {
         },
         DocumentGroup {
             title: "ratio",
-            label: "CPU/request ÷ the base row".into(),
+            label: "CPU/request ÷ the base row (published: if all CPUs were full)".into(),
             columns: ratios(),
         },
     ]
@@ -244,8 +244,9 @@ fn ours(line: &Line<'_>) -> [DocumentCell; 4] {
     ]
 }
 
-/// Its rate and its CPU time over the base's: here, as published, and the one over the other. The published CPU
-/// time is that of all CPUs over the rate, since at saturation they are full.
+/// Its rate and its CPU time over the base's: here, as published, and the one over the other. CPU time was not
+/// published: where all CPUs were full in both rows, as the document's load means them to be, it is in the
+/// inverse ratio of the rates.
 fn against(line: &Line<'_>, base: Option<&Line<'_>>, seed: u64) -> [DocumentCell; 6] {
     let is_other = |base: &&Line<'_>| base.published.scenario != line.published.scenario;
     let Some(base) = base.filter(is_other) else {

@@ -1,5 +1,5 @@
-//! The figures of the documents, as they were published. They are never set beside ours as they are, since
-//! another machine measured them: only ratios within a document are.
+//! The figures of the documents, as they were published. Another machine measured them: what `report --as` sets
+//! next to ours are ratios within a document.
 
 /// A row of a table of policies.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +145,8 @@ pub const SOAP_ERRORS: [PolicyRow; 2] = [
     ),
 ];
 
-/// The earlier edition of the same document, whose plug-ins leaked memory. Times in whole milliseconds.
+/// The earlier edition of the same document, whose plug-ins compiled their definitions for each request, as
+/// the later edition says. Times in whole milliseconds.
 pub const SOAP_EARLIER: [PolicyRow; 7] = [
     unpublished("soap-0", "0 no policy"),
     unpublished("soap-5", "1 all, request and answer"),

@@ -9,7 +9,11 @@ use crate::findings::{Aspect, DocumentCell, Validity};
 /// What is set against what: a figure, and by which aspect it is judged whether it may be used.
 pub(super) type Side<'f, 'a> = (Option<Aspect>, &'f dyn Fn(&Load<'a>) -> Option<f64>);
 
-/// A figure of `own` over the same of `base`; see [`ratio_of`].
+/// Stands where a ratio would be of a base that something else than the gateway limited.
+const BASE_LIMITED: &str = "base limited";
+
+/// A figure of `own` over the same of `base`; see [`ratio_of`]. Of a base that was limited there is none:
+/// it would say what limited the base, and not what `own` costs.
 pub(super) fn ratio<'a>(
     own: &[Load<'a>],
     base: &[Load<'a>],
@@ -18,7 +22,15 @@ pub(super) fn ratio<'a>(
     seed: u64,
 ) -> DocumentCell {
     let side: Side<'_, 'a> = (Some(aspect), &figure);
-    ratio_of((own, side), (base, side), seed)
+    let is_free = |load: &&Load<'a>| load.validity(Some(aspect)) != Validity::Limited;
+    let free: Vec<Load<'a>> = base.iter().filter(is_free).cloned().collect();
+    if free.is_empty() && !base.is_empty() {
+        return DocumentCell {
+            words: Some(BASE_LIMITED.into()),
+            ..DocumentCell::default()
+        };
+    }
+    ratio_of((own, side), (&free, side), seed)
 }
 
 /// `own` over `base`, over the blocks in which both may be used: the median of their ratios with its range, and

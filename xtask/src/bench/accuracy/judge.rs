@@ -35,9 +35,9 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Right => f.write_str("right"),
-            Self::ByLedger(noise) => write!(f, "right by the ledger ({noise})"),
+            Self::ByLedger(noise) => write!(f, "not the truth, but what the ledger saw ({noise})"),
             Self::Wrong(reasons) => write!(f, "WRONG: {}", reasons.join("; ")),
-            Self::Noisy(what) => write!(f, "machine too noisy for {what}"),
+            Self::Noisy(what) => write!(f, "not judged, the machine stood still: {what}"),
         }
     }
 }

@@ -5,6 +5,9 @@ use super::cells::{Asked, Cell};
 use super::table::{over_bare, over_peer};
 use crate::bench::spread::ratios;
 
+/// Rounds from which on anything is called held or missed, as blocks in a run's verdicts.
+const ROUNDS_MIN: usize = 10;
+
 /// What ratios say of the most that they may be.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
@@ -15,8 +18,8 @@ enum Verdict {
 }
 
 impl Verdict {
-    fn of(interval: Option<(f64, f64)>, most: f64) -> Self {
-        match interval {
+    fn of(rounds: usize, interval: Option<(f64, f64)>, most: f64) -> Self {
+        match interval.filter(|_| rounds >= ROUNDS_MIN) {
             Some((_, high)) if high <= most => Self::Held,
             Some((low, _)) if low > most => Self::Missed,
             _ => Self::Open,
@@ -35,11 +38,12 @@ pub fn of(cell: &Cell, measured: &Measured) -> Vec<String> {
         let shown = ratio.interval.map_or(String::new(), |(low, high)| {
             format!(", 95 % interval of the mean {low:.2}–{high:.2}")
         });
-        match Verdict::of(ratio.interval, most) {
+        match Verdict::of(values.len(), ratio.interval, most) {
             Verdict::Held => held.push(what),
             Verdict::Missed => lines.push(format!("missed: {what} {:.2}{shown}", ratio.median)),
             Verdict::Open => lines.push(format!(
-                "not decided: {what} {:.2}{shown}; more rounds tell",
+                "not decided by {} rounds: {what} {:.2}{shown}; give more by --rounds, {ROUNDS_MIN} at least",
+                values.len(),
                 ratio.median
             )),
         }
@@ -77,9 +81,16 @@ mod tests {
 
     #[test]
     fn an_interval_on_one_side_of_the_bound_decides() {
-        assert_eq!(Verdict::of(Some((0.8, 1.0)), 1.0), Verdict::Held);
-        assert_eq!(Verdict::of(Some((1.1, 1.2)), 1.0), Verdict::Missed);
-        assert_eq!(Verdict::of(Some((0.9, 1.1)), 1.0), Verdict::Open);
-        assert_eq!(Verdict::of(None, 1.0), Verdict::Open);
+        let of = |interval| Verdict::of(10, interval, 1.0);
+        assert_eq!(of(Some((0.8, 1.0))), Verdict::Held);
+        assert_eq!(of(Some((1.1, 1.2))), Verdict::Missed);
+        assert_eq!(of(Some((0.9, 1.1))), Verdict::Open);
+        assert_eq!(of(None), Verdict::Open);
+    }
+
+    #[test]
+    fn fewer_than_ten_rounds_decide_nothing() {
+        assert_eq!(Verdict::of(9, Some((0.8, 0.9)), 1.0), Verdict::Open);
+        assert_eq!(Verdict::of(9, Some((1.8, 1.9)), 1.0), Verdict::Open);
     }
 }

@@ -180,8 +180,8 @@ fn ramp(lines: &[Named<'_, '_>]) -> Correction {
     };
     let correction = Correction {
         title: "The ramp in the rate",
-        published: "The rate is all requests over the whole time, the 90 s included in which users were still being added (the row \
-                    without policies adds them until its end and is never steady)."
+        published: "The rate is all requests over the whole time, the 90 s included in which users were still being added. By the \
+                    public load scripts the row without policies adds them until its end and is never steady."
             .into(),
         here: "The warm-up is discarded. Where a load has a ramp, as published, the seconds after it are told apart.",
         heads: ["rate with the ramp", "rate after it"],
@@ -217,8 +217,8 @@ fn gzip(lines: &[Named<'_, '_>]) -> Correction {
     };
     let correction = Correction {
         title: "Compression that was never asked for",
-        published: "The text says that answers of the calculator are compressed with gzip. The requests have no Accept-Encoding, so none \
-                    was."
+        published: "The text says that answers of the calculator are compressed with gzip. The requests of its public load scripts \
+                    (loadtesting/k6 of jeromeguillaume/kong-plugin-soap-xml-handling) have no Accept-Encoding."
             .into(),
         here: "The scenarios ask for what the document's ask for; a variant of two of them asks for gzip, and checks that it came.",
         heads: ["CPU without gzip", "CPU with gzip"],
