@@ -1,4 +1,4 @@
-//! Load generators, as far as the names in a table tell them apart: what the mean time that each prints is
+//! Load tools, as far as the names in a table tell them apart: what the mean time that each prints is
 //! the mean of, and how many requests it keeps in flight on a connection.
 //!
 //! wrk 4.0.0 to 4.2.0 (`stats_correct` in `src/stats.c`, called by `src/wrk.c` before anything is printed)
@@ -54,7 +54,7 @@ impl Mean {
                  the table does not tell how many",
             ),
             Self::Unknown => Some(
-                "the table does not name the load generator; wrk's mean is also of samples that it adds for long \
+                "the table does not name the load tool; wrk's mean is also of samples that it adds for long \
                  requests, and over HTTP/2 a connection has several requests in flight",
             ),
         }

@@ -88,7 +88,7 @@ fn more_in_flight_than_connections() {
     let several = [
         ("wrk -t2 -c64", "wrk adds samples"),
         ("h2load", "several requests in flight for a user"),
-        ("Results", "does not name the load generator"),
+        ("Results", "does not name the load tool"),
     ];
     for (heading, why) in several {
         let (severity, says) = under(heading);

@@ -20,7 +20,7 @@ const INDENT: usize = 4;
 #[derive(Debug, Args)]
 #[command(
     long_about = "Tests a published table of results for what cannot be true, what does not mean what it seems to, and \
-                  what is not told: percentiles out of order, more requests in flight than connections where the load generator \
+                  what is not told: percentiles out of order, more requests in flight than connections where the load tool \
                   is known to print the mean of what it sent, means that the \
                   percentiles do not allow, percentiles of a histogram's lowest bucket, rows at different concurrency, \
                   timers too coarse, peaks told as means, more CPU time than cores, and others. Reads CSV, JSON, the tables \

@@ -37,7 +37,7 @@ impl fmt::Display for Verdict {
             Self::Right => f.write_str("right"),
             Self::ByLedger(noise) => write!(f, "not the truth, but what the ledger saw ({noise})"),
             Self::Wrong(reasons) => write!(f, "WRONG: {}", reasons.join("; ")),
-            Self::Noisy(what) => write!(f, "not judged, the machine stood still: {what}"),
+            Self::Noisy(what) => write!(f, "not judged on this machine: {what}"),
         }
     }
 }
