@@ -163,6 +163,10 @@ fn why(because: Because, found: &SoakQuantity) -> String {
             "it grows by {}, and less and less, as something that fills up does",
             slope(found)
         ),
+        Because::GrowingLately => format!(
+            "it is growing lately, by more than the {}/h that do not matter, as a leak that begins late does",
+            amount(found.bound_per_hour, found.unit)
+        ),
         Because::Unclear => format!(
             "its growth of {} may lie above the {}/h that do not matter, or below",
             slope(found),

@@ -18,6 +18,9 @@ const TEETH: f64 = 1.25;
 /// The minima of windows.
 pub(super) struct Floor {
     pub(super) samples: Vec<Sample>,
+    /// The floor in windows as long as the first half of the series asks for, where they are the
+    /// shorter ones. What begins late makes a series remember for so long that its own windows hide it.
+    pub(super) undisturbed: Vec<Sample>,
     /// How many times as long the series would have to be; 1 or less where it is long enough.
     pub(super) longer_needed: f64,
 }
@@ -25,15 +28,28 @@ pub(super) struct Floor {
 impl Floor {
     /// The floor of a series. Windows are as long as what it remembers asks for.
     pub(super) fn of(samples: &[Sample]) -> Self {
-        let cells = minima(samples, samples.len().min(CELLS_MAX));
-        let correlations = rank_correlations(&cells);
-        let remembered = period(&correlations).map_or(time(&correlations), |lag| lag as f64);
-        let fit = (cells.len() as f64 / (TEETH * remembered)).floor() as usize;
+        let fit = fitting(samples);
+        let halves = 2.0 * fitting(&samples[..samples.len().div_ceil(2)]);
+        let windows = |fit: f64| minima(samples, (fit.floor() as usize).clamp(1, WINDOWS_MAX));
         Self {
-            samples: minima(samples, fit.clamp(1, WINDOWS_MAX)),
-            longer_needed: WINDOWS_MIN as f64 * TEETH * remembered / cells.len() as f64,
+            samples: windows(fit),
+            undisturbed: windows(fit.max(halves)),
+            longer_needed: WINDOWS_MIN as f64 / fit,
         }
     }
+}
+
+/// The floor in the shortest windows, whatever the series remembers.
+pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
+    minima(samples, WINDOWS_MAX)
+}
+
+/// How many windows of the right length fit into a series.
+fn fitting(samples: &[Sample]) -> f64 {
+    let cells = minima(samples, samples.len().min(CELLS_MAX));
+    let correlations = rank_correlations(&cells);
+    let remembered = period(&correlations).map_or(time(&correlations), |lag| lag as f64);
+    cells.len() as f64 / (TEETH * remembered)
 }
 
 /// The smallest sample of each of `count` windows of equal length; windows without samples are left out.

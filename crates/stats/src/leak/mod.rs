@@ -11,6 +11,7 @@
 
 mod correlation;
 mod floor;
+mod lately;
 mod slope;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use serde::Serialize;
 
 use crate::Interval;
 use floor::Floor;
+use lately::{ends_with_a_rise, grows_lately};
 use slope::Resampled;
 
 /// The confidence of the slope's interval.
@@ -74,8 +76,8 @@ pub struct Growth {
 pub enum LeakVerdict {
     /// The interval lies above the bound.
     Leak,
-    /// No leak above the bound: the interval lies at or below it; or the values' whole range is less than it comes to
-    /// over the series.
+    /// No leak above the bound: the interval lies at or below it, or the values' whole range is less than it comes to
+    /// over the series; and neither the rise from first to last, nor the last third, nor the end is above it.
     NoLeak,
     /// Neither can be said.
     Undetermined {
@@ -94,6 +96,8 @@ pub enum Because {
     TooShort,
     /// It grew less and less: that may be a leak, or something that fills up.
     Slowing,
+    /// It grew by its end, as a leak that begins late does.
+    GrowingLately,
     /// The interval holds the bound.
     Unclear,
 }
@@ -110,9 +114,12 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     }
     let unit = Unit::of(samples);
     let duration = samples[samples.len() - 1].at_seconds - samples[0].at_seconds;
-    let floor = Floor::of(&samples.iter().map(|s| unit.bring(s)).collect::<Vec<_>>());
-    let resampled = Resampled::of(&floor.samples, rule.seed);
+    let brought: Vec<Sample> = samples.iter().map(|s| unit.bring(s)).collect();
+    let per_hour = 3_600.0 * unit.range;
+    let bound = rule.bound_per_hour / per_hour;
+    let floor = Floor::of(&brought);
     let told = floor.samples.iter().map(|s| unit.back(s)).collect();
+    let resampled = Resampled::of(&floor.samples, rule.seed);
     let needed = floor
         .longer_needed
         .max(resampled.as_ref().map_or(1.0, |r| r.longer_needed));
@@ -123,14 +130,24 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
             interval: None,
             smallest_seen_per_hour: None,
             verdict: match is_narrow(&unit, rule, duration) {
-                true => LeakVerdict::NoLeak,
-                false => undetermined(Because::TooShort, needed.max(2.0), duration),
+                true => consistent(
+                    LeakVerdict::NoLeak,
+                    &floor::finest(&brought),
+                    bound,
+                    duration,
+                ),
+                false => consistent(
+                    undetermined(Because::TooShort, needed.max(2.0), duration),
+                    &floor.undisturbed,
+                    bound,
+                    duration,
+                ),
             },
         });
     };
-    let per_hour = 3_600.0 * unit.range;
     let half = found.half * per_hour;
     let slope = found.slope * per_hour;
+    let verdict = judge(&found, bound, duration);
     Some(Growth {
         floor: told,
         slope_per_hour: Some(slope),
@@ -140,7 +157,7 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
             confidence: CONFIDENCE,
         }),
         smallest_seen_per_hour: Some(rule.bound_per_hour + SEEN_IN_NINE_OF_TEN * half),
-        verdict: judge(&found, rule.bound_per_hour / per_hour, duration),
+        verdict: consistent(verdict, &floor.undisturbed, bound, duration),
     })
 }
 
@@ -148,6 +165,22 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
 /// only settles, ever more slowly, remembers for so long that no slope is to be had of it; its range needs none.
 fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
+}
+
+/// A verdict that the end of the floor does not contradict. No leak needs a floor that may not grow
+/// lately; what ends with a rise that it never showed before is not merely too short or unclear.
+fn consistent(verdict: LeakVerdict, floor: &[Sample], bound: f64, duration: f64) -> LeakVerdict {
+    let lately = match verdict {
+        LeakVerdict::NoLeak => grows_lately(floor, bound),
+        LeakVerdict::Undetermined { because, .. } => {
+            because != Because::Slowing && ends_with_a_rise(floor, bound)
+        }
+        LeakVerdict::Leak => false,
+    };
+    match lately {
+        true => undetermined(Because::GrowingLately, 2.0, duration),
+        false => verdict,
+    }
 }
 
 /// The verdict on slopes per second.

@@ -97,7 +97,7 @@ impl Slopes {
 }
 
 /// The median of the slopes between all pairs; none without a pair.
-fn theil_sen(samples: &[Sample]) -> Option<f64> {
+pub(super) fn theil_sen(samples: &[Sample]) -> Option<f64> {
     let mut slopes = Vec::with_capacity(samples.len() * samples.len() / 2);
     for (i, first) in samples.iter().enumerate() {
         for second in &samples[i + 1..] {

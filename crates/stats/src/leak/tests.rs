@@ -3,6 +3,8 @@ use super::*;
 use crate::simulate::{Drift, Noise};
 use proptest::prelude::*;
 
+mod late;
+
 /// A kind of memory: MiB at so many samples, `step_seconds` apart, without a leak.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
 
