@@ -208,7 +208,7 @@ fn a_run_is_held_against_what_runs_differ_by() {
 #[test]
 fn a_history_tells_the_run_with_which_a_series_changed() {
     let folder = TempDir::new().unwrap();
-    let runs: Vec<_> = (0..12)
+    let runs: Vec<_> = (0..18)
         .map(|at| {
             let factor = if at < 6 { 1.0 } else { 1.2 } + 0.004 * f64::from(at % 3);
             let describe = |manifest: &mut Manifest| {
@@ -238,6 +238,15 @@ fn a_history_tells_the_run_with_which_a_series_changed() {
         change.worse && (change.after / change.before - 1.2).abs() < 0.01,
         "{change:?}"
     );
+    assert!((change.net - 1.2).abs() < 0.01, "{change:?}");
+    // The run that told it is among those after it, and one fewer tells nothing.
+    let told = runs
+        .iter()
+        .position(|it| it.dir == change.told_with)
+        .unwrap();
+    assert!((9..18).contains(&told), "{change:?}");
+    let earlier = history(&runs[..told]);
+    assert!(earlier.series.iter().all(|it| it.changes.is_empty()));
     assert!(of("nginx").searched && of("nginx").changes.is_empty());
     assert!(
         found.headlines[0].text.contains("with night-06"),
@@ -245,11 +254,11 @@ fn a_history_tells_the_run_with_which_a_series_changed() {
         found.headlines
     );
     assert!(found.series.iter().all(|it| it.gateway != "floor"));
-    let short = history(&runs[..9]);
+    let short = history(&runs[..12]);
     assert!(short.series.iter().all(|it| !it.searched));
     assert!(
         short.headlines[0]
             .text
-            .contains("10 runs under the same conditions are needed")
+            .contains("13 runs under the same conditions are needed")
     );
 }

@@ -28,10 +28,10 @@ fn gatebench(folder: &Path, words: &str) -> (i32, String, String) {
     )
 }
 
-/// Twelve nights of one block; from the seventh on haproxy takes 1.3 times its CPU time.
+/// Eighteen nights of one block; from the seventh on haproxy takes 1.3 times its CPU time.
 fn nights() -> TempDir {
     let folder = TempDir::new().unwrap();
-    for night in 1..=12_u32 {
+    for night in 1..=18_u32 {
         let factor = if night < 7 { 1.0 } else { 1.3 } + 0.004 * f64::from(night % 4);
         write_run(
             &folder
@@ -51,7 +51,7 @@ fn many_nights_have_a_history_and_a_baseline() {
     let (code, said, errors) = gatebench(folder.path(), "history");
     assert_eq!(code, 0, "{errors}");
     assert!(
-        said.contains("12 runs") && said.contains("with night-07"),
+        said.contains("18 runs") && said.contains("with night-07"),
         "{said}"
     );
     assert!(
@@ -65,7 +65,7 @@ fn many_nights_have_a_history_and_a_baseline() {
     let (_, again, _) = gatebench(folder.path(), "history --rescan --format json");
     assert_eq!(json, again, "the run directories are the truth");
     let found: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(found["runs"].as_array().unwrap().len(), 12);
+    assert_eq!(found["runs"].as_array().unwrap().len(), 18);
     let (_, page, _) = gatebench(folder.path(), "history --gateway haproxy --format html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("class=\"change worse\""));
     assert!(!page.contains("nginx"), "only what was asked for");

@@ -27,6 +27,7 @@ fn entry(dir: &str, stamp: &str, created: &str) -> RunEntry {
         max: 1e12,
         blocks: 3,
         limited: false,
+        control: Some(9.5),
     };
     RunEntry {
         dir: dir.into(),

@@ -88,7 +88,7 @@ pub(super) fn of(
 }
 
 /// What the floor has that moves with the machine as a gateway's metric does.
-fn of_the_floor(metric: Metric) -> Option<Metric> {
+pub(super) fn of_the_floor(metric: Metric) -> Option<Metric> {
     match metric {
         Metric::GatewayCpuPerRequest => Some(Metric::UpstreamCpuPerRequest),
         Metric::GatewayRssAnonMax => None,

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use gatebench_model::DecisiveMetric;
-use gatebench_stats::change_points::{Rule, VALUES_MAX, change_points};
-use gatebench_stats::{ChangePoint, Direction};
+use gatebench_stats::Direction;
+use gatebench_stats::change_points::{Alarm, LOOKS, WATCHED_MIN, watch};
 use gatebench_store::Status;
 use gatebench_store::history::{CellEntry, RunEntry};
 
-use super::cells::{self, geometric_mean};
+use super::cells::{self, Place, geometric_mean};
 use super::{RunSummary, conditions};
 use crate::findings::{
     Control, HistoryFindings, HistoryRun, Metric, Sentence, SeriesChange, SeriesFindings,
@@ -16,14 +16,11 @@ use crate::findings::{
 };
 use crate::words::{counted, metric_title, quantity};
 
-/// Share of histories without any change in which one is told, over all their series.
+/// Share of histories without any change in which one is ever told, over all their series and looks.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// Random orders at the least, and at the most: a share cannot be smaller than one of them.
-const ORDERS: (usize, usize) = (499, 4_999);
-
-/// Runs between two changes at the least.
-const SEGMENT_MIN: usize = 5;
+/// Runs with which a change can be told first.
+const RUNS_MIN: usize = WATCHED_MIN + LOOKS - 1;
 
 /// What the index keeps of a run.
 pub fn entry(run: &RunSummary, stamp: String) -> RunEntry {
@@ -44,9 +41,19 @@ pub fn entry(run: &RunSummary, stamp: String) -> RunEntry {
 fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
     let versions = &run.findings.run.gateways;
     let found = cells::of(run, run, DecisiveMetric::Cpu).into_iter();
-    // The floor is in no series: it is nobody's gateway.
-    let gateways = found.filter(|it| it.place.control != Some(Control::Floor));
+    // The floor is in no series, as it is nobody's gateway, but beside those of gateways.
+    let (floors, gateways): (Vec<_>, Vec<_>) =
+        found.partition(|it| it.place.control == Some(Control::Floor));
+    let floor = |of: &Place| {
+        let metric = cells::of_the_floor(of.metric)?;
+        let floor = floors.iter().find(|it| {
+            let place = &it.place;
+            (&place.scenario, &place.phase, place.metric) == (&of.scenario, &of.phase, metric)
+        });
+        floor.map(|it| it.side.estimate.median)
+    };
     let cell = |it: cells::Candidate| {
+        let control = floor(&it.place);
         let (place, estimate) = (it.place, it.side.estimate);
         let version = versions.iter().find(|line| line.variant == place.gateway);
         Some(CellEntry {
@@ -63,9 +70,10 @@ fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
             max: estimate.max,
             blocks: estimate.blocks as u32,
             limited: it.side.validity == Validity::Limited,
+            control,
         })
     };
-    gateways.filter_map(cell).collect()
+    gateways.into_iter().filter_map(cell).collect()
 }
 
 /// What a metric or unit is called in JSON.
@@ -81,7 +89,7 @@ fn of_word<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
 /// What a folder of runs says over time; `entries` are the oldest first.
 pub fn history(entries: &[RunEntry]) -> HistoryFindings {
     let mut series = collect(entries);
-    let long = |it: &SeriesFindings| usable(it).len() >= 2 * SEGMENT_MIN;
+    let long = |it: &SeriesFindings| usable(it).len() >= RUNS_MIN;
     let count = series.iter().filter(|it| long(it)).count();
     let dirs: Vec<&str> = entries.iter().map(|it| it.dir.as_str()).collect();
     for found in series.iter_mut().filter(|it| long(it)) {
@@ -140,86 +148,107 @@ fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
                 max: cell.max,
                 blocks: cell.blocks,
                 limited: cell.limited,
+                control: cell.control,
             });
         }
     }
     found.into_values().collect()
 }
 
-/// Places of the points that may be searched: the latest, where there are more than the method takes.
+/// Places of the points that may be searched.
 fn usable(series: &SeriesFindings) -> Vec<usize> {
     let points = series.points.iter().enumerate();
-    let mut places: Vec<usize> = points
+    points
         .filter(|(_, point)| !point.limited && point.value > 0.0)
         .map(|(at, _)| at)
-        .collect();
-    let beyond = places.len().saturating_sub(VALUES_MAX);
-    places.drain(..beyond);
-    places
+        .collect()
 }
 
-/// The changes of a series, by e-divisive on the logarithms, so that a factor is as far up as down. The more
+/// The points of a series that are searched.
+struct Searched<'a> {
+    series: &'a SeriesFindings,
+    places: Vec<usize>,
+    values: Vec<f64>,
+    /// Of the floor; none where a run has none.
+    control: Option<Vec<f64>>,
+}
+
+/// The changes of a series: those of its logarithms, so that a factor is as far up as down. The more
 /// series are searched, the rarer a change must be by chance.
 fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<SeriesChange> {
     let places = usable(series);
-    let values: Vec<f64> = places.iter().map(|at| series.points[*at].value).collect();
-    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let orders = ((searched as f64 / FALSE_ALARMS).ceil() as usize).clamp(ORDERS.0, ORDERS.1);
-    let rule = Rule {
-        min_segment: SEGMENT_MIN,
-        significance: (FALSE_ALARMS / searched as f64).max(1.0 / orders as f64),
-        permutations: orders,
-        seed: 1,
+    let points = || places.iter().map(|at| &series.points[*at]);
+    let control = points().map(|it| it.control.filter(|value| *value > 0.0));
+    let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.ln()).collect() };
+    let of = Searched {
+        series,
+        values: points().map(|it| it.value).collect(),
+        control: control.collect(),
+        places: places.clone(),
     };
-    let found = change_points(&logs, rule).unwrap_or_default();
-    let ends: Vec<usize> = found.iter().map(|it| it.at).chain([values.len()]).collect();
-    let starts: Vec<usize> = [0]
-        .into_iter()
-        .chain(found.iter().map(|it| it.at))
-        .collect();
-    let one = |(index, point): (usize, &ChangePoint)| {
-        let before = geometric_mean(&values[starts[index]..point.at]);
-        let after = geometric_mean(&values[point.at..ends[index + 1]]);
-        let [last, first] = [places[point.at - 1], places[point.at]];
-        change(series, (last, first), (before, after), point.p, dirs)
-    };
-    found.iter().enumerate().map(one).collect()
+    let control = of.control.as_deref().map(logs);
+    let share = FALSE_ALARMS / searched as f64;
+    let found = watch(&logs(&of.values), control.as_deref(), share).unwrap_or_default();
+    let starts = [0].into_iter().chain(found.iter().map(|it| it.at));
+    let ends = found.iter().skip(1).map(|it| it.at);
+    starts
+        .zip(ends.chain([of.values.len()]))
+        .zip(&found)
+        .map(|((start, end), alarm)| of.change(start, alarm, end, dirs))
+        .collect()
 }
 
-fn change(
-    series: &SeriesFindings,
-    (last, first): (usize, usize),
-    (before, after): (f64, f64),
-    p: f64,
-    dirs: &[&str],
-) -> SeriesChange {
-    let points = &series.points;
-    let worse = (after > before) == (series.direction == Direction::LowerIsBetter);
-    let versions = match (&points[last].version, &points[first].version) {
-        (old, new) if old != new => format!(", with {old} becoming {new}"),
-        _ => String::new(),
-    };
-    let run = dirs[points[first].run];
-    let text = format!(
-        "{}, {}: {} at {} goes from {} to {} ({:+.1} %) with {run}{versions}: {}.",
-        series.scenario,
-        series.gateway,
-        metric_title(series.metric),
-        series.load,
-        quantity(before, series.unit),
-        quantity(after, series.unit),
-        100.0 * (after / before - 1.0),
-        if worse { "worse" } else { "better" },
-    );
-    SeriesChange {
-        at: first,
-        run: run.to_owned(),
-        after_run: dirs[points[last].run].to_owned(),
-        before,
-        after,
-        p,
-        worse,
-        text,
+impl Searched<'_> {
+    /// The change of an alarm, between the one before it and the one after it.
+    fn change(&self, start: usize, alarm: &Alarm, end: usize, dirs: &[&str]) -> SeriesChange {
+        let (series, points) = (self.series, &self.series.points);
+        let means = |of: &[f64]| {
+            let before = geometric_mean(&of[start..alarm.at]);
+            (before, geometric_mean(&of[alarm.at..end]))
+        };
+        let (before, after) = means(&self.values);
+        let floor = self.control.as_deref().map_or(1.0, |control| {
+            let (before, after) = means(control);
+            (after / before).powf(alarm.share)
+        });
+        let net = after / before / floor;
+        let worse = (net > 1.0) == (series.direction == Direction::LowerIsBetter);
+        let [last, first] = [self.places[alarm.at - 1], self.places[alarm.at]];
+        let run = |at: usize| dirs[points[at].run].to_owned();
+        let told_with = run(self.places[alarm.told_with - 1]);
+        let versions = match (&points[last].version, &points[first].version) {
+            (old, new) if old != new => format!(", with {old} becoming {new}"),
+            _ => String::new(),
+        };
+        let per_cent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+        let without_floor = match alarm.share > 0.0 {
+            true => format!(", {} without what the floor changed by", per_cent(net)),
+            false => String::new(),
+        };
+        let text = format!(
+            "{}, {}: {} at {} goes from {} to {} ({}{without_floor}) with {}{versions}: {}.",
+            series.scenario,
+            series.gateway,
+            metric_title(series.metric),
+            series.load,
+            quantity(before, series.unit),
+            quantity(after, series.unit),
+            per_cent(after / before),
+            run(first),
+            if worse { "worse" } else { "better" },
+        );
+        SeriesChange {
+            at: first,
+            run: run(first),
+            after_run: run(last),
+            before,
+            after,
+            net,
+            p: alarm.p,
+            told_with,
+            worse,
+            text,
+        }
     }
 }
 
@@ -261,7 +290,7 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
             "{short} of {} series {} too short to tell a change from chance: {} runs under the same conditions are needed.",
             series.len(),
             if short == 1 { "is" } else { "are" },
-            2 * SEGMENT_MIN
+            RUNS_MIN
         );
         found.push(say(text, Tone::Caution, None));
     }

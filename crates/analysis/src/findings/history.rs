@@ -76,6 +76,8 @@ pub struct SeriesPoint {
     pub blocks: u32,
     /// Whether something other than the gateway limited it; such a point is shown and not searched.
     pub limited: bool,
+    /// What the run's floor measured beside it, whose changes are the machine's.
+    pub control: Option<f64>,
 }
 
 /// A change of a series.
@@ -87,12 +89,16 @@ pub struct SeriesChange {
     pub run: String,
     /// Folder of the last run before it.
     pub after_run: String,
-    /// Geometric mean from the change before it, or the begin, up to it.
+    /// Geometric mean from the change before it, or the beginning, up to it.
     pub before: f64,
     /// Geometric mean from it to the next change, or the end.
     pub after: f64,
+    /// Ratio of the two without what the floor changed by.
+    pub net: f64,
     /// Share of random orders that show a change as large.
     pub p: f64,
+    /// Folder of the run with which it was told first: it had been found in several looks by then.
+    pub told_with: String,
     /// Whether it is one to the worse.
     pub worse: bool,
     /// The change as a sentence, with its full stop.

@@ -22,8 +22,8 @@ Examples:
   gatebench history --rescan                        make the index anew
 
 Reads what is new or has changed into DIR/history.sqlite; the run directories stay the truth, and the index can be
-deleted at any time. `gatebench run` and `ab` write nothing there. A change is told where the runs under the same
-conditions (machine, load, scenario, size) are ten or more.";
+deleted at any time. `gatebench run` and `ab` write nothing there. A change is reported where the runs under the same
+conditions (machine, load, scenario, size) are 13 or more, and once four runs in a row have shown it.";
 
 /// Shows how gateways did over many runs, and where that changed
 #[derive(Debug, Args)]

@@ -114,6 +114,7 @@ fn over_time() -> HistoryFindings {
         max: 25_000.0,
         blocks: 3,
         limited: run == 1,
+        control: None,
     };
     let change = SeriesChange {
         at: 1,
@@ -121,7 +122,9 @@ fn over_time() -> HistoryFindings {
         after_run: "a".into(),
         before: 24_000.0,
         after: 25_000.0,
+        net: 25.0 / 24.0,
         p: 0.002,
+        told_with: "c".into(),
         worse: true,
         text: NAME.into(),
     };

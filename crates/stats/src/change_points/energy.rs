@@ -35,6 +35,8 @@ struct Distances {
     /// Row i, column j: the sum over all pairs of the first i and the first j values.
     sums: Vec<f64>,
     columns: usize,
+    /// 1 ÷ each number up to the values' count, since dividing takes longest.
+    inverses: Vec<f64>,
 }
 
 impl Distances {
@@ -48,7 +50,12 @@ impl Distances {
                 sums[(i + 1) * columns + j + 1] = sums[i * columns + j + 1] + row;
             }
         }
-        Self { sums, columns }
+        let inverses = (0..columns).map(|count| 1.0 / count as f64).collect();
+        Self {
+            sums,
+            columns,
+            inverses,
+        }
     }
 
     fn sum(&self, rows: usize, columns: usize) -> f64 {
@@ -62,8 +69,8 @@ impl Distances {
         let left = self.sum(at, at);
         let across = self.sum(at, end) - left;
         let right = self.sum(end, end) - left - 2.0 * across;
-        let energy = 2.0 * across / (m * n) - left / (m * (m - 1.0)) - right / (n * (n - 1.0));
-        energy * m * n / (m + n)
+        let within = left * n * self.inverses[at - 1] + right * m * self.inverses[end - at - 1];
+        (2.0 * across - within) * self.inverses[end]
     }
 }
 

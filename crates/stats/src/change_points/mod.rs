@@ -7,11 +7,17 @@
 mod energy;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use serde::Serialize;
 
 use crate::random::Random;
 use energy::Split;
+
+pub use watch::{Alarm, LOOKS, WATCHED_MIN, watch};
+
+/// Values between two changes at the least, where nothing else is asked for.
+const MIN_SEGMENT: usize = 5;
 
 /// Values beyond which a series is refused: time and memory grow with the square.
 pub const VALUES_MAX: usize = 1_000;
@@ -33,7 +39,7 @@ pub struct Rule {
 impl Default for Rule {
     fn default() -> Self {
         Self {
-            min_segment: 5,
+            min_segment: MIN_SEGMENT,
             significance: 0.05,
             permutations: 499,
             seed: 1,

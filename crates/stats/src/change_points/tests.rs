@@ -3,6 +3,8 @@ use super::*;
 use crate::simulate::{Drift, Noise};
 use proptest::prelude::*;
 
+mod nights;
+
 /// Ten values around 2, ten around 4, ten that swing.
 pub(super) const THREE_REGIMES: [f64; 30] = [
     2.1, 1.7, 2.4, 1.9, 2.2, 2.0, 1.8, 2.3, 1.6, 2.5, 4.1, 3.8, 4.4, 4.0, 3.7, 4.2, 3.9, 4.3, 4.6,

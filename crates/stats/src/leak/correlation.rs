@@ -70,6 +70,11 @@ pub(super) fn time_of_rests(correlations: &[f64], count: usize) -> f64 {
     time(correlations).max((1.0 + corrected) / (1.0 - corrected))
 }
 
+/// The correlation time of values whose means were taken out, in values.
+pub(crate) fn memory_of_rests(rests: &[f64]) -> f64 {
+    time_of_rests(&rank_correlations(&one_by_one(rests)), rests.len())
+}
+
 /// The length of a tooth, where there is one: the distance of the highest correlation after the first
 /// one that is not positive.
 pub(super) fn period(correlations: &[f64]) -> Option<usize> {

@@ -23,6 +23,8 @@ use floor::Floor;
 use lately::{ends_with_a_rise, grows_lately};
 use slope::Resampled;
 
+pub(crate) use correlation::memory_of_rests;
+
 /// The confidence of the slope's interval.
 pub const CONFIDENCE: f64 = 0.95;
 

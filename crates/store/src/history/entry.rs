@@ -52,4 +52,7 @@ pub struct CellEntry {
     pub blocks: u32,
     /// Whether something other than the gateway limited it.
     pub limited: bool,
+    /// What the floor of the run measured beside it, whose changes are the machine's; none where it
+    /// has none.
+    pub control: Option<f64>,
 }
