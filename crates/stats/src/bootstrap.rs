@@ -5,26 +5,40 @@
 //! interval). The plain percentile interval of B. Efron is too short by √((n − 1) ÷ n) and
 //! by the step from Student's t to the normal quantile; the expanded one reads the percentiles at
 //! which that is made good. It follows the skewness of the values, which Student's t cannot.
+//!
+//! An end that hardly any resample lies beyond is not known: the most extreme of 100,000 means of 20
+//! values lies 4.4 standard errors out, whatever the confidence, where 552 comparisons held together
+//! need 5.1. There the interval is at least Student's.
 
+use crate::comparison::Spread;
 use crate::random::Random;
 use crate::student;
 
-/// Resamples: at a confidence of 99.8 %, a hundred of them lie beyond either end.
+/// Resamples: of 20 values at a confidence of 99.8 %, twelve of them lie beyond either end.
 const RESAMPLES: usize = 100_000;
+
+/// Resamples that must lie beyond an end that is read off them alone.
+const BEYOND_MIN: f64 = 10.0;
 
 /// Degrees of freedom at which Student's t is the normal distribution to six digits.
 const NORMAL: f64 = 1e6;
 
-/// The interval of the mean of at least two values, at `confidence` (as in 0.95). The same seed gives
-/// the same interval.
+/// The interval of the mean of at least two values, at `confidence` (as in 0.95). Where fewer than
+/// [`BEYOND_MIN`] resamples lie beyond an end, each end is the farther one of the bootstrap's and of
+/// Student's t. The same seed gives the same interval.
 pub fn mean_interval(values: &[f64], confidence: f64, seed: u64) -> (f64, f64) {
     let mut means = resampled_means(values, seed);
     let last = means.len() - 1;
-    let beyond = (tail(values.len(), confidence) * last as f64).round() as usize;
-    let (_, low, _) = means.select_nth_unstable_by(beyond, f64::total_cmp);
+    let beyond = tail(values.len(), confidence) * last as f64;
+    let index = beyond.round() as usize;
+    let (_, low, _) = means.select_nth_unstable_by(index, f64::total_cmp);
     let low = *low;
-    let (_, high, _) = means.select_nth_unstable_by(last - beyond, f64::total_cmp);
-    (low, *high)
+    let (_, high, _) = means.select_nth_unstable_by(last - index, f64::total_cmp);
+    if beyond >= BEYOND_MIN {
+        return (low, *high);
+    }
+    let (t_low, t_high) = Spread::of(values).interval(values.len(), confidence);
+    (low.min(t_low), high.max(t_high))
 }
 
 fn resampled_means(values: &[f64], seed: u64) -> Vec<f64> {
@@ -48,6 +62,7 @@ fn tail(count: usize, confidence: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::Noise;
 
     fn student_interval(values: &[f64], confidence: f64) -> (f64, f64) {
         let count = values.len() as f64;
@@ -56,6 +71,43 @@ mod tests {
         let error = (squares / (count - 1.0) / count).sqrt();
         let half = student::quantile(0.5 + confidence / 2.0, count - 1.0) * error;
         (mean - half, mean + half)
+    }
+
+    /// Families of so many comparisons of 20 equal blocks in which one or more intervals exclude zero,
+    /// at Bonferroni's level, with which Holm's procedure begins.
+    fn families_in_error(comparisons: usize, families: u64) -> usize {
+        let confidence = 1.0 - 0.05 / comparisons as f64;
+        let is_wrong = |family: &u64| {
+            let mut noise = Noise::seeded(*family);
+            (0..comparisons).any(|at| {
+                let values: Vec<f64> = (0..20).map(|_| noise.normal()).collect();
+                let spread = Spread::of(&values);
+                // Intervals of this confidence reach farther in any case, and cost milliseconds.
+                let far = 3.6 * spread.deviation() / 20_f64.sqrt();
+                spread.mean.abs() > far && {
+                    let (low, high) = mean_interval(&values, confidence, at as u64);
+                    low > 0.0 || high < 0.0
+                }
+            })
+        };
+        (0..families).filter(is_wrong).count()
+    }
+
+    #[test]
+    fn many_comparisons_are_together_wrong_in_one_of_twenty_families() {
+        // Of 200 and of 150 families, 5 % are 10 and 7.5; more than 18 and 15 come up once in two
+        // hundred times. The bootstrap alone gives 13 % and 30 %, which are 26 and 45.
+        let (many, more) = (families_in_error(200, 200), families_in_error(552, 150));
+        assert!(many <= 18, "{many} of 200 families of 200");
+        assert!(more <= 15, "{more} of 150 families of 552");
+    }
+
+    #[test]
+    fn an_end_beyond_all_resamples_is_students_or_farther() {
+        let values: Vec<f64> = (0..20).map(|i| f64::from(i * i % 17)).collect();
+        let (low, high) = mean_interval(&values, 1.0 - 0.05 / 552.0, 7);
+        let (t_low, t_high) = student_interval(&values, 1.0 - 0.05 / 552.0);
+        assert!(low <= t_low && high >= t_high, "{low} {high}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::sign_flip::sign_flip_p;
+use crate::spoiled::Spoiled;
 use crate::verdict::{Direction, MIN_BLOCKS, Reading, Verdict, judge};
 use crate::{Interval, bootstrap, holm, student};
 
@@ -42,7 +43,8 @@ pub struct Rule {
 pub enum Method {
     /// Student's t on the paired log ratios.
     Student,
-    /// The bootstrap over blocks, from [`BOOTSTRAP_BLOCKS`] on.
+    /// The bootstrap over blocks, from [`BOOTSTRAP_BLOCKS`] on; at confidences that its resamples do not
+    /// reach, the wider of it and Student's t at either end.
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,
@@ -55,7 +57,8 @@ pub enum Method {
 /// A candidate against a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The geometric mean of the blocks' ratios, candidate ÷ baseline.
+    /// The geometric mean of the blocks' ratios, candidate ÷ baseline; not a number (in JSON: null) where
+    /// the sides spoiled every block.
     pub ratio: f64,
     /// Its interval, at the confidence that Holm's correction asks for; none below [`MIN_BLOCKS`]
     /// blocks.
@@ -81,16 +84,37 @@ pub fn compare(pair: &Pair, rule: Rule) -> Option<Comparison> {
 ///
 /// None for a pair whose sides differ in length, are empty, or hold a value that is not positive.
 pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
-    let logs: Vec<_> = pairs.iter().map(log_ratios).collect();
-    let p_values: Vec<f64> = logs
+    compare_all_weighed(pairs, &vec![Spoiled::default(); pairs.len()], rule)
+}
+
+/// As [`compare_all`], with the blocks that each pair lacks because a side spoiled them
+/// ([`Spoiled::weigh`]). Their sign test is one more hypothesis of Holm's. A pair of which no block
+/// is left has no ratio (not a number) and no interval.
+pub fn compare_all_weighed(
+    pairs: &[Pair],
+    spoiled: &[Spoiled],
+    rule: Rule,
+) -> Vec<Option<Comparison>> {
+    let hypotheses: Vec<Option<Hypotheses>> = pairs
+        .iter()
+        .zip(spoiled)
+        .map(|(pair, spoiled)| Hypotheses::of(pair, *spoiled))
+        .collect();
+    let p_values: Vec<f64> = hypotheses
         .iter()
         .flatten()
-        .filter_map(|logs| p_value(logs))
+        .flat_map(|it| it.p_value.into_iter().chain(it.spoiled_p))
         .collect();
     let mut levels = holm::levels(&p_values, 1.0 - CONFIDENCE).into_iter();
     let mut seed = rule.seed;
-    let compared = pairs.iter().zip(logs).map(|(pair, logs)| {
-        let logs = logs?;
+    let compared = pairs.iter().zip(hypotheses).map(|(pair, hypotheses)| {
+        let Hypotheses {
+            logs,
+            p_value,
+            spoiled,
+            spoiled_p,
+        } = hypotheses?;
+        let mut level = |p: Option<f64>| p.and_then(|_| levels.next());
         let mut found = Comparison {
             ratio: (logs.iter().sum::<f64>() / logs.len() as f64).exp(),
             interval: None,
@@ -98,21 +122,44 @@ pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
             sign_flip_p: sign_flip_p(&logs),
             verdict: Verdict::TooFewBlocks { blocks: logs.len() },
         };
-        if p_value(&logs).is_some() {
-            let confidence = 1.0 - levels.next().unwrap_or(1.0 - CONFIDENCE);
+        if let Some(level) = level(p_value) {
             // Resamples of one pair say nothing about those of another.
             seed = seed.wrapping_add(1);
-            settle(
-                &mut found,
-                &logs,
-                pair.direction,
-                confidence,
-                Rule { seed, ..rule },
-            );
+            let rule = Rule { seed, ..rule };
+            settle(&mut found, &logs, pair.direction, 1.0 - level, rule);
         }
+        let level = level(spoiled_p).unwrap_or(0.0);
+        found.verdict = spoiled.weigh(found.verdict, logs.len(), level);
         Some(found)
     });
     compared.collect()
+}
+
+/// What is tested of one pair.
+struct Hypotheses {
+    logs: Vec<f64>,
+    /// That the values do not differ; none below [`MIN_BLOCKS`] blocks.
+    p_value: Option<f64>,
+    spoiled: Spoiled,
+    /// That neither side spoils more blocks than the other; none where none did, or both.
+    spoiled_p: Option<f64>,
+}
+
+impl Hypotheses {
+    /// None where nothing can be compared.
+    fn of(pair: &Pair, spoiled: Spoiled) -> Option<Self> {
+        let is_lost = pair.baseline.is_empty() && pair.candidate.is_empty() && spoiled.any();
+        let logs = match is_lost {
+            true => Vec::new(),
+            false => log_ratios(pair)?,
+        };
+        Some(Self {
+            p_value: p_value(&logs),
+            spoiled_p: spoiled.p_value(logs.len()),
+            spoiled,
+            logs,
+        })
+    }
 }
 
 /// Adds interval and verdict.

@@ -24,22 +24,24 @@ pub mod sequential;
 pub mod sign_flip;
 #[cfg(test)]
 mod simulate;
+pub mod spoiled;
 pub mod student;
 pub mod trend;
 pub mod verdict;
 
 pub use apart::{MIN_RUNS, Sides, compare_runs, compare_with_runs};
 pub use change_points::{ChangePoint, change_points};
-pub use comparison::{Comparison, Method, Pair, Rule, compare, compare_all};
+pub use comparison::{Comparison, Method, Pair, Rule, compare, compare_all, compare_all_weighed};
 pub use difference::{Difference, difference};
 pub use estimate::{Estimate, Interval, median};
 pub use knee::knee;
 pub use leak::{Growth, LeakVerdict};
 pub use little::concurrency;
 pub use percentile::{highest_trustworthy_percentile, is_trustworthy};
-pub use rank::ranks;
+pub use rank::{ranks, ranks_by};
 pub use scaling::Scaling;
 pub use sequential::{Look, Sequential, Stop};
 pub use sign_flip::sign_flip_p;
+pub use spoiled::{Spoiled, SpoiledBy};
 pub use trend::{Trend, trend};
 pub use verdict::{Direction, MIN_BLOCKS, Verdict};

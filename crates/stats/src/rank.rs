@@ -1,22 +1,28 @@
-//! Ranks that are no finer than what the blocks can tell apart.
+//! Ranks that are no finer than what is told apart.
 
-/// The rank of each range, 1 for the lowest, in the order given. Ranges that overlap share a rank,
-/// also those that overlap only by way of a third: a rank ends where no range lies. After two that
-/// share rank 1 comes rank 3.
-pub fn ranks(ranges: &[(f64, f64)]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..ranges.len()).collect();
-    order.sort_by(|a, b| ranges[*a].0.total_cmp(&ranges[*b].0));
-    let mut ranks = vec![1; ranges.len()];
-    let (mut rank, mut reach) = (1, f64::NEG_INFINITY);
-    for (position, index) in order.into_iter().enumerate() {
-        let (low, high) = ranges[index];
-        if low > reach {
-            rank = position + 1;
+/// The rank of each of `count` things, 1 for the first, where `is_ahead(a, b)` states that `a` is told
+/// apart from `b` and ahead of it. Things that are not told apart share a rank, also those that are not
+/// only by way of a third. After two that share rank 1 comes rank 3.
+pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+    // Whether a leads to b over steps that none of them is behind in.
+    let mut leads: Vec<Vec<bool>> = (0..count)
+        .map(|a| (0..count).map(|b| !is_ahead(b, a)).collect())
+        .collect();
+    for middle in 0..count {
+        let onward = leads[middle].clone();
+        for row in leads.iter_mut().filter(|row| row[middle]) {
+            row.iter_mut().zip(&onward).for_each(|(to, more)| *to |= more);
         }
-        ranks[index] = rank;
-        reach = reach.max(high);
     }
-    ranks
+    let before = |a: usize, b: usize| leads[a][b] && !leads[b][a];
+    (0..count)
+        .map(|own| 1 + (0..count).filter(|other| before(*other, own)).count())
+        .collect()
+}
+
+/// The rank of each range, 1 for the lowest: ranges that overlap are not told apart.
+pub fn ranks(ranges: &[(f64, f64)]) -> Vec<usize> {
+    ranks_by(ranges.len(), |a, b| ranges[a].1 < ranges[b].0)
 }
 
 #[cfg(test)]
@@ -35,6 +41,14 @@ mod tests {
         let apart_but_for_the_second = [(1.0, 3.0), (2.0, 6.0), (5.0, 7.0), (8.0, 9.0)];
         assert_eq!(ranks(&apart_but_for_the_second), [1, 1, 1, 4]);
         assert_eq!(ranks(&[(1.0, 2.0), (2.0, 3.0)]), [1, 1], "they touch");
+    }
+
+    #[test]
+    fn what_leads_in_a_circle_shares_a_rank() {
+        let beats = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)];
+        assert_eq!(ranks_by(4, |a, b| beats.contains(&(a, b))), [1, 1, 1, 4]);
+        assert_eq!(ranks_by(3, |_, _| false), [1, 1, 1]);
+        assert_eq!(ranks_by(3, |a, b| (a, b) == (2, 0)), [1, 1, 1], "by way of the second");
     }
 
     proptest! {
