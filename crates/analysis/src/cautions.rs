@@ -80,7 +80,7 @@ fn sentence(validity: Validity, phase: Option<&str>, seen: &[Sighting]) -> (Tone
 }
 
 /// A gate in a few words.
-fn in_short(gate: Gate) -> &'static str {
+pub(crate) fn in_short(gate: Gate) -> &'static str {
     match gate {
         Gate::EngineSaturated => "engine at its limit",
         Gate::EngineWaited => "engine waited for its core",

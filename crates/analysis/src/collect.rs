@@ -8,12 +8,14 @@ use crate::changes;
 use crate::context::{Context, kind};
 use crate::curves::Curves;
 use crate::digest::Digest;
-use crate::findings::{Aspect, BlockValue, Metric, PhaseKind, Reason, TrialFindings, Validity};
-use crate::gates::{View, judge_phase, judge_trial, worst};
+use crate::findings::{
+    Aspect, BlockValue, Metric, PhaseKind, Reason, SpoiledBlock, TrialFindings, Validity,
+};
+use crate::gates::{View, is_disturbed, judge_phase, judge_trial, worst};
 use crate::groups::Groups;
 use crate::metrics::{aspect, of_phase};
 use crate::relation::relate_to_floor;
-use crate::{timeline, trials};
+use crate::{spoiled, timeline, trials};
 
 /// Scenario and variant.
 pub(crate) type Cell = (String, String);
@@ -24,6 +26,8 @@ pub(crate) struct Collected<'a> {
     pub(crate) trials: Vec<TrialFindings>,
     pub(crate) values: BTreeMap<Cell, Vec<PhaseValues>>,
     pub(crate) reasons: BTreeMap<Cell, Vec<Reason>>,
+    /// What gateways spoiled themselves.
+    pub(crate) spoiled: BTreeMap<Cell, Vec<SpoiledBlock>>,
     pub(crate) curves: Curves,
     pub(crate) groups: Groups<'a>,
 }
@@ -61,6 +65,9 @@ impl<'a> Collected<'a> {
         let record = &trial.record;
         let series = trial.series()?;
         let mut reasons = judge_trial(context, record);
+        let mut spoiled = spoiled::of(&record.trial, &reasons, false);
+        spoiled.extend(spoiled::failed(record));
+        let cell = (record.trial.scenario.clone(), record.trial.variant.clone());
         if record.outcome == Outcome::Completed {
             let digest = Digest::of(trial)?;
             for phase in record.phases.iter().filter(|phase| is_a_load(phase)) {
@@ -71,16 +78,18 @@ impl<'a> Collected<'a> {
                     digest: &digest,
                     series: &series,
                 };
-                reasons.extend(judge_phase(&view));
+                let found = judge_phase(&view);
+                spoiled.extend(spoiled::of(&record.trial, &found, is_disturbed(&view)));
+                reasons.extend(found);
             }
             for phase in record.phases.iter().filter(|phase| is_a_load(phase)) {
                 self.add_phase(trial, phase, &digest, &reasons);
             }
-            let cell = (record.trial.scenario.clone(), record.trial.variant.clone());
-            self.reasons
-                .entry(cell)
-                .or_default()
-                .extend(reasons.iter().cloned());
+            let known = self.reasons.entry(cell.clone()).or_default();
+            known.extend(reasons.iter().cloned());
+        }
+        if !context.is_floor(record) {
+            self.spoiled.entry(cell).or_default().extend(spoiled);
         }
         self.trials.push(findings(trial, reasons, &series));
         Ok(())

@@ -1,14 +1,16 @@
 //! Every pair of gateways, metric by metric, over the blocks in which both were measured.
 
 use gatebench_model::{Duel, Variant};
-use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Verdict};
+use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Spoiled, Verdict};
 
 use crate::context::Context;
 use crate::duel;
 use crate::findings::{
-    BlockValue, ComparisonFindings, Metric, MetricFindings, PhaseKind, ScenarioFindings, Validity,
-    VariantRow,
+    BlockValue, ComparisonFindings, Metric, MetricFindings, PhaseKind, ScenarioFindings,
+    SpoiledBlocks, Validity, VariantRow,
 };
+use crate::metrics::aspect;
+use crate::spoiled::{self, Side};
 use crate::trials::blocks_complete;
 use crate::wire;
 use crate::words::{counted, metric_title, ratio_and_interval};
@@ -41,6 +43,7 @@ pub(crate) struct Cell {
     phase: String,
     blocks: Vec<u32>,
     validity: Validity,
+    spoiled: SpoiledBlocks,
     pub(crate) pair: Pair,
     /// What the same work took in the same trials, where there is such a thing.
     pub(crate) control: Option<Pair>,
@@ -116,25 +119,36 @@ fn cells(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Cell> {
     cells
 }
 
-/// None where the two have no block in common, or where something else limited a throughput: that is
-/// not a difference between gateways.
+/// None where the two have no block in common and spoiled none, or where something else limited a
+/// throughput: that is not a difference between gateways.
 fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Option<Cell> {
-    let own = candidate.metric(subject.kind, subject.metric)?;
-    let other = baseline.metric(subject.kind, subject.metric)?;
-    let validity = own.validity.max(other.validity);
-    if subject.metric == Metric::Throughput && validity == Validity::Limited {
+    let [own, other] = [candidate, baseline].map(|row| Side {
+        row,
+        values: row.metric(subject.kind, subject.metric),
+    });
+    let phase = &own.values.or(other.values)?.phase;
+    let limited = |side: Side| {
+        side.values
+            .is_some_and(|it| it.validity == Validity::Limited)
+    };
+    if subject.metric == Metric::Throughput && (limited(own) || limited(other)) {
         return None;
     }
-    let both = paired(own, other);
-    let (first, _) = both.first()?;
+    let both = match (own.values, other.values) {
+        (Some(own), Some(other)) => paired(own, other),
+        _ => Vec::new(),
+    };
+    let spoiled = spoiled::between(own, other, phase, aspect(subject.metric));
+    (!both.is_empty() || !spoiled.is_empty()).then_some(())?;
     let worst = |(a, b): &(&BlockValue, &BlockValue)| a.validity.max(b.validity);
     Some(Cell {
         candidate: candidate.variant.clone(),
         baseline: baseline.variant.clone(),
         subject,
-        phase: own.phase.clone(),
+        phase: phase.clone(),
         blocks: both.iter().map(|(value, _)| value.block).collect(),
-        validity: both.iter().map(worst).max().unwrap_or(first.validity),
+        validity: both.iter().map(worst).max().unwrap_or(Validity::Invalid),
+        spoiled,
         pair: Pair {
             candidate: both.iter().map(|(own, _)| own.value).collect(),
             baseline: both.iter().map(|(_, other)| other.value).collect(),
@@ -194,6 +208,27 @@ impl Cell {
         self.subject.primary
     }
 
+    /// The blocks that its sides spoiled.
+    pub(crate) fn spoiled(&self) -> Spoiled {
+        spoiled::counts(&self.spoiled)
+    }
+
+    /// A comparison of the values that are there, weighed with the blocks that a side spoiled at
+    /// the `level` of their sign test; of these blocks alone where there is no value.
+    pub(crate) fn weighed(&self, found: Option<Comparison>, level: f64) -> Option<Comparison> {
+        let blocks = self.blocks.len();
+        let of_none = || Comparison {
+            ratio: f64::NAN,
+            interval: None,
+            method: None,
+            sign_flip_p: None,
+            verdict: Verdict::TooFewBlocks { blocks },
+        };
+        let mut found = found.or_else(|| (blocks == 0).then(of_none))?;
+        found.verdict = self.spoiled().weigh(found.verdict, blocks, level);
+        Some(found)
+    }
+
     pub(crate) fn is_of(&self, candidate: &str, baseline: &str) -> bool {
         self.candidate == candidate && self.baseline == baseline
     }
@@ -221,13 +256,24 @@ impl Cell {
             smallest_effect: SMALLEST_EFFECT,
             blocks: self.blocks,
             validity: self.validity,
+            spoiled: self.spoiled,
             result,
             text,
         }
     }
 
-    /// `nginx uses 0.61× the CPU of haproxy per request at 5,000 requests/s (0.58–0.64): better.`
+    /// `nginx uses 0.61× the CPU of haproxy per request at 5,000 requests/s (0.58–0.64): better.`,
+    /// and which blocks count against whom.
     fn sentence(&self, scenario: &ScenarioFindings, result: &Comparison) -> String {
+        let found = self.found(scenario, result);
+        let names = (self.candidate.as_str(), self.baseline.as_str());
+        match spoiled::sentence(&self.spoiled, names, self.blocks.len()) {
+            Some(spoiled) => format!("{found} {spoiled}"),
+            None => found,
+        }
+    }
+
+    fn found(&self, scenario: &ScenarioFindings, result: &Comparison) -> String {
         let (ratio, interval) = ratio_and_interval(result);
         if let Verdict::TooFewBlocks { blocks } = result.verdict {
             return format!(
@@ -242,11 +288,24 @@ impl Cell {
             Validity::Limited => ", limited",
             Validity::Valid | Validity::Invalid => "",
         };
-        format!(
-            "{} ({interval}{limited}): {}.",
-            self.claim(scenario, &ratio),
-            verdict_words(result.verdict, self.blocks.len()),
-        )
+        let verdict = match result.verdict {
+            Verdict::Inconclusive { .. } if !self.spoiled.is_empty() => "inconclusive".into(),
+            verdict => verdict_words(verdict, self.blocks.len()),
+        };
+        if self.blocks.is_empty() {
+            return format!(
+                "{} and {} have no block in common that can be used for the {}: {verdict}.",
+                self.candidate,
+                self.baseline,
+                metric_title(self.subject.metric),
+            );
+        }
+        let interval = format!("{interval}{limited}");
+        let interval = match interval.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", interval.trim_start_matches(", ")),
+        };
+        format!("{}{interval}: {verdict}.", self.claim(scenario, &ratio))
     }
 
     fn claim(&self, scenario: &ScenarioFindings, ratio: &str) -> String {

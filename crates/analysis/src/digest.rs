@@ -105,6 +105,19 @@ pub(crate) fn trusted_percentile(histogram: &Histogram<u64>, percentile: f64) ->
         .then(|| histogram.value_at_quantile(percentile / 100.0) as f64)
 }
 
+/// A percentile over the answered requests of a histogram and those that got no answer, which were
+/// slower than any. None where it lies among those, or too few requests lie beyond it.
+pub(crate) fn percentile_of_sent(
+    histogram: &Histogram<u64>,
+    percentile: f64,
+    unanswered: u64,
+) -> Option<f64> {
+    let sent = histogram.len() + unanswered;
+    let quantile = percentile / 100.0 * sent as f64 / histogram.len() as f64;
+    (quantile <= 1.0 && is_trustworthy(percentile, sent))
+        .then(|| histogram.value_at_quantile(quantile) as f64)
+}
+
 /// The highest percentile of a histogram that may be printed.
 pub(crate) fn highest_percentile(histogram: &Histogram<u64>) -> Option<f64> {
     highest_trustworthy_percentile(histogram.len())

@@ -17,6 +17,10 @@ use crate::words::metric_title;
 /// Share of runs in which the verdict of what decides may be wrong.
 const ALPHA: f64 = 0.05;
 
+/// The level of the sign test of blocks that a side spoiled. It is taken from what error spending
+/// leaves of [`ALPHA`], and holds at all looks together.
+const SPOILED_ALPHA: f64 = ALPHA / 10.0;
+
 /// What is said of the control.
 const CONTROLLED: &str = " Where both give the upstream the same work, what the upstream's CPU time for it says of the machine \
                           in each trial is taken out.";
@@ -44,7 +48,7 @@ pub(crate) fn look(duel: &Duel, cell: &Cell) -> Option<Comparison> {
         Some(control) => plan.look_beside(&cell.pair, control, SMALLEST_EFFECT),
         None => plan.look(&cell.pair, SMALLEST_EFFECT),
     };
-    Some(look?.comparison)
+    cell.weighed(look.map(|look| look.comparison), SPOILED_ALPHA)
 }
 
 /// Whether what decides is settled in every scenario of a run that may be unfinished; never in a run that is

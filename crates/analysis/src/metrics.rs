@@ -3,8 +3,9 @@
 use gatebench_stats::is_trustworthy;
 use gatebench_store::{ExactSum, ForeignFigures, PhaseRecord, TrialRecord};
 
+use crate::changes::is_called;
 use crate::context::{kind, throughput_per_second};
-use crate::digest::{Digest, metric_word, trusted_percentile};
+use crate::digest::{Digest, metric_word, percentile_of_sent};
 use crate::findings::{Aspect, CurveMetric, Metric, PhaseKind, Unit};
 use crate::gates::tells_speed;
 
@@ -86,8 +87,17 @@ pub(crate) fn response_percentile(
         Some(told) => told_percentile(told, percentile, phase.counts.completed),
         None => {
             let histogram = digest.get(&phase.name, CurveMetric::Response)?;
-            trusted_percentile(histogram, percentile)
+            percentile_of_sent(histogram, percentile, unanswered(phase))
         }
+    }
+}
+
+/// Requests without an answer, where losing them is not what the phase measures.
+fn unanswered(phase: &PhaseRecord) -> u64 {
+    let is_meant = phase.change.is_some() || phase.failure.is_some() || is_called(phase);
+    match is_meant {
+        true => 0,
+        false => phase.counts.errors.values().sum(),
     }
 }
 
@@ -161,7 +171,8 @@ fn percentiles(
     wanted
         .iter()
         .filter_map(|(percentile, metric)| {
-            Some((*metric, trusted_percentile(histogram, *percentile)?))
+            let value = percentile_of_sent(histogram, *percentile, unanswered(phase))?;
+            Some((*metric, value))
         })
         .collect()
 }

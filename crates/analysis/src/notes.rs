@@ -97,11 +97,23 @@ fn no_verdict(context: &Context) -> Option<String> {
 fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> Option<String> {
     let compared = scenarios.iter().flat_map(|it| &it.comparisons);
     let costed = costs.into_iter().flat_map(CostFindings::ratios);
-    let results: Vec<&Comparison> = compared.map(|cell| &cell.result).chain(costed).collect();
+    let compared = compared.map(|cell| (cell.primary, &cell.result));
+    let results: Vec<(bool, &Comparison)> = compared.chain(costed.map(|it| (false, it))).collect();
     // What decides has a note of its own.
     let judged = || {
-        let methods = results.iter().filter_map(|result| result.method);
+        let methods = results.iter().filter_map(|(_, result)| result.method);
         methods.filter(|method| *method != Method::Repeated)
+    };
+    let of_primary = |it: &&(bool, &Comparison)| {
+        it.0 && it.1.method.is_some_and(|method| method != Method::Repeated)
+    };
+    let confidence = percent(CONFIDENCE);
+    let together = match results.iter().filter(of_primary).count() {
+        primary if primary > 0 && primary < judged().count() => format!(
+            "those of CPU per request ({primary}) hold together with {confidence}, and so do the others ({})",
+            judged().count() - primary
+        ),
+        _ => format!("all hold together with {confidence}"),
     };
     let methods: Vec<_> = [
         (Method::Student, "Student's t"),
@@ -113,11 +125,10 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
     .collect();
     (!methods.is_empty()).then(|| {
         format!(
-            "Verdicts rest on {}, paired by block, with intervals by {}, widened (Holm) so that all \
-             hold together with {}; what lies within ±{} % is no change.",
+            "Verdicts rest on {}, paired by block, with intervals by {}, widened (Holm) so that \
+             {together}; what lies within ±{} % is no change.",
             counted(judged().count() as u64, "comparison"),
             methods.join(" and "),
-            percent(CONFIDENCE),
             SMALLEST_EFFECT * 100.0,
         )
     })

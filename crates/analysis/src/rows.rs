@@ -122,6 +122,7 @@ fn row(
         reasons: reasons
             .map(|reasons| once_each(reasons))
             .unwrap_or_default(),
+        spoiled: collected.spoiled.get(&cell).cloned().unwrap_or_default(),
         metrics: phases.iter().flat_map(metrics_of_phase).collect(),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gatebench_model::Variant;
-use gatebench_stats::{Direction, Estimate};
+use gatebench_stats::Estimate;
 
 use crate::cautions;
 use crate::context::Context;
@@ -12,9 +12,9 @@ use crate::findings::{
     Aspect, CostFindings, Gate, Metric, MetricFindings, ParityFindings, PhaseKind, PhaseLine,
     Reason, RowStatus, ScaleFindings, ScenarioFindings, Sentence, Tone, Unit, Validity, VariantRow,
 };
-use crate::ranking::{Entry, sentence as ranked};
 use crate::scale;
 use crate::told;
+use crate::unranked::{Entry, sentence as unranked};
 use crate::words::{capitalised, counted, listed, quantity, range, split_quantity};
 
 /// Gates that make a throughput a lower bound rather than a doubtful one.
@@ -68,8 +68,8 @@ pub(crate) fn of_scenario(scenario: &ScenarioFindings) -> Vec<Sentence> {
     found.extend(compared.map(|cell| say(cell.text.clone(), Tone::Plain, None)));
     // Where there are verdicts, ranges have nothing to add.
     if scenario.comparisons.is_empty() {
-        let ranked = rankings(scenario).into_iter();
-        found.extend(ranked.map(|text| say(text, Tone::Plain, None)));
+        let values = side_by_side(scenario).into_iter();
+        found.extend(values.map(|text| say(text, Tone::Plain, None)));
     }
     // The floor is what the others are read against, not what a reader came for.
     let (floor, gateways): (Vec<_>, Vec<_>) = scenario
@@ -256,8 +256,8 @@ fn estimate(row: &VariantRow, metric: Metric) -> Option<&Estimate> {
     row.metric(PhaseKind::Open, metric)?.estimate.as_ref()
 }
 
-/// Who is ahead in throughput and in CPU per request, among gateways.
-fn rankings(scenario: &ScenarioFindings) -> Vec<String> {
+/// Throughput and CPU per request of the gateways, side by side.
+fn side_by_side(scenario: &ScenarioFindings) -> Vec<String> {
     let entries = |kind, metric, usable: fn(&MetricFindings) -> bool| -> Vec<Entry> {
         let gateways = scenario
             .rows
@@ -273,32 +273,25 @@ fn rankings(scenario: &ScenarioFindings) -> Vec<String> {
             })
             .collect()
     };
-    // A throughput that is limited is not the gateway's, and so is no rank.
-    let fastest = ranked(
-        entries(PhaseKind::Closed, Metric::Throughput, |found| {
-            found.validity == Validity::Valid
-        }),
-        Direction::HigherIsBetter,
-        |value| quantity(value, Unit::RequestsPerSecond),
-    );
+    // A throughput that is limited is not the gateway's.
+    let valid = |found: &MetricFindings| found.validity == Validity::Valid;
+    let throughput = entries(PhaseKind::Closed, Metric::Throughput, valid);
+    let unit = Unit::RequestsPerSecond;
+    let throughput = unranked(&throughput, unit, |value| quantity(value, unit));
     let kind = if open_load(scenario).is_some() {
         PhaseKind::Open
     } else {
         PhaseKind::Closed
     };
-    let thriftiest = ranked(
-        entries(kind, Metric::GatewayCpuPerRequest, |found| {
-            found.validity != Validity::Invalid
-        }),
-        Direction::LowerIsBetter,
-        cpu_time,
-    );
+    let usable = |found: &MetricFindings| found.validity != Validity::Invalid;
+    let cpu = entries(kind, Metric::GatewayCpuPerRequest, usable);
+    let cpu = unranked(&cpu, Unit::CpuNanosecondsPerRequest, cpu_time);
     let at = open_load(scenario)
         .map(|load| format!(" at {load}"))
         .unwrap_or_default();
     [
-        fastest.map(|text| format!("highest throughput: {text}")),
-        thriftiest.map(|text| format!("least CPU per request{at}: {text}")),
+        throughput.map(|text| format!("throughput: {text}")),
+        cpu.map(|text| format!("CPU per request{at}: {text}")),
     ]
     .into_iter()
     .flatten()

@@ -1,7 +1,9 @@
-//! All comparisons of a run, judged at once: Holm's correction counts them all, those between gateways
-//! and those of a policy with the plain proxy. What a run was made to decide is judged by itself.
+//! All comparisons of a run in two families, each of which holds together (Holm): the primary
+//! metric of gateways in every scenario, so that nothing else that is measured widens its
+//! intervals; and everything else, between gateways and of a policy with the plain proxy. What a
+//! run was made to decide is judged by itself.
 
-use gatebench_stats::{Pair, Rule, compare_all};
+use gatebench_stats::{Pair, Rule, Spoiled, compare_all_weighed};
 
 use crate::comparisons::{Cell, SMALLEST_EFFECT, cells_of_run};
 use crate::context::Context;
@@ -14,27 +16,41 @@ pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) -> Opti
     let duel = context.plan.duel.as_ref();
     let (deciding, compared): (Vec<_>, Vec<_>) = cells_of_run(context, scenarios)
         .into_iter()
-        .partition(|(_, cell)| duel.is_some() && cell.decides());
-    for (index, cell) in deciding {
-        let found = duel.and_then(|duel| duel::look(duel, &cell));
-        add_to(&mut scenarios[index], cell, found);
-    }
-    let costing = costs::Costing::of(context, scenarios);
-    let costed = costing.iter().flat_map(costs::Costing::pairs);
-    let pairs: Vec<Pair> = compared
-        .iter()
-        .map(|(_, cell)| cell.pair.clone())
-        .chain(costed)
-        .collect();
-    let rule = Rule {
-        smallest_effect: SMALLEST_EFFECT,
-        seed: context.plan.seed,
+        .partition(|(_, cell)| cell.decides());
+    let seed = context.plan.seed;
+    let found: Vec<Option<Comparison>> = match duel {
+        Some(duel) => deciding
+            .iter()
+            .map(|(_, cell)| duel::look(duel, cell))
+            .collect(),
+        None => judged(deciding.iter().map(|(_, cell)| member(cell)), seed),
     };
-    let mut results = compare_all(&pairs, rule).into_iter();
+    let costing = costs::Costing::of(context, scenarios);
+    let costed = costing.iter().flat_map(costs::Costing::members);
+    let others = compared.iter().map(|(_, cell)| member(cell)).chain(costed);
+    // Resamples of one family say nothing about those of the other.
+    let mut results = judged(others, seed.wrapping_add(1 << 32)).into_iter();
+    for ((index, cell), result) in deciding.into_iter().zip(found) {
+        add_to(&mut scenarios[index], cell, result);
+    }
     for ((index, cell), result) in compared.into_iter().zip(results.by_ref()) {
         add_to(&mut scenarios[index], cell, result);
     }
-    costing.map(|costing| costing.findings(results, context.plan.seed))
+    costing.map(|costing| costing.findings(results, seed, scenarios))
+}
+
+fn member(cell: &Cell) -> (Pair, Spoiled) {
+    (cell.pair.clone(), cell.spoiled())
+}
+
+/// The results of a family, in its order.
+fn judged(family: impl Iterator<Item = (Pair, Spoiled)>, seed: u64) -> Vec<Option<Comparison>> {
+    let (pairs, spoiled): (Vec<Pair>, Vec<Spoiled>) = family.unzip();
+    let rule = Rule {
+        smallest_effect: SMALLEST_EFFECT,
+        seed,
+    };
+    compare_all_weighed(&pairs, &spoiled, rule)
 }
 
 fn add_to(scenario: &mut ScenarioFindings, cell: Cell, result: Option<Comparison>) {

@@ -157,6 +157,10 @@ pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
         .interval
         .map_or(2, |interval| narrow(interval.high - interval.low));
     let number = |value| decimals(value, places);
+    // Of no block there is none.
+    if result.ratio.is_nan() {
+        return ("–".into(), String::new());
+    }
     let interval = result
         .interval
         .map(|interval| format!("{}–{}", number(interval.low), number(interval.high)));

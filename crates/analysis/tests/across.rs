@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::Made;
 use common::runs::{read_run, slower, write_run};
 use gatebench_analysis::findings::{
     CellFindings, CompareFindings, Control, Decision, Metric, Verdict, Weight,
@@ -76,6 +77,42 @@ fn a_slower_gateway_is_worse_and_what_was_not_changed_is_a_control() {
             .starts_with("Not settled: proxy-json, haproxy"),
         "{}",
         throughput.text
+    );
+}
+
+/// A run in which haproxy drops requests in its first blocks.
+fn dropping(folder: &TempDir, name: &str, first: u32) -> RunSummary {
+    let dir = folder.path().join(name);
+    let spoil = |made: &mut Made| {
+        slower(made, "haproxy", 0.9);
+        if made.is("haproxy") && made.record.trial.block <= first {
+            made.open().counts.dropped = 100;
+        }
+    };
+    write_run(&dir, 12, |_| (), spoil);
+    read_run(&dir)
+}
+
+#[test]
+fn a_run_that_spoiled_blocks_is_not_better_than_one_that_did_not() {
+    let folder = TempDir::new().unwrap();
+    let before = run(&folder, "before", 12, 1.0, |_| ());
+    let some = compare(&before, &dropping(&folder, "some", 2), DecisiveMetric::Cpu);
+    assert_eq!(some.decision, Decision::Open, "{}", some.text);
+    let judged = cell(&some, "haproxy", Metric::GatewayCpuPerRequest);
+    let ending = "inconclusive. The gateway itself spoiled 2 blocks of this run, which count against \
+                  it there.";
+    assert!(judged.text.ends_with(ending), "{}", judged.text);
+    // Of a run that spoiled all its blocks there is nothing to compare, which is no reason to pass
+    // it.
+    let all = compare(&before, &dropping(&folder, "all", 12), DecisiveMetric::Cpu);
+    assert_eq!(all.decision, Decision::Open, "{}", all.text);
+    let note = "haproxy itself spoiled every block of proxy-json in this run, so nothing of it can be \
+                compared; the report of that run states why.";
+    assert!(
+        all.notes.iter().any(|it| it.text == note),
+        "{:?}",
+        all.notes
     );
 }
 

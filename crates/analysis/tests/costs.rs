@@ -169,16 +169,59 @@ fn three_blocks_give_median_and_range_and_no_verdict() {
     assert!(findings.notes[0].starts_with("3 blocks carry no verdict"));
 }
 
+/// Ranks of nginx and haproxy: what the key adds in a metric, and the plain proxy's whole in a
+/// measure.
+fn ranks(findings: &Findings, metric: Metric) -> [Option<usize>; 2] {
+    ["nginx", "haproxy"].map(|gateway| key_at(costs(findings), gateway, metric).rank)
+}
+
+fn whole_ranks(findings: &Findings, measure: usize) -> [Option<usize>; 2] {
+    [0, 1].map(|gateway| costs(findings).gateways[gateway].lines[1].figures[measure].rank)
+}
+
 #[test]
-fn ranges_that_overlap_share_a_rank() {
-    let findings = found(3, |_| ());
-    let rank = |gateway| key_at(costs(&findings), gateway, Metric::GatewayCpuPerRequest).rank;
-    assert_eq!((rank("nginx"), rank("haproxy")), (Some(1), Some(2)));
-    let memory = |gateway| key_at(costs(&findings), gateway, Metric::GatewayRssAnonMax).rank;
-    assert_eq!((memory("nginx"), memory("haproxy")), (Some(1), Some(1)));
-    // The whole is ranked by itself: haproxy takes less in all.
-    let whole = |gateway: usize| costs(&findings).gateways[gateway].lines[1].figures[0].rank;
-    assert_eq!((whole(0), whole(1)), (Some(2), Some(1)));
+fn ten_blocks_are_ranked_by_intervals_and_verdicts() {
+    let findings = found(10, |_| ());
+    let cpu = Metric::GatewayCpuPerRequest;
+    assert_eq!(ranks(&findings, cpu), [Some(1), Some(2)]);
+    let memory = ranks(&findings, Metric::GatewayRssAnonMax);
+    assert_eq!(memory, [Some(1), Some(1)], "no interval tells them apart");
+    // The whole is ranked by itself: haproxy takes less in all, and adds more at p50.
+    assert_eq!(whole_ranks(&findings, 0), [Some(2), Some(1)]);
+    assert_eq!(whole_ranks(&findings, 1), [Some(1), Some(2)]);
+    // No verdict compares the memory of gateways.
+    assert_eq!(whole_ranks(&findings, 4), [None, None]);
+}
+
+#[test]
+fn nine_blocks_are_not_ranked_however_far_their_ranges_lie_apart() {
+    let findings = found(9, |_| ());
+    for metric in [Metric::GatewayCpuPerRequest, Metric::GatewayRssAnonMax] {
+        assert_eq!(ranks(&findings, metric), [None, None]);
+    }
+    assert_eq!(whole_ranks(&findings, 0), [None, None]);
+}
+
+#[test]
+fn a_cost_of_which_the_gateway_spoiled_blocks_is_neither_small_nor_ranked() {
+    let findings = found(13, |made| {
+        let trial = &made.record.trial;
+        if made.is("nginx") && trial.scenario == "key" && trial.block <= 2 {
+            made.open().counts.dropped = 1;
+        }
+    });
+    let added = key_at(costs(&findings), "nginx", Metric::AddedP50);
+    assert_eq!(added.spoiled.candidate.blocks, [1, 2]);
+    let verdict = added.ratio.as_ref().unwrap().verdict;
+    assert!(
+        matches!(verdict, Verdict::Inconclusive { .. }),
+        "{verdict:?}"
+    );
+    let cpu = key_at(costs(&findings), "nginx", Metric::GatewayCpuPerRequest);
+    assert_eq!(cpu.ratio.as_ref().unwrap().verdict, Verdict::Worse);
+    assert_eq!(ranks(&findings, Metric::GatewayCpuPerRequest), [None, None]);
+    let mut said = findings.headlines.iter().map(|it| it.text.as_str());
+    assert!(said.any(|text| text.contains("the gateway spoiled 2 of 13 blocks) at nginx")));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod common;
 
 use common::gates::{ALL, changed, check, reasons};
-use common::{Made, SECOND_NS, row, three_blocks, trial};
+use common::{Made, SECOND_NS, as_recorded, row, three_blocks, trial};
 use gatebench_analysis::findings::{Aspect, Gate, Metric, PhaseKind, Validity};
 
 #[test]
@@ -531,4 +531,22 @@ fn header_stripped() {
         stripped(1),
         stripped(0),
     );
+}
+
+#[test]
+fn percentiles_count_requests_that_got_no_answer() {
+    // 49,951 of 50,000 answered in 50 µs, 49 in 125 µs, and 50 more got no answer.
+    let p999 = |errors| {
+        let findings = changed(|made| {
+            made.record_values("steady", "response", &[(50_000, 49_951), (125_000, 49)]);
+            if errors > 0 {
+                made.open().counts.errors.insert("timeout".into(), errors);
+            }
+        });
+        let row = row(&findings, "nginx");
+        let found = row.metric(PhaseKind::Open, Metric::ResponseP999).unwrap();
+        found.estimate.as_ref().unwrap().median
+    };
+    assert_eq!(p999(0), as_recorded(50_000));
+    assert_eq!(p999(50), as_recorded(125_000));
 }

@@ -23,6 +23,9 @@ pub struct Sides {
     pub baseline: Vec<f64>,
     /// What is judged: the blocks of a run, or its one value.
     pub candidate: Vec<f64>,
+    /// Standard error of a run's logarithm by its own blocks, where values are those of runs. Runs
+    /// that happen to be equal differ by no less.
+    pub run_error: f64,
     /// Which values are good.
     pub direction: Direction,
 }
@@ -38,7 +41,7 @@ pub fn compare_runs(cells: &[Sides], smallest_effect: f64) -> Vec<Option<Compari
 
 /// Compares one value of a run with those of several runs, cell by cell, as [`compare_runs`] does. The interval
 /// is where the ratio of a run to the baseline's mean lies, given what the baseline's runs differ by among
-/// themselves.
+/// themselves, and by no less than their own blocks leave open.
 ///
 /// No interval and no verdict below [`MIN_RUNS`] runs; none at all where the candidate is not one value, there is
 /// no run, or a value is not positive.
@@ -66,11 +69,14 @@ struct Known {
 fn judge_all(
     cells: &[Sides],
     smallest_effect: f64,
-    of: fn(&[f64], &[f64]) -> Option<Apart>,
+    of: fn(&[f64], &[f64], f64) -> Option<Apart>,
 ) -> Vec<Option<Comparison>> {
     let apart: Vec<Option<Apart>> = cells
         .iter()
-        .map(|cell| of(&logs(&cell.candidate)?, &logs(&cell.baseline)?))
+        .map(|cell| {
+            let (own, other) = (logs(&cell.candidate)?, logs(&cell.baseline)?);
+            of(&own, &other, cell.run_error)
+        })
         .collect();
     let p_values: Vec<f64> = apart.iter().flatten().filter_map(Apart::p_value).collect();
     let mut levels = holm::levels(&p_values, 1.0 - CONFIDENCE).into_iter();
@@ -88,7 +94,7 @@ fn logs(values: &[f64]) -> Option<Vec<f64>> {
 }
 
 impl Apart {
-    fn of_blocks(candidate: &[f64], baseline: &[f64]) -> Option<Self> {
+    fn of_blocks(candidate: &[f64], baseline: &[f64], _: f64) -> Option<Self> {
         let (own, other) = (Spread::of(candidate), Spread::of(baseline));
         let values = candidate.len().min(baseline.len());
         let deviations = [own.deviation(), other.deviation()];
@@ -101,14 +107,14 @@ impl Apart {
         })
     }
 
-    fn of_runs(candidate: &[f64], baseline: &[f64]) -> Option<Self> {
+    fn of_runs(candidate: &[f64], baseline: &[f64], run_error: f64) -> Option<Self> {
         let [own] = candidate else { return None };
         let other = Spread::of(baseline);
         let runs = baseline.len();
         Some(Self {
             effect: own - other.mean,
             known: (runs >= MIN_RUNS).then(|| Known {
-                error: other.deviation() * (1.0 + 1.0 / runs as f64).sqrt(),
+                error: other.deviation().max(run_error) * (1.0 + 1.0 / runs as f64).sqrt(),
                 freedom: (runs - 1) as f64,
                 deviations: None,
             }),

@@ -6,9 +6,9 @@
 //! by the step from Student's t to the normal quantile; the expanded one reads the percentiles at
 //! which that is made good. It follows the skewness of the values, which Student's t cannot.
 //!
-//! An end that hardly any resample lies beyond is not known: the most extreme of 100,000 means of 20
-//! values lies 4.4 standard errors out, whatever the confidence, where 552 comparisons held together
-//! need 5.1. There the interval is at least Student's.
+//! An end that hardly any resample lies beyond is not known: the most extreme of 100,000 means of
+//! 20 values lies 4.4 standard errors out, whatever the confidence, where 552 comparisons held
+//! together need 5.1. There the interval is at least Student's.
 
 use crate::comparison::Spread;
 use crate::random::Random;
@@ -24,8 +24,8 @@ const BEYOND_MIN: f64 = 10.0;
 const NORMAL: f64 = 1e6;
 
 /// The interval of the mean of at least two values, at `confidence` (as in 0.95). Where fewer than
-/// [`BEYOND_MIN`] resamples lie beyond an end, each end is the farther one of the bootstrap's and of
-/// Student's t. The same seed gives the same interval.
+/// [`BEYOND_MIN`] resamples lie beyond an end, each end is the farther one of the bootstrap's and
+/// of Student's t. The same seed gives the same interval.
 pub fn mean_interval(values: &[f64], confidence: f64, seed: u64) -> (f64, f64) {
     let mut means = resampled_means(values, seed);
     let last = means.len() - 1;
@@ -73,8 +73,8 @@ mod tests {
         (mean - half, mean + half)
     }
 
-    /// Families of so many comparisons of 20 equal blocks in which one or more intervals exclude zero,
-    /// at Bonferroni's level, with which Holm's procedure begins.
+    /// Families of so many comparisons of 20 equal blocks in which one or more intervals exclude
+    /// zero, at Bonferroni's level, with which Holm's procedure begins.
     fn families_in_error(comparisons: usize, families: u64) -> usize {
         let confidence = 1.0 - 0.05 / comparisons as f64;
         let is_wrong = |family: &u64| {

@@ -43,8 +43,8 @@ pub struct Rule {
 pub enum Method {
     /// Student's t on the paired log ratios.
     Student,
-    /// The bootstrap over blocks, from [`BOOTSTRAP_BLOCKS`] on; at confidences that its resamples do not
-    /// reach, the wider of it and Student's t at either end.
+    /// The bootstrap over blocks, from [`BOOTSTRAP_BLOCKS`] on; at confidences that its resamples
+    /// do not reach, the wider of it and Student's t at either end.
     Bootstrap,
     /// The repeated interval of a comparison that may stop after any block ([`crate::sequential`]).
     Repeated,
@@ -57,8 +57,8 @@ pub enum Method {
 /// A candidate against a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The geometric mean of the blocks' ratios, candidate ÷ baseline; not a number (in JSON: null) where
-    /// the sides spoiled every block.
+    /// The geometric mean of the blocks' ratios, candidate ÷ baseline; not a number (in JSON: null)
+    /// where the sides spoiled every block.
     pub ratio: f64,
     /// Its interval, at the confidence that Holm's correction asks for; none below [`MIN_BLOCKS`]
     /// blocks.

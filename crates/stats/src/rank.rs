@@ -1,8 +1,8 @@
 //! Ranks that are no finer than what is told apart.
 
-/// The rank of each of `count` things, 1 for the first, where `is_ahead(a, b)` states that `a` is told
-/// apart from `b` and ahead of it. Things that are not told apart share a rank, also those that are not
-/// only by way of a third. After two that share rank 1 comes rank 3.
+/// The rank of each of `count` things, 1 for the first, where `is_ahead(a, b)` states that `a` is
+/// told apart from `b` and ahead of it. Things that are not told apart share a rank, also those
+/// that are not only by way of a third. After two that share rank 1 comes rank 3.
 pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<usize> {
     // Whether a leads to b over steps that none of them is behind in.
     let mut leads: Vec<Vec<bool>> = (0..count)
@@ -11,7 +11,9 @@ pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<us
     for middle in 0..count {
         let onward = leads[middle].clone();
         for row in leads.iter_mut().filter(|row| row[middle]) {
-            row.iter_mut().zip(&onward).for_each(|(to, more)| *to |= more);
+            row.iter_mut()
+                .zip(&onward)
+                .for_each(|(to, more)| *to |= more);
         }
     }
     let before = |a: usize, b: usize| leads[a][b] && !leads[b][a];
@@ -48,7 +50,11 @@ mod tests {
         let beats = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)];
         assert_eq!(ranks_by(4, |a, b| beats.contains(&(a, b))), [1, 1, 1, 4]);
         assert_eq!(ranks_by(3, |_, _| false), [1, 1, 1]);
-        assert_eq!(ranks_by(3, |a, b| (a, b) == (2, 0)), [1, 1, 1], "by way of the second");
+        assert_eq!(
+            ranks_by(3, |a, b| (a, b) == (2, 0)),
+            [1, 1, 1],
+            "by way of the second"
+        );
     }
 
     proptest! {

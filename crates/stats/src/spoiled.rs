@@ -1,8 +1,10 @@
-//! Blocks that have no value since a side itself spoiled them: it dropped requests, failed or ended.
+//! Blocks that have no value since a side itself spoiled them: it dropped requests, failed or
+//! ended.
 //!
-//! Leaving such a block out would reward whoever collapses where it is slow. It counts against the side
-//! that spoiled it: no verdict favours that side, however the other blocks turned out. Where one side alone
-//! spoiled blocks, and so many that equal sides would hardly share them out like that, it has lost.
+//! Leaving such a block out would reward whoever collapses where it is slow. It counts against the
+//! side that spoiled it: no verdict favours that side, however the other blocks turned out. Where
+//! one side alone spoiled blocks, and so many that equal sides would hardly share them out like
+//! that, it has lost.
 
 use crate::verdict::{MIN_BLOCKS, Verdict};
 
@@ -30,8 +32,8 @@ impl Spoiled {
         self.candidate.all + self.baseline.all > 0
     }
 
-    /// The blocks that one side alone spoiled, with the verdict that so many would give; none where both
-    /// sides spoiled some.
+    /// The blocks that one side alone spoiled, with the verdict that so many would give; none where
+    /// both sides spoiled some.
     fn one_sided(&self) -> Option<(usize, Verdict)> {
         match (self.candidate, self.baseline) {
             (own, other) if own.alone > 0 && other.all == 0 => Some((own.alone, Verdict::Worse)),
@@ -40,11 +42,12 @@ impl Spoiled {
         }
     }
 
-    /// Two-sided p of the sign test that each side spoils a block as likely as the other, beside `blocks`
-    /// that have values; none where both spoiled some, or the blocks are fewer than a verdict needs.
+    /// Two-sided p of the sign test that each side spoils a block as likely as the other, beside
+    /// `blocks` that have values; none where both spoiled some, or where the blocks are fewer than a
+    /// verdict needs.
     ///
-    /// It holds however often it is looked at, after every block and at all looks together: 2^(k − 1) for k
-    /// blocks of one side is the capital of two gamblers who stake all they have on a fair coin, and that
+    /// It holds at all looks together, after every block: for k blocks of one side, 1 ÷ p is the mean
+    /// capital of two gamblers who bet all they have on one side each, and the capital in a fair game
     /// ever reaches 1 ÷ p with a probability of at most p (J. Ville, *Étude critique de la notion de
     /// collectif*, 1939).
     pub fn p_value(&self, blocks: usize) -> Option<f64> {
@@ -104,7 +107,11 @@ mod tests {
             assert_eq!(weighed(none, spoiled, NoChange), OPEN);
             assert_eq!(weighed(none, spoiled, Better), Better);
             for verdict in [Better, Worse, NoChange] {
-                assert_eq!(weighed(spoiled, by(1, 1), verdict), OPEN, "both spoiled some");
+                assert_eq!(
+                    weighed(spoiled, by(1, 1), verdict),
+                    OPEN,
+                    "both spoiled some"
+                );
             }
         }
         for verdict in [Better, Worse, NoChange, Verdict::TooFewBlocks { blocks: 9 }] {
@@ -147,6 +154,9 @@ mod tests {
         };
         let lost = (0..20_000).filter(|at| run(at)).count();
         assert!(lost <= 1_000, "{lost} of 20,000");
-        assert!(lost > 100, "{lost} of 20,000: the test must be able to fail");
+        assert!(
+            lost > 100,
+            "{lost} of 20,000: the test must be able to fail"
+        );
     }
 }

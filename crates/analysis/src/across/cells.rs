@@ -10,6 +10,8 @@ use crate::duel::decided_by;
 use crate::findings::{
     Control, Metric, MetricFindings, PhaseKind, ScenarioFindings, Unit, Validity, VariantRow,
 };
+use crate::metrics::aspect;
+use crate::spoiled;
 
 /// A metric of a gateway in a scenario.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub(super) struct Side {
     pub(super) values: Vec<f64>,
     pub(super) estimate: Estimate,
     pub(super) validity: Validity,
+    /// Blocks that the gateway spoiled itself.
+    pub(super) spoiled: usize,
 }
 
 /// A place, with the blocks of the candidate.
@@ -73,7 +77,7 @@ pub(super) fn of(
                     primary: subject.primary,
                 };
                 found.extend(row.metric(subject.kind, metric).and_then(|own| {
-                    let side = side_of(own, control)?;
+                    let side = side_of(row, own, control)?;
                     Some(Candidate {
                         place: place(own),
                         side,
@@ -85,6 +89,32 @@ pub(super) fn of(
     found.retain(|it| is_same_phase(candidate, baseline, &it.place.scenario, &it.place.phase));
     found.sort_by_key(|it| !it.place.primary);
     found
+}
+
+/// Where the baseline has blocks of what decides, and the candidate none since its gateway spoiled
+/// them all.
+pub(super) fn lost(
+    candidate: &RunSummary,
+    baseline: &RunSummary,
+    decisive: DecisiveMetric,
+) -> Vec<Place> {
+    let row = |place: &Place| -> Option<&VariantRow> {
+        let mut scenarios = candidate.findings.scenarios.iter();
+        let scenario = scenarios.find(|it| it.name == place.scenario)?;
+        scenario
+            .rows
+            .iter()
+            .find(|row| row.variant == place.gateway)
+    };
+    let is_lost = |place: &Place| {
+        let spoiled = row(place).is_some_and(|row| !row.spoiled.is_empty());
+        place.primary && spoiled && side(candidate, place).is_none()
+    };
+    let places = of(baseline, candidate, decisive).into_iter();
+    places
+        .map(|it| it.place)
+        .filter(|place| is_lost(place))
+        .collect()
 }
 
 /// What the floor has that moves with the machine as a gateway's metric does.
@@ -103,12 +133,12 @@ pub(super) fn side(run: &RunSummary, place: &Place) -> Option<Side> {
     let is_it = |row: &&VariantRow| row.variant == place.gateway;
     let row = scenario.rows.iter().find(is_it)?;
     let found = row.metric(place.kind, place.metric)?;
-    (found.phase == place.phase).then(|| side_of(found, place.control))?
+    (found.phase == place.phase).then(|| side_of(row, found, place.control))?
 }
 
 /// None where no block may be used, where one is not positive, and where something else limited a gateway's
 /// throughput: that tells nothing of the gateway.
-fn side_of(found: &MetricFindings, control: Option<Control>) -> Option<Side> {
+fn side_of(row: &VariantRow, found: &MetricFindings, control: Option<Control>) -> Option<Side> {
     let limited = found.metric == Metric::Throughput && found.validity == Validity::Limited;
     if limited && control != Some(Control::Floor) {
         return None;
@@ -119,7 +149,14 @@ fn side_of(found: &MetricFindings, control: Option<Control>) -> Option<Side> {
         .filter(|it| it.validity != Validity::Invalid);
     let values: Vec<f64> = usable.map(|it| it.value).collect();
     values.iter().all(|value| *value > 0.0).then_some(())?;
+    let own = spoiled::Side {
+        row,
+        values: Some(found),
+    };
+    let aspect = aspect(found.metric);
+    let spoiled = aspect.map(|aspect| own.blocks_spoiled(&found.phase, aspect));
     Some(Side {
+        spoiled: spoiled.map_or(0, |blocks| blocks.len()),
         estimate: found.estimate.clone()?,
         validity: found.validity,
         values,

@@ -2,7 +2,8 @@
 
 use gatebench_model::DecisiveMetric;
 use gatebench_stats::{
-    Comparison, Estimate, MIN_RUNS, Sides, Verdict, compare_runs, compare_with_runs,
+    Comparison, Estimate, MIN_RUNS, Sides, Spoiled, SpoiledBy, Verdict, compare_runs,
+    compare_with_runs,
 };
 
 use super::cells::{self, Candidate, Side, geometric_mean};
@@ -31,7 +32,12 @@ pub fn compare(
     let both = found.into_iter().filter_map(|own| {
         let other = cells::side(baseline, &own.place)?;
         let values = other.values.clone();
-        Some(Both { own, other, values })
+        Some(Both {
+            own,
+            other,
+            values,
+            run_error: 0.0,
+        })
     });
     let judged = judge(both.collect(), CompareMode::Blocks);
     let notes = vec![caution(words::ONE_RUN_EACH)];
@@ -90,6 +96,8 @@ struct Both {
     own: Candidate,
     other: Side,
     values: Vec<f64>,
+    /// Standard error of a run's logarithm by its own blocks, where the values are those of runs.
+    run_error: f64,
 }
 
 /// The candidate's geometric mean beside that of each run that measured the same.
@@ -114,13 +122,33 @@ fn among(mut own: Candidate, runs: &[&RunSummary], candidate: &RunSummary) -> Op
         .collect();
     let validity = sides.iter().map(|side| side.validity).max()?;
     let estimate = Estimate::of_blocks(&values)?;
+    let run_error = run_error(sides.iter().chain([&own.side]));
     own.side.values = vec![geometric_mean(&own.side.values)];
     let other = Side {
         values: values.clone(),
         estimate,
         validity,
+        spoiled: sides.iter().map(|side| side.spoiled).sum(),
     };
-    Some(Both { own, other, values })
+    Some(Both {
+        own,
+        other,
+        values,
+        run_error,
+    })
+}
+
+/// The root mean square of the standard errors of the runs' mean logarithms, by the blocks of each.
+fn run_error<'a>(sides: impl Iterator<Item = &'a Side>) -> f64 {
+    let square = |side: &Side| -> Option<f64> {
+        let logs: Vec<f64> = side.values.iter().map(|value| value.ln()).collect();
+        let count = logs.len() as f64;
+        let mean = logs.iter().sum::<f64>() / count;
+        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        (logs.len() > 1).then(|| squares / (count - 1.0) / count)
+    };
+    let known: Vec<f64> = sides.filter_map(square).collect();
+    (known.iter().sum::<f64>() / known.len().max(1) as f64).sqrt()
 }
 
 /// What decides is one family, what is merely told another, and what tells of the machine a third.
@@ -150,12 +178,23 @@ fn sides(both: &Both) -> Sides {
     Sides {
         baseline: both.values.clone(),
         candidate: both.own.side.values.clone(),
+        run_error: both.run_error,
         direction: both.own.place.direction,
     }
 }
 
-fn cell(both: Both, result: Comparison, mode: CompareMode) -> CellFindings {
+fn cell(both: Both, mut result: Comparison, mode: CompareMode) -> CellFindings {
     let Candidate { place, side } = both.own;
+    // Blocks of two runs are not of the same minutes, so no sign test sets them against each other.
+    let by = |side: &Side| SpoiledBy {
+        alone: 0,
+        all: side.spoiled,
+    };
+    let spoiled = Spoiled {
+        candidate: by(&side),
+        baseline: by(&both.other),
+    };
+    result.verdict = spoiled.weigh(result.verdict, side.values.len(), 0.0);
     let text = words::cell(&place, &result, mode, (&side, &both.other));
     CellFindings {
         scenario: place.scenario,
@@ -182,9 +221,18 @@ fn whole(
     baseline: &[&RunSummary],
     metric: DecisiveMetric,
     cells: Vec<CellFindings>,
-    (differences, notes): (Vec<RunDifference>, Vec<Sentence>),
+    (differences, mut notes): (Vec<RunDifference>, Vec<Sentence>),
 ) -> CompareFindings {
-    let (decision, text) = decide(&cells, &differences);
+    let (mut decision, mut text) = decide(&cells, &differences);
+    let latest = baseline.last().filter(|_| !forbidden(&differences));
+    let lost = latest.map(|latest| cells::lost(candidate, latest, metric));
+    for place in lost.into_iter().flatten() {
+        let note = words::lost(&place);
+        if decision == Decision::Fine {
+            (decision, text) = (Decision::Open, format!("Not settled: {note}"));
+        }
+        notes.push(caution(&note));
+    }
     CompareFindings {
         candidate: candidate.line(),
         baseline: baseline.iter().map(|run| run.line()).collect(),

@@ -51,18 +51,48 @@ pub(super) fn cell(
         Validity::Valid | Validity::Invalid => "",
     };
     format!(
-        "{head} ({interval}{limited}): {}.",
-        verdict(result.verdict, mode, (own, other))
+        "{head} ({interval}{limited}): {}.{}",
+        verdict(result.verdict, mode, (own, other)),
+        spoiled(own, other)
     )
+}
+
+/// ` It spoiled 3 blocks of this run itself, which count against it.`; nothing where none was
+/// spoiled.
+fn spoiled(own: &Side, other: &Side) -> String {
+    let of = |side: &Side, whose: &str| {
+        let blocks = counted(side.spoiled as u64, "block");
+        (side.spoiled > 0).then(|| format!("{blocks} {whose}"))
+    };
+    let told = [of(own, "of this run"), of(other, "of the baseline")];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    match told.is_empty() {
+        true => String::new(),
+        false => format!(
+            " The gateway itself spoiled {}, which count against it there.",
+            listed(&told)
+        ),
+    }
 }
 
 fn verdict(verdict: Verdict, mode: CompareMode, (own, other): (&Side, &Side)) -> String {
     match (verdict, mode) {
+        (Verdict::Inconclusive { .. }, _) if own.spoiled + other.spoiled > 0 => {
+            "inconclusive".into()
+        }
         (Verdict::Inconclusive { .. }, CompareMode::Runs) => {
             "within what runs of the baseline differ by, which is more than what matters".into()
         }
         (verdict, _) => verdict_words(verdict, own.values.len().min(other.values.len())),
     }
+}
+
+/// What is said of a gateway that left nothing to compare.
+pub(super) fn lost(place: &Place) -> String {
+    format!(
+        "{} itself spoiled every block of {} in this run, so nothing of it can be compared; the report of that run states why.",
+        place.gateway, place.scenario
+    )
 }
 
 /// Why runs cannot be set beside each other.

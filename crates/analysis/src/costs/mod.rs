@@ -7,15 +7,16 @@ mod words;
 
 use gatebench_model::Variant;
 use gatebench_stats::comparison::CONFIDENCE;
-use gatebench_stats::{Comparison, Direction, Pair, difference};
+use gatebench_stats::{Comparison, Direction, Pair, Spoiled, difference};
 
 use crate::comparisons::paired;
 use crate::context::Context;
 use crate::findings::{
     BlockValue, Cost, CostFigure, CostFindings, CostLine, CostMeasure, GatewayCosts, Metric,
-    MetricFindings, PhaseKind, PhaseLine, ScenarioFindings, Validity, VariantRow,
+    MetricFindings, PhaseKind, PhaseLine, ScenarioFindings, SpoiledBlocks, Validity, VariantRow,
 };
-use crate::metrics::unit;
+use crate::metrics::{aspect, unit};
+use crate::spoiled::{self, Side};
 use lines::Placed;
 
 pub(crate) use words::sentences;
@@ -33,6 +34,7 @@ struct Cell {
     place: (usize, usize, usize),
     blocks: Vec<u32>,
     validity: Validity,
+    spoiled: SpoiledBlocks,
     pair: Pair,
 }
 
@@ -88,10 +90,16 @@ impl Costing {
 
     fn add_cells(&mut self, (gateway, line): (usize, usize), own: &VariantRow, base: &VariantRow) {
         for (index, measure) in self.measures.iter().enumerate() {
-            let (Some(own), Some(base)) = (measured(own, measure), measured(base, measure)) else {
+            let sides = [own, base].map(|row| Side {
+                row,
+                values: measured(row, measure),
+            });
+            let [Some(own), Some(base)] = sides.map(|side| side.values) else {
                 continue;
             };
             let both = paired(own, base);
+            let [with, plain] = sides;
+            let spoiled = spoiled::between(with, plain, &measure.phase, aspect(measure.metric));
             let worst = |(a, b): &(&BlockValue, &BlockValue)| a.validity.max(b.validity);
             let Some(validity) = both.iter().map(worst).max() else {
                 continue;
@@ -100,6 +108,7 @@ impl Costing {
                 place: (gateway, line, index),
                 blocks: both.iter().map(|(value, _)| value.block).collect(),
                 validity,
+                spoiled,
                 pair: Pair {
                     candidate: both.iter().map(|(own, _)| own.value).collect(),
                     baseline: both.iter().map(|(_, base)| base.value).collect(),
@@ -110,22 +119,24 @@ impl Costing {
     }
 
     /// What is to be judged, in the order in which [`Costing::findings`] takes the results.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = Pair> {
-        self.cells.iter().map(|cell| cell.pair.clone())
+    pub(crate) fn members(&self) -> impl Iterator<Item = (Pair, Spoiled)> {
+        let cells = self.cells.iter();
+        cells.map(|cell| (cell.pair.clone(), spoiled::counts(&cell.spoiled)))
     }
 
-    /// The findings, with a result for each of the pairs.
+    /// The findings, with a result for each of the pairs, beside the compared `scenarios`.
     pub(crate) fn findings(
         mut self,
         results: impl Iterator<Item = Option<Comparison>>,
         seed: u64,
+        scenarios: &[ScenarioFindings],
     ) -> CostFindings {
         for (number, (cell, ratio)) in (1..).zip(self.cells.into_iter().zip(results)) {
             let (gateway, line, measure) = cell.place;
             let figure = &mut self.gateways[gateway].lines[line].figures[measure];
             figure.cost = cell.judged(ratio, seed.wrapping_add(number));
         }
-        ranks::add(&self.measures, &mut self.gateways);
+        ranks::add(&self.measures, &mut self.gateways, scenarios);
         CostFindings {
             measures: self.measures,
             gateways: self.gateways,
@@ -148,6 +159,7 @@ impl Cell {
             ratio,
             blocks: self.blocks,
             validity: self.validity,
+            spoiled: self.spoiled,
             rank: None,
         })
     }

@@ -119,10 +119,27 @@ fn cost_words(cost: &Cost) -> String {
         Some(Verdict::Inconclusive { .. }) => "; inconclusive".into(),
         _ => String::new(),
     };
+    let spoiled = spoiled_blocks(cost);
+    let remark = match spoiled {
+        0 => remark,
+        count => {
+            let total = counted((cost.blocks.len() + count) as u64, "block");
+            format!("{remark}; the gateway spoiled {count} of {total}")
+        }
+    };
     match (span.is_empty(), remark.is_empty()) {
         (true, true) => format!("{effect} µs"),
         _ => format!("{effect} µs ({span}{remark})"),
     }
+}
+
+/// Blocks that the gateway spoiled with the policy or without.
+fn spoiled_blocks(cost: &Cost) -> usize {
+    let (with, plain) = (
+        &cost.spoiled.candidate.blocks,
+        &cost.spoiled.baseline.blocks,
+    );
+    with.len() + plain.iter().filter(|it| !with.contains(it)).count()
 }
 
 fn time(value_ns: f64) -> String {

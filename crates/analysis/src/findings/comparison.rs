@@ -3,7 +3,7 @@
 use gatebench_stats::{Comparison, Direction};
 use serde::Serialize;
 
-use super::{Metric, PhaseKind, Validity};
+use super::{Metric, PhaseKind, SpoiledBlocks, Validity};
 
 /// Two gateways on one metric, block by block.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +28,9 @@ pub struct ComparisonFindings {
     pub blocks: Vec<u32>,
     /// Worst validity among them.
     pub validity: Validity,
+    /// Blocks that are missing among them since a side spoiled them; they count against it.
+    #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
+    pub spoiled: SpoiledBlocks,
     /// Ratio, interval and verdict.
     pub result: Comparison,
     /// The comparison as a sentence, with its full stop.

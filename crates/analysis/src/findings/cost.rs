@@ -3,7 +3,7 @@
 use gatebench_stats::{Comparison, Difference, Direction, Estimate};
 use serde::Serialize;
 
-use super::{Metric, PhaseKind, RowStatus, Unit, Validity};
+use super::{Metric, PhaseKind, RowStatus, SpoiledBlocks, Unit, Validity};
 
 /// What policies cost at each gateway.
 #[derive(Clone, Debug, Serialize)]
@@ -82,8 +82,9 @@ pub struct CostFigure {
     /// Worst validity among the blocks of the whole; `Invalid` where it was measured in none that may
     /// be used; none where it was not measured.
     pub validity: Option<Validity>,
-    /// Rank of the whole among the gateways, 1 for the best; those whose ranges overlap share one.
-    /// None where fewer than two gateways can be ranked.
+    /// Rank of the whole among the gateways by the verdicts of their comparisons, 1 for the best;
+    /// those that no verdict tells apart share one. None below ten blocks, and where fewer than two
+    /// gateways are compared.
     pub rank: Option<usize>,
     /// What is more than at the plain proxy; none for lines that are no policy, and where the two have
     /// no block in common that may be used.
@@ -101,7 +102,13 @@ pub struct Cost {
     pub blocks: Vec<u32>,
     /// Worst validity among them.
     pub validity: Validity,
-    /// Rank of the cost among the gateways, as [`CostFigure::rank`].
+    /// Blocks that are missing among them since the gateway spoiled them with the policy, or
+    /// without.
+    #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
+    pub spoiled: SpoiledBlocks,
+    /// Rank of the cost among the gateways; those whose intervals overlap share one. None without
+    /// an interval, for a gateway that spoiled a block itself, and where fewer than two can be
+    /// ranked.
     pub rank: Option<usize>,
 }
 

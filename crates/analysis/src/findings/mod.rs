@@ -69,7 +69,7 @@ pub use table::{
     VariantRow,
 };
 pub use trial::{Failure, MissingTrial, TimelinePhase, TimelineSecond, TrialFindings};
-pub use validity::{Aspect, Gate, Reason, Validity};
+pub use validity::{Aspect, Gate, Reason, SpoiledBlock, SpoiledBlocks, SpoiledSide, Validity};
 pub use wire::{WireFact, WireFindings, WireName};
 
 /// The findings of one run.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ComparisonFindings, GroupFindings, PercentileCurve, Reason, Sentence, SlowestRoutes,
-    ToldFindings, Validity, WireFindings,
+    SpoiledBlock, ToldFindings, Validity, WireFindings,
 };
 
 /// What was found in one scenario.
@@ -75,6 +75,10 @@ pub struct VariantRow {
     pub validity: Option<Validity>,
     /// Why it is not valid, each reason once, the worst first.
     pub reasons: Vec<Reason>,
+    /// Blocks that it spoiled itself, and phases of them; they count against it where gateways are
+    /// compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spoiled: Vec<SpoiledBlock>,
     /// What was measured, by phase and metric.
     pub metrics: Vec<MetricFindings>,
 }

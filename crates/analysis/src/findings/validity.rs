@@ -106,3 +106,50 @@ pub enum Gate {
     /// The trial failed or was interrupted.
     NotCompleted,
 }
+
+/// A block of a gateway, or a phase of it, that cannot be used since the gateway spoiled it itself.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SpoiledBlock {
+    /// Block, from 1.
+    pub block: u32,
+    /// Number of the trial.
+    pub trial: u32,
+    /// The phase; none for the whole trial.
+    pub phase: Option<String>,
+    /// The gate that tripped.
+    pub gate: Gate,
+    /// What of the block has no value.
+    pub spoils: Vec<Aspect>,
+    /// Whether it was certainly the gateway: not where a request was lost while the machine or the
+    /// engine was disturbed as well.
+    pub is_certain: bool,
+}
+
+/// The blocks of a comparison that one of its sides spoiled.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SpoiledSide {
+    /// Blocks that it spoiled or may have spoiled itself.
+    pub blocks: Vec<u32>,
+    /// Of these, the ones that it certainly spoiled and in which the other side has a value.
+    pub alone: Vec<u32>,
+    /// Of these, the ones in which machine or engine were disturbed as well.
+    pub uncertain: Vec<u32>,
+    /// The gates that tripped.
+    pub gates: Vec<Gate>,
+}
+
+/// Blocks of a comparison that count against whoever spoiled them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SpoiledBlocks {
+    /// By the side that is judged.
+    pub candidate: SpoiledSide,
+    /// By the side that it is compared with.
+    pub baseline: SpoiledSide,
+}
+
+impl SpoiledBlocks {
+    /// Whether no block was spoiled.
+    pub fn is_empty(&self) -> bool {
+        self.candidate.blocks.is_empty() && self.baseline.blocks.is_empty()
+    }
+}

@@ -68,7 +68,7 @@ fn says(message: String, remedy: &'static str) -> Says {
 }
 
 /// Every aspect, for what spoils all.
-const EVERYTHING: [Aspect; 4] = [
+pub(crate) const EVERYTHING: [Aspect; 4] = [
     Aspect::Throughput,
     Aspect::Latency,
     Aspect::CpuPerRequest,
@@ -124,6 +124,19 @@ pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
         .filter(is_told)
         .filter(|reason| !is_trial || WHETHER_IT_WORKS.contains(&reason.gate))
         .collect()
+}
+
+/// Whether machine or engine may have kept the requests of a phase waiting, besides the gateway.
+pub(crate) fn is_disturbed(view: &View) -> bool {
+    let disturb: [PhaseGate; 5] = [
+        machine::throttled,
+        machine::steal,
+        machine::foreign_process,
+        instrument::engine_saturated,
+        instrument::engine_waited,
+    ];
+    let nothing_sent = view.phase.counts.sent == 0 && view.phase.counts.errors.is_empty();
+    nothing_sent || disturb.iter().any(|gate| gate(view).is_some())
 }
 
 /// Whether a run was only to see that everything works.

@@ -1,13 +1,10 @@
 //! Scale in words.
 
-use gatebench_stats::{Difference, Direction, Estimate};
-
 use crate::findings::{GatewayScale, Metric, ScaleFindings, Sentence, Tone, Unit};
-use crate::ranking::{self, Entry};
 use crate::words::{capitalised, counted, grouped, listed, quantity};
 
-/// What each one takes in memory and until the gateway is ready: who takes least, then a sentence for
-/// each gateway.
+/// What each one takes in memory and until the gateway is ready, a sentence for each gateway. No
+/// verdict compares them, so they are not ranked.
 pub(crate) fn sentences(scale: &ScaleFindings) -> Vec<Sentence> {
     let say = |text: String, variant: Option<&str>| Sentence {
         text,
@@ -15,46 +12,15 @@ pub(crate) fn sentences(scale: &ScaleFindings) -> Vec<Sentence> {
         scenario: None,
         variant: variant.map(str::to_owned),
     };
-    let ranked = least(scale).map(|text| say(text, None));
     let gateways = scale.gateways.iter().filter_map(|gateway| {
         let text = sentence(scale, gateway)?;
         Some(say(text, Some(&gateway.variant)))
     });
-    ranked.into_iter().chain(gateways).collect()
+    gateways.collect()
 }
 
 fn place(scale: &ScaleFindings, metric: Metric) -> Option<usize> {
     scale.measures.iter().position(|it| it.metric == metric)
-}
-
-/// `Least memory for each route: nginx (1.20 KiB); envoy 4.10 times that.`
-fn least(scale: &ScaleFindings) -> Option<String> {
-    let memory = place(scale, Metric::GatewayRssAnonMax)?;
-    let as_estimate = |each: &Difference| {
-        let (min, max) = each.span();
-        Estimate {
-            median: each.effect,
-            min,
-            max,
-            blocks: each.blocks,
-            interval: None,
-        }
-    };
-    let known = scale.gateways.iter().filter_map(|gateway| {
-        let each = gateway.each[memory].as_ref()?;
-        Some((&gateway.variant, as_estimate(each)))
-    });
-    let known: Vec<(&String, Estimate)> = known.collect();
-    let entries = known
-        .iter()
-        .map(|(variant, estimate)| Entry { variant, estimate });
-    let ranked = ranking::sentence(entries.collect(), Direction::LowerIsBetter, |value| {
-        quantity(value, Unit::Bytes)
-    })?;
-    Some(format!(
-        "Least memory for each {}: {ranked}",
-        scale.what.noun()
-    ))
 }
 
 /// `Each route takes 1.20 KiB of memory at nginx (1.10 KiB to 1.30 KiB over 10 blocks): 6.10 MiB with 1 and

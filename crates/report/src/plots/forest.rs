@@ -48,7 +48,7 @@ impl Forest {
         let ends = results.flat_map(|result| {
             let whole = (result.ratio, result.ratio);
             let (low, high) = result.interval.map_or(whole, |it| (it.low, it.high));
-            [low, high]
+            [low, high].into_iter().filter(|end| end.is_finite())
         });
         let pixels = (MARGIN, WIDTH - MARGIN);
         let (axis, ticks) = Axis::of_ratios(ends.chain([band.0, band.1]), pixels);
@@ -73,7 +73,7 @@ impl Forest {
                 svg.line("whisker", (end, middle - 4.0), (end, middle + 4.0));
             }
             svg.dot("mean", at, 4.5, point.text);
-        } else {
+        } else if point.result.ratio.is_finite() {
             svg.dot("dot hollow", at, 4.0, point.text);
         }
         svg.end_group();

@@ -156,6 +156,7 @@ fn figure(role: &CostRole, value: f64, spread: f64, rank: usize) -> CostFigure {
                 verdict: Verdict::Worse,
             }),
             blocks: (1..=10).collect(),
+            spoiled: SpoiledBlocks::default(),
             validity: if rank == 3 {
                 Validity::Limited
             } else {

@@ -260,6 +260,7 @@ fn row(of: &Character, cost: f64, noise: &mut Noise) -> VariantRow {
         } else {
             Vec::new()
         },
+        spoiled: Vec::new(),
         metrics: metrics(of, cost, limited, noise),
     }
 }

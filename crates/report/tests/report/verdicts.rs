@@ -101,6 +101,7 @@ fn comparison(
         direction: Direction::LowerIsBetter,
         smallest_effect: 0.02,
         blocks: (1..=if unsettled { 7 } else { 10 }).collect(),
+        spoiled: SpoiledBlocks::default(),
         validity: if metric == Metric::AddedP99 {
             Validity::Limited
         } else {

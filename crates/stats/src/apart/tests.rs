@@ -9,6 +9,7 @@ fn sides(baseline: &[f64], candidate: &[f64]) -> Sides {
     Sides {
         baseline: baseline.into(),
         candidate: candidate.into(),
+        run_error: 0.0,
         direction: Direction::LowerIsBetter,
     }
 }
@@ -87,6 +88,20 @@ fn values_that_do_not_vary_have_an_interval_without_width() {
         let found = runs(&sides(&[huge; 10], &[huge; 10])).unwrap();
         assert!(found.interval.unwrap().low.is_finite());
     }
+}
+
+#[test]
+fn runs_that_happen_to_be_equal_differ_by_what_their_blocks_leave_open() {
+    let equal = |run_error| Sides {
+        run_error,
+        ..sides(&[100.0; 3], &[103.0])
+    };
+    assert_eq!(among(&equal(0.0)).unwrap().verdict, Verdict::Worse);
+    let found = among(&equal(0.01)).unwrap();
+    // t(0.975; 2) = 4.302653, times 0.01 × √(4 ÷ 3).
+    let half = 4.302_652_729_9 * 0.01 * (4.0_f64 / 3.0).sqrt();
+    assert!((found.interval.unwrap().high.ln() - 1.03_f64.ln() - half).abs() < 1e-6);
+    assert!(matches!(found.verdict, Verdict::Inconclusive { .. }));
 }
 
 #[test]

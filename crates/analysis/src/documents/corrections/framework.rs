@@ -37,8 +37,8 @@ fn in_flight(versions: &[Version<'_>]) -> Correction {
             listed(&published),
             grouped(FRAMEWORK_CONNECTIONS)
         ),
-        here: "The mean is that of the requests that were sent. Rate, mean and connections of a closed load are held against \
-               each other in every phase, and one in which they disagree is limited or invalid.",
+        here: "The mean is that of the requests that were sent. Rate, mean and connections of a closed load are checked against \
+               each other in every phase; where they disagree, throughput and latency of that phase are limited.",
         heads: ["rate × wrk's mean", "rate × mean"],
         unit: Unit::Count,
         rows: versions.iter().filter_map(row).collect(),

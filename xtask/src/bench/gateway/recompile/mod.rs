@@ -64,7 +64,26 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let hundred = Run::of(programs, &folder.0, HUNDRED, (count, BLOCK_SECONDS))?;
     let memory = (hundred.memory()? - alone.memory()?) / INSTANCES_MORE / 1024.0;
     println!("memory of a policy instance: {memory:.0} KiB");
-    judge(&hundred.blocks()?)
+    let lost = hundred.trials.iter().filter_map(|(record, _)| lost(record));
+    judge(
+        &hundred.blocks()?,
+        &lost.collect::<Vec<_>>(),
+        hundred.trials.len(),
+    )
+}
+
+/// What a process lost of its load; none where every request was sent and had its response.
+fn lost(record: &Value) -> Option<String> {
+    if record["outcome"]["kind"] != "completed" {
+        return Some(format!("outcome {}", record["outcome"]));
+    }
+    let counts = &record["phases"][0]["counts"];
+    let of_kinds = ["errors", "checks_failed"].into_iter().find_map(|bad| {
+        let kinds = counts[bad].as_object()?;
+        (!kinds.is_empty()).then(|| format!("{bad}: {}", counts[bad]))
+    });
+    let dropped = counts["dropped"].as_u64().unwrap_or(0);
+    of_kinds.or_else(|| (dropped > 0).then(|| format!("dropped: {dropped}")))
 }
 
 /// A run directory, and what was seen of the thread that compiles meanwhile.
@@ -110,11 +129,7 @@ impl Run {
         let mut trials = Vec::new();
         for entry in folders.flatten() {
             let record = trials::read(&entry.path().join("trial.json"))?;
-            // A machine that cannot keep the rate up says nothing about what compiling costs.
-            match trials::cost(&record) {
-                Ok(_) => trials.push((record, entry.path())),
-                Err(why) => println!("left out: {}: {why}", entry.path().display()),
-            }
+            trials.push((record, entry.path()));
         }
         Ok(Self { trials, readings })
     }
@@ -167,7 +182,10 @@ fn began_unix_ns(record: &Value) -> Result<i128, String> {
         .ok_or_else(|| "a record does not say when its measurement began".into())
 }
 
-fn judge(blocks: &[Block]) -> Result<(), String> {
+/// Judges the blocks of so many processes. A process that lost requests says that recompiling does
+/// harm, whatever its other requests took; and a process without both kinds of seconds says
+/// nothing.
+fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), String> {
     let idle: Vec<f64> = blocks.iter().map(|block| block.idle_p99_ms).collect();
     let compiling: Vec<f64> = blocks.iter().map(|block| block.compiling_p99_ms).collect();
     let share: Vec<f64> = blocks.iter().map(|block| block.compiling_share).collect();
@@ -180,6 +198,18 @@ fn judge(blocks: &[Block]) -> Result<(), String> {
             "{what}: {}",
             spread(values).map_or("–".into(), |it| it.to_string())
         );
+    }
+    if let Some(first) = lost.first() {
+        return Err(format!(
+            "not held: {} of {processes} processes lost requests, the first {first}",
+            lost.len()
+        ));
+    }
+    if blocks.len() * 10 < processes * 9 {
+        return Err(format!(
+            "not decided: only {} of {processes} processes have seconds with and without compiling; use a quieter machine",
+            blocks.len()
+        ));
     }
     let rise = difference(&idle, &compiling, 0.95, 1).ok_or("there are no blocks")?;
     let Some(interval) = rise.interval else {
@@ -217,11 +247,33 @@ mod tests {
     #[test]
     fn what_the_interval_leaves_open_is_not_decided() {
         let wavering = |middle: f64| move |at: usize| middle + [-0.5, 0.5][at % 2];
-        assert_eq!(judge(&blocks(20, wavering(1.0))), Ok(()));
-        let told = |blocks: &[Block]| judge(blocks).err().unwrap_or_default();
+        let judge_all = |blocks: &[Block]| judge(blocks, &[], blocks.len());
+        assert_eq!(judge_all(&blocks(20, wavering(1.0))), Ok(()));
+        let told = |blocks: &[Block]| judge_all(blocks).err().unwrap_or_default();
         assert!(told(&blocks(20, wavering(3.0))).contains("raises"));
         assert!(told(&blocks(20, wavering(2.0))).contains("not decided"));
         assert!(told(&blocks(9, wavering(1.0))).contains("fewer than 10"));
+    }
+
+    #[test]
+    fn a_process_that_lost_requests_is_not_left_out() {
+        let mut record = serde_json::json!({
+            "outcome": {"kind": "completed"},
+            "phases": [{"counts": {"errors": {}, "checks_failed": {}, "dropped": 0}}],
+        });
+        assert_eq!(lost(&record), None);
+        record["phases"][0]["counts"]["dropped"] = 3.into();
+        assert_eq!(lost(&record).as_deref(), Some("dropped: 3"));
+        record["phases"][0]["counts"]["errors"] = serde_json::json!({"reset": 1});
+        let why = lost(&record);
+        assert!(why.as_ref().is_some_and(|why| why.contains("reset")));
+        record["outcome"] = serde_json::json!({"kind": "failed"});
+        assert!(lost(&record).is_some_and(|why| why.contains("failed")));
+        let held = blocks(20, |at| [0.5, 1.5][at % 2]);
+        let told = judge(&held, &[why.unwrap_or_default()], 20);
+        assert!(told.is_err_and(|it| it.starts_with("not held: 1 of 20 processes")));
+        let told = judge(&held, &[], 23);
+        assert!(told.is_err_and(|it| it.contains("20 of 23")));
     }
 
     #[test]
