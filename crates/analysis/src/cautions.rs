@@ -96,6 +96,7 @@ pub(crate) fn in_short(gate: Gate) -> &'static str {
         Gate::Throttled => "CPU limit",
         Gate::Steal => "time stolen",
         Gate::ForeignProcess => "other processes on the cores",
+        Gate::SharedCore => "a physical core shared with engine or upstream",
         Gate::NotSteady => "not steady",
         Gate::GatewayNotSaturated => "gateway not saturated",
         Gate::Inconsistent => "numbers disagree",

@@ -53,6 +53,7 @@ fn blame(gate: Gate) -> Blame {
         | Gate::UpstreamVersion
         | Gate::Workers
         | Gate::HeaderStripped
+        | Gate::SharedCore
         | Gate::Clamped => Blame::Other,
     }
 }

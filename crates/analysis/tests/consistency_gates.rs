@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::{Made, three_blocks};
 use common::gates::{ALL, check};
+use common::{Made, three_blocks};
 use gatebench_analysis::findings::{Aspect, Gate, Validity};
 
 #[test]

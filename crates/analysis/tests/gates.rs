@@ -4,7 +4,7 @@
 mod common;
 
 use common::gates::{ALL, changed, check, reasons};
-use common::{Made, SECOND_NS, as_recorded, row, three_blocks, trial};
+use common::{Made, SECOND_NS, analysed_run, as_recorded, manifest, row, three_blocks, trial};
 use gatebench_analysis::findings::{Aspect, Gate, Metric, PhaseKind, Validity};
 
 #[test]
@@ -442,6 +442,32 @@ fn not_steady() {
         Gate::NotSteady,
         Validity::Limited,
         &[Aspect::Throughput],
+#[test]
+fn a_sibling_of_the_gateway_limits_every_figure() {
+    let found = |siblings: &[Vec<usize>]| {
+        let mut manifest = manifest(3);
+        let placement = &mut manifest.plan.placement;
+        assert_eq!((placement.gateway[0], placement.engine[0]), (1, 0));
+        placement.siblings = siblings.to_vec();
+        analysed_run(manifest, Some).1
+    };
+    let shared = found(&[vec![0, 1]]);
+    let [closed, open] = trial(&shared, "nginx").reasons.as_slice() else {
+        panic!("{:#?}", trial(&shared, "nginx").reasons)
+    };
+    for reason in [closed, open] {
+        let judged = (reason.gate, reason.validity);
+        assert_eq!(judged, (Gate::SharedCore, Validity::Limited));
+        assert!(
+            reason.remedy.contains("physical cores"),
+            "{}",
+            reason.remedy
+        );
+    }
+    assert!(trial(&shared, "floor").reasons.is_empty());
+    assert!(trial(&found(&[vec![1, 3]]), "nginx").reasons.is_empty());
+}
+
         rising(100),
         rising(1_000),
     );

@@ -322,6 +322,8 @@ fn an_extra_that_is_there_and_fails_its_test_is_not_supported() {
     );
     assert_eq!(
         lacking_after("exit 3"),
-        Err(vec!["response_xslt (its test failed and printed nothing)".into()])
+        Err(vec![
+            "response_xslt (its test failed and printed nothing)".into()
+        ])
     );
 }

@@ -156,7 +156,7 @@ pub fn check_gateway(
     request: &CheckRequest<'_>,
     mut told: impl FnMut(&Checked),
 ) -> Result<Vec<Checked>, LabError> {
-    let placement = Placement::automatic(&crate::cores::allowed());
+    let placement = Placement::automatic(&crate::cores::topology());
     let mut all = Vec::new();
     for scenario in request.scenarios {
         let checked = check_one(request, scenario, &placement)?;

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use gatebench_model::Topology;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -10,6 +11,11 @@ pub(crate) fn allowed() -> Vec<usize> {
     sched_getaffinity(None)
         .map(|set| listed(&set))
         .unwrap_or_default()
+}
+
+/// How those belong together.
+pub(crate) fn topology() -> Topology {
+    gatebench_probe::topology(&allowed())
 }
 
 fn listed(set: &CpuSet) -> Vec<usize> {

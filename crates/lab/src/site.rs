@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gatebench_drivers::Launcher;
-use gatebench_model::{Limits, Placement, Suite};
+use gatebench_model::{Limits, Placement, Suite, Topology};
 
 use crate::equip;
 use crate::error::LabError;
@@ -15,7 +15,7 @@ use crate::warning::Warning;
 /// The machines of a run.
 pub(crate) struct Site {
     /// Cores that this process may use.
-    here: Vec<usize>,
+    here: Topology,
     /// The other host that the gateways run on: what the user calls it, and the cores that may be used there.
     there: Option<(String, Vec<usize>)>,
     host: Option<Arc<RemoteHost>>,
@@ -36,7 +36,7 @@ impl Site {
             .map(|elsewhere| hosts.at(elsewhere, launcher))
             .transpose()?;
         Ok(Self {
-            here: crate::cores::allowed(),
+            here: crate::cores::topology(),
             there: host
                 .as_ref()
                 .map(|host| (host.name().to_owned(), host.cores.clone())),
@@ -69,7 +69,7 @@ impl Site {
         }
         let warning = (!missing.is_empty()).then(|| Warning::SizesMissing {
             sizes: missing,
-            cores: self.there.as_ref().map_or(&self.here, |it| &it.1).len(),
+            cores: self.there.as_ref().map_or(self.here.len(), |it| it.1.len()),
             host: self.there.as_ref().map(|it| it.0.clone()),
         });
         Ok((had, warning))
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_host_that_gateways_run_on() {
         let mut site = Site {
-            here: vec![0, 1],
+            here: Topology::flat(&[0, 1]),
             there: None,
             host: None,
         };

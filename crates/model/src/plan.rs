@@ -370,7 +370,7 @@ mod tests {
                     {name: a, closed: {connections: 1}, warm_up: 1s, measure: 3s}, \
                     {name: b, open: {rate_per_second: 10}, warm_up: 500ms, measure: 3s}]}";
         let gateway = |name: &str| Variant::gateway(name, name);
-        let placement = Placement::automatic(&[0, 1]);
+        let placement = Placement::automatic(&crate::Topology::flat(&[0, 1]));
         let scenarios = vec![scenario("plain", ""), mock];
         let load = parse("l.yaml", load).unwrap();
         Plan::expand(

@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_smaller_size_has_the_last_of_the_gateways_cores() {
-        let placement = Placement::with_gateway_cores(&[0, 1, 2, 3], 2)
+        let placement = Placement::with_gateway_cores(&crate::Topology::flat(&[0, 1, 2, 3]), 2)
             .unwrap_or_else(|error| panic!("{error}"));
         let cores = |cores| {
             Setup {

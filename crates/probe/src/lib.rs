@@ -15,6 +15,7 @@ mod profile;
 mod sampler;
 mod thread;
 mod written;
+mod topology;
 
 pub use cgroup::{ControlGroup, GroupVersion, Throttling, control_groups};
 pub use clock::monotonic_ns;
@@ -25,3 +26,4 @@ pub use profile::{Profile, ProfileError, Profiler};
 pub use sampler::{Sample, Sampler, Scope};
 pub use thread::{Component, ProbeSample, ProbeSeries, ProbeThread};
 pub use written::{FileSizes, grown_bytes};
+pub use topology::{topology, topology_below};

@@ -71,6 +71,7 @@ mod tests {
             engine: vec![0],
             upstream: vec![0],
             note: String::new(),
+            siblings: vec![],
             gateway_is_elsewhere: false,
         };
         let words = super::placement(&placement);

@@ -77,6 +77,8 @@ pub enum Gate {
     Steal,
     /// Another process used the pinned cores.
     ForeignProcess,
+    /// Engine or upstream ran on another thread of the gateway's physical core.
+    SharedCore,
     /// The series has a trend.
     NotSteady,
     /// A closed load did not saturate the gateway.

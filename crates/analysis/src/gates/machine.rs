@@ -63,3 +63,20 @@ pub(super) fn foreign_process(view: &View) -> Option<Reason> {
         says(message, remedy),
     ))
 }
+
+/// Two threads of a core take each other's execution units: each one's CPU time grows with what the
+/// other does.
+pub(super) fn shared_core(view: &View) -> Option<Reason> {
+    let placement = &view.context.plan.placement;
+    (!view.is_floor() && placement.gateway_has_siblings()).then_some(())?;
+    let message = "Engine or upstream ran on a thread of the gateway's physical core, since no other layout exists.";
+    let remedy =
+        "Use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores).";
+    let spoils = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];
+    Some(view.reason(
+        Gate::SharedCore,
+        Validity::Limited,
+        &spoils,
+        says(message.into(), remedy),
+    ))
+}

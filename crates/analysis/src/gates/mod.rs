@@ -77,7 +77,7 @@ pub(crate) const EVERYTHING: [Aspect; 4] = [
 
 type PhaseGate = fn(&View) -> Option<Reason>;
 
-const PHASE_GATES: [PhaseGate; 28] = [
+const PHASE_GATES: [PhaseGate; 29] = [
     answers::checks_failed,
     answers::errors,
     answers::no_answers,
@@ -100,6 +100,7 @@ const PHASE_GATES: [PhaseGate; 28] = [
     machine::throttled,
     machine::steal,
     machine::foreign_process,
+    machine::shared_core,
     steady::not_steady,
     consistency::clamped,
     consistency::percentiles_and_sums,

@@ -142,6 +142,7 @@ fn run() -> RunFacts {
                    gateway too fast for that is called limited; its CPU per request still stands."
                 .into(),
             gateway_is_elsewhere: false,
+            siblings: vec![],
         },
         command: "gatebench run tour --seed 42 --out runs/2026-11-21-tour".into(),
         gateways: CHARACTERS[1..].iter().map(gateway).collect(),

@@ -1,8 +1,9 @@
 //! What is looked at.
 
 use gatebench_drivers::{Catalogue, FoundRedis};
+use gatebench_model::placement::{Placement, SHARED_CORE_REMEDY};
 use gatebench_net::{Backend, choose};
-use gatebench_probe::{EnvironmentFacts, Profiler};
+use gatebench_probe::{EnvironmentFacts, Profiler, topology};
 
 use crate::commands::words::{Cores, launcher};
 use crate::failure::Failure;
@@ -87,9 +88,11 @@ fn cores(facts: &EnvironmentFacts) -> Check {
         .as_deref()
         .and_then(|list| list.parse::<Cores>().ok());
     let allowed = allowed.unwrap_or_default().0;
-    let placement = gatebench_model::Placement::automatic(&allowed);
+    let placement = Placement::automatic(&topology(&allowed));
     let says = format!("{}. {}", allowed.len(), placement.note);
-    if allowed.len() >= 2 {
+    if placement.gateway_has_siblings() {
+        Check::advice("cores", says, SHARED_CORE_REMEDY)
+    } else if allowed.len() >= 2 {
         Check::good("cores", says)
     } else {
         Check::advice(

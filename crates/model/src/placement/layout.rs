@@ -1,0 +1,116 @@
+//! The choice of CPUs for gateway, engine and upstream on one machine.
+
+use crate::topology::{Core, Topology};
+
+/// Engine or upstream cores for each core of the gateway: an embedded part spends less on a request
+/// than a gateway, so that two of its cores are never the limit and further ones would idle.
+const CORES_PER_GATEWAY_CORE: usize = 2;
+
+/// Cores that engine and upstream need in order to share none.
+const ENDS: usize = 2;
+
+/// Who runs where. No list is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) gateway: Vec<usize>,
+    pub(super) engine: Vec<usize>,
+    pub(super) upstream: Vec<usize>,
+}
+
+/// Shares out at least two CPUs, `count` of them (at least one, fewer than all) to the gateway.
+///
+/// A core of the gateway holds nothing else where the machine has cores enough. Then each part has
+/// one thread of each of its cores, since two threads of a core take each other's time. All are on
+/// one NUMA node and of the fastest kind where one has room for all, and the gateway's cores are of
+/// one kind. The gateway gets the last cores, since most kernels put interrupts and housekeeping on
+/// the first.
+pub(super) fn of(topology: &Topology, count: usize) -> Layout {
+    let all = topology.cores();
+    let pool = narrowed(&all, count + ENDS, Some(0)).unwrap_or(all);
+    let (mut gateway, rest) = if count < pool.len() {
+        of_own_cores(&pool, count)
+    } else {
+        of_threads(&pool, count)
+    };
+    gateway.sort_unstable();
+    let (engine, upstream) = ends(rest, count);
+    Layout {
+        gateway,
+        engine,
+        upstream,
+    }
+}
+
+/// Engine and upstream on a machine where no gateway runs.
+pub(super) fn without_gateway(topology: &Topology, count: usize) -> (Vec<usize>, Vec<usize>) {
+    let all = topology.cores();
+    ends(narrowed(&all, ENDS, Some(0)).unwrap_or(all), count)
+}
+
+/// The cores of one node and one kind, where there are so many: of the fastest kind that has them,
+/// and of the last such node. Else those of one kind on several nodes.
+fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<Vec<Core>> {
+    let alike = |pick: &dyn Fn(&Core) -> bool| {
+        let some: Vec<Core> = cores.iter().filter(|core| pick(core)).cloned().collect();
+        (some.len() >= at_least).then_some(some)
+    };
+    let mut nodes: Vec<_> = cores.iter().map(|core| core.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let slowest = cores.iter().map(|core| core.kind).max()?;
+    (0..=kind_max.unwrap_or(slowest)).find_map(|kind| {
+        let of_node = nodes
+            .iter()
+            .rev()
+            .find_map(|node| alike(&|core| core.kind == kind && core.node == *node));
+        of_node.or_else(|| alike(&|core| core.kind == kind))
+    })
+}
+
+/// One thread of each of `count` cores, and the cores that are left.
+fn of_own_cores(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
+    let from = narrowed(pool, count, None).unwrap_or_else(|| pool.to_vec());
+    let own = &from[from.len() - count..];
+    let rest = pool.iter().filter(|core| !own.contains(core));
+    let last = |core: &Core| core.cpus.last().copied();
+    (
+        own.iter().filter_map(last).collect(),
+        rest.cloned().collect(),
+    )
+}
+
+/// All threads of the last cores, and the cores that are left; where none is, the threads that are.
+fn of_threads(pool: &[Core], count: usize) -> (Vec<usize>, Vec<Core>) {
+    // The smallest core is the one that engine and upstream are left with.
+    let mut pool = pool.to_vec();
+    pool.sort_by_key(|core| core.cpus.len());
+    let cpus: Vec<usize> = pool.iter().flat_map(|core| &core.cpus).copied().collect();
+    let (left, own) = cpus.split_at(cpus.len() - count);
+    let is_free = |core: &&Core| !core.cpus.iter().any(|cpu| own.contains(cpu));
+    let mut rest: Vec<Core> = pool.iter().filter(is_free).cloned().collect();
+    if rest.is_empty() {
+        rest.push(Core {
+            cpus: left.to_vec(),
+            node: None,
+            kind: 0,
+        });
+    }
+    (own.to_vec(), rest)
+}
+
+/// Engine and upstream get halves of the cores, fast ones first and the odd one to the engine, which
+/// must not be the limit. They share an only core: its threads, where it has several.
+fn ends(mut cores: Vec<Core>, count: usize) -> (Vec<usize>, Vec<usize>) {
+    cores.sort_by_key(|core| core.kind);
+    let cpus: Vec<usize> = match &cores[..] {
+        [only] => only.cpus.clone(),
+        _ => cores.iter().map(|core| core.cpus[0]).collect(),
+    };
+    if cpus.len() <= 1 {
+        return (cpus.clone(), cpus);
+    }
+    let most = count * CORES_PER_GATEWAY_CORE;
+    let (engine, upstream) = cpus.split_at(cpus.len().div_ceil(2));
+    let some = |cpus: &[usize]| cpus.iter().copied().take(most).collect();
+    (some(engine), some(upstream))
+}

@@ -1,0 +1,151 @@
+//! The sentences that a reader needs about a placement.
+
+use super::{Placement, SHARED_CORE_REMEDY, cores, ranges};
+use crate::topology::Topology;
+
+/// Who has which cores, and the ways in which they are not apart.
+pub(super) fn of(placed: &Placement, topology: &Topology) -> String {
+    let mut sentences = vec![shares(placed)];
+    sentences.extend(threads_of_gateway(placed));
+    sentences.extend(idle(placed, topology));
+    sentences.extend(not_ours(placed, topology));
+    sentences.extend(nodes(placed, topology));
+    sentences.extend(kinds(placed, topology));
+    sentences.join(" ")
+}
+
+fn shares(placed: &Placement) -> String {
+    let Placement {
+        gateway,
+        engine,
+        upstream,
+        ..
+    } = placed;
+    let ends_share = engine == upstream;
+    let ends_are_siblings = !ends_share && !placed.engine_is_alone();
+    if placed.gateway_has_siblings() {
+        return format!(
+            "The gateway ({}) and engine ({}) or upstream ({}) are threads of one physical core, and no other layout \
+             exists: they take each other's time, so every figure is limited; {SHARED_CORE_REMEDY}.",
+            cpus(gateway),
+            cpus(engine),
+            cpus(upstream)
+        );
+    }
+    if ends_are_siblings {
+        return format!(
+            "The gateway has {} and shares no physical core; engine ({}) and upstream ({}) are threads of one: a \
+             gateway too fast for that is called limited, its CPU per request still standing.",
+            cpus(gateway),
+            cpus(engine),
+            cpus(upstream)
+        );
+    }
+    if ends_share {
+        return format!(
+            "The gateway has {} alone, engine and upstream share {}: a gateway too fast for that is called limited, \
+             its CPU per request still standing.",
+            cores(gateway),
+            cores(engine)
+        );
+    }
+    format!(
+        "Gateway, engine and upstream share no core: the gateway has {}, the engine {}, the upstream {}.",
+        cores(gateway),
+        cores(engine),
+        cores(upstream)
+    )
+}
+
+/// Workers on two threads of a core are slower than workers on two cores.
+fn threads_of_gateway(placed: &Placement) -> Option<String> {
+    let mut shared = placed.siblings.iter().filter(|threads| {
+        let own = threads.iter().filter(|cpu| placed.gateway.contains(cpu));
+        own.count() > 1
+    });
+    shared.next().map(|_| {
+        "Some of the gateway's CPUs are threads of one physical core: they do less than as many cores.".to_owned()
+    })
+}
+
+/// Threads that stay idle so that nothing takes time of the cores in use.
+fn idle(placed: &Placement, topology: &Topology) -> Option<String> {
+    let idle: Vec<usize> = unused_threads(placed)
+        .filter(|cpu| topology.numbers().contains(cpu))
+        .collect();
+    (!idle.is_empty()).then(|| {
+        let verb = if idle.len() == 1 {
+            "stays idle: it shares"
+        } else {
+            "stay idle: they share"
+        };
+        let what = cpus(&idle);
+        format!("{what} {verb} a physical core with what is measured.")
+    })
+}
+
+/// Threads that others may use.
+fn not_ours(placed: &Placement, topology: &Topology) -> Option<String> {
+    let others: Vec<usize> = unused_threads(placed)
+        .filter(|cpu| !topology.numbers().contains(cpu))
+        .collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "{} may not be used here, and what runs there takes time of the same physical cores; see that nothing does.",
+            cpus(&others)
+        )
+    })
+}
+
+fn unused_threads(placed: &Placement) -> impl Iterator<Item = usize> {
+    let lists = [&placed.gateway, &placed.engine, &placed.upstream];
+    let threads = placed.siblings.iter().flatten().copied();
+    threads.filter(move |cpu| !lists.iter().any(|list| list.contains(cpu)))
+}
+
+fn nodes(placed: &Placement, topology: &Topology) -> Option<String> {
+    let mut nodes: Vec<usize> = used(placed, topology).filter_map(|cpu| cpu.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    (nodes.len() > 1).then(|| {
+        format!(
+            "They lie on NUMA nodes {}, since no single node has cores enough: memory of another node is slower.",
+            ranges(&nodes)
+        )
+    })
+}
+
+fn kinds(placed: &Placement, topology: &Topology) -> Option<String> {
+    let all = topology.cores();
+    let kinds = |list: &[usize]| {
+        let own = all
+            .iter()
+            .filter(|core| core.cpus.iter().any(|cpu| list.contains(cpu)));
+        own.map(|core| core.kind)
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    let [gateway, ends] = [
+        kinds(&placed.gateway),
+        kinds(&[&placed.engine[..], &placed.upstream].concat()),
+    ];
+    if gateway.len() > 1 {
+        return Some("The gateway's cores are of different speeds, since no kind has so many: its workers are not equal.".into());
+    }
+    (gateway != ends)
+        .then(|| "Engine and upstream have cores of another speed than the gateway.".into())
+}
+
+fn used<'a>(
+    placed: &'a Placement,
+    topology: &'a Topology,
+) -> impl Iterator<Item = &'a crate::topology::Cpu> {
+    let lists = [&placed.gateway, &placed.engine, &placed.upstream];
+    let cpus = topology.cpus().iter();
+    cpus.filter(move |cpu| lists.iter().any(|list| list.contains(&cpu.number)))
+}
+
+/// `CPU 3`, `CPUs 1-4`: with several threads to a core, a CPU is not a core.
+fn cpus(numbers: &[usize]) -> String {
+    let noun = if numbers.len() == 1 { "CPU" } else { "CPUs" };
+    format!("{noun} {}", ranges(numbers))
+}

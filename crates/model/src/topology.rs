@@ -1,0 +1,198 @@
+//! Which logical CPUs share a core and a memory node, and how fast they are.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A CPU at this share of another's speed or above is of the same kind: the clock of favoured cores
+/// goes a few per cent higher, and efficiency cores reach three quarters.
+const SAME_KIND_MIN: f64 = 0.85;
+
+/// A logical CPU, and the hardware that it is part of. An unreadable fact is absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cpu {
+    /// The number that the kernel gives it.
+    pub number: usize,
+    /// The logical CPUs of its core in ascending order, itself included.
+    pub threads: Vec<usize>,
+    /// The kernel's number of its core, unique within the package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<i64>,
+    /// The socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<i64>,
+    /// The NUMA node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<usize>,
+    /// Capacity or highest frequency; it compares with other CPUs of the same machine only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<u64>,
+}
+
+/// The logical CPUs that a process may use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Topology {
+    cpus: Vec<Cpu>,
+}
+
+/// The usable part of a physical core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Core {
+    /// The logical CPUs that may be used, in ascending order; never empty.
+    pub(crate) cpus: Vec<usize>,
+    /// Its NUMA node.
+    pub(crate) node: Option<usize>,
+    /// 0 for the fastest kind of core, 1 for the next.
+    pub(crate) kind: usize,
+}
+
+impl Topology {
+    /// A machine of these CPUs, in any order.
+    pub fn new(mut cpus: Vec<Cpu>) -> Self {
+        cpus.sort_by_key(|cpu| cpu.number);
+        cpus.dedup_by_key(|cpu| cpu.number);
+        Self { cpus }
+    }
+
+    /// CPUs that are alike and each have a core alone.
+    pub fn flat(numbers: &[usize]) -> Self {
+        let alone = |&number| Cpu {
+            number,
+            threads: vec![number],
+            ..Cpu::default()
+        };
+        Self::new(numbers.iter().map(alone).collect())
+    }
+
+    /// The CPUs in ascending order.
+    pub fn cpus(&self) -> &[Cpu] {
+        &self.cpus
+    }
+
+    /// How many CPUs there are.
+    pub fn len(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// Whether no CPU is known.
+    pub fn is_empty(&self) -> bool {
+        self.cpus.is_empty()
+    }
+
+    /// The numbers of the CPUs in ascending order.
+    pub fn numbers(&self) -> Vec<usize> {
+        self.cpus.iter().map(|cpu| cpu.number).collect()
+    }
+
+    /// The CPUs of each core, by package, node and speed: `package 0, node 0: 0+4 1+5`.
+    pub fn in_words(&self) -> Vec<String> {
+        let mut places: Vec<(String, Vec<String>)> = Vec::new();
+        for core in self.cores() {
+            let first = self.cpus.iter().find(|cpu| cpu.number == core.cpus[0]);
+            let place = first.map(place).unwrap_or_default();
+            let cpus: Vec<String> = core.cpus.iter().map(ToString::to_string).collect();
+            match places.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, cores)) => cores.push(cpus.join("+")),
+                None => places.push((place, vec![cpus.join("+")])),
+            }
+        }
+        let line = |(place, cores): (String, Vec<String>)| match place.is_empty() {
+            true => cores.join(" "),
+            false => format!("{place}: {}", cores.join(" ")),
+        };
+        places.into_iter().map(line).collect()
+    }
+
+    /// The cores in order of their first CPU.
+    pub(crate) fn cores(&self) -> Vec<Core> {
+        let kinds = self.kinds();
+        let mut cores: Vec<(&[usize], Core)> = Vec::new();
+        for cpu in &self.cpus {
+            let known = cores
+                .iter_mut()
+                .find(|(threads, _)| threads.contains(&cpu.number));
+            match known {
+                Some((_, core)) => core.cpus.push(cpu.number),
+                None => cores.push((
+                    &cpu.threads,
+                    Core {
+                        cpus: vec![cpu.number],
+                        node: cpu.node,
+                        kind: kind_of(cpu, &kinds),
+                    },
+                )),
+            }
+        }
+        cores.into_iter().map(|(_, core)| core).collect()
+    }
+
+    /// The CPUs of each core with several threads, those that may not be used included.
+    pub(crate) fn siblings(&self) -> BTreeSet<&[usize]> {
+        let threads = self.cpus.iter().map(|cpu| &cpu.threads[..]);
+        threads.filter(|threads| threads.len() > 1).collect()
+    }
+
+    /// The highest speed of each kind of core, the fastest first.
+    fn kinds(&self) -> Vec<u64> {
+        let mut speeds: Vec<u64> = self.cpus.iter().filter_map(|cpu| cpu.speed).collect();
+        speeds.sort_unstable_by(|one, other| other.cmp(one));
+        let mut kinds: Vec<u64> = Vec::new();
+        for speed in speeds {
+            let is_new = kinds
+                .last()
+                .is_none_or(|first| (speed as f64) < SAME_KIND_MIN * *first as f64);
+            if is_new {
+                kinds.push(speed);
+            }
+        }
+        kinds
+    }
+}
+
+/// Where a CPU is, as far as it is known.
+fn place(cpu: &Cpu) -> String {
+    let facts = [
+        cpu.package.map(|package| format!("package {package}")),
+        cpu.node.map(|node| format!("node {node}")),
+        cpu.speed.map(|speed| format!("speed {speed}")),
+    ];
+    facts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The slowest of the kinds that are at least as fast; the fastest where the speed is unknown.
+fn kind_of(cpu: &Cpu, kinds: &[u64]) -> usize {
+    let speed = cpu.speed.unwrap_or(u64::MAX);
+    let slower = kinds.iter().rposition(|fastest| speed <= *fastest);
+    slower.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speeds_that_hardly_differ_are_of_one_kind() {
+        let topology = |speeds: &[u64]| {
+            let cpus = speeds.iter().enumerate();
+            Topology::new(
+                cpus.map(|(number, speed)| Cpu {
+                    number,
+                    threads: vec![number],
+                    speed: Some(*speed),
+                    ..Cpu::default()
+                })
+                .collect(),
+            )
+        };
+        let kinds = |speeds: &[u64]| -> Vec<usize> {
+            let cores = topology(speeds).cores();
+            cores.iter().map(|core| core.kind).collect()
+        };
+        assert_eq!(kinds(&[4_900, 5_200, 5_000, 3_900]), [0, 0, 0, 1]);
+        assert_eq!(kinds(&[250, 250, 1_024, 700]), [2, 2, 0, 1]);
+        assert_eq!(kinds(&[0, 0]), [0, 0]);
+        assert_eq!(Topology::flat(&[3, 1]).numbers(), [1, 3]);
+    }
+}

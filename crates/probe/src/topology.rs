@@ -1,0 +1,111 @@
+//! Which logical CPUs share a core, as the kernel shows it below `/sys/devices/system/cpu`.
+
+use std::fs;
+use std::path::Path;
+
+use gatebench_model::{Cpu, Topology};
+
+/// Where Linux shows its CPUs.
+const ROOT: &str = "/sys/devices/system/cpu";
+
+/// A list with a higher number is damaged.
+const CPU_MAX: usize = 1 << 16;
+
+/// The topology of some CPUs of this machine.
+pub fn topology(allowed: &[usize]) -> Topology {
+    topology_below(Path::new(ROOT), allowed)
+}
+
+/// The topology of some CPUs as a directory with a folder `cpuN` for each describes it. A CPU whose
+/// threads are not listed counts as a core of its own.
+pub fn topology_below(root: &Path, allowed: &[usize]) -> Topology {
+    let mut cpus: Vec<Cpu> = allowed.iter().map(|cpu| read(root, *cpu)).collect();
+    let speeds =
+        ["cpu_capacity", "cpufreq/cpuinfo_max_freq"].map(|file| speeds(root, allowed, file));
+    // Where the kernel gives all the same capacity, it may still know different frequencies.
+    let chosen = speeds
+        .iter()
+        .find(|speeds| differ(speeds))
+        .unwrap_or(&speeds[0]);
+    for (cpu, speed) in cpus.iter_mut().zip(chosen) {
+        cpu.speed = *speed;
+    }
+    Topology::new(cpus)
+}
+
+fn read(root: &Path, number: usize) -> Cpu {
+    let folder = root.join(format!("cpu{number}"));
+    let lists = ["topology/core_cpus_list", "topology/thread_siblings_list"];
+    let listed = lists
+        .iter()
+        .find_map(|file| Some(cpu_list(&fs::read_to_string(folder.join(file)).ok()?)));
+    let threads = listed.filter(|threads| threads.contains(&number));
+    Cpu {
+        number,
+        threads: threads.unwrap_or_else(|| vec![number]),
+        core: number_in(&folder.join("topology/core_id")),
+        package: number_in(&folder.join("topology/physical_package_id")),
+        node: node_of(&folder),
+        speed: None,
+    }
+}
+
+/// The node has a link in the CPU's folder.
+fn node_of(folder: &Path) -> Option<usize> {
+    let names = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.file_name());
+    names
+        .filter_map(|name| name.to_str()?.strip_prefix("node")?.parse().ok())
+        .min()
+}
+
+/// The speed of each CPU by one file; where a single CPU has no such file, none of them has a speed.
+fn speeds(root: &Path, allowed: &[usize], file: &str) -> Vec<Option<u64>> {
+    let one = |cpu: &usize| number_in(&root.join(format!("cpu{cpu}")).join(file));
+    let all: Option<Vec<u64>> = allowed.iter().map(one).collect();
+    all.map_or_else(
+        || vec![None; allowed.len()],
+        |all| all.into_iter().map(Some).collect(),
+    )
+}
+
+fn differ(speeds: &[Option<u64>]) -> bool {
+    speeds.windows(2).any(|pair| pair[0] != pair[1])
+}
+
+fn number_in<N: std::str::FromStr>(path: &Path) -> Option<N> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// Reads `0-3,8`, in ascending order; what is no number is left out.
+pub(crate) fn cpu_list(text: &str) -> Vec<usize> {
+    let mut cpus: Vec<usize> = text
+        .trim()
+        .split(',')
+        .filter_map(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let ends: (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+            (ends.1 <= CPU_MAX).then_some(ends.0..=ends.1)
+        })
+        .flatten()
+        .collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_and_damage_is_not() {
+        assert_eq!(cpu_list("0-2,8\n"), [0, 1, 2, 8]);
+        assert_eq!(cpu_list("3,1"), [1, 3]);
+        for damaged in ["", "a", "-", "4-2", "0-99999999999", "1-x"] {
+            assert!(cpu_list(damaged).is_empty(), "{damaged}");
+        }
+    }
+}
