@@ -149,6 +149,13 @@ fn usage(phase: &PhaseRecord) -> Vec<(Metric, f64)> {
     if let Some(cores) = cores_busy(phase, "gateway").filter(|_| tells_speed(phase)) {
         found.push((Metric::GatewayCores, cores));
     }
+    if let Some(core) = phase.machine.gateway_cores.filter(|_| tells_speed(phase)) {
+        let per_request = |ns: u64| core_ns_per_request(phase, ns);
+        let busy = per_request(core.busy_ns).map(|ns| (Metric::GatewayCoreBusyPerRequest, ns));
+        let softirq =
+            per_request(core.softirq_ns).map(|ns| (Metric::GatewayCoreSoftirqPerRequest, ns));
+        found.extend(busy.into_iter().chain(softirq));
+    }
     if let Some(gateway) = phase
         .usage
         .get("gateway")
@@ -194,15 +201,24 @@ pub(crate) fn cpu_ns_per_request(phase: &PhaseRecord, component: &str) -> Option
     Some(cores_busy(phase, component)? * 1e9 / throughput)
 }
 
+/// Time of cores in the window of the machine's samples, for a request.
+fn core_ns_per_request(phase: &PhaseRecord, ns: u64) -> Option<f64> {
+    let throughput = throughput_per_second(phase);
+    let window_ns = phase.machine.window_ns;
+    (throughput > 0.0 && window_ns > 0).then(|| ns as f64 / window_ns as f64 * 1e9 / throughput)
+}
+
 /// The unit of a metric.
 pub(crate) fn unit(metric: Metric) -> Unit {
     use Metric as M;
     match metric {
         M::Throughput | M::ThroughputPerCore => Unit::RequestsPerSecond,
         M::ThroughputOfFloor | M::AchievedRate | M::FailureShare => Unit::Ratio,
-        M::GatewayCpuPerRequest | M::EngineCpuPerRequest | M::UpstreamCpuPerRequest => {
-            Unit::CpuNanosecondsPerRequest
-        }
+        M::GatewayCpuPerRequest
+        | M::GatewayCoreBusyPerRequest
+        | M::GatewayCoreSoftirqPerRequest
+        | M::EngineCpuPerRequest
+        | M::UpstreamCpuPerRequest => Unit::CpuNanosecondsPerRequest,
         M::GatewayCores => Unit::Cores,
         M::GatewayRssAnonMax => Unit::Bytes,
         M::ChangeErrors
@@ -237,6 +253,8 @@ pub(crate) fn aspect(metric: Metric) -> Option<Aspect> {
         M::Throughput | M::ThroughputOfFloor | M::AchievedRate => Some(Aspect::Throughput),
         M::ThroughputPerCore
         | M::GatewayCpuPerRequest
+        | M::GatewayCoreBusyPerRequest
+        | M::GatewayCoreSoftirqPerRequest
         | M::EngineCpuPerRequest
         | M::UpstreamCpuPerRequest
         | M::GatewayCores => Some(Aspect::CpuPerRequest),

@@ -40,6 +40,8 @@ pub fn metric_title(metric: Metric) -> &'static str {
         Metric::AchievedRate => "completed over intended",
         Metric::ThroughputPerCore => "throughput per gateway core",
         Metric::GatewayCpuPerRequest => "gateway CPU per request",
+        Metric::GatewayCoreBusyPerRequest => "gateway core busy per request",
+        Metric::GatewayCoreSoftirqPerRequest => "of that, softirq",
         Metric::EngineCpuPerRequest => "engine CPU per request",
         Metric::UpstreamCpuPerRequest => "upstream CPU per request",
         Metric::GatewayCores => "gateway cores busy",

@@ -183,6 +183,50 @@ fn another_machine_forbids_and_another_load_or_scenario_is_left_out() {
 }
 
 #[test]
+fn another_accounting_of_cpu_time_forbids_where_both_are_known() {
+    let folder = TempDir::new().unwrap();
+    let with = |name: &str, softirq: Option<&str>, paravirt: &str| {
+        run(&folder, name, 2, 1.0, |manifest| {
+            let accounting = softirq.map(|softirq| {
+                json!({ "irq_time": "unknown", "paravirt_time": paravirt, "softirq": softirq })
+            });
+            if let Some(accounting) = accounting {
+                manifest.environment["kernel"]["accounting"] = accounting;
+            }
+        })
+    };
+    let processes = with("processes", Some("processes"), "on");
+    let nobody = with("nobody", Some("nobody"), "on");
+    let found = compare(&processes, &nobody, DecisiveMetric::Cpu);
+    assert!(found.cells.is_empty());
+    let told = "they differ in kernel.accounting.softirq (processes and nobody).";
+    assert!(found.text.contains(told), "{}", found.text);
+    let stolen = with("stolen", Some("processes"), "off");
+    let found = compare(&processes, &stolen, DecisiveMetric::Cpu);
+    assert!(
+        found.text.contains("paravirt_time (on and off)"),
+        "{}",
+        found.text
+    );
+    // A run of an earlier version does not say.
+    let earlier = with("earlier", None, "");
+    for known in [&processes, &nobody] {
+        let found = compare(&earlier, known, DecisiveMetric::Cpu);
+        assert!(!found.cells.is_empty());
+        let mut differences = found.differences.iter();
+        let softirq = differences.find(|it| it.what == "kernel.accounting.softirq");
+        let softirq = softirq.unwrap();
+        assert_eq!(
+            (softirq.weight, &softirq.baseline[..]),
+            (Weight::Caution, "unknown")
+        );
+    }
+    let conditions = |run: &RunSummary| entry(run, String::new()).cells[0].conditions.clone();
+    assert_eq!(conditions(&earlier), conditions(&processes));
+    assert_ne!(conditions(&earlier), conditions(&nobody));
+}
+
+#[test]
 fn a_load_in_which_a_target_fails_is_another_load() {
     let folder = TempDir::new().unwrap();
     let well = run(&folder, "well", 2, 1.0, |_| ());

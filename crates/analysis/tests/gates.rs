@@ -412,6 +412,20 @@ fn steal() {
 }
 
 #[test]
+fn stolen_time_is_cpu_time_on_a_kernel_that_does_not_account_it() {
+    let mut manifest = manifest(3);
+    manifest.environment["kernel"]["accounting"]["paravirt_time"] = "off".into();
+    let stolen = |mut made: Made| {
+        made.open().machine.steal_ns = 210_000_000;
+        Some(made)
+    };
+    let findings = analysed_run(manifest, stolen).1;
+    let reasons = &trial(&findings, "nginx").reasons;
+    let reason = reasons.iter().find(|it| it.gate == Gate::Steal);
+    assert!(reason.unwrap().spoils.contains(&Aspect::CpuPerRequest));
+}
+
+#[test]
 fn foreign_process() {
     let foreign = |ms: u64| {
         move |made: &mut Made| {
@@ -428,20 +442,6 @@ fn foreign_process() {
     );
 }
 
-#[test]
-fn not_steady() {
-    // Rising by one part in `parts` each second.
-    let rising = |parts: u64| {
-        move |made: &mut Made| {
-            for row in made.rows.iter_mut().filter(|row| row.phase == "saturate") {
-                row.completed += u64::from(row.second) * row.completed / parts;
-            }
-        }
-    };
-    check(
-        Gate::NotSteady,
-        Validity::Limited,
-        &[Aspect::Throughput],
 #[test]
 fn a_sibling_of_the_gateway_limits_every_figure() {
     let found = |siblings: &[Vec<usize>]| {
@@ -468,6 +468,20 @@ fn a_sibling_of_the_gateway_limits_every_figure() {
     assert!(trial(&found(&[vec![1, 3]]), "nginx").reasons.is_empty());
 }
 
+#[test]
+fn not_steady() {
+    // Rising by one part in `parts` each second.
+    let rising = |parts: u64| {
+        move |made: &mut Made| {
+            for row in made.rows.iter_mut().filter(|row| row.phase == "saturate") {
+                row.completed += u64::from(row.second) * row.completed / parts;
+            }
+        }
+    };
+    check(
+        Gate::NotSteady,
+        Validity::Limited,
+        &[Aspect::Throughput],
         rising(100),
         rising(1_000),
     );

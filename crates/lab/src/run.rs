@@ -10,7 +10,7 @@ use std::time::Duration;
 use gatebench_drivers::Launcher;
 use gatebench_model::{Culprit, Trial, Variant};
 use gatebench_net::{Backend, choose};
-use gatebench_probe::EnvironmentFacts;
+use gatebench_probe::{Accounting, EnvironmentFacts};
 use gatebench_store::{
     GatewayIdentity, Manifest, Outcome, Run, RunWriter, SCHEMA_VERSION, Status, StoreError,
     Timestamp, TrialRecord, TrialWriter,
@@ -87,6 +87,8 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<RunSummary, LabError> {
     preflight::check(&request.prepared.plan)?;
+    // Known before the first trial, since finding it out may take a core for a second.
+    Accounting::of_this_machine();
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
     let _kept = Kept::on(&[&placement.engine[..], &placement.upstream].concat());
@@ -128,7 +130,9 @@ fn open(request: &RunRequest) -> Result<Opened, LabError> {
             identities.insert(name.clone(), identity::of_attached(url));
         }
     }
-    let environment = serde_json::to_value(EnvironmentFacts::read()).unwrap_or_default();
+    let mut facts = EnvironmentFacts::read();
+    facts.kernel.accounting = Some(Accounting::of_this_machine());
+    let environment = serde_json::to_value(facts).unwrap_or_default();
     let manifest = Manifest {
         schema: SCHEMA_VERSION,
         gatebench: env!("CARGO_PKG_VERSION").into(),

@@ -5,8 +5,10 @@
 //! some 0.1 ms late, on a busy core up to a few milliseconds; each usage carries the time
 //! between its own samples, so what remains is only that this window is shifted by as much.
 
-use gatebench_probe::{MachineSample, Sample, Sampler, Scope, foreign_cpu_ns};
-use gatebench_store::{MachineFacts, SeriesUsage, Throttling, Usage};
+use gatebench_probe::{
+    Accounting, MachineSample, Sample, Sampler, Scope, SoftirqPayer, foreign_cpu_ns,
+};
+use gatebench_store::{CoreUsage, MachineFacts, SeriesUsage, Throttling, Usage};
 
 use crate::remote::RemoteSampler;
 use crate::stage::Stage;
@@ -192,8 +194,21 @@ pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
     }
 }
 
+/// The cores of this machine that a trial runs on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TrialCores {
+    /// Each of them once.
+    pub(crate) all: Vec<usize>,
+    /// Those of the gateway, where nothing else of the run is on them.
+    pub(crate) gateway_alone: Option<Vec<usize>>,
+}
+
 /// What the machine did on some cores between the first and the last moment.
-pub(crate) fn machine(moments: &[Moment], cores: &[usize]) -> MachineFacts {
+pub(crate) fn machine(moments: &[Moment], cores: &TrialCores) -> MachineFacts {
+    machine_where(moments, cores, Accounting::of_this_machine().softirq)
+}
+
+fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) -> MachineFacts {
     let (Some(first), Some(last)) = (moments.first(), moments.last()) else {
         return MachineFacts::default();
     };
@@ -206,12 +221,27 @@ pub(crate) fn machine(moments: &[Moment], cores: &[usize]) -> MachineFacts {
     let gateway = |it: &Moment| it.gateway.filter(|_| !it.gateway_is_elsewhere);
     let ours_ns = cpu(gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own)) + supervisors_ns;
     let (before, after) = (&first.machine, &last.machine);
+    let gateway_cores = cores.gateway_alone.as_deref();
+    let cores = &cores.all[..];
     MachineFacts {
         window_ns: after.at_ns - before.at_ns,
         cores: u32::try_from(cores.len()).unwrap_or(u32::MAX),
         steal_ns: after.steal_ns(cores).saturating_sub(before.steal_ns(cores)),
         throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
-        foreign_cpu_ns: foreign_cpu_ns(cores, before, after, ours_ns),
+        foreign_cpu_ns: foreign_cpu_ns(cores, before, after, ours_ns, payer),
+        gateway_cores: gateway_cores.map(|cores| core_times(cores, before, after)),
+    }
+}
+
+fn core_times(cores: &[usize], before: &MachineSample, after: &MachineSample) -> CoreUsage {
+    let grown = |of: fn(&MachineSample, &[usize]) -> u64| {
+        of(after, cores).saturating_sub(of(before, cores))
+    };
+    CoreUsage {
+        busy_ns: grown(MachineSample::busy_ns),
+        softirq_ns: grown(MachineSample::softirq_ns),
+        irq_ns: grown(MachineSample::irq_ns),
+        resolution_ns: MachineSample::tick_ns() * cores.len() as u64,
     }
 }
 
@@ -266,16 +296,30 @@ mod tests {
                 cores: vec![gatebench_probe::CoreTimes {
                     core: 1,
                     busy_ns,
+                    irq_ns: 0,
+                    softirq_ns: busy_ns / 10,
                     steal_ns: 0,
                 }],
                 throttled_ns: 0,
             },
             ..Moment::default()
         };
-        let facts = machine(&[moment(0, 0, 0), moment(1_000, 600, 700)], &[1]);
+        let moments = [moment(0, 0, 0), moment(1_000, 600, 700)];
+        let mut cores = TrialCores {
+            all: vec![1],
+            gateway_alone: None,
+        };
+        let facts = machine_where(&moments, &cores, SoftirqPayer::Processes);
         assert_eq!(
             (facts.window_ns, facts.foreign_cpu_ns, facts.cores),
             (1_000, 60, 1)
         );
+        assert_eq!(facts.gateway_cores, None);
+        // Where no process pays for softirq, its 70 ns are not somebody else's.
+        cores.gateway_alone = Some(vec![1]);
+        let facts = machine_where(&moments, &cores, SoftirqPayer::Nobody);
+        assert_eq!(facts.foreign_cpu_ns, 0);
+        let core = facts.gateway_cores.unwrap();
+        assert_eq!((core.busy_ns, core.softirq_ns), (700, 70));
     }
 }

@@ -28,7 +28,7 @@ use crate::parity::{self, Place};
 use crate::phase::{self, Loading};
 use crate::progress::{Observer, PhaseSummary, Progress, Step};
 use crate::rise;
-use crate::samples::GatewaySampler;
+use crate::samples::{GatewaySampler, TrialCores};
 use crate::settle;
 use crate::stage::{self, Stage};
 use crate::trace;
@@ -149,8 +149,8 @@ impl<'a> Scene<'a> {
             .transpose()
     }
 
-    /// The cores of this machine that this trial runs on, each once.
-    pub(crate) fn cores(&self) -> Vec<usize> {
+    /// The cores of this machine that this trial runs on.
+    pub(crate) fn cores(&self) -> TrialCores {
         let placement = &self.plan.placement;
         let gateway = match placement.gateway_is_elsewhere {
             true => &[][..],
@@ -159,7 +159,11 @@ impl<'a> Scene<'a> {
         let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
         cores.sort_unstable();
         cores.dedup();
-        cores
+        let is_alone = placement.gateway_is_alone() && self.company.is_none();
+        TrialCores {
+            all: cores,
+            gateway_alone: Some(gateway.to_vec()).filter(|cores| is_alone && !cores.is_empty()),
+        }
     }
 
     /// The cores of the gateway, where it is ours.

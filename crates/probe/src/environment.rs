@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
+use crate::accounting::Accounting;
 use crate::cgroup;
 use crate::proc::{field, kibibytes};
+use crate::topology::{cpu_list, topology};
 
 /// Kernel settings that change what a network benchmark finds, as paths below `/proc/sys`.
 const SYSCTLS: [&str; 10] = [
@@ -24,7 +27,7 @@ const SYSCTLS: [&str; 10] = [
 ];
 
 /// Boot options that change timing, up to their `=`.
-const BOOT_OPTIONS: [&str; 10] = [
+const BOOT_OPTIONS: [&str; 11] = [
     "amd_pstate",
     "idle",
     "intel_idle.max_cstate",
@@ -35,6 +38,7 @@ const BOOT_OPTIONS: [&str; 10] = [
     "nosmt",
     "processor.max_cstate",
     "rcu_nocbs",
+    "tsc",
 ];
 
 /// The machine. What cannot be read is absent, never guessed.
@@ -67,6 +71,13 @@ pub struct CpuFacts {
     pub numa_nodes: Option<String>,
     /// Frequency governor of each core that has one; mixed ones are joined.
     pub governor: Option<String>,
+    /// Lowest and highest frequency that the governor may choose, in kHz, of each core that has
+    /// them; different ones are joined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency_limits: Option<String>,
+    /// The CPUs of each core that may be used, by package, NUMA node and speed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub topology: Vec<String>,
     /// Whether two threads share a core: `on`, `off`, `notsupported`, …
     pub smt: Option<String>,
     /// The hypervisor, where the machine says that it is a guest.
@@ -97,6 +108,9 @@ pub struct KernelFacts {
     pub distribution: Option<String>,
     /// The clock that time is read from.
     pub clock_source: Option<String>,
+    /// Whose time softirq and stolen time are; not recorded by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
     /// Boot options that change timing; the rest of the command line may hold what is nobody's business.
     pub boot_options: Vec<String>,
 }
@@ -132,6 +146,8 @@ impl EnvironmentFacts {
 fn cpu() -> CpuFacts {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let allowed_list = field(&status, "Cpus_allowed_list:");
+    let allowed = allowed_list.map(cpu_list).unwrap_or_default();
     let boost = [
         "/sys/devices/system/cpu/cpufreq/boost",
         "/sys/devices/system/cpu/intel_pstate/no_turbo",
@@ -141,9 +157,18 @@ fn cpu() -> CpuFacts {
             .map(|model| model.trim_start_matches([':', ' ']).to_owned()),
         architecture: std::env::consts::ARCH.into(),
         online: line_of("/sys/devices/system/cpu/online"),
-        allowed: field(&status, "Cpus_allowed_list:").map(str::to_owned),
+        allowed: allowed_list.map(str::to_owned),
         numa_nodes: line_of("/sys/devices/system/node/online"),
-        governor: governors(),
+        governor: of_cores(|core| line_of(core.join("cpufreq/scaling_governor").to_str()?)),
+        frequency_limits: of_cores(|core| {
+            let limit = |name: &str| line_of(core.join("cpufreq").join(name).to_str()?);
+            Some(format!(
+                "{}-{}",
+                limit("scaling_min_freq")?,
+                limit("scaling_max_freq")?
+            ))
+        }),
+        topology: topology(&allowed).in_words(),
         smt: line_of("/sys/devices/system/cpu/smt/control"),
         hypervisor: hypervisor(&cpuinfo),
         boost: boost
@@ -152,11 +177,10 @@ fn cpu() -> CpuFacts {
     }
 }
 
-/// The governors in use, each once.
-fn governors() -> Option<String> {
+/// The values that cores have, each once.
+fn of_cores(value: impl Fn(&Path) -> Option<String>) -> Option<String> {
     let cores = fs::read_dir("/sys/devices/system/cpu").ok()?.flatten();
-    let found =
-        cores.filter_map(|core| line_of(core.path().join("cpufreq/scaling_governor").to_str()?));
+    let found = cores.filter_map(|core| value(&core.path()));
     let found: std::collections::BTreeSet<String> = found.collect();
     (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join(", "))
 }
@@ -185,6 +209,7 @@ fn kernel() -> KernelFacts {
         version: line_of("/proc/sys/kernel/version"),
         distribution: field(&release, "PRETTY_NAME=").map(|name| name.trim_matches('"').to_owned()),
         clock_source: line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        accounting: Some(Accounting::configured()),
         boot_options: boot_options(&line_of("/proc/cmdline").unwrap_or_default()),
     }
 }

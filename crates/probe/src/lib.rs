@@ -4,6 +4,7 @@
 //! Everything but profiles is read from `/proc` and `/sys`. Counters only ever grow, also when processes or threads
 //! of a tree end, so that the difference of two samples is what happened between them.
 
+mod accounting;
 mod cgroup;
 mod clock;
 mod environment;
@@ -14,9 +15,10 @@ mod proc;
 mod profile;
 mod sampler;
 mod thread;
-mod written;
 mod topology;
+mod written;
 
+pub use accounting::{Accounting, PingPong, Round, Setting, SoftirqPayer};
 pub use cgroup::{ControlGroup, GroupVersion, Throttling, control_groups};
 pub use clock::monotonic_ns;
 pub use environment::{CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts};
@@ -25,5 +27,5 @@ pub use machine::{CoreTimes, MachineSample, foreign_cpu_ns};
 pub use profile::{Profile, ProfileError, Profiler};
 pub use sampler::{Sample, Sampler, Scope};
 pub use thread::{Component, ProbeSample, ProbeSeries, ProbeThread};
-pub use written::{FileSizes, grown_bytes};
 pub use topology::{topology, topology_below};
+pub use written::{FileSizes, grown_bytes};

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
+use crate::accounting::SoftirqPayer;
 use crate::cgroup;
 use crate::clock::monotonic_ns;
 
@@ -14,6 +15,12 @@ pub struct CoreTimes {
     pub core: usize,
     /// Time it ran something: user, system and interrupts.
     pub busy_ns: u64,
+    /// Of the busy time, that in interrupts.
+    #[serde(default)]
+    pub irq_ns: u64,
+    /// Of the busy time, that in softirq.
+    #[serde(default)]
+    pub softirq_ns: u64,
     /// Time the hypervisor gave to others although something was runnable.
     pub steal_ns: u64,
 }
@@ -33,7 +40,7 @@ impl MachineSample {
     /// Reads the machine now.
     pub fn read() -> Self {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+        let tick_ns = Self::tick_ns();
         Self {
             at_ns: monotonic_ns(),
             cores: stat
@@ -42,6 +49,11 @@ impl MachineSample {
                 .collect(),
             throttled_ns: cgroup::throttled_ns(),
         }
+    }
+
+    /// The kernel's unit of the times of cores.
+    pub fn tick_ns() -> u64 {
+        1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
     }
 
     /// Steal time of some cores, summed.
@@ -54,6 +66,16 @@ impl MachineSample {
         self.among(cores).map(|times| times.busy_ns).sum()
     }
 
+    /// Time of some cores in softirq, summed.
+    pub fn softirq_ns(&self, cores: &[usize]) -> u64 {
+        self.among(cores).map(|times| times.softirq_ns).sum()
+    }
+
+    /// Time of some cores in interrupts, summed.
+    pub fn irq_ns(&self, cores: &[usize]) -> u64 {
+        self.among(cores).map(|times| times.irq_ns).sum()
+    }
+
     fn among(&self, cores: &[usize]) -> impl Iterator<Item = &CoreTimes> {
         self.cores
             .iter()
@@ -62,17 +84,24 @@ impl MachineSample {
 }
 
 /// CPU time that processes other than ours took on these cores between two samples. `ours_ns` is
-/// what all our components on them took meanwhile. Interrupts count as foreign where they are not
-/// accounted to a process; below a tick per core the answer means nothing.
+/// what all our components on them took meanwhile. Where no process pays for softirq and interrupts,
+/// they are nobody's and not foreign. Below a tick per core the result means nothing.
 pub fn foreign_cpu_ns(
     cores: &[usize],
     before: &MachineSample,
     after: &MachineSample,
     ours_ns: u64,
+    payer: SoftirqPayer,
 ) -> u64 {
-    after
-        .busy_ns(cores)
-        .saturating_sub(before.busy_ns(cores))
+    let charged_ns = |sample: &MachineSample| {
+        let unpaid_ns = match payer {
+            SoftirqPayer::Nobody => sample.softirq_ns(cores) + sample.irq_ns(cores),
+            SoftirqPayer::Processes | SoftirqPayer::Unknown => 0,
+        };
+        sample.busy_ns(cores).saturating_sub(unpaid_ns)
+    };
+    charged_ns(after)
+        .saturating_sub(charged_ns(before))
         .saturating_sub(ours_ns)
 }
 
@@ -89,6 +118,8 @@ fn core_times(line: &str, tick_ns: u64) -> Option<CoreTimes> {
     let [user, nice, system, _idle, _iowait, irq, softirq, steal] = *ticks.first_chunk()?;
     Some(CoreTimes {
         core,
+        irq_ns: irq * tick_ns,
+        softirq_ns: softirq * tick_ns,
         busy_ns: (user + nice + system + irq + softirq) * tick_ns,
         steal_ns: steal * tick_ns,
     })
@@ -106,6 +137,8 @@ mod tests {
             Some(CoreTimes {
                 core: 1,
                 busy_ns: 190,
+                irq_ns: 60,
+                softirq_ns: 70,
                 steal_ns: 80
             })
         );
@@ -122,14 +155,24 @@ mod tests {
                 .map(|(core, &busy_ns)| CoreTimes {
                     core,
                     busy_ns,
+                    irq_ns: busy_ns / 50,
+                    softirq_ns: busy_ns / 5,
                     steal_ns: 0,
                 })
                 .collect(),
             ..MachineSample::default()
         };
         let (before, after) = (at([100, 100]), at([250, 900]));
-        assert_eq!(foreign_cpu_ns(&[0], &before, &after, 50), 100);
-        assert_eq!(foreign_cpu_ns(&[0, 1], &before, &after, 950), 0);
-        assert_eq!(foreign_cpu_ns(&[0], &before, &after, 500), 0);
+        let foreign = |cores: &[usize], ours_ns, payer| {
+            foreign_cpu_ns(cores, &before, &after, ours_ns, payer)
+        };
+        for payer in [SoftirqPayer::Processes, SoftirqPayer::Unknown] {
+            assert_eq!(foreign(&[0], 50, payer), 100);
+            assert_eq!(foreign(&[0, 1], 950, payer), 0);
+            assert_eq!(foreign(&[0], 500, payer), 0);
+        }
+        // Of 150 ns, 33 were interrupts and softirq, which none of the 50 ns has.
+        assert_eq!(foreign(&[0], 50, SoftirqPayer::Nobody), 67);
+        assert_eq!(foreign(&[0], 117, SoftirqPayer::Nobody), 0);
     }
 }

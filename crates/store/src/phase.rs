@@ -362,6 +362,22 @@ pub struct MachineFacts {
     pub throttled_ns: u64,
     /// CPU time that processes outside the run took on these cores, summed.
     pub foreign_cpu_ns: u64,
+    /// What the gateway's cores did, where nothing else of the run is on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_cores: Option<CoreUsage>,
+}
+
+/// What some cores did, whoever used them: the kernel's count in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreUsage {
+    /// Time they were not idle, summed, without what the hypervisor took.
+    pub busy_ns: u64,
+    /// Of that, softirq.
+    pub softirq_ns: u64,
+    /// Of that, interrupts.
+    pub irq_ns: u64,
+    /// Differences below this mean nothing: a tick on each of the cores.
+    pub resolution_ns: u64,
 }
 
 /// What the upstream's ledger gained in the measurement.

@@ -4,7 +4,7 @@ use gatebench_model::Variant;
 use gatebench_store::FileDigest;
 
 use super::RunSummary;
-use super::differences::{json, machine_of};
+use super::differences::{json, machine_of, unusual_accounting};
 
 /// Digits of a digest that tell series apart.
 const DIGITS: usize = 12;
@@ -30,7 +30,8 @@ pub(super) fn digest(run: &RunSummary, scenario: &str, label: &str, phase: &str)
     );
     // Beside the rest and not in it: series of loads in which nothing fails keep the digest that they have.
     let failure = phase.and_then(|it| it.failure.as_ref()).map(json);
-    let text = json(&all) + &failure.unwrap_or_default();
+    let accounting = unusual_accounting(run).concat();
+    let text = json(&all) + &failure.unwrap_or_default() + &accounting;
     let digest = FileDigest::of("", text.as_bytes());
     digest.sha256.chars().take(DIGITS).collect()
 }

@@ -19,6 +19,23 @@ const MACHINE: [&str; 5] = [
     "limits.cgroup_cpu",
 ];
 
+/// Facts of the kernel's accounting: another one measures another CPU time. Runs of earlier versions
+/// do not have them.
+const ACCOUNTING: [&str; 2] = [
+    "kernel.accounting.paravirt_time",
+    "kernel.accounting.softirq",
+];
+
+/// The word for accounting that is not on record.
+const UNKNOWN: &str = "unknown";
+
+/// Facts of accounting that were not considered before they were recorded: only what differs from
+/// the usual tells a series from those of earlier versions.
+const UNUSUAL_ACCOUNTING: [(&str, &str); 2] = [
+    ("kernel.accounting.paravirt_time", "off"),
+    ("kernel.accounting.softirq", "nobody"),
+];
+
 /// Topics of the machine that may be why figures differ.
 const CIRCUMSTANCES: [&str; 4] = ["cpu.", "kernel.", "sysctls.", "memory."];
 
@@ -95,6 +112,14 @@ pub(super) fn machine_of(run: &RunSummary) -> Vec<(String, String)> {
     MACHINE.iter().filter_map(known).collect()
 }
 
+/// How the kernel's accounting of CPU time differs from the usual.
+pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
+    let facts = facts(run);
+    let unusual = UNUSUAL_ACCOUNTING.iter();
+    let found = unusual.filter(|(name, value)| facts.get(name) == Some(value));
+    found.map(|(name, _)| *name).collect()
+}
+
 /// What is compared when two things must be alike to the last word.
 pub(super) fn json(value: &impl Serialize) -> String {
     // Maps with keys that are no strings do not occur in plans; two such would be called different.
@@ -124,20 +149,20 @@ fn machine(found: &mut Differences, candidate: &RunSummary, baseline: &RunSummar
     let names: std::collections::BTreeSet<&str> =
         facts.iter().flat_map(|it| it.keys().copied()).collect();
     for name in names {
-        let weight = if MACHINE.contains(&name) {
+        let is_accounting = name.starts_with("kernel.accounting.");
+        let values = [0, 1].map(|side| {
+            let value = facts[side].get(name).copied();
+            let missing = if is_accounting { UNKNOWN } else { "" };
+            value.unwrap_or(missing).to_owned()
+        });
+        let is_known = values.iter().all(|value| value != UNKNOWN);
+        let weight = if MACHINE.contains(&name) || ACCOUNTING.contains(&name) && is_known {
             Weight::Forbids
         } else if CIRCUMSTANCES.iter().any(|topic| name.starts_with(topic)) {
             Weight::Caution
         } else {
             Weight::Told
         };
-        let values = [0, 1].map(|side| {
-            facts[side]
-                .get(name)
-                .copied()
-                .unwrap_or_default()
-                .to_owned()
-        });
         found.add(weight, name, values);
     }
 }

@@ -177,6 +177,11 @@ pub enum Metric {
     ThroughputPerCore,
     /// CPU time of the gateway's process tree per request.
     GatewayCpuPerRequest,
+    /// Busy time of the gateway's cores per request, whoever used them: softirq, interrupts and
+    /// kernel threads are in it. Only where nothing else of the run is on these cores.
+    GatewayCoreBusyPerRequest,
+    /// Of that, softirq.
+    GatewayCoreSoftirqPerRequest,
     /// CPU time of the engine per request.
     EngineCpuPerRequest,
     /// CPU time of the upstream per request.

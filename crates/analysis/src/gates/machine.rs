@@ -23,7 +23,8 @@ pub(super) fn throttled(view: &View) -> Option<Reason> {
     ))
 }
 
-/// CPU time per request does not count stolen time; rates and latencies do.
+/// Rates and latencies count stolen time. CPU time per request does so on a kernel without
+/// PARAVIRT_TIME_ACCOUNTING; a run that does not record the option is read as one that has it.
 pub(super) fn steal(view: &View) -> Option<Reason> {
     let machine = &view.phase.machine;
     let available_ns = machine.window_ns as f64 * f64::from(machine.cores);
@@ -34,7 +35,10 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
         percent(share)
     );
     let remedy = "Use a machine of its own, or repeat when the host is quieter.";
-    let spoils = [Aspect::Throughput, Aspect::Latency];
+    let environment = &view.context.run.manifest().environment;
+    let paravirt = &environment["kernel"]["accounting"]["paravirt_time"];
+    let mut spoils = vec![Aspect::Throughput, Aspect::Latency];
+    spoils.extend((paravirt == "off").then_some(Aspect::CpuPerRequest));
     Some(view.reason(
         Gate::Steal,
         Validity::Limited,

@@ -7,6 +7,7 @@ use gatebench_analysis::findings::{
 };
 use serde::Serialize;
 
+use super::cores::{self, CoreRow};
 use super::view::{Pair, pair};
 use super::wire::{self, WireRow};
 use crate::number;
@@ -57,6 +58,8 @@ struct ParityTable {
     routes: Vec<String>,
     /// What went over the wire, variants across as above.
     wire: Vec<WireRow>,
+    /// What the gateway's cores did.
+    cores: Vec<CoreRow>,
     failures: Vec<MismatchView>,
 }
 
@@ -197,6 +200,7 @@ fn parity_table(
             &scenario.wire,
             of.iter().map(|parity| parity.variant.as_str()),
         ),
+        cores: cores::rows(scenario, of.iter().map(|parity| parity.variant.as_str())),
         variants: of
             .iter()
             .map(|parity| pair(parity.variant.as_str(), palette.class(&parity.variant)))

@@ -4,6 +4,7 @@
 
 mod capacity;
 mod combined;
+mod cores;
 mod costs;
 mod evidence;
 mod figures;

@@ -1,6 +1,6 @@
 //! What was counted on the wire, as the fixture has it: nginx keeps answers back, the others do not.
 
-use gatebench_analysis::findings::{WireFact, WireFindings, WireName};
+use gatebench_analysis::findings::{Metric, MetricFindings, WireFact, WireFindings, WireName};
 use gatebench_report::html;
 
 use crate::fixture::findings;
@@ -39,4 +39,32 @@ fn what_differs_on_the_wire_is_marked() {
     let row = row.split("</tr>").next().unwrap();
     assert_eq!(row.matches("chip limited\">no<").count(), 1, "{row}");
     assert_eq!(row.matches("<td>yes</td>").count(), 3, "{row}");
+}
+
+#[test]
+fn the_busy_time_of_cores_stands_next_to_that_of_processes() {
+    let mut findings = findings();
+    let has_none = html::render(&findings);
+    assert!(!has_none.contains("busy time of the gateway's cores"));
+    let rows = &mut findings.scenarios[0].rows;
+    for row in rows.iter_mut().filter(|row| row.variant == "nginx") {
+        let mut metrics = row.metrics.iter();
+        let is_cpu = |it: &&MetricFindings| it.metric == Metric::GatewayCpuPerRequest;
+        let cpu = metrics.find(is_cpu).unwrap().clone();
+        for (metric, ns) in [
+            (Metric::GatewayCoreBusyPerRequest, 9_410.0),
+            (Metric::GatewayCoreSoftirqPerRequest, 620.0),
+        ] {
+            let mut found = cpu.clone();
+            found.metric = metric;
+            found.estimate.as_mut().unwrap().median = ns;
+            row.metrics.push(found);
+        }
+    }
+    let text = html::render(&findings);
+    let rows = text.split("busy time of the gateway's cores").nth(1);
+    let rows = rows.unwrap().split("</table>").next().unwrap();
+    let told = "<td>9.41 µs, 0.620 µs of it softirq; processes ";
+    assert_eq!(rows.matches(told).count(), 1, "{rows}");
+    assert!(rows.contains("<td>–</td>"), "others have none: {rows}");
 }

@@ -3,7 +3,9 @@
 use gatebench_drivers::{Catalogue, FoundRedis};
 use gatebench_model::placement::{Placement, SHARED_CORE_REMEDY};
 use gatebench_net::{Backend, choose};
-use gatebench_probe::{EnvironmentFacts, Profiler, topology};
+use gatebench_probe::{
+    Accounting, EnvironmentFacts, PingPong, Profiler, Setting, SoftirqPayer, topology,
+};
 
 use crate::commands::words::{Cores, launcher};
 use crate::failure::Failure;
@@ -63,6 +65,7 @@ pub fn all() -> Result<Vec<Check>, Failure> {
         cores(&facts),
         descriptors(&facts),
         governor(&facts),
+        accounting(),
         redis(),
         perf(),
     ];
@@ -134,6 +137,73 @@ fn governor(facts: &EnvironmentFacts) -> Check {
     }
 }
 
+/// Whose CPU time softirq is, by the kernel's configuration and by a test of a second.
+fn accounting() -> Check {
+    let configured = Accounting::configured();
+    let name = "CPU accounting";
+    match PingPong::play() {
+        Ok(played) => judged(name, &configured, &played),
+        Err(error) => Check::advice(
+            name,
+            format!("no loopback ping-pong: {error}; {}", options(&configured)),
+            "allow connections over 127.0.0.1",
+        ),
+    }
+}
+
+fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
+    let ms = |ns: u64| ns / 1_000_000;
+    let total = played.total();
+    let seen = format!(
+        "a loopback ping-pong had {} ms by the clocks of its threads, while its core was busy for {} ms, {} ms of it \
+         in softirq; {}",
+        ms(total.threads_ns),
+        ms(total.busy_ns),
+        ms(total.interrupts_ns),
+        options(configured)
+    );
+    let found = played.judge();
+    let known = configured.softirq;
+    match found {
+        _ if found != known && found != SoftirqPayer::Unknown && known != SoftirqPayer::Unknown => {
+            Check::advice(
+                name,
+                format!("the kernel's configuration and a test of it disagree: {seen}"),
+                "boot without changes to the clock (tsc=), or compare only runs of this machine",
+            )
+        }
+        SoftirqPayer::Processes => {
+            Check::good(name, format!("softirq is charged to processes: {seen}"))
+        }
+        SoftirqPayer::Nobody => Check::advice(
+            name,
+            format!("softirq is charged to no process: {seen}"),
+            "read the busy time of the gateway's cores next to CPU per request, and compare only with such kernels",
+        ),
+        SoftirqPayer::Unknown => Check::advice(
+            name,
+            format!(
+                "the test does not say to whom softirq is charged, since others used the core or softirq took too little: {seen}"
+            ),
+            "stop other programs and repeat: gatebench doctor",
+        ),
+    }
+}
+
+/// The kernel's options, in words.
+fn options(configured: &Accounting) -> String {
+    let word = |setting| match setting {
+        Setting::On => "on",
+        Setting::Off => "off",
+        Setting::Unknown => "unknown",
+    };
+    format!(
+        "IRQ_TIME_ACCOUNTING is {}, PARAVIRT_TIME_ACCOUNTING {}",
+        word(configured.irq_time),
+        word(configured.paravirt_time)
+    )
+}
+
 /// What the scenarios start whose limits are kept in Redis.
 fn redis() -> Check {
     match FoundRedis::find() {
@@ -184,4 +254,54 @@ fn gateways() -> Result<Vec<Check>, Failure> {
             .for_each(|check| check.state = State::Missing);
     }
     Ok(checks)
+}
+
+#[cfg(test)]
+mod tests {
+    use gatebench_probe::Round;
+
+    use super::*;
+
+    /// A test in which the clocks of the threads miss some of the core's busy time.
+    fn played(missing_ms: u64) -> PingPong {
+        let round = Round {
+            threads_ns: (200 - missing_ms) * 1_000_000,
+            busy_ns: 200_000_000,
+            interrupts_ns: 60_000_000,
+            others_ns: 0,
+        };
+        PingPong {
+            rounds: vec![round; 3],
+            tick_ns: 10_000_000,
+        }
+    }
+
+    #[test]
+    fn the_mode_is_stated_and_a_contradiction_is_named() {
+        let on = Accounting {
+            irq_time: Setting::On,
+            paravirt_time: Setting::Off,
+            softirq: SoftirqPayer::Nobody,
+        };
+        let says = |configured: &Accounting, missing_ms| {
+            let check = judged("CPU accounting", configured, &played(missing_ms));
+            (check.state, check.says)
+        };
+        let (state, words) = says(&on, 58);
+        assert_eq!(state, State::Advice);
+        assert!(
+            words.starts_with("softirq is charged to no process: a loopback ping-pong had 426 ms"),
+            "{words}"
+        );
+        assert!(words.ends_with("IRQ_TIME_ACCOUNTING is on, PARAVIRT_TIME_ACCOUNTING off"));
+        let (state, words) = says(&Accounting::default(), 2);
+        assert_eq!(state, State::Good);
+        assert!(
+            words.starts_with("softirq is charged to processes"),
+            "{words}"
+        );
+        let (state, words) = says(&on, 2);
+        assert_eq!(state, State::Advice);
+        assert!(words.contains("disagree"), "{words}");
+    }
 }
