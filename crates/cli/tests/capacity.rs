@@ -42,13 +42,13 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
         "--step",
         "200ms",
         "--max-rate",
-        "20",
+        "200",
         "--repeat",
-        "2",
+        "1",
         "--connections",
         "4",
         "--for",
-        "100",
+        "1000",
         "--out",
         "run",
     ];
@@ -57,8 +57,10 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
     let complained = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}{complained}");
     let holds =
-        "reference holds p50<9s, errors<99% at 20 requests/s, the highest rate that was tried";
+        "reference holds p50<9s, errors<99% at 200 requests/s, the highest rate that was tried";
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains(holds), "{said}");
+    assert!(said.contains("in 13 of 13 steps"), "{said}");
     assert!(
         said.contains("reference takes at most 5 cores")
             && said.contains("extrapolated from 1 core"),
@@ -69,7 +71,7 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
     let report = json(&run.join("report.json"));
     let found = &report["capacity"]["gateways"][0];
     assert_eq!(found["answer"]["kind"], "at_least");
-    assert_eq!(found["answer"]["rate_per_second"], 20.0);
+    assert_eq!(found["answer"]["rate_per_second"], 200.0);
     assert!(!found["curve"].as_array().unwrap().is_empty());
     let page = fs::read(run.join("report.html")).unwrap();
     assert!(String::from_utf8_lossy(&page).contains("id=\"capacity-h\""));
@@ -82,21 +84,20 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
         .iter()
         .filter(|it| it["trial"]["variant"] == "reference")
         .collect();
-    assert_eq!(searched.len(), 2);
-    let confirmed = |trial: &&&Value| {
-        steps(trial)
-            .iter()
-            .any(|step| step["step"]["role"] == "confirm")
-    };
-    assert_eq!(
-        searched.iter().filter(confirmed).count(),
-        1,
-        "the second repeat has nothing to ask"
+    assert_eq!(searched.len(), 1);
+    let near = steps(searched[0])
+        .into_iter()
+        .filter(|step| step["step"]["role"] == "near");
+    let near: Vec<&Value> = near.collect();
+    assert!(near.len() >= 12, "{}", near.len());
+    assert!(
+        near.iter()
+            .all(|step| step["shape"]["open"]["arrivals"] == "poisson")
     );
     let floors = records
         .iter()
         .filter(|it| it["trial"]["variant"] == "floor");
-    assert!(floors.clone().all(|it| steps(it).is_empty()) && floors.count() == 2);
+    assert!(floors.clone().all(|it| steps(it).is_empty()) && floors.count() == 1);
 
     let again = gatebench(folder.path(), &["report", "run"]);
     assert_eq!(again.status.code(), Some(0));
@@ -151,13 +152,18 @@ fn a_plan_is_told_before_anything_starts() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(
-        said.contains("the highest rate that holds p99.9<1s, errors<0.1%"),
+        said.contains("the rate that sustains p99.9<1s, errors<0.1%")
+            && said.contains("Poisson arrivals"),
         "{said}"
     );
     let plan = gatebench(folder.path(), &[&words[..], &["--json"]].concat());
     let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
     assert_eq!(plan["capacity"]["objective"], "p99.9<1s, errors<0.1%");
+    assert_eq!(plan["capacity"]["arrivals"], "poisson");
     assert_eq!(plan["blocks"], 5);
+    let uniform = [&words[..], &["--json", "--arrivals", "uniform"]].concat();
+    let plan: Value = serde_json::from_slice(&gatebench(folder.path(), &uniform).stdout).unwrap();
+    assert_eq!(plan["capacity"]["arrivals"], "uniform");
 }
 
 #[test]

@@ -1,15 +1,15 @@
-//! The search for the highest rate that holds an objective, which a plan may be made for.
+//! The search for the rate that sustains an objective, which a plan may be made for.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::load::{Closed, Open};
+use crate::load::{Closed, Open, Spread};
 use crate::{LoadProfile, Objective, Phase, Shape, Span};
 
-/// How many times as long as a step the steps are that confirm an answer.
-pub const CONFIRM_FACTOR: u32 = 4;
+/// How many times as long as asked for a step is at most, where its percentile needs more requests.
+pub const LONGEST_FACTOR: u32 = 4;
 
 /// The phase in which a gateway is asked for all it can.
 pub const SATURATION: &str = "saturation";
@@ -20,18 +20,21 @@ const WARM_UP_PART: u32 = 4;
 /// Part of a step's length that saturation is measured for.
 const SATURATION_PART: u32 = 2;
 
-/// How long a repeat of the search takes, in steps: about five of them and three that confirm, each warmed up.
-const EXPECTED_STEPS: u32 = 19;
+/// How long a repeat of the search takes, in steps: about four of them and twelve near the answer, each warmed up.
+const EXPECTED_STEPS: u32 = 20;
 
 /// What is searched, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
     /// What a rate must hold.
     pub objective: Objective,
-    /// How long each step is measured; those that confirm are [`CONFIRM_FACTOR`] times as long.
+    /// How long each step is measured; up to [`LONGEST_FACTOR`] times as long where its percentile needs it.
     pub step: Span,
     /// Connections opened at the most.
     pub connections: u32,
+    /// How arrivals are spread. Uniform in runs that do not say.
+    #[serde(default)]
+    pub arrivals: Spread,
     /// The highest rate that is tried, in requests per second; without, more than the gateway manages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_max_per_second: Option<f64>,
@@ -55,19 +58,16 @@ impl Capacity {
         }
     }
 
-    /// A step at a rate, as long as it takes for its highest percentile to be told, but no longer than one
-    /// that confirms, or that itself.
-    pub fn step(&self, name: String, rate_per_second: f64, confirms: bool) -> Phase {
-        let longest = Span(self.step.0 * CONFIRM_FACTOR);
+    /// A step at a rate, as long as it takes for its highest percentile to be reported, up to
+    /// [`LONGEST_FACTOR`] times as long as asked for.
+    pub fn step(&self, name: String, rate_per_second: f64) -> Phase {
+        let longest = Span(self.step.0 * LONGEST_FACTOR);
         let enough =
             Duration::from_secs_f64(self.objective.samples_needed() / rate_per_second.max(1e-3));
-        let measure = if confirms {
-            longest
-        } else {
-            Span(enough.clamp(self.step.0, longest.0))
-        };
+        let measure = Span(enough.clamp(self.step.0, longest.0));
         let open = Open {
             connections_max: self.connections,
+            arrivals: self.arrivals,
             ..Open::new(rate_per_second)
         };
         self.phase(name, Shape::Open(open), measure)
@@ -96,6 +96,7 @@ mod tests {
             objective: objective.parse().unwrap(),
             step: Span::from_millis(4_000),
             connections: 64,
+            arrivals: Spread::Poisson,
             rate_max_per_second: None,
             size_for_per_second: None,
         }
@@ -103,19 +104,28 @@ mod tests {
 
     #[test]
     fn a_step_is_long_enough_for_its_percentile() {
-        let seconds = |objective: &str, rate, confirms| {
-            let phase = capacity(objective).step("s".into(), rate, confirms);
+        let seconds = |objective: &str, rate| {
+            let phase = capacity(objective).step("s".into(), rate);
+            let arrivals = match &phase.shape {
+                Shape::Open(open) => Some(open.arrivals),
+                Shape::Closed(_) => None,
+            };
+            assert_eq!(arrivals, Some(Spread::Poisson));
             assert_eq!(phase.warm_up, Span::from_millis(1_000));
             phase.measure.as_secs_f64()
         };
-        assert_eq!(seconds("p99<10ms", 20_000.0, false), 4.0);
-        assert_eq!(seconds("p99<10ms", 200.0, false), 5.0, "1,000 requests");
-        assert_eq!(
-            seconds("p99.9<10ms", 200.0, false),
-            16.0,
-            "no longer than this"
-        );
-        assert_eq!(seconds("p99<10ms", 20_000.0, true), 16.0);
+        assert_eq!(seconds("p99<10ms", 20_000.0), 4.0);
+        assert_eq!(seconds("p99<10ms", 200.0), 5.0, "1,000 requests");
+        assert_eq!(seconds("p99.9<10ms", 200.0), 16.0, "no longer than this");
+    }
+
+    #[test]
+    fn a_search_that_does_not_say_had_uniform_arrivals() {
+        let mut json = serde_json::to_value(capacity("p99<10ms")).unwrap();
+        assert_eq!(json["arrivals"], "poisson");
+        json.as_object_mut().unwrap().remove("arrivals");
+        let old: Capacity = serde_json::from_value(json).unwrap();
+        assert_eq!(old.arrivals, Spread::Uniform);
     }
 
     #[test]

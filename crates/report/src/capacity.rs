@@ -1,7 +1,7 @@
 //! Capacities as tables: a row for each gateway, and a curve for each.
 
 use gatebench_analysis::findings::{
-    Answer, Bottleneck, CapacityFindings, CapacityPoint, GatewayCapacity, Unit, Validity,
+    Answer, Bottleneck, CapacityFindings, CapacityPoint, GatewayCapacity, Rate, Unit, Validity,
 };
 
 use crate::number::Scale;
@@ -31,6 +31,7 @@ pub fn table(found: &CapacityFindings) -> Table {
     });
     let all = &found.gateways;
     let mut lanes = vec![answers(all)];
+    lanes.extend(halves(all));
     let figures: [(_, Unit, Figure<'_, GatewayCapacity>); 5] = [
         (
             ["per core", ""],
@@ -156,13 +157,11 @@ pub fn name(found: &CapacityFindings, of: &GatewayCapacity) -> String {
 
 fn answers(all: &[GatewayCapacity]) -> Lane {
     let rate = |it: &GatewayCapacity| match it.answer.as_ref()? {
-        Answer::Found(knee) => Some(knee.rate_per_second),
+        Answer::Found(found) => Some(found.rate.rate_per_second),
         Answer::AtLeast {
             rate_per_second, ..
         }
-        | Answer::Below {
-            rate_per_second, ..
-        } => Some(*rate_per_second),
+        | Answer::Below { rate_per_second } => Some(*rate_per_second),
     };
     let scale = Scale::of_all(all.iter().filter_map(rate), Unit::RequestsPerSecond);
     let cell = |it: &GatewayCapacity| {
@@ -170,21 +169,17 @@ fn answers(all: &[GatewayCapacity]) -> Lane {
             return Cell::Empty;
         };
         let (sign, value, range) = match answer {
-            Answer::Found(knee) => {
-                let limits = knee
-                    .interval
-                    .map(|it| (scale.number(it.low), scale.number(it.high)));
-                let range = limits.map(|(low, high)| {
-                    format!("{}–{high}", low.strip_suffix(scale.letter).unwrap_or(&low))
-                });
-                ("", knee.rate_per_second, range.unwrap_or_default())
+            Answer::Found(found) if it.validity == Validity::Limited => {
+                let low = found.rate.interval.map(|interval| interval.low);
+                let sign = low.map_or("", |_| "≥ ");
+                let bound = low.unwrap_or(found.rate.rate_per_second);
+                (sign, bound, String::new())
             }
+            Answer::Found(found) => ("", found.rate.rate_per_second, range(&found.rate, &scale)),
             Answer::AtLeast {
                 rate_per_second, ..
             } => ("≥ ", *rate_per_second, String::new()),
-            Answer::Below {
-                rate_per_second, ..
-            } => ("< ", *rate_per_second, String::new()),
+            Answer::Below { rate_per_second } => ("< ", *rate_per_second, String::new()),
         };
         Cell::Value {
             median: format!("{sign}{}", scale.number(value)),
@@ -193,9 +188,42 @@ fn answers(all: &[GatewayCapacity]) -> Lane {
         }
     };
     Lane {
-        column: Column::new(["holds", "up to"], scale),
+        column: Column::new(["sustains", "95 %"], scale),
         cells: all.iter().map(cell).collect(),
     }
+}
+
+/// The rates at which half of the steps hold; none where none was found.
+fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
+    let half = |it: &GatewayCapacity| match it.answer.as_ref()? {
+        Answer::Found(found) => Some((found.half, it.validity == Validity::Limited)),
+        _ => None,
+    };
+    let halves: Vec<Option<(Rate, bool)>> = all.iter().map(half).collect();
+    halves.iter().any(Option::is_some).then_some(())?;
+    let rates = halves.iter().flatten().map(|(it, _)| it.rate_per_second);
+    let scale = Scale::of_all(rates, Unit::RequestsPerSecond);
+    let cell = |half: &Option<(Rate, bool)>| {
+        half.map_or(Cell::Empty, |(half, limited)| Cell::Value {
+            median: scale.number(half.rate_per_second),
+            range: range(&half, &scale),
+            limited,
+        })
+    };
+    Some(Lane {
+        cells: halves.iter().map(cell).collect(),
+        column: Column::new(["half of", "the steps"], scale),
+    })
+}
+
+/// `19.7–20.3k`; empty where there is no interval.
+fn range(rate: &Rate, scale: &Scale) -> String {
+    let limits = rate
+        .interval
+        .map(|it| (scale.number(it.low), scale.number(it.high)));
+    let range = limits
+        .map(|(low, high)| format!("{}–{high}", low.strip_suffix(scale.letter).unwrap_or(&low)));
+    range.unwrap_or_default()
 }
 
 /// A figure of all rows in one scale; none where no row has it.

@@ -17,9 +17,11 @@ pub struct StepRecord {
 pub enum StepRole {
     /// To draw the curve below the knee; the search does not hear of it.
     Curve,
-    /// To find the knee.
+    /// To find about where the answer lies.
     Search,
-    /// To confirm it, for longer.
+    /// Near the answer.
+    Near,
+    /// Near the answer, four times as long as the others: in runs of versions that searched so.
     Confirm,
 }
 
@@ -31,6 +33,7 @@ pub enum StepOutcome {
     Held,
     /// It was not.
     Missed,
-    /// It was not, and something else than gateway, engine and upstream disturbed it.
+    /// It was not, and something else than gateway, engine and upstream disturbed it: in runs of versions
+    /// that repeated such steps only. Whether a step was disturbed follows from what the machine did.
     Disturbed,
 }

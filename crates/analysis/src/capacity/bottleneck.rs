@@ -4,7 +4,7 @@ use gatebench_model::{Plan, Variant};
 use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
 
 use super::judge::is_disturbed;
-use super::replay::steps;
+use super::replay::counted;
 use crate::findings::Bottleneck;
 use crate::gates::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
 use crate::metrics::cores_busy;
@@ -13,44 +13,33 @@ use crate::metrics::cores_busy;
 /// before every moment is used: a queue at 70 % of its capacity has three requests in it where one at rest has one.
 const GATEWAY_FULL: f64 = 0.70;
 
-/// What the missed steps that confirm say of a search, or else the others; none where no step missed.
-pub(super) struct Misses {
-    /// What was full in most of them.
-    pub(super) bottleneck: Bottleneck,
-    /// Whether all of them were disturbed.
-    pub(super) disturbed: bool,
-}
-
-/// Looks at the steps by which the repeats learnt that a rate is too high.
+/// What was full in most of the steps near the answer that missed, or else of the others; none where no step missed.
 pub(super) fn of_repeats(
     plan: &Plan,
     variant: &Variant,
     repeats: &[&TrialRecord],
-) -> Option<Misses> {
-    let missed = |role: StepRole| {
+) -> Option<Bottleneck> {
+    let missed = |roles: &'static [StepRole]| {
         let all = repeats
             .iter()
-            .flat_map(|record| steps(record).map(move |phase| (*record, phase)));
+            .flat_map(|record| counted(record).map(move |phase| (*record, phase)));
         let of = all.filter(move |(_, phase)| {
             let step = phase.step.as_ref();
-            step.is_some_and(|step| step.role == role && step.outcome != StepOutcome::Held)
+            step.is_some_and(|step| roles.contains(&step.role) && step.outcome != StepOutcome::Held)
         });
         of.collect::<Vec<_>>()
     };
-    let confirmed = missed(StepRole::Confirm);
-    let looked_at = if confirmed.is_empty() {
-        missed(StepRole::Search)
+    let near = missed(&[StepRole::Near, StepRole::Confirm]);
+    let looked_at = if near.is_empty() {
+        missed(&[StepRole::Search])
     } else {
-        confirmed
+        near
     };
     let each: Vec<Bottleneck> = looked_at
         .iter()
         .map(|(record, phase)| of_step(plan, cores(plan, variant, record), phase))
         .collect();
-    Some(Misses {
-        bottleneck: most_frequent(&each)?,
-        disturbed: looked_at.iter().all(|(_, phase)| is_disturbed(phase)),
-    })
+    most_frequent(&each)
 }
 
 /// Cores that a gateway could use: a worker each, and what its limit leaves.

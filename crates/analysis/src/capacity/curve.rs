@@ -8,7 +8,7 @@ use gatebench_stats::knee;
 use gatebench_store::{Histogram, PhaseRecord, StepOutcome, StoreError, StoredTrial};
 
 use super::judge::error_share;
-use super::replay::steps;
+use super::replay::counted;
 use crate::digest::{Digest, trusted_percentile};
 use crate::findings::{CapacityPoint, CurveKnee, CurveMetric};
 use crate::metrics::cores_busy;
@@ -42,7 +42,7 @@ pub(super) fn of_trials(trials: &[&StoredTrial]) -> Result<Vec<CapacityPoint>, S
     let mut bins: BTreeMap<i64, Bin> = BTreeMap::new();
     for trial in trials {
         let digest = Digest::of(trial)?;
-        for phase in steps(&trial.record) {
+        for phase in counted(&trial.record) {
             let Shape::Open(open) = &phase.shape else {
                 continue;
             };

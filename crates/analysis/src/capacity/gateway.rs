@@ -7,8 +7,9 @@ use gatebench_store::{
     Outcome, PhaseRecord, StepOutcome, StepRole, StoreError, StoredTrial, TrialRecord,
 };
 
-use super::bottleneck::{self, Misses};
-use super::replay::{replayed, saturation_per_second, steps};
+use super::bottleneck;
+use super::judge::is_disturbed;
+use super::replay::{self, counted, saturation_per_second, steps};
 use super::{curve, words};
 use crate::context::Context;
 use crate::findings::{Bottleneck, GatewayCapacity, Validity};
@@ -32,15 +33,15 @@ pub(super) fn of(
         .collect();
     // The order in which each went on from those before it.
     completed.sort_by_key(|record| record.started);
-    let answer = replayed(context.plan, &completed).and_then(|search| search.so_far());
+    let answer = replay::answer(context.plan, &completed);
     let curve = curve::of_trials(&trials)?;
     let cores = completed.first().map_or(1.0, |record| {
         bottleneck::cores(context.plan, variant, record)
     });
-    let misses = bottleneck::of_repeats(context.plan, variant, &completed);
+    let bottleneck = bottleneck::of_repeats(context.plan, variant, &completed);
     let floor_per_second = floor(context, &scenario.scenario);
     let rate = answer.as_ref().and_then(rate_of);
-    let limits = limits(misses.as_ref(), rate, floor_per_second);
+    let limits = limits(bottleneck, &completed, rate, floor_per_second);
     let mut found = GatewayCapacity {
         scenario: scenario.scenario.clone(),
         variant: variant.label().to_owned(),
@@ -51,7 +52,7 @@ pub(super) fn of(
             (Some(_), false) => Validity::Limited,
         },
         limits,
-        bottleneck: misses.map(|misses| misses.bottleneck),
+        bottleneck,
         repeats_planned: context.plan.blocks,
         per_core_per_second: rate.map(|rate| rate / cores),
         cpu_ns_per_request: cpu_at_the_answer(&completed),
@@ -71,10 +72,10 @@ pub(super) fn of(
     Ok(Some(found))
 }
 
-/// The rate that was found, or that was held at least.
+/// The rate that is sustained, or that is sustained at least.
 pub(super) fn rate_of(answer: &Answer) -> Option<f64> {
     match answer {
-        Answer::Found(knee) => Some(knee.rate_per_second),
+        Answer::Found(found) => Some(found.rate.rate_per_second),
         Answer::AtLeast {
             rate_per_second, ..
         } => Some(*rate_per_second),
@@ -102,35 +103,39 @@ fn floor(context: &Context, scenario: &str) -> Option<f64> {
 
 /// Why an answer is no more than a lower bound.
 fn limits(
-    misses: Option<&Misses>,
+    bottleneck: Option<Bottleneck>,
+    completed: &[&TrialRecord],
     rate: Option<f64>,
     floor_per_second: Option<f64>,
 ) -> Vec<String> {
     let mut limits = Vec::new();
-    if let Some(text) = misses.and_then(|misses| words::full(misses.bottleneck)) {
+    if let Some(text) = bottleneck.and_then(words::full) {
         limits.push(text.into());
     }
-    if misses.is_some_and(|misses| misses.disturbed) {
+    let of_all = || completed.iter().flat_map(|record| counted(record));
+    let disturbed = of_all().filter(|phase| is_disturbed(phase)).count();
+    if 2 * disturbed > of_all().count() {
         limits.push(words::DISTURBED.into());
     }
     if let (Some(rate), Some(floor)) = (rate, floor_per_second)
         && rate > FLOOR_SHARE_MAX * floor
-        && !misses.is_some_and(|misses| misses.bottleneck == Bottleneck::Gateway)
+        && bottleneck != Some(Bottleneck::Gateway)
     {
         limits.push(words::near_floor(rate / floor));
     }
     limits
 }
 
-/// CPU time per request at the highest rates that were confirmed, by median over the repeats.
+/// CPU time per request in the last step near the answer that held, by median over the repeats.
 fn cpu_at_the_answer(completed: &[&TrialRecord]) -> Option<f64> {
-    let confirmed = |phase: &&PhaseRecord| {
-        phase
-            .step
-            .is_some_and(|step| step.role == StepRole::Confirm && step.outcome == StepOutcome::Held)
+    let near = |phase: &&PhaseRecord| {
+        phase.step.is_some_and(|step| {
+            matches!(step.role, StepRole::Near | StepRole::Confirm)
+                && step.outcome == StepOutcome::Held
+        })
     };
     median_of(completed.iter().filter_map(|record| {
-        let last = steps(record).filter(confirmed).last()?;
+        let last = steps(record).filter(near).last()?;
         cpu_ns_per_request(last, "gateway")
     }))
 }

@@ -1,14 +1,21 @@
-//! The search, played again from the steps that were recorded.
+//! The search, read from the steps that were recorded.
 
-use gatebench_model::Plan;
 use gatebench_model::capacity::SATURATION;
-use gatebench_stats::capacity::{self, Outcome, Phase, Search, Step};
+use gatebench_model::{Plan, Shape};
+use gatebench_stats::capacity::{self, Answer, Tried};
 use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
 
+use super::judge::is_disturbed;
 use crate::context::throughput_per_second;
 
 /// Rates that the first repeat begins with, as shares of saturation: the curve below where the search looks.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
+
+/// Times that a step is taken while it is disturbed; then it counts as it came out.
+const DISTURBED_MAX: usize = 3;
+
+/// How many times as long as the others steps were that confirmed an answer.
+const CONFIRM_LENGTH: f64 = 4.0;
 
 /// A step that is to be taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +28,11 @@ pub struct NextStep {
 
 /// The next step of a repeat that is under way; none where the repeat has ended. `earlier` are the completed repeats
 /// of the same cell in the order of the run, `current` is what this one has measured so far: its saturation first.
+/// A step that was disturbed is taken again, whatever came of it.
 pub fn next_step(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Option<NextStep> {
+    if let Some(again) = disturbed_last(current) {
+        return Some(again);
+    }
     if earlier.is_empty()
         && let Some(rate_per_second) = next_of_curve(plan, current)
     {
@@ -31,45 +42,37 @@ pub fn next_step(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) ->
         });
     }
     let mut records: Vec<&TrialRecord> = earlier.iter().collect();
-    let before = replayed(plan, &records).map_or(0, |search| repeat(&search).unwrap_or(usize::MAX));
+    let before: Vec<Vec<Tried>> = records.iter().map(|it| searched(it)).collect();
     records.push(current);
-    let search = replayed(plan, &records)?;
-    match search.next() {
-        Step::Try {
-            rate_per_second,
-            phase,
-            repeat,
-        } if repeat == before => Some(NextStep {
-            rate_per_second,
-            role: match phase {
-                Phase::Short => StepRole::Search,
-                Phase::Long => StepRole::Confirm,
-            },
-        }),
-        _ => None,
-    }
+    let next = search(plan, &records)?.next(&before, &searched(current))?;
+    Some(NextStep {
+        rate_per_second: next.rate_per_second,
+        role: if next.is_near {
+            StepRole::Near
+        } else {
+            StepRole::Search
+        },
+    })
 }
 
-/// The search as these repeats left it; none where no saturation was measured to begin from.
-pub(super) fn replayed(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Search> {
+/// What these repeats came to; none where no saturation was measured to begin from, or no step was taken.
+pub(super) fn answer(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Answer> {
+    let all = |record: &&TrialRecord| tried(counted(record));
+    let all: Vec<Vec<Tried>> = repeats
+        .iter()
+        .map(all)
+        .filter(|it| !it.is_empty())
+        .collect();
+    capacity::answer(&search(plan, repeats)?, &all)
+}
+
+fn search(plan: &Plan, repeats: &[&TrialRecord]) -> Option<capacity::Plan> {
     let asked = plan.capacity.as_ref()?;
     let saturation = repeats
         .iter()
         .find_map(|record| saturation_per_second(record))?;
-    let blocks = plan.blocks as usize;
-    let search = capacity::Plan::around(saturation, asked.rate_max_per_second, blocks, plan.seed);
-    let mut search = Search::new(search)?;
-    for step in repeats.iter().flat_map(|record| steps(record)) {
-        let Some(step) = step.step.filter(|step| step.role != StepRole::Curve) else {
-            continue;
-        };
-        search.record(match step.outcome {
-            StepOutcome::Held => Outcome::Held,
-            StepOutcome::Missed => Outcome::Missed,
-            StepOutcome::Disturbed => Outcome::Disturbed,
-        });
-    }
-    Some(search)
+    let (most, repeats) = (asked.rate_max_per_second, plan.blocks as usize);
+    Some(capacity::Plan::around(saturation, most, repeats, plan.seed))
 }
 
 /// What the connections got in the beginning of a trial; none where nothing was answered.
@@ -86,11 +89,66 @@ pub(super) fn steps(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> 
     record.phases.iter().filter(|phase| phase.step.is_some())
 }
 
-/// Which repeat the search is in; none where it has ended.
-fn repeat(search: &Search) -> Option<usize> {
-    match search.next() {
-        Step::Try { repeat, .. } => Some(repeat),
-        Step::Done(_) => None,
+/// The steps without those that were taken again because they were disturbed.
+pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> {
+    let mut all = steps(record).peekable();
+    let mut in_vain = 0;
+    let mut counted = Vec::new();
+    while let Some(step) = all.next() {
+        let is_taken_again = all.peek().is_some_and(|next| is_same_step(step, next));
+        if is_disturbed(step) && is_taken_again && in_vain + 1 < DISTURBED_MAX {
+            in_vain += 1;
+        } else {
+            in_vain = 0;
+            counted.push(step);
+        }
+    }
+    counted.into_iter()
+}
+
+/// The steps that the search went by: those of the curve below it were taken before.
+fn searched(record: &TrialRecord) -> Vec<Tried> {
+    tried(counted(record).filter(|phase| role(phase) != Some(StepRole::Curve)))
+}
+
+fn tried<'a>(phases: impl Iterator<Item = &'a PhaseRecord>) -> Vec<Tried> {
+    let of = |phase: &PhaseRecord| {
+        Some(Tried {
+            rate_per_second: rate(phase)?,
+            held: phase.step?.outcome == StepOutcome::Held,
+            length: match role(phase)? {
+                StepRole::Confirm => CONFIRM_LENGTH,
+                _ => 1.0,
+            },
+        })
+    };
+    phases.filter_map(of).collect()
+}
+
+/// The last step, where it is to be taken again.
+fn disturbed_last(record: &TrialRecord) -> Option<NextStep> {
+    let all: Vec<&PhaseRecord> = steps(record).collect();
+    let last = *all.last()?;
+    let same = all.iter().rev().take_while(|it| is_same_step(it, last));
+    let in_a_row = same.take_while(|it| is_disturbed(it)).count();
+    (in_a_row % DISTURBED_MAX != 0).then_some(NextStep {
+        rate_per_second: rate(last)?,
+        role: role(last)?,
+    })
+}
+
+fn is_same_step(one: &PhaseRecord, other: &PhaseRecord) -> bool {
+    rate(one) == rate(other) && role(one) == role(other)
+}
+
+fn role(phase: &PhaseRecord) -> Option<StepRole> {
+    phase.step.map(|step| step.role)
+}
+
+fn rate(phase: &PhaseRecord) -> Option<f64> {
+    match &phase.shape {
+        Shape::Open(open) => Some(open.rate_per_second),
+        Shape::Closed(_) => None,
     }
 }
 
@@ -101,9 +159,9 @@ fn next_of_curve(plan: &Plan, current: &TrialRecord) -> Option<f64> {
         .as_ref()?
         .rate_max_per_second
         .unwrap_or(f64::INFINITY);
-    let is_curve =
-        |phase: &&PhaseRecord| phase.step.is_some_and(|step| step.role == StepRole::Curve);
-    let done = steps(current).filter(is_curve).count();
+    let done = counted(current)
+        .filter(|phase| role(phase) == Some(StepRole::Curve))
+        .count();
     let share = CURVE_SHARES.get(done)?;
     Some(saturation * share).filter(|rate| *rate < most)
 }

@@ -96,7 +96,11 @@ fn of_gateway_in(
 /// A point for each repeat; a rate that was held at least counts as one.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.answer {
-        Some(Answer::Found(knee)) => knee.knees_per_second.clone(),
+        // How far below its own middle each process sustains is the same for all.
+        Some(Answer::Found(found)) => {
+            let share = found.rate.rate_per_second / found.half.rate_per_second;
+            found.knees_per_second.iter().map(|it| it * share).collect()
+        }
         Some(Answer::AtLeast {
             rate_per_second, ..
         }) => vec![*rate_per_second],

@@ -1,18 +1,19 @@
 //! The answers in words.
 
 use gatebench_model::Capacity;
-use gatebench_model::capacity::CONFIRM_FACTOR;
-use gatebench_stats::capacity::{Answer, Knee, RESOLUTION};
+use gatebench_model::load::Spread;
+use gatebench_stats::capacity::{Answer, NEAR_STEPS, RESOLUTION, Rate, Sustained};
 use gatebench_stats::scaling::{Law, Sizing};
 
 use crate::findings::{Bottleneck, GatewayCapacity, SizingFindings, Unit, Validity};
 use crate::words::{counted, listed, percent, quantity, three_figures};
 
-/// Said where every miss that the answer rests on was disturbed.
-pub(super) const DISTURBED: &str = "Other processes or the hypervisor took time of the cores in every step that missed the \
-     objective, three times in a row. Repeat it on a quiet machine.";
+/// Said where most of the steps that the answer rests on were disturbed.
+pub(super) const DISTURBED: &str = "Other processes or the hypervisor took time of the cores in most of the steps. Repeat it \
+     on a quiet machine.";
 
-/// `nginx holds p99<10ms, errors<0.1% up to 21.3k requests/s (…), 21.3k for each core; its cores are full there.`
+/// `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s: with 95 % probability a step holds it there (…), and at
+/// 21.3k (…) half of the steps do. Beyond that the gateway's cores are full.`
 pub(super) fn answer(found: &GatewayCapacity, capacity: &Capacity, names_scenario: bool) -> String {
     let (who, objective) = (&found.variant, &capacity.objective);
     let lead = if names_scenario {
@@ -36,34 +37,56 @@ pub(super) fn answer(found: &GatewayCapacity, capacity: &Capacity, names_scenari
             )
         });
     match answer {
-        Answer::Found(knee) if found.validity == Validity::Limited => format!(
-            "{lead} holds {objective} up to at least {}{per_core}. {}",
-            with_interval(knee),
+        Answer::Found(rates) if found.validity == Validity::Limited => format!(
+            "{lead} sustains {objective} at {}. {}",
+            lower_bound(rates),
             found.limits.join(" ")
         ),
-        Answer::Found(knee) => format!(
-            "{lead} holds {objective} up to {}{per_core}; {}.",
-            with_interval(knee),
+        Answer::Found(rates) => format!(
+            "{lead} sustains {objective} at {}{per_core}: a step of {} holds it there with {} probability, and at {} half of \
+             the time. {}.",
+            with_interval(&rates.rate, rates),
+            capacity.step,
+            percent(rates.probability),
+            with_interval(&rates.half, rates),
             beyond(found.bottleneck)
         ),
         Answer::AtLeast {
-            rate_per_second, ..
+            rate_per_second,
+            held,
+            tried,
         } => format!(
-            "{lead} holds {objective} at {}, the highest rate that was tried{per_core}: its capacity lies above.",
-            rate_words(*rate_per_second)
+            "{lead} holds {objective} at {}, the highest rate that was tried{per_core}, in {held} of {}: its capacity lies \
+             above.",
+            rate_words(*rate_per_second),
+            counted(u64::from(*tried), "step")
         ),
-        Answer::Below {
-            rate_per_second, ..
-        } => format!(
+        Answer::Below { rate_per_second } => format!(
             "{lead} misses {objective} even at {}, the lowest rate that was tried.",
             rate_words(*rate_per_second)
         ),
     }
 }
 
-fn with_interval(knee: &Knee) -> String {
-    let repeats = knee.knees_per_second.len() as u64;
-    let spread = match knee.interval {
+/// `19.7k requests/s or more (the lower end of 95 %, 5 processes)`: the estimate itself may lie above what is sustained.
+fn lower_bound(rates: &Sustained) -> String {
+    let processes = counted(rates.knees_per_second.len() as u64, "process");
+    match rates.rate.interval {
+        Some(interval) => format!(
+            "{} or more (the lower end of its {} interval, {processes})",
+            rate_words(interval.low),
+            percent(interval.confidence)
+        ),
+        None => format!(
+            "about {} ({processes}: too few for a lower bound)",
+            rate_words(rates.rate.rate_per_second)
+        ),
+    }
+}
+
+fn with_interval(rate: &Rate, of: &Sustained) -> String {
+    let repeats = of.knees_per_second.len() as u64;
+    let spread = match rate.interval {
         Some(interval) => format!(
             "{}–{} with {}, {}",
             rate_number(interval.low),
@@ -73,15 +96,15 @@ fn with_interval(knee: &Knee) -> String {
         ),
         None => format!("{}: too few for an interval", counted(repeats, "process")),
     };
-    format!("{} ({spread})", rate_words(knee.rate_per_second))
+    format!("{} ({spread})", rate_words(rate.rate_per_second))
 }
 
 fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
     match bottleneck {
         Some(Bottleneck::Nothing) => {
-            "nobody's cores are full beyond that: requests wait for something else, as locks, connections or a timer"
+            "Nobody's cores are full beyond that: requests wait for something else, as locks, connections or a timer"
         }
-        _ => "beyond that the gateway's cores are full",
+        _ => "Beyond that the gateway's cores are full",
     }
 }
 
@@ -115,18 +138,23 @@ pub(super) fn near_floor(share: f64) -> String {
 
 /// How the answer was found.
 pub(super) fn method(capacity: &Capacity, repeats: u32) -> String {
+    let arrivals = match capacity.arrivals {
+        Spread::Poisson => "as a Poisson process",
+        Spread::Uniform => "evenly",
+    };
     format!(
         "Each of {} is a fresh process. First {} connections ask as fast as they are answered (saturation). Then requests come at \
-         fixed rates, evenly, over as many connections, and response times count from when each was due: the rate grows until the objective \
-         is missed, and bisects on its logarithm down to {}; steps of {} after a warm-up, the last ones {} times as long, end between a rate \
-         that held and one that missed. The capacity is the geometric mean of the repeats, its interval Student's t over their \
-         logarithms. A step holds where each percentile and the share of errors stay below their bounds and 99 in 100 \
-         requests were sent and answered in time. What missed while other processes used the cores is tried up to three times.",
+         fixed rates, {arrivals}, over as many connections, and response times count from when each was due. In steps of {} after a \
+         warm-up the rate grows until the objective is missed and bisects on its logarithm; {} further steps go {} up after \
+         one that held, and four times as far down after one that missed. A logistic curve is fitted to all steps, with processes that \
+         differ: the rate that is sustained is where a step holds with 95 % probability, whatever the process. A step holds where each \
+         percentile and the share of errors stay below their bounds and 99 in 100 requests were sent and answered in \
+         time. A step during which other processes used the cores is repeated up to twice, whatever its outcome.",
         counted(u64::from(repeats), "repeat"),
         capacity.connections,
-        percent(RESOLUTION),
         capacity.step,
-        CONFIRM_FACTOR,
+        NEAR_STEPS,
+        percent(RESOLUTION),
     )
 }
 
@@ -160,14 +188,31 @@ pub(super) fn sizing(found: &SizingFindings) -> String {
     } else {
         "by what was measured with"
     };
-    let (most, since) = match found.validity {
-        Validity::Limited => ("at most ", "; at most, since its capacity is a lower bound"),
-        _ => ("", ""),
-    };
+    if found.validity == Validity::Limited {
+        return at_most(who, &rate, sizing, &format!("{how} {from} by {by}"));
+    }
     let cores = counted(u64::from(sizing.cores), "core");
     format!(
-        "{who} takes {most}{cores} for {rate}{}, {how} {from} by {by}{since}.",
+        "{who} takes {cores} for {rate}{}, {how} {from} by {by}.",
         span(sizing)
+    )
+}
+
+/// Of a capacity that is a lower bound follows the upper end of what a rate takes.
+fn at_most(who: &str, rate: &str, sizing: &Sizing, how: &str) -> String {
+    let most = match (sizing.cores_low, sizing.cores_high) {
+        (_, Some(high)) => high,
+        (Some(_), None) => {
+            return format!(
+                "{who} takes {} or more for {rate}, {how}: no upper bound follows from a capacity that is a lower bound.",
+                counted(u64::from(sizing.cores), "core")
+            );
+        }
+        (None, None) => sizing.cores,
+    };
+    let cores = counted(u64::from(most), "core");
+    format!(
+        "{who} takes at most {cores} for {rate}, {how}; at most, since its capacity is a lower bound."
     )
 }
 

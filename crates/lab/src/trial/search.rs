@@ -10,7 +10,7 @@ use crate::halt::{Failure, Halt};
 use crate::phase::Loading;
 use crate::stage::Stage;
 
-/// Steps of one repeat. A search without noise takes a dozen; each disturbed one may be taken three times.
+/// Steps of one repeat. A search without noise takes 16 to 25; each disturbed one may be taken three times.
 pub(super) const STEPS_MAX: u32 = 200;
 
 impl Course<'_> {
@@ -35,8 +35,7 @@ impl Course<'_> {
             let Some(next) = next_step(scene.plan, &scene.earlier, &self.ended.record) else {
                 break;
             };
-            let is_long = next.role == StepRole::Confirm;
-            let phase = capacity.step(name(number + 1, &next), next.rate_per_second, is_long);
+            let phase = capacity.step(name(number + 1, &next), next.rate_per_second);
             let loading = Loading {
                 phase: &phase,
                 demand,
@@ -74,11 +73,12 @@ impl Course<'_> {
     }
 }
 
-/// `search-07-21250`: what it is for, which step of the repeat, and its rate.
+/// `near-07-21250`: what it is for, which step of the repeat, and its rate.
 fn name(number: u32, next: &NextStep) -> String {
     let role = match next.role {
         StepRole::Curve => "curve",
         StepRole::Search => "search",
+        StepRole::Near => "near",
         StepRole::Confirm => "confirm",
     };
     format!("{role}-{number:02}-{:.0}", next.rate_per_second)
@@ -92,8 +92,8 @@ mod tests {
     fn a_step_is_named_after_its_purpose_and_rate() {
         let next = NextStep {
             rate_per_second: 21_249.7,
-            role: StepRole::Confirm,
+            role: StepRole::Near,
         };
-        assert_eq!(name(7, &next), "confirm-07-21250");
+        assert_eq!(name(7, &next), "near-07-21250");
     }
 }

@@ -62,7 +62,7 @@ pub fn plot(
 
 fn rate_of(found: &GatewayCapacity) -> Option<f64> {
     match &found.answer {
-        Some(Answer::Found(knee)) => Some(knee.rate_per_second),
+        Some(Answer::Found(found)) => Some(found.rate.rate_per_second),
         Some(Answer::AtLeast {
             rate_per_second, ..
         }) => Some(*rate_per_second),
@@ -73,13 +73,21 @@ fn rate_of(found: &GatewayCapacity) -> Option<f64> {
 /// The answer with its interval, behind everything else.
 fn answer(svg: &mut Svg, found: &GatewayCapacity, rates: &Axis, class: &str) {
     let Some(rate) = rate_of(found) else { return };
-    if let Some(Answer::Found(knee)) = &found.answer
-        && let Some(interval) = knee.interval
-    {
-        let (low, high) = (rates.at(interval.low), rates.at(interval.high));
-        svg.rect("band", (low, TOP), (high - low, CORES_BOTTOM - TOP), 0.0);
-    }
+    let half = match &found.answer {
+        Some(Answer::Found(found)) => {
+            if let Some(interval) = found.rate.interval {
+                let (low, high) = (rates.at(interval.low), rates.at(interval.high));
+                svg.rect("band", (low, TOP), (high - low, CORES_BOTTOM - TOP), 0.0);
+            }
+            Some(found.half.rate_per_second)
+        }
+        _ => None,
+    };
     svg.begin_group(class);
+    if let Some(half) = half {
+        let x = rates.at(half);
+        svg.line("half", (x, TOP), (x, CORES_BOTTOM));
+    }
     let x = rates.at(rate);
     svg.line("answer", (x, TOP), (x, CORES_BOTTOM));
     svg.end_group();

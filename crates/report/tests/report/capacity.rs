@@ -3,7 +3,7 @@
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
     Answer, Bottleneck, CapacityFindings, CapacityPoint, CurveKnee, GatewayCapacity, Interval,
-    Knee, ObjectiveBound, SizingFindings, Validity,
+    ObjectiveBound, Rate, SizingFindings, Sustained, Validity,
 };
 use gatebench_report::{TerminalOptions, html, markdown, terminal};
 
@@ -59,18 +59,26 @@ fn gateway(variant: &str, answer: Option<Answer>, validity: Validity) -> Gateway
 
 fn with_capacity() -> Findings {
     let mut findings = findings();
-    let knee = Knee {
-        rate_per_second: 20_000.0,
+    let rate = |rate_per_second: f64| Rate {
+        rate_per_second,
         interval: Some(Interval {
-            low: 19_700.0,
-            high: 20_300.0,
+            low: rate_per_second - 300.0,
+            high: rate_per_second + 300.0,
             confidence: 0.95,
         }),
-        knees_per_second: vec![20_000.0; 5],
+    };
+    let found = |rate_per_second: f64| {
+        Answer::Found(Sustained {
+            rate: rate(rate_per_second),
+            probability: 0.95,
+            half: rate(rate_per_second + 1_000.0),
+            knees_per_second: vec![rate_per_second; 5],
+        })
     };
     let at_least = Answer::AtLeast {
         rate_per_second: 30_000.0,
-        knees_per_second: vec![],
+        held: 60,
+        tried: 60,
     };
     findings.capacity = Some(CapacityFindings {
         objective: "p99<10ms, errors<0.1%".into(),
@@ -80,7 +88,8 @@ fn with_capacity() -> Findings {
         }],
         method: "Each repeat is a fresh process.".into(),
         gateways: vec![
-            gateway("nginx", Some(Answer::Found(knee)), Validity::Valid),
+            gateway("nginx", Some(found(20_000.0)), Validity::Valid),
+            gateway("envoy", Some(found(10_300.0)), Validity::Limited),
             gateway("haproxy", Some(at_least), Validity::Limited),
             gateway("gatebench", None, Validity::Invalid),
         ],
@@ -104,6 +113,8 @@ fn the_terminal_has_the_answers_and_the_curves() {
     for wanted in [
         "Capacity · p99<10ms, errors<0.1%",
         "19.7–20.3k",
+        "20.7–21.3k",
+        "≥ 10.0k*",
         "≥ 30.0k*",
         "no answer",
         "Curve · nginx",
@@ -120,14 +131,14 @@ fn the_terminal_has_the_answers_and_the_curves() {
 fn markdown_folds_the_curves() {
     let text = markdown::render(&with_capacity());
     assert!(text.contains("### Capacity"), "{text}");
-    assert_eq!(text.matches("<details>").count(), 3);
-    assert_eq!(text.matches("</details>").count(), 3);
+    assert_eq!(text.matches("<details>").count(), 4);
+    assert_eq!(text.matches("</details>").count(), 4);
 }
 
 #[test]
 fn the_page_draws_a_curve_for_each_gateway() {
     let page = html::render(&with_capacity());
-    assert_eq!(page.matches("<figure class=\"capacity\">").count(), 3);
+    assert_eq!(page.matches("<figure class=\"capacity\">").count(), 4);
     assert!(page.contains("p99 &lt; 10 ms"), "the objective is drawn");
     assert!(page.contains("nginx holds &lt;p99&gt; up to"));
     assert!(page.contains("href=\"#method-capacity\"") && page.contains("id=\"method-capacity\""));

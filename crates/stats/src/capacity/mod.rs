@@ -1,32 +1,34 @@
-//! The search for the highest rate that holds an objective, as a state machine: [`Search::next`] says
-//! what to try, [`Search::record`] takes what came of it.
+//! The search for the rate that a gateway sustains under an objective. It is a function of the steps that were taken:
+//! [`Plan::next`] names the next rate of a repeat, [`answer`] says what the repeats came to.
 //!
-//! One repeat is a fresh gateway process. It grows or shrinks its rate until one rate held and a higher
-//! one missed, bisects between them on the logarithm of the rate, and confirms by longer phases, one
-//! resolution apart: upwards from a rate that held to the first that misses, downwards from one that
-//! missed to the first that holds. So the answer of a repeat lies between two long phases that disagree,
-//! and no side is favoured. Repeats begin at places a part of the resolution apart, so that the grid they
-//! walk on averages out.
+//! One repeat is a fresh gateway process. It grows or shrinks its rate until one rate held the objective and a higher
+//! one missed it, bisects between them on the logarithm of the rate, and then goes on with steps near the
+//! rate that is held most of the time: a little up after a step that held, four times as far down after one that
+//! missed. A logistic curve is fitted to all steps of all repeats ([`curve`]).
 //!
-//! Sources: W. J. Dixon, A. M. Mood, *A Method for Obtaining and Analyzing Sensitivity Data*, Journal of
-//! the American Statistical Association 43, 1948 (up and down around the rate that is held half of the
-//! time); Student's t over the logarithms of the repeats' answers.
+//! Source: C. Kaernbach, *Simple adaptive testing with the weighted up-down method*, Perception & Psychophysics 49(3),
+//! 1991.
 
 mod answer;
-mod climb;
+mod curve;
 #[cfg(test)]
 mod tests;
+mod walk;
 
-pub use answer::{Answer, Knee};
+pub use answer::{Answer, Rate, Sustained, answer};
+pub use curve::SUSTAINED_PROBABILITY;
 
 use crate::random::Random;
-use climb::{Climb, Next};
+use walk::Walk;
 
-/// How close the two rates are that a repeat ends between, unless a plan says otherwise.
+/// How far apart rates near the answer are, unless a plan says otherwise.
 pub const RESOLUTION: f64 = 0.02;
 
 /// Repeats that make the interval useful.
 pub const REPEATS: usize = 5;
+
+/// Steps of each repeat near the rate that is held most of the time.
+pub const NEAR_STEPS: usize = 12;
 
 /// Where a search begins, as a share of what the gateway manages at saturation.
 const START_SHARE: f64 = 0.7;
@@ -35,15 +37,11 @@ const START_SHARE: f64 = 0.7;
 /// connections; the margin is for a saturation that was measured while something else had the cores.
 const SHARES: (f64, f64) = (0.01, 4.0);
 
-/// Times that a step is tried while it is disturbed. Then it counts as missed: what disturbs only takes away, so that
-/// the answer is still a lower bound.
-const DISTURBED_MAX: usize = 3;
-
-/// What the first repeat multiplies its rate by until the answer changes.
+/// What the first repeat multiplies its rate by until the outcome changes.
 const FIRST_STRIDE: f64 = 2.0;
 
 /// What the others begin with, in resolutions: they know about where to look.
-const LATER_STRIDE: i32 = 4;
+const LATER_STRIDE: f64 = 4.0;
 
 /// The golden ratio's fraction: its multiples fill an interval evenly, however many there are.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
@@ -55,14 +53,34 @@ pub struct Plan {
     pub start_per_second: f64,
     /// The lowest rate that is tried.
     pub min_per_second: f64,
-    /// The highest rate that is tried: what engine and upstream manage by themselves.
+    /// The highest rate that is tried.
     pub max_per_second: f64,
-    /// How close the two rates are that one repeat ends between: 0.02 is two per cent.
+    /// How far apart rates near the answer are: 0.02 is two per cent.
     pub resolution: f64,
     /// Fresh processes. From [`answer::REPEATS_MIN`] on there is an interval; five make it useful.
     pub repeats: usize,
     /// Seed of where repeats begin.
     pub seed: u64,
+}
+
+/// A step that was taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tried {
+    /// Arrivals per second.
+    pub rate_per_second: f64,
+    /// Whether the objective was held.
+    pub held: bool,
+    /// How many times as long it was as the steps that the answer is about.
+    pub length: f64,
+}
+
+/// A step that is to be taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Next {
+    /// Arrivals per second.
+    pub rate_per_second: f64,
+    /// Whether the repeat knows about where the answer lies.
+    pub is_near: bool,
 }
 
 impl Plan {
@@ -85,148 +103,52 @@ impl Plan {
             seed,
         }
     }
-}
 
-/// How long a phase is; what that means in seconds is the caller's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Long enough for a steady state.
-    Short,
-    /// Confirms: several times as long.
-    Long,
-}
-
-/// What is to be done next.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Step {
-    /// Offer this rate.
-    Try {
-        /// Arrivals per second.
-        rate_per_second: f64,
-        /// For how long.
-        phase: Phase,
-        /// Which fresh process, from 0.
-        repeat: usize,
-    },
-    /// Nothing: the search has ended.
-    Done(Answer),
-}
-
-/// What came of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The objective was met.
-    Held,
-    /// It was not.
-    Missed,
-    /// It was not, and something that is not measured had a part in it (another process on the gateway's core,
-    /// say); it is done again.
-    Disturbed,
-}
-
-/// A search under way.
-#[derive(Clone, Debug)]
-pub struct Search {
-    plan: Plan,
-    /// Where in the resolution the first repeat begins, 0 to 1.
-    offset: f64,
-    climb: Climb,
-    knees_per_second: Vec<f64>,
-    /// Tries in a row of this step that were disturbed.
-    disturbed: usize,
-    ended: Option<Answer>,
-}
-
-impl Search {
-    /// None where the rates are not positive and in order (min ≤ start ≤ max), the resolution does not lie
-    /// between 0 and 1, or there are no repeats.
-    pub fn new(plan: Plan) -> Option<Self> {
-        let rates = plan.min_per_second > 0.0
-            && plan.min_per_second <= plan.start_per_second
-            && plan.start_per_second <= plan.max_per_second
-            && plan.max_per_second.is_finite();
-        let resolution = plan.resolution > 0.0 && plan.resolution < 1.0;
-        if !(rates && resolution && plan.repeats > 0) {
+    /// The next step of a repeat that has taken the steps `current`, after the repeats `earlier`. None where the repeat
+    /// or the search has ended, and where the plan is impossible: rates that are not positive and in
+    /// order (min ≤ start ≤ max), a resolution that does not lie between 0 and 1, no repeats.
+    pub fn next(&self, earlier: &[Vec<Tried>], current: &[Tried]) -> Option<Next> {
+        let has_ended = earlier.len() >= self.repeats || earlier.iter().any(|it| self.is_below(it));
+        if !self.is_possible() || has_ended {
             return None;
         }
-        let offset = Random::seeded(plan.seed).uniform();
-        Some(Self {
-            plan,
-            offset,
-            climb: Climb::new(&plan, plan.start_per_second, offset, FIRST_STRIDE),
-            knees_per_second: Vec::new(),
-            disturbed: 0,
-            ended: None,
-        })
+        let mut walk = self.begin(earlier);
+        current.iter().for_each(|tried| walk.take(tried));
+        walk.next()
     }
 
-    /// What to do now; the same until an outcome is recorded.
-    pub fn next(&self) -> Step {
-        if let Some(answer) = &self.ended {
-            return Step::Done(answer.clone());
-        }
-        let (rate_per_second, phase) = self.climb.step();
-        Step::Try {
-            rate_per_second,
-            phase,
-            repeat: self.knees_per_second.len(),
-        }
+    /// Whether a repeat ended by missing the objective at the lowest rate.
+    fn is_below(&self, repeat: &[Tried]) -> bool {
+        let is_at_min = |it: &Tried| it.rate_per_second <= self.min_per_second * (1.0 + 1e-9);
+        repeat.last().is_some_and(|it| !it.held && is_at_min(it))
     }
 
-    /// Takes the outcome of the step that [`Self::next`] names. Nothing happens once the search has ended.
-    pub fn record(&mut self, outcome: Outcome) {
-        if self.ended.is_some() {
-            return;
-        }
-        if outcome == Outcome::Disturbed && self.disturbed + 1 < DISTURBED_MAX {
-            self.disturbed += 1;
-            return;
-        }
-        self.disturbed = 0;
-        let held = outcome == Outcome::Held;
-        match self.climb.record(held) {
-            Next::Step => {}
-            Next::Knee(knee_per_second) => self.repeat_done(knee_per_second),
-            Next::HoldsAtMax => self.end(
-                |rate, knees| Answer::AtLeast {
-                    rate_per_second: rate,
-                    knees_per_second: knees,
-                },
-                self.plan.max_per_second,
-            ),
-            Next::MissesAtMin => self.end(
-                |rate, knees| Answer::Below {
-                    rate_per_second: rate,
-                    knees_per_second: knees,
-                },
-                self.plan.min_per_second,
-            ),
-        }
+    fn is_possible(&self) -> bool {
+        let rates = self.min_per_second > 0.0
+            && self.min_per_second <= self.start_per_second
+            && self.start_per_second <= self.max_per_second
+            && self.max_per_second.is_finite();
+        rates && self.resolution > 0.0 && self.resolution < 1.0 && self.repeats > 0
     }
 
-    /// What the search has come to: its answer, or that of the repeats that have ended. None where none has.
-    pub fn so_far(&self) -> Option<Answer> {
-        let found = || Knee::of(self.knees_per_second.clone()).map(Answer::Found);
-        self.ended.clone().or_else(found)
-    }
-
-    fn end(&mut self, answer: impl FnOnce(f64, Vec<f64>) -> Answer, rate_per_second: f64) {
-        let knees = std::mem::take(&mut self.knees_per_second);
-        self.ended = Some(answer(rate_per_second, knees));
-    }
-
-    fn repeat_done(&mut self, knee_per_second: f64) {
-        self.knees_per_second.push(knee_per_second);
-        let done = self.knees_per_second.len();
-        if done == self.plan.repeats {
-            let knees = std::mem::take(&mut self.knees_per_second);
-            self.ended = Knee::of(knees).map(Answer::Found);
-            return;
-        }
-        // Begins where the repeats so far ended.
-        let logs: f64 = self.knees_per_second.iter().map(|knee| knee.ln()).sum();
-        let offset = (self.offset + done as f64 * GOLDEN).fract();
-        let stride = (1.0 + self.plan.resolution).powi(LATER_STRIDE);
-        self.climb = Climb::new(&self.plan, (logs / done as f64).exp(), offset, stride);
+    /// The first repeat begins where the plan says, the others where those before it ended; each at
+    /// another place within the resolution, so that the grid they walk on averages out.
+    fn begin(&self, earlier: &[Vec<Tried>]) -> Walk {
+        let resolution = self.resolution.ln_1p();
+        let near = earlier.iter().flat_map(|repeat| {
+            let first = repeat.len().saturating_sub(NEAR_STEPS);
+            repeat[first..].iter().map(|it| it.rate_per_second.ln())
+        });
+        let near: Vec<f64> = near.collect();
+        let (middle, stride) = if near.is_empty() {
+            (self.start_per_second.ln(), FIRST_STRIDE.ln())
+        } else {
+            let mean = near.iter().sum::<f64>() / near.len() as f64;
+            (mean, LATER_STRIDE * resolution)
+        };
+        let first = Random::seeded(self.seed).uniform();
+        let offset = (first + earlier.len() as f64 * GOLDEN).fract() - 0.5;
+        let limits = (self.min_per_second.ln(), self.max_per_second.ln());
+        Walk::new(limits, resolution, middle + offset * resolution, stride)
     }
 }

@@ -1,13 +1,14 @@
-//! `gatebench capacity`: the highest rate that holds an objective, and the cores that a rate takes.
+//! `gatebench capacity`: the rate that sustains an objective, and the cores that a rate takes.
 
 mod words;
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Answer;
 use gatebench_lab::Selection;
+use gatebench_model::load::Spread;
 use gatebench_model::{Capacity as Search, Objective, Span};
 use gatebench_stats::capacity::REPEATS;
 
@@ -24,16 +25,18 @@ Examples:
   gatebench capacity nginx haproxy --scenario api-key --slo 'p99<10ms, errors<0.1%'
   gatebench capacity ./mine --step 10s --repeat 10
   gatebench capacity nginx --cores 1,2,3,4 --for 60000     how many cores for 60,000 requests/s?
+  gatebench capacity nginx --arrivals uniform      requests evenly spaced, which is easier to hold
   gatebench capacity nginx --dry-run
   gatebench capacity --resume gatebench-runs/capacity-20260102T030405Z
 
-Each repeat is a fresh process. The rate grows until the objective is missed, bisects, and is confirmed by
-steps four times as long; every step is on disk before the next. An answer that is the limit of engine or
-upstream is called so, and is a lower bound.
+Each repeat is a fresh process. The rate grows until the objective is missed, bisects, and goes up and down
+near the answer; every step is on disk before the next. The answer is the rate at which a step holds the
+objective with 95 % probability; the rate at which half of the steps do is printed next to it. An answer
+that is the limit of engine or upstream is marked as limited, and is a lower bound.
 
 Exits with 0 where every gateway has an answer, 4 where one has none, else as gatebench run does.";
 
-/// Searches the highest rate that holds an objective, with the whole curve, and says how many cores a rate takes
+/// Searches the rate that sustains an objective, with the whole curve, and says how many cores a rate takes
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Capacity {
@@ -53,7 +56,10 @@ pub struct Capacity {
     /// The highest rate that is tried, in requests/s; without, more than the gateway manages
     #[arg(long, value_name = "RATE", value_parser = words::rate)]
     max_rate: Option<f64>,
-    /// How long a step is measured; those that confirm take four times as long
+    /// How arrivals are spread over time
+    #[arg(long, value_name = "HOW", value_enum, default_value = "poisson")]
+    arrivals: Arrivals,
+    /// How long a step is measured: the answer is about steps of this length
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = words::step)]
     step: Span,
     /// Repeats, each with a fresh process; from 3 on there is an interval
@@ -81,6 +87,24 @@ pub struct Capacity {
     resume: Option<PathBuf>,
     #[command(flatten)]
     measuring: Measuring,
+}
+
+/// How arrivals are spread, as the command line calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Arrivals {
+    /// At random, as requests of many independent users
+    Poisson,
+    /// Evenly
+    Uniform,
+}
+
+impl From<Arrivals> for Spread {
+    fn from(arrivals: Arrivals) -> Self {
+        match arrivals {
+            Arrivals::Poisson => Self::Poisson,
+            Arrivals::Uniform => Self::Uniform,
+        }
+    }
 }
 
 impl Capacity {
@@ -117,6 +141,7 @@ impl Capacity {
                 objective: self.slo.clone(),
                 step: self.step,
                 connections: self.connections,
+                arrivals: self.arrivals.into(),
                 rate_max_per_second: self.max_rate,
                 size_for_per_second: self.size_for,
             }),
@@ -125,7 +150,7 @@ impl Capacity {
     }
 }
 
-/// Whether every gateway that was searched has a rate, and every size that was asked for is told.
+/// Whether every gateway that was searched has a rate, and every size that was asked for is known.
 fn is_answered(findings: &Findings) -> bool {
     let Some(found) = &findings.capacity else {
         return false;

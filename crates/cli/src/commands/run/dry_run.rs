@@ -3,6 +3,7 @@
 use gatebench_analysis::loads;
 use gatebench_lab::Prepared;
 use gatebench_model::group::{Group, divide};
+use gatebench_model::load::Spread;
 use gatebench_model::{Capacity, Phase, Plan, Scenario, Trial, Variant};
 
 use super::display::words::{clock, length_in_words, trials};
@@ -84,13 +85,22 @@ fn search(capacity: &Capacity) -> String {
         .map_or_else(String::new, |rate| format!(", at most {rate}/s"));
     terminal::wrapped(
         &format!(
-            "search   the highest rate that holds {}, by steps of {}{most}; which ones follows from what comes of \
-             each",
-            capacity.objective, capacity.step
+            "search   the rate that sustains {}, by steps of {} with {}{most}; which ones follows from \
+             the outcome of each",
+            capacity.objective,
+            capacity.step,
+            arrivals(capacity.arrivals)
         ),
         terminal::WIDTH,
         9,
     )
+}
+
+fn arrivals(spread: Spread) -> &'static str {
+    match spread {
+        Spread::Poisson => "Poisson arrivals",
+        Spread::Uniform => "uniform arrivals",
+    }
 }
 
 /// Groups of a scenario that are listed; the others are counted.

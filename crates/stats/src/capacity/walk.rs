@@ -1,0 +1,103 @@
+//! One repeat of a search: from a first rate to the steps near the answer.
+
+use super::{NEAR_STEPS, Next, Tried};
+
+/// How close the rate that held and the rate that missed are between which the steps near the answer
+/// begin, in resolutions.
+const BRACKET: f64 = 4.0;
+
+/// How far down a miss leads near the answer, in resolutions, where a hold leads up by one. The steps then gather where
+/// four of five hold: near enough to the middle of the curve and to its upper end to tell both.
+const DOWN: f64 = 4.0;
+
+/// Forgives what logarithms lose.
+const ROUNDING: f64 = 1e-9;
+
+/// The state of one repeat. Rates are logarithms.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    min: f64,
+    max: f64,
+    resolution: f64,
+    /// What is tried now.
+    rate: f64,
+    /// The step outwards while all outcomes are alike; it doubles.
+    stride: f64,
+    /// The last rate that held and the last that missed before the steps near the answer.
+    held: Option<f64>,
+    missed: Option<f64>,
+    /// Steps near the answer that were taken; none before the first of them is due.
+    near: Option<usize>,
+}
+
+impl Walk {
+    pub(super) fn new((min, max): (f64, f64), resolution: f64, start: f64, stride: f64) -> Self {
+        Self {
+            min,
+            max,
+            resolution,
+            rate: start.clamp(min, max),
+            stride,
+            held: None,
+            missed: None,
+            near: None,
+        }
+    }
+
+    /// None where the repeat has ended.
+    pub(super) fn next(&self) -> Option<Next> {
+        let is_over = self.near.is_some_and(|taken| taken >= NEAR_STEPS);
+        (!is_over).then(|| Next {
+            rate_per_second: self.rate.exp(),
+            is_near: self.near.is_some(),
+        })
+    }
+
+    /// Goes on from a step, at whatever rate it was taken.
+    pub(super) fn take(&mut self, tried: &Tried) {
+        let rate = tried.rate_per_second.ln();
+        match self.near {
+            Some(taken) => self.take_near(taken, rate, tried.held),
+            None => self.take_far(rate, tried.held),
+        }
+        self.rate = self.rate.clamp(self.min, self.max);
+    }
+
+    fn take_near(&mut self, taken: usize, rate: f64, held: bool) {
+        let is_hopeless = !held && rate <= self.min + ROUNDING;
+        self.near = Some(if is_hopeless { NEAR_STEPS } else { taken + 1 });
+        self.rate = if held {
+            rate + self.resolution
+        } else {
+            rate - DOWN * self.resolution
+        };
+    }
+
+    fn take_far(&mut self, rate: f64, held: bool) {
+        if held {
+            self.held = Some(rate);
+        } else {
+            self.missed = Some(rate);
+        }
+        match (self.held, self.missed) {
+            (Some(held), Some(missed)) if missed - held > BRACKET * self.resolution + ROUNDING => {
+                self.rate = held.midpoint(missed);
+            }
+            (Some(held), Some(_)) => self.begin_near(held),
+            (Some(_), None) if rate >= self.max - ROUNDING => self.begin_near(self.max),
+            (None, Some(_)) if rate <= self.min + ROUNDING => self.begin_near(self.min),
+            (Some(_), None) => self.outwards(rate + self.stride),
+            (None, _) => self.outwards(rate - self.stride),
+        }
+    }
+
+    fn begin_near(&mut self, rate: f64) {
+        (self.rate, self.near) = (rate, Some(0));
+    }
+
+    /// All outcomes were alike: goes up where they held, down where they missed.
+    fn outwards(&mut self, rate: f64) {
+        self.rate = rate;
+        self.stride *= 2.0;
+    }
+}
