@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gatebench_store::{Outcome, PhaseRecord, SeriesRow, StoreError, StoredTrial};
 
 use crate::changes;
-use crate::context::{Context, kind};
+use crate::context::{Context, is_a_load, kind};
 use crate::curves::Curves;
 use crate::digest::Digest;
 use crate::findings::{
@@ -15,6 +15,7 @@ use crate::gates::{View, is_disturbed, judge_phase, judge_trial, worst};
 use crate::groups::Groups;
 use crate::metrics::{aspect, of_phase};
 use crate::relation::relate_to_floor;
+use crate::shares::OfShare;
 use crate::{spoiled, timeline, trials};
 
 /// Scenario and variant.
@@ -30,6 +31,7 @@ pub(crate) struct Collected<'a> {
     pub(crate) spoiled: BTreeMap<Cell, Vec<SpoiledBlock>>,
     pub(crate) curves: Curves,
     pub(crate) groups: Groups<'a>,
+    pub(crate) shares: Vec<OfShare<'a>>,
 }
 
 /// The values of one phase of a cell.
@@ -65,6 +67,7 @@ impl<'a> Collected<'a> {
         let record = &trial.record;
         let series = trial.series()?;
         let mut reasons = judge_trial(context, record);
+        let mut of_shares = Vec::new();
         let mut spoiled = spoiled::of(&record.trial, &reasons, false);
         spoiled.extend(spoiled::failed(record));
         let cell = (record.trial.scenario.clone(), record.trial.variant.clone());
@@ -85,13 +88,29 @@ impl<'a> Collected<'a> {
             for phase in record.phases.iter().filter(|phase| is_a_load(phase)) {
                 self.add_phase(trial, phase, &digest, &reasons);
             }
+            let offered = |phase: &&'a PhaseRecord| phase.saturation_percent.is_some();
+            for phase in record.phases.iter().filter(offered) {
+                let view = View {
+                    context,
+                    record,
+                    phase,
+                    digest: &digest,
+                    series: &series,
+                };
+                let found = OfShare::of(&view, (trial, phase), &reasons);
+                of_shares.extend(found.reasons.clone());
+                self.shares.push(found);
+            }
             let known = self.reasons.entry(cell.clone()).or_default();
             known.extend(reasons.iter().cloned());
         }
         if !context.is_floor(record) {
             self.spoiled.entry(cell).or_default().extend(spoiled);
         }
-        self.trials.push(findings(trial, reasons, &series));
+        let mut found = findings(trial, reasons, &series);
+        // They concern the shares alone: the trial's validity is that of its loads.
+        found.reasons.extend(of_shares);
+        self.trials.push(found);
         Ok(())
     }
 
@@ -146,12 +165,6 @@ impl<'a> Collected<'a> {
             });
         &mut phases[index]
     }
-}
-
-/// Whether a phase is a load of the profile. Steps of a search have findings of their own: half of them miss, which
-/// is what they are for.
-fn is_a_load(phase: &PhaseRecord) -> bool {
-    phase.step.is_none()
 }
 
 /// Reasons of a phase and of the whole trial.

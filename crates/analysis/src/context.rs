@@ -8,6 +8,12 @@ use gatebench_store::{Outcome, PhaseRecord, Run, StoredTrial, TrialRecord};
 
 use crate::findings::PhaseKind;
 
+/// Whether a phase is a load of the profile. Steps of a search, half of which miss on purpose, and shares of saturation,
+/// whose rates differ between gateways, have findings of their own.
+pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
+    phase.step.is_none() && phase.saturation_percent.is_none()
+}
+
 /// A run, with the facts that span its trials.
 pub(crate) struct Context<'a> {
     pub(crate) run: &'a Run,

@@ -34,6 +34,7 @@ mod run_facts;
 mod runs;
 mod scale;
 mod sentences;
+mod shares;
 mod soak;
 mod spoiled;
 mod timeline;
@@ -94,6 +95,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     headlines.splice(0..0, flames.headlines);
     let capacity = capacity::findings(&context)?;
     headlines.splice(0..0, capacity.iter().flat_map(capacity::headlines));
+    let shares = shares::section(&context, &collected);
     let mut findings = Findings {
         run: run_facts::of(&context),
         headlines,
@@ -119,6 +121,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
             .sections
             .extend(documents::network(run, &findings)?);
     }
+    findings.sections.extend(shares);
     findings.sections.extend(admin::sections(&context));
     findings.sections.extend(flames.sections);
     Ok(findings)

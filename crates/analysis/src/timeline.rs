@@ -2,12 +2,12 @@
 
 use gatebench_store::{SeriesRow, SeriesUsage, TrialRecord};
 
-use crate::context::kind;
+use crate::context::{is_a_load, kind};
 use crate::findings::{TimelinePhase, TimelineSecond};
 
 /// The timeline of a trial, phase by phase. Steps of a search are on its curve instead.
 pub(crate) fn of(record: &TrialRecord, series: &[SeriesRow]) -> Vec<TimelinePhase> {
-    let loads = record.phases.iter().filter(|phase| phase.step.is_none());
+    let loads = record.phases.iter().filter(|phase| is_a_load(phase));
     let phases = loads.map(|phase| TimelinePhase {
         phase: phase.name.clone(),
         kind: kind(phase),

@@ -112,18 +112,19 @@ fn most(shape: &Shape) -> u32 {
 ///
 /// # Errors
 /// Every scenario that cannot, with its file as the culprit.
-pub(crate) fn check<'p>(
+pub(crate) fn check(
     scenarios: &[Scenario],
     sources: &[Source],
-    phases_of: impl Fn(&Scenario) -> &'p [Phase],
+    phases_of: impl Fn(&Scenario) -> Vec<Phase>,
 ) -> Result<(), LabError> {
     let mut mistakes: Vec<LabError> = Vec::new();
     for (scenario, source) in scenarios.iter().zip(sources) {
-        let wrong = cannot(scenario, phases_of(scenario)).map(|(message, remedy)| LabError::File {
-            path: source.path().to_owned(),
-            message,
-            remedy,
-        });
+        let wrong =
+            cannot(scenario, &phases_of(scenario)).map(|(message, remedy)| LabError::File {
+                path: source.path().to_owned(),
+                message,
+                remedy,
+            });
         mistakes.extend(wrong);
     }
     LabError::unless_none(mistakes)
@@ -240,15 +241,15 @@ groups:
         let sources = [Source::File("a.yaml".into()), Source::File("b.yaml".into())];
         let both = [scenario(), undefined];
         let (one, two) = (phases(1), phases(2));
-        let error = check(&both[..1], &sources[..1], |_| &one).unwrap_err();
+        let error = check(&both[..1], &sources[..1], |_| one.clone()).unwrap_err();
         let told = error.told();
         assert!(
             told.contains("2 groups cannot share the 1 connections of the phase 'p'"),
             "{told}"
         );
         assert!(told.contains("a.yaml"), "{told}");
-        assert!(check(&both[..1], &sources[..1], |_| &two).is_ok());
-        let told = check(&both, &sources, |_| &one).unwrap_err().told();
+        assert!(check(&both[..1], &sources[..1], |_| two.clone()).is_ok());
+        let told = check(&both, &sources, |_| one.clone()).unwrap_err().told();
         assert!(told.contains("a.yaml") && told.contains("b.yaml"), "{told}");
         assert!(
             told.contains("no source of values is called 'id'"),

@@ -392,6 +392,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         foreign: None,
         profile: None,
         step: None,
+        saturation_percent: None,
     };
     let summary = summary(&record, &outcome);
     Measured {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::{
-    Capacity, DecisiveMetric, Duel, Elsewhere, Length, Limits, Plan, Scenario, Shape,
+    Capacity, DecisiveMetric, Duel, Elsewhere, Length, Limits, Plan, Scenario, Shape, Shares,
     Specification, Suite, Variant,
 };
 use gatebench_store::{Manifest, Run};
@@ -66,6 +66,8 @@ pub struct Selection {
     pub decided_by: Option<DecisiveMetric>,
     /// Makes the run a search for capacity, in place of the suite's load.
     pub capacity: Option<Capacity>,
+    /// Measures at these shares of each gateway's own saturation too, in per cent; none is not.
+    pub at: Vec<u32>,
     /// Numbers of cores, one variant of each gateway for each.
     pub cores: Vec<usize>,
     /// The shape of every phase, in place of the load profile's.
@@ -163,13 +165,16 @@ pub fn prepare(
     plan.length = loads.length;
     plan.isolation = isolation;
     note_purposes(&mut plan, selection);
+    plan.at = purpose::shares(selection, &plan)?;
     purpose::watch_pools(&mut plan, &gateways);
     let engine = engine(selection, &mut plan, &mut warnings)?;
     // A script of the user's sends what it wants.
     let script = engine.as_ref().and_then(|it| it.identity.script.as_ref());
     if script.is_none() {
         demand::check(&plan.scenarios, &sources, |scenario| {
-            &plan.load_of(&scenario.scenario).phases
+            let own = plan.load_of(&scenario.scenario).phases.iter().cloned();
+            own.chain(plan.at.as_ref().map(Shares::saturation))
+                .collect()
         })?;
     }
     let prepared = Prepared {

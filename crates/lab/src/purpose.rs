@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gatebench_model::{Flame, Isolation, LoadProfile, Plan, Scenario, Soak, Span, Trial};
+use gatebench_model::{Flame, Isolation, LoadProfile, Plan, Scenario, Shares, Soak, Span, Trial};
 use gatebench_store::TrialRecord;
 
 use crate::equip::PreparedGateway;
@@ -100,6 +100,26 @@ pub(crate) fn soak(selection: &Selection, plan: &Plan) -> Option<Soak> {
         duration: Span(measured.fold(Duration::ZERO, Duration::saturating_add)),
         growth_bytes_per_hour: choice.growth_bytes_per_hour,
     })
+}
+
+/// The shares of saturation at which gateways are measured too.
+///
+/// # Errors
+/// Gateways that go through a load side by side: the rate of each would be a share of what it alone carries.
+pub(crate) fn shares(selection: &Selection, plan: &Plan) -> Result<Option<Shares>, LabError> {
+    if selection.at.is_empty() {
+        return Ok(None);
+    }
+    if let Some(phase) = plan.phases().find(|phase| phase.side_by_side) {
+        return Err(LabError::words(
+            format!(
+                "--at measures gateways one after the other, and the load '{}' side by side",
+                phase.name
+            ),
+            "leave out --at, or choose another load with --load",
+        ));
+    }
+    Ok(Some(Shares::new(selection.at.clone(), selection.length)))
 }
 
 /// Lets a soak fetch what its gateway says of its pools, where that says anything.

@@ -1,10 +1,11 @@
 //! One trial: a fresh gateway process, from its upstream's start to its record on disk.
 
 mod search;
+mod shares;
 
 use gatebench_drivers::Launcher;
 use gatebench_model::load::CONFIGURE;
-use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
+use gatebench_model::{Culprit, Phase, Plan, Scenario, Shares, Trial, Variant};
 use gatebench_net::{Backend, clock};
 use gatebench_probe::Profile;
 use gatebench_store::{
@@ -176,12 +177,14 @@ impl<'a> Scene<'a> {
     /// The tag of the nonces of a part of the trial.
     fn tag(&self, slot: u32) -> u16 {
         let searched = self.plan.capacity.as_ref().map_or(0, |_| search::STEPS_MAX);
+        let shares = self.plan.at.as_ref().map_or(0, Shares::loads);
         // As many for every trial, so that tags differ between them.
         let loads = std::iter::once(&self.plan.load).chain(self.plan.scenario_loads.values());
         let most = loads.map(|load| load.phases.len()).max().unwrap_or(0);
         let slots = u32::try_from(most)
             .unwrap_or(u32::MAX)
-            .saturating_add(FIRST_PHASE_SLOT + searched);
+            .saturating_add(FIRST_PHASE_SLOT + searched)
+            .saturating_add(shares);
         trace::tag(self.plan.seed, self.trial.number, slots, slot)
     }
 
@@ -301,6 +304,7 @@ impl<'a> Course<'a> {
             self.measure(stage, &loading, writer)?;
         }
         self.search(stage, &demand, writer)?;
+        self.at_shares(stage, &demand, writer)?;
         self.ended.record.admin = admin::rounds(scene, stage, &mut self.ended.record.warnings)?;
         scene.meet()?;
         scene.step(Step::ParityAfter)?;

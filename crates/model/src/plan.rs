@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::length::SMOKE_PHASE;
 use crate::{
     Capacity, Duel, Flame, Isolation, Length, LoadProfile, Phase, Placement, PlannedLength,
-    Scenario, Setup, Soak, Specified, Suite,
+    Scenario, Setup, Shares, Soak, Specified, Suite,
 };
 
 /// What a trial takes besides its phases, for the time left: start and readiness of upstream and
@@ -51,6 +51,9 @@ pub struct Plan {
     /// The search that it is made for; each trial of a gateway is then a repeat of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
+    /// Shares of each gateway's own saturation at which it is measured after its loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Shares>,
     /// The endurance test that it is made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak: Option<Soak>,
@@ -172,6 +175,7 @@ impl Plan {
             trials,
             duel: None,
             capacity: None,
+            at: None,
             soak: None,
             flame: None,
             isolation: Vec::new(),
@@ -257,7 +261,9 @@ impl Plan {
     pub fn duration_of(&self, trial: &Trial) -> Duration {
         let is_floor = self.variant(&trial.variant) == Some(&Variant::Floor);
         let search = self.capacity.as_ref().filter(|_| !is_floor);
-        let load = self.trial_duration(&trial.scenario);
+        let shares = self.at.as_ref().filter(|_| !is_floor);
+        let shares = shares.map_or(Duration::ZERO, Shares::expected);
+        let load = self.trial_duration(&trial.scenario).saturating_add(shares);
         search.map_or(load, |search| load.saturating_add(search.expected()))
     }
 

@@ -256,6 +256,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         foreign: None,
         profile: None,
         step: None,
+        saturation_percent: None,
         ledger: LedgerDelta {
             requests,
             unique: requests,

@@ -19,6 +19,7 @@ mod remote;
 mod results;
 mod run_directory;
 mod serving;
+mod shares;
 mod soaks;
 mod specifications;
 mod suites;

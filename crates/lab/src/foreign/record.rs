@@ -66,6 +66,7 @@ pub(super) fn assemble(
         foreign: Some(figures(engine, told)),
         profile: None,
         step: None,
+        saturation_percent: None,
     };
     let summary = summary(&record);
     Measured {

@@ -4,7 +4,7 @@ use gatebench_analysis::loads;
 use gatebench_lab::Prepared;
 use gatebench_model::group::{Group, divide};
 use gatebench_model::load::Spread;
-use gatebench_model::{Capacity, Phase, Plan, Scenario, Trial, Variant};
+use gatebench_model::{Capacity, Phase, Plan, Scenario, Shares, Trial, Variant};
 
 use super::display::words::{clock, length_in_words, trials};
 use crate::failure::Failure;
@@ -35,6 +35,7 @@ fn in_words(prepared: &Prepared) -> String {
     lines.extend(length_in_words(plan).map(|words| terminal::wrapped(&words, terminal::WIDTH, 9)));
     lines.extend(loads(plan));
     lines.extend(plan.capacity.iter().map(search));
+    lines.extend(plan.at.iter().map(shares));
     lines.extend(plan.scenarios.iter().flat_map(|it| groups(it, plan)));
     lines.push(format!(
         "order    seed {}, {} {}",
@@ -90,6 +91,23 @@ fn search(capacity: &Capacity) -> String {
             capacity.objective,
             capacity.step,
             arrivals(capacity.arrivals)
+        ),
+        terminal::WIDTH,
+        9,
+    )
+}
+
+/// What follows the loads, at shares of what each gateway carries.
+fn shares(shares: &Shares) -> String {
+    let each: Vec<String> = shares.percents.iter().map(|it| format!("{it} %")).collect();
+    let (warm_up, measure) = (shares.warm_up.as_secs_f64(), shares.measure.as_secs_f64());
+    terminal::wrapped(
+        &format!(
+            "shares   {} connections find what each gateway carries, then it is offered {} of that by {}; each {warm_up} s \
+             of warm-up, {measure} s measured",
+            shares.connections,
+            each.join(", "),
+            arrivals(shares.arrivals)
         ),
         terminal::WIDTH,
         9,

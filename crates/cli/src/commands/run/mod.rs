@@ -5,6 +5,7 @@ mod display;
 mod dry_run;
 pub mod measuring;
 mod out;
+mod shares;
 mod sizes;
 mod verdict;
 
@@ -32,6 +33,7 @@ Examples:
   gatebench run proxy-json --gateway nginx --config my-nginx.conf
   gatebench run proxy-json --gateway nginx --gateway-on bench@10.0.0.7
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
+  gatebench run proxy-json --at 50%,70%,90%       and latency at shares of what each gateway carries
   gatebench run my-suite.yaml --dry-run
   gatebench run api-key --engine k6               the same load, sent by k6
   gatebench run api-key --engine k6 --script mine.js
@@ -65,6 +67,11 @@ pub struct Run {
     /// Take this load profile instead of the suite's: a name or file
     #[arg(long, value_name = "NAME or FILE")]
     load: Option<String>,
+    /// Measure latency also at these shares of what each gateway carries itself, as 50%,70%,90%: after
+    /// the load, 64 connections find its saturation in the same process
+    #[arg(long, value_name = "SHARE,...", value_delimiter = ',', value_parser = shares::percent,
+          conflicts_with = "as_published")]
+    at: Vec<u32>,
     /// Repetitions, each with fresh processes; a claim needs at least 10
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
@@ -117,7 +124,7 @@ pub struct Run {
     script: Option<PathBuf>,
     /// Finish the run in this directory: the trials that are missing, as they were planned
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "words", "gateways", "attach", "scenarios", "load", "blocks", "seed", "quick", "smoke", "as_published",
+        "words", "gateways", "attach", "scenarios", "load", "at", "blocks", "seed", "quick", "smoke", "as_published",
         "no_floor",
         "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script", "out",
     ])]
@@ -144,6 +151,7 @@ impl Run {
             no_floor: self.no_floor,
             attach: self.attach.clone().map(|url| Attach { url, pid: self.pid }),
             load: self.load.clone(),
+            at: self.at.clone(),
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,
@@ -181,6 +189,13 @@ impl Run {
                 )),
             };
         };
+        if !self.at.is_empty() {
+            return Err(Failure::words(
+                "--at",
+                "only gatebench's own engine offers shares of what a gateway carries",
+                "leave out --engine, or --at",
+            ));
+        }
         let script = self.script.clone();
         Ok(Some(EngineChoice { peer, script }))
     }

@@ -1,0 +1,24 @@
+//! Shares of saturation, as words.
+
+/// Reads a whole percentage, `50%`.
+pub(super) fn percent(word: &str) -> Result<u32, String> {
+    let digits = word.trim().strip_suffix('%');
+    let percent = digits.and_then(|digits| digits.parse::<u32>().ok());
+    percent
+        .filter(|percent| (1..=99).contains(percent))
+        .ok_or_else(|| "write whole percentages from 1% to 99%, as in 50%,70%,90%".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_whole_and_below_all() {
+        assert_eq!(percent("50%"), Ok(50));
+        assert_eq!(percent(" 99%"), Ok(99));
+        for wrong in ["0%", "100%", "150%", "x", "50", "12.5%", "-5%", "%", ""] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Latency at shares of what a gateway carries.
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+#[test]
+fn shares_are_of_what_the_trial_itself_found() {
+    let bench = Bench::new();
+    let run = bench.gatebench("run suite.yaml --smoke --at 90%,50% --out run");
+    run.assert_code(0);
+    for part in ["Equal utilisation", "reference · 50 %", "not ranked"] {
+        assert!(run.stdout.contains(part), "{part} in {}", run.stdout);
+    }
+    let trial = bench.read("run/trials/0001-ping-reference-b1/trial.json");
+    let trial: Value = serde_json::from_str(&trial).unwrap();
+    let phases = trial["phases"].as_array().unwrap();
+    let of = |percent: u64| {
+        let mut all = phases.iter();
+        all.find(|phase| phase["saturation_percent"] == percent)
+            .unwrap_or_else(|| panic!("{percent}: {phases:?}"))
+    };
+    let saturation = of(100);
+    let completed = saturation["counts"]["completed_in_window"].as_f64().unwrap();
+    let per_second = completed * 1e9 / saturation["measure_ns"].as_f64().unwrap();
+    for percent in [50, 90] {
+        let offered = of(percent)["shape"]["open"]["rate_per_second"].as_f64();
+        let wanted = per_second * percent as f64 / 100.0;
+        assert!(
+            offered.is_some_and(|it| (it / wanted - 1.0).abs() < 1e-9),
+            "{offered:?} for {wanted}"
+        );
+    }
+    let report: Value = serde_json::from_str(&bench.read("run/report.json")).unwrap();
+    let loads = report["scenarios"][0]["phases"].as_array().unwrap();
+    assert_eq!(loads.len(), 1, "shares are no loads to rank by: {loads:?}");
+}
+
+#[test]
+fn a_plan_has_its_shares_and_wrong_ones_are_refused() {
+    let bench = Bench::new();
+    let run = bench.gatebench("run suite.yaml --at 90%,50%,90% --dry-run");
+    run.assert_code(0);
+    let shares = "it is offered 50 %, 90 % of that by";
+    assert!(run.stdout.contains(shares), "{}", run.stdout);
+    for wrong in ["0%", "150%", "x", "50"] {
+        bench
+            .gatebench(&format!("run suite.yaml --at {wrong}"))
+            .assert_code(2)
+            .assert_says(&[
+                wrong,
+                "write whole percentages from 1% to 99%, as in 50%,70%,90%",
+            ]);
+    }
+    let script = bench.gatebench("run suite.yaml --engine wrk --at 50%");
+    script
+        .assert_code(2)
+        .assert_says(&["--at", "leave out --engine"]);
+}

@@ -1,0 +1,112 @@
+//! Loads at shares of what each gateway carries at saturation, which a plan may have after its loads.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::capacity::SATURATION;
+use crate::load::{Closed, Open, Spread};
+use crate::{Length, Phase, Shape, Span};
+
+/// Connections of the closed load, and of the others at most.
+const CONNECTIONS: u32 = 64;
+
+/// Shares of each gateway's own saturation, in each scenario: a closed load finds it in the trial's own process,
+/// open loads at these shares of its throughput follow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shares {
+    /// In per cent, rising, each once.
+    #[schemars(length(min = 1), inner(range(min = 1, max = 99)))]
+    pub percents: Vec<u32>,
+    /// Connections of the closed load, and of the open ones at most.
+    pub connections: u32,
+    /// How arrivals are spread.
+    pub arrivals: Spread,
+    /// Same load before each measurement, discarded.
+    pub warm_up: Span,
+    /// How long each load is measured.
+    pub measure: Span,
+}
+
+impl Shares {
+    /// These percentages, as long as a run of this length has time for.
+    pub fn new(mut percents: Vec<u32>, length: Length) -> Self {
+        percents.sort_unstable();
+        percents.dedup();
+        let (warm_up, measure) = match length {
+            Length::Smoke => (100, 500),
+            Length::Quick => (500, 2_000),
+            Length::Full | Length::AsPublished => (1_000, 3_000),
+        };
+        Self {
+            percents,
+            connections: CONNECTIONS,
+            arrivals: Spread::Poisson,
+            warm_up: Span::from_millis(warm_up),
+            measure: Span::from_millis(measure),
+        }
+    }
+
+    /// The load that finds the saturation.
+    pub fn saturation(&self) -> Phase {
+        let closed = Shape::Closed(Closed::new(self.connections));
+        self.phase(SATURATION.into(), closed)
+    }
+
+    /// The load at a share of what the saturation came to.
+    pub fn at(&self, percent: u32, saturation_per_second: f64) -> Phase {
+        let open = Open {
+            connections_max: self.connections,
+            arrivals: self.arrivals,
+            ..Open::new(saturation_per_second * f64::from(percent) / 100.0)
+        };
+        self.phase(format!("at-{percent}"), Shape::Open(open))
+    }
+
+    /// Loads of a trial.
+    pub fn loads(&self) -> u32 {
+        u32::try_from(self.percents.len()).map_or(u32::MAX, |shares| shares.saturating_add(1))
+    }
+
+    /// How long a trial is expected to take longer.
+    pub fn expected(&self) -> Duration {
+        let each = self.warm_up.0.saturating_add(self.measure.0);
+        each.saturating_mul(self.loads())
+    }
+
+    fn phase(&self, name: String, shape: Shape) -> Phase {
+        Phase {
+            warm_up: self.warm_up,
+            ..Phase::new(name, shape, self.measure)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_shares_of_what_was_found() {
+        let shares = Shares::new(vec![90, 50, 90], Length::Quick);
+        assert_eq!(shares.percents, [50, 90]);
+        assert_eq!(shares.expected(), Duration::from_millis(7_500));
+        let phase = shares.at(50, 30_000.0);
+        assert_eq!(
+            (phase.name.as_str(), phase.measure),
+            ("at-50", Span::from_millis(2_000))
+        );
+        let Shape::Open(open) = phase.shape else {
+            panic!("{phase:?}")
+        };
+        assert_eq!(
+            (open.rate_per_second, open.connections_max, open.arrivals),
+            (15_000.0, 64, Spread::Poisson)
+        );
+        assert_eq!(
+            shares.saturation().shape,
+            Shape::Closed(Closed::new(CONNECTIONS))
+        );
+    }
+}
