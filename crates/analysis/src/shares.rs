@@ -12,7 +12,7 @@ use crate::findings::{
     Aspect, DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, Metric,
     Reason, SectionFindings, Unit, Validity,
 };
-use crate::gates::{View, judge_phase, worst};
+use crate::gates::{View, is_smoke, judge_phase, worst};
 use crate::metrics::of_phase;
 
 const EXPLANATION: &str = "A closed load of 64 connections finds what the gateway carries at saturation, in the same process; \
@@ -107,7 +107,12 @@ const fn latency(head: [&'static str; 2], read: fn(&OfShare<'_>) -> Option<f64>)
 
 /// A table for the run; none where it was not asked for, or nothing was measured.
 pub(crate) fn section(context: &Context, collected: &Collected<'_>) -> Option<SectionFindings> {
-    let shares = context.plan.at.as_ref()?;
+    // A smoke run is not about speed.
+    let shares = context
+        .plan
+        .at
+        .as_ref()
+        .filter(|_| !is_smoke(context.plan))?;
     let mut rows = Vec::new();
     for scenario in &context.plan.scenarios {
         for variant in &context.plan.variants {

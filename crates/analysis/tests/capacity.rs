@@ -305,6 +305,11 @@ fn runs_that_confirmed_by_longer_steps_are_read() {
     let findings = run(searching(nginx(), 3), |_| ALONE, as_before);
     let half = found(&findings).half.rate_per_second;
     assert!((half / ALONE.knee - 1.0).abs() < 0.02, "{half}");
+    let method = &capacity(&findings).method;
+    assert!(
+        method.contains("which is held half of the time"),
+        "{method}"
+    );
 }
 
 #[test]

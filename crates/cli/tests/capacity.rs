@@ -42,13 +42,15 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
         "--step",
         "200ms",
         "--max-rate",
-        "200",
+        "50",
+        "--arrivals",
+        "uniform",
         "--repeat",
         "1",
         "--connections",
         "4",
         "--for",
-        "1000",
+        "250",
         "--out",
         "run",
     ];
@@ -57,7 +59,7 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
     let complained = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}{complained}");
     let holds =
-        "reference holds p50<9s, errors<99% at 200 requests/s, the highest rate that was tried";
+        "reference holds p50<9s, errors<99% at 50 requests/s, the highest rate that was tried";
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains(holds), "{said}");
     assert!(said.contains("in 13 of 13 steps"), "{said}");
@@ -71,7 +73,7 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
     let report = json(&run.join("report.json"));
     let found = &report["capacity"]["gateways"][0];
     assert_eq!(found["answer"]["kind"], "at_least");
-    assert_eq!(found["answer"]["rate_per_second"], 200.0);
+    assert_eq!(found["answer"]["rate_per_second"], 50.0);
     assert!(!found["curve"].as_array().unwrap().is_empty());
     let page = fs::read(run.join("report.html")).unwrap();
     assert!(String::from_utf8_lossy(&page).contains("id=\"capacity-h\""));
@@ -90,10 +92,6 @@ fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
         .filter(|step| step["step"]["role"] == "near");
     let near: Vec<&Value> = near.collect();
     assert!(near.len() >= 12, "{}", near.len());
-    assert!(
-        near.iter()
-            .all(|step| step["shape"]["open"]["arrivals"] == "poisson")
-    );
     let floors = records
         .iter()
         .filter(|it| it["trial"]["variant"] == "floor");

@@ -35,10 +35,14 @@ pub(crate) fn findings(context: &Context) -> Result<Option<CapacityFindings>, St
         percentile: bound.percentile,
         below_ns: bound.below.as_nanos(),
     };
+    let confirmed = context
+        .trials()
+        .iter()
+        .any(|trial| replay::has_confirmed(&trial.record));
     Ok(Some(CapacityFindings {
         objective: capacity.objective.to_string(),
         bounds: capacity.objective.bounds.iter().map(bound).collect(),
-        method: words::method(capacity, context.plan.blocks),
+        method: words::method(capacity, context.plan.blocks, confirmed),
         sizings: sizing::of_run(context, capacity, &gateways),
         gateways,
     }))

@@ -84,6 +84,11 @@ pub(super) fn saturation_per_second(record: &TrialRecord) -> Option<f64> {
     Some(throughput_per_second(phase)).filter(|rate| *rate > 0.0)
 }
 
+/// Whether longer steps confirmed an answer, as in runs of earlier versions.
+pub(super) fn has_confirmed(record: &TrialRecord) -> bool {
+    steps(record).any(|phase| role(phase) == Some(StepRole::Confirm))
+}
+
 /// The phases that are steps.
 pub(super) fn steps(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> {
     record.phases.iter().filter(|phase| phase.step.is_some())

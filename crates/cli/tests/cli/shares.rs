@@ -7,11 +7,9 @@ use crate::bench::Bench;
 #[test]
 fn shares_are_of_what_the_trial_itself_found() {
     let bench = Bench::new();
-    let run = bench.gatebench("run suite.yaml --smoke --at 90%,50% --out run");
-    run.assert_code(0);
-    for part in ["Equal utilisation", "reference · 50 %", "not ranked"] {
-        assert!(run.stdout.contains(part), "{part} in {}", run.stdout);
-    }
+    bench
+        .gatebench("run suite.yaml --smoke --at 90%,50% --out run")
+        .assert_code(0);
     let trial = bench.read("run/trials/0001-ping-reference-b1/trial.json");
     let trial: Value = serde_json::from_str(&trial).unwrap();
     let phases = trial["phases"].as_array().unwrap();
@@ -21,7 +19,9 @@ fn shares_are_of_what_the_trial_itself_found() {
             .unwrap_or_else(|| panic!("{percent}: {phases:?}"))
     };
     let saturation = of(100);
-    let completed = saturation["counts"]["completed_in_window"].as_f64().unwrap();
+    let completed = saturation["counts"]["completed_in_window"]
+        .as_f64()
+        .unwrap();
     let per_second = completed * 1e9 / saturation["measure_ns"].as_f64().unwrap();
     for percent in [50, 90] {
         let offered = of(percent)["shape"]["open"]["rate_per_second"].as_f64();
