@@ -5,8 +5,8 @@ use std::path::Path;
 
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::{
-    Capacity, DecisiveMetric, Duel, Elsewhere, Length, Limits, Plan, Scenario, Shape, Shares,
-    Specification, Suite, Variant,
+    Capacity, DecisiveMetric, Duel, Elsewhere, Length, Limits, Phase, Plan, Scenario, Shape,
+    Shares, Specification, Suite, Variant,
 };
 use gatebench_store::{Manifest, Run};
 
@@ -164,17 +164,14 @@ pub fn prepare(
     plan.scenario_loads = own.map(|(name, load)| (name, load.expanded())).collect();
     plan.length = loads.length;
     plan.isolation = isolation;
-    note_purposes(&mut plan, selection);
-    plan.at = purpose::shares(selection, &plan)?;
+    note_purposes(&mut plan, selection)?;
     purpose::watch_pools(&mut plan, &gateways);
     let engine = engine(selection, &mut plan, &mut warnings)?;
     // A script of the user's sends what it wants.
     let script = engine.as_ref().and_then(|it| it.identity.script.as_ref());
     if script.is_none() {
         demand::check(&plan.scenarios, &sources, |scenario| {
-            let own = plan.load_of(&scenario.scenario).phases.iter().cloned();
-            own.chain(plan.at.as_ref().map(Shares::saturation))
-                .collect()
+            phases_of(&plan, scenario)
         })?;
     }
     let prepared = Prepared {
@@ -265,13 +262,22 @@ fn engine(
 }
 
 /// Notes in a plan what it is made for besides measuring.
-fn note_purposes(plan: &mut Plan, selection: &Selection) {
+fn note_purposes(plan: &mut Plan, selection: &Selection) -> Result<(), LabError> {
     plan.duel = selection.decided_by.and_then(|metric| duel(plan, metric));
     plan.capacity = selection.capacity.clone();
     plan.soak = purpose::soak(selection, plan);
     plan.flame = selection.flame.map(|choice| choice.flame);
     let specification = selection.specification.as_ref();
     plan.specification = specification.map(|it| it.document.specified());
+    plan.at = purpose::shares(selection, plan)?;
+    Ok(())
+}
+
+/// The phases that a scenario goes through, as far as they are known beforehand.
+fn phases_of(plan: &Plan, scenario: &Scenario) -> Vec<Phase> {
+    let own = plan.load_of(&scenario.scenario).phases.iter().cloned();
+    own.chain(plan.at.as_ref().map(Shares::saturation))
+        .collect()
 }
 
 /// The comparison of a plan with three gateways.

@@ -1,4 +1,5 @@
-//! Loads at shares of what each gateway carries at saturation, which a plan may have after its loads.
+//! Loads at shares of what each gateway carries at saturation, which a plan may have after its
+//! loads.
 
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use crate::{Length, Phase, Shape, Span};
 /// Connections of the closed load, and of the others at most.
 const CONNECTIONS: u32 = 64;
 
-/// Shares of each gateway's own saturation, in each scenario: a closed load finds it in the trial's own process,
-/// open loads at these shares of its throughput follow.
+/// Shares of each gateway's own saturation, in each scenario: a closed load finds it in the trial's
+/// own process, open loads at these shares of its throughput follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shares {
     /// In per cent, rising, each once.

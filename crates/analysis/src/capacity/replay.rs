@@ -8,7 +8,8 @@ use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
 use super::judge::is_disturbed;
 use crate::context::throughput_per_second;
 
-/// Rates that the first repeat begins with, as shares of saturation: the curve below where the search looks.
+/// Rates that the first repeat begins with, as shares of saturation: the curve below where the
+/// search looks.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
 /// Times that a step is taken while it is disturbed; then it counts as it came out.
@@ -26,9 +27,10 @@ pub struct NextStep {
     pub role: StepRole,
 }
 
-/// The next step of a repeat that is under way; none where the repeat has ended. `earlier` are the completed repeats
-/// of the same cell in the order of the run, `current` is what this one has measured so far: its saturation first.
-/// A step that was disturbed is taken again, whatever came of it.
+/// The next step of a repeat that is under way; none where the repeat has ended. `earlier` are the
+/// completed repeats of the same cell in the order of the run, `current` is what this one has
+/// measured so far: its saturation first. A step that was disturbed is taken again, whatever came
+/// of it.
 pub fn next_step(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Option<NextStep> {
     if let Some(again) = disturbed_last(current) {
         return Some(again);
@@ -55,7 +57,8 @@ pub fn next_step(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) ->
     })
 }
 
-/// What these repeats came to; none where no saturation was measured to begin from, or no step was taken.
+/// What these repeats came to; none where no saturation was measured to begin from, or no step was
+/// taken.
 pub(super) fn answer(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Answer> {
     let all = |record: &&TrialRecord| tried(counted(record));
     let all: Vec<Vec<Tried>> = repeats

@@ -9,6 +9,9 @@ use crate::Interval;
 /// Repeats from which on there is an interval.
 pub const REPEATS_MIN: usize = 3;
 
+/// What logarithms lose of a rate, as a share of it.
+const ROUNDING: f64 = 1e-9;
+
 /// What a search came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -57,32 +60,36 @@ pub struct Rate {
 /// What these repeats came to; none where there are none.
 pub fn answer(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Answer> {
     let steps = || repeats.iter().flatten();
-    let first = steps().next()?;
-    let lowest = || steps().fold(first.rate_per_second, |low, it| low.min(it.rate_per_second));
+    let rates = || steps().map(|it| it.rate_per_second);
+    let (lowest, highest) = (rates().reduce(f64::min)?, rates().reduce(f64::max)?);
     if repeats.iter().any(|it| plan.is_below(it)) || steps().all(|it| !it.held) {
-        return Some(Answer::Below {
-            rate_per_second: lowest(),
-        });
+        let rate_per_second = exact(lowest, plan.min_per_second);
+        return Some(Answer::Below { rate_per_second });
     }
-    let found = Curve::fit(repeats, plan.resolution.ln_1p());
-    let highest = steps().fold(first.rate_per_second, |high, it| {
-        high.max(it.rate_per_second)
-    });
-    match found {
+    match Curve::fit(repeats, plan.resolution.ln_1p()) {
         Some(found) if found.rate.rate_per_second < highest => Some(Answer::Found(found)),
-        _ => Some(at_least(highest, repeats)),
+        _ => Some(at_least(plan, highest, repeats)),
     }
 }
 
-fn at_least(highest: f64, repeats: &[Vec<Tried>]) -> Answer {
-    let steps = repeats.iter().flatten();
-    let there: Vec<&Tried> = steps
-        .filter(|it| it.rate_per_second >= highest * (1.0 - 1e-9))
-        .collect();
-    let held = there.iter().filter(|it| it.held).count();
+fn at_least(plan: &Plan, highest: f64, repeats: &[Vec<Tried>]) -> Answer {
+    let there = repeats
+        .iter()
+        .flatten()
+        .filter(|it| it.rate_per_second >= highest * (1.0 - ROUNDING));
+    let held = there.clone().filter(|it| it.held).count();
     Answer::AtLeast {
-        rate_per_second: highest,
+        rate_per_second: exact(highest, plan.max_per_second),
         held: u32::try_from(held).unwrap_or(u32::MAX),
-        tried: u32::try_from(there.len()).unwrap_or(u32::MAX),
+        tried: u32::try_from(there.count()).unwrap_or(u32::MAX),
+    }
+}
+
+/// The limit, where the rate differs from it by rounding only.
+fn exact(rate: f64, limit: f64) -> f64 {
+    if (rate / limit - 1.0).abs() <= ROUNDING {
+        limit
+    } else {
+        rate
     }
 }

@@ -1,14 +1,16 @@
-//! The logistic curve of a search: the probability that a step holds its objective, over the logarithm of its rate.
+//! The logistic curve of a search: the probability that a step holds its objective, over the
+//! logarithm of its rate.
 //!
-//! Within a process a step holds with probability 1 ÷ (1 + exp((x − m) ÷ s)), x the logarithm of its rate; the middles m
-//! of the processes are normal around the middle of the curve. The two widths, of steps and of processes, and the
-//! middle are known as far as the steps say: each combination on a grid is weighted by the
-//! likelihood of all steps, with the middle uniform and the widths log-uniform before (the prior under which intervals
-//! for a normal quantile are exact). A quantile of the curve over processes and steps follows from each
-//! combination; median and the middle 95 % of those weights are the estimate and its interval.
+//! Within a process a step holds with probability 1 ÷ (1 + exp((x − m) ÷ s)), x the logarithm of
+//! its rate; the middles m of the processes are normal around the middle of the curve. The two
+//! widths, of steps and of processes, and the middle are known as far as the steps say: each
+//! combination on a grid is weighted by the likelihood of all steps, with the middle uniform and
+//! the widths log-uniform before (the prior under which intervals for a normal quantile are exact).
+//! A quantile of the curve over processes and steps follows from each combination; median and the
+//! middle 95 % of those weights are the estimate and its interval.
 //!
-//! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis of Binary Sequences*,
-//! Journal of the Royal Statistical Society B 20(2), 1958.
+//! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
+//! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
 
 use std::sync::OnceLock;
 
@@ -22,16 +24,17 @@ pub const SUSTAINED_PROBABILITY: f64 = 0.95;
 /// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Widths that are weighed, of steps and of processes, as logarithms of rates: from a thousandth to a fifth.
+/// Widths that are weighed, of steps and of processes, as logarithms of rates: from a thousandth to
+/// a fifth.
 const WIDTHS: usize = 10;
 const WIDTH_MIN: f64 = 0.001;
 const WIDTH_MAX: f64 = 0.2;
 
-/// The share of misses that have nothing to do with the rate. A single one far below the others then
-/// widens the curve little.
+/// The share of misses that have nothing to do with the rate. A single one far below the others
+/// then widens the curve little.
 ///
-/// Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and goodness of fit*,
-/// Perception & Psychophysics 63(8), 2001.
+/// Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and
+/// goodness of fit*, Perception & Psychophysics 63(8), 2001.
 const LAPSES: f64 = 0.01;
 
 /// Places on the grid of the middle.
@@ -54,12 +57,14 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// The rates of these repeats that are held half of the time, and with [`SUSTAINED_PROBABILITY`]. None
-    /// where all steps held or all missed. `resolution` is what middles need not be told apart within.
+    /// The rates of these repeats that are held half of the time, and with
+    /// [`SUSTAINED_PROBABILITY`]. None where all steps held or all missed. `resolution` is what
+    /// middles need not be told apart within.
     pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Sustained> {
         let (mut low, mut high) = span(repeats)?;
         let mut curve = Self::over(repeats, low, high);
-        // A single outcome far from the others makes the grid wide: it is drawn in to where the weight is.
+        // A single outcome far from the others makes the grid wide: it is drawn in to where the
+        // weight is.
         for _ in 0..3 {
             if curve.spacing < resolution / 5.0 {
                 break;
@@ -136,7 +141,8 @@ impl Curve {
         (0..PLACES).map(at).collect()
     }
 
-    /// A normal distribution on the grid, from its middle outwards; it adds up to one with its other half.
+    /// A normal distribution on the grid, from its middle outwards; it adds up to one with its
+    /// other half.
     fn kernel(&self, width: f64) -> Vec<f64> {
         let reach = ((FAR * width / self.spacing).ceil() as usize).min(PLACES - 1);
         let density = |place: usize| (-0.5 * (place as f64 * self.spacing / width).powi(2)).exp();
@@ -219,8 +225,8 @@ fn smoothed(likelihood: &[f64], kernel: &[f64], place: usize) -> f64 {
     below.chain(above).map(|(value, part)| value * part).sum()
 }
 
-/// Where the middle may lie: around the lowest rate that missed and the highest that held. None where all
-/// steps held or all missed.
+/// Where the middle may lie: around the lowest rate that missed and the highest that held. None
+/// where all steps held or all missed.
 fn span(repeats: &[Vec<Tried>]) -> Option<(f64, f64)> {
     let steps = || repeats.iter().flatten();
     let rates = |held: bool| {
@@ -243,7 +249,8 @@ fn log_logistic(x: f64) -> f64 {
     }
 }
 
-/// How far below the middle the rate lies that steps of these widths hold with [`SUSTAINED_PROBABILITY`].
+/// How far below the middle the rate lies that steps of these widths hold with
+/// [`SUSTAINED_PROBABILITY`].
 fn offset(of_steps: usize, of_processes: usize) -> f64 {
     static OFFSETS: OnceLock<Vec<f64>> = OnceLock::new();
     let all = OFFSETS.get_or_init(|| {
@@ -269,7 +276,8 @@ fn solve(steps: f64, processes: f64) -> f64 {
     high
 }
 
-/// The probability that a step holds so far below the middle: the logistic function's mean over processes.
+/// The probability that a step holds so far below the middle: the logistic function's mean over
+/// processes.
 pub(super) fn holds(below: f64, steps: f64, processes: f64) -> f64 {
     const PARTS: i32 = 400;
     let (mut sum, mut all) = (0.0, 0.0);

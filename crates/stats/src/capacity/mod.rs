@@ -1,13 +1,15 @@
-//! The search for the rate that a gateway sustains under an objective. It is a function of the steps that were taken:
-//! [`Plan::next`] names the next rate of a repeat, [`answer`] says what the repeats came to.
+//! The search for the rate that a gateway sustains under an objective. It is a function of the
+//! steps that were taken: [`Plan::next`] names the next rate of a repeat, [`answer`] says what the
+//! repeats came to.
 //!
-//! One repeat is a fresh gateway process. It grows or shrinks its rate until one rate held the objective and a higher
-//! one missed it, bisects between them on the logarithm of the rate, and then goes on with steps near the
-//! rate that is held most of the time: a little up after a step that held, four times as far down after one that
-//! missed. A logistic curve is fitted to all steps of all repeats ([`curve`]).
+//! One repeat is a fresh gateway process. It grows or shrinks its rate until one rate held the
+//! objective and a higher one missed it, bisects between them on the logarithm of the rate, and
+//! then goes on with steps near the rate that is held most of the time: a little up after a step
+//! that held, four times as far down after one that missed. A logistic curve is fitted to all steps
+//! of all repeats ([`curve`]).
 //!
-//! Source: C. Kaernbach, *Simple adaptive testing with the weighted up-down method*, Perception & Psychophysics 49(3),
-//! 1991.
+//! Source: C. Kaernbach, *Simple adaptive testing with the weighted up-down method*, Perception &
+//! Psychophysics 49(3), 1991.
 
 mod answer;
 mod curve;
@@ -33,8 +35,9 @@ pub const NEAR_STEPS: usize = 12;
 /// Where a search begins, as a share of what the gateway manages at saturation.
 const START_SHARE: f64 = 0.7;
 
-/// The lowest and the highest rate that are tried, as such shares. No rate above saturation can be held by as many
-/// connections; the margin is for a saturation that was measured while something else had the cores.
+/// The lowest and the highest rate that are tried, as such shares. No rate above saturation can be
+/// held by as many connections; the margin is for a saturation that was measured while something
+/// else had the cores.
 const SHARES: (f64, f64) = (0.01, 4.0);
 
 /// What the first repeat multiplies its rate by until the outcome changes.
@@ -84,8 +87,9 @@ pub struct Next {
 }
 
 impl Plan {
-    /// A plan around what the gateway manages at saturation, a closed load of as many connections as the
-    /// search has; `max_per_second` is the highest rate that is to be tried, where somebody says so.
+    /// A plan around what the gateway manages at saturation, a closed load of as many connections
+    /// as the search has; `max_per_second` is the highest rate that is to be tried, where somebody
+    /// says so.
     pub fn around(
         saturation_per_second: f64,
         max_per_second: Option<f64>,
@@ -104,9 +108,10 @@ impl Plan {
         }
     }
 
-    /// The next step of a repeat that has taken the steps `current`, after the repeats `earlier`. None where the repeat
-    /// or the search has ended, and where the plan is impossible: rates that are not positive and in
-    /// order (min ≤ start ≤ max), a resolution that does not lie between 0 and 1, no repeats.
+    /// The next step of a repeat that has taken the steps `current`, after the repeats `earlier`.
+    /// None where the repeat or the search has ended, and where the plan is impossible: rates that
+    /// are not positive and in order (min ≤ start ≤ max), a resolution that does not lie between 0
+    /// and 1, no repeats.
     pub fn next(&self, earlier: &[Vec<Tried>], current: &[Tried]) -> Option<Next> {
         let has_ended = earlier.len() >= self.repeats || earlier.iter().any(|it| self.is_below(it));
         if !self.is_possible() || has_ended {

@@ -94,7 +94,7 @@ fn the_limits_are_said_and_not_passed() {
     else {
         panic!("{repeats:?}")
     };
-    assert!((rate_per_second - 20_000.0).abs() < 1e-6);
+    assert_eq!(rate_per_second, 20_000.0);
     assert_eq!(held, tried);
     assert!(
         tried >= 59,
@@ -105,7 +105,7 @@ fn the_limits_are_said_and_not_passed() {
     let Some(Answer::Below { rate_per_second }) = answer(&limited, &repeats) else {
         panic!("{repeats:?}")
     };
-    assert!((rate_per_second - 100.0).abs() < 1e-6);
+    assert_eq!(rate_per_second, 100.0);
 }
 
 #[test]
@@ -167,7 +167,8 @@ fn an_outcome_far_from_the_others_does_not_blur_the_grid() {
 
 #[test]
 fn a_probability_is_the_mean_of_the_logistic_function() {
-    // The trapezoid rule on 40,001 points of 1/(1 + exp(-(b + t*z)/s)) times the normal density, -9 to 9.
+    // The trapezoid rule on 40,001 points of 1/(1 + exp(-(b + t*z)/s)) times the normal density, -9
+    // to 9.
     for (below, steps, processes, wanted) in [
         (0.0, 0.02, 0.03, 0.5),
         (0.06, 0.02, 0.0001, 0.952_574),

@@ -2,12 +2,13 @@
 
 use super::{NEAR_STEPS, Next, Tried};
 
-/// How close the rate that held and the rate that missed are between which the steps near the answer
-/// begin, in resolutions.
+/// How close the rate that held and the rate that missed are between which the steps near the
+/// answer begin, in resolutions.
 const BRACKET: f64 = 4.0;
 
-/// How far down a miss leads near the answer, in resolutions, where a hold leads up by one. The steps then gather where
-/// four of five hold: near enough to the middle of the curve and to its upper end to tell both.
+/// How far down a miss leads near the answer, in resolutions, where a hold leads up by one. The
+/// steps then gather where four of five hold: near enough to the middle of the curve and to its
+/// upper end to tell both.
 const DOWN: f64 = 4.0;
 
 /// Forgives what logarithms lose.

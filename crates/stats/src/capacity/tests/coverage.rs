@@ -13,7 +13,8 @@ struct Truth {
     disturbed: f64,
 }
 
-/// Whether the interval holds the truth, for the rate that is sustained and for the half; and the steps taken.
+/// Whether the interval holds the truth, for the rate that is sustained and for the half; and the
+/// steps taken.
 struct Covered {
     sustained: bool,
     half: bool,
