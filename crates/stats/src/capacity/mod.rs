@@ -122,10 +122,10 @@ impl Plan {
         walk.next()
     }
 
-    /// Whether a repeat ended by missing the objective at the lowest rate.
+    /// Whether a repeat ended by missing the objective down to the lowest rate.
     fn is_below(&self, repeat: &[Tried]) -> bool {
         let is_at_min = |it: &Tried| it.rate_per_second <= self.min_per_second * (1.0 + 1e-9);
-        repeat.last().is_some_and(|it| !it.held && is_at_min(it))
+        repeat.last().is_some_and(is_at_min) && repeat.iter().all(|it| !it.held)
     }
 
     fn is_possible(&self) -> bool {

@@ -65,7 +65,10 @@ impl Walk {
     }
 
     fn take_near(&mut self, taken: usize, rate: f64, held: bool) {
-        let is_hopeless = !held && rate <= self.min + ROUNDING;
+        if held {
+            self.held = Some(rate);
+        }
+        let is_hopeless = self.held.is_none() && rate <= self.min + ROUNDING;
         self.near = Some(if is_hopeless { NEAR_STEPS } else { taken + 1 });
         self.rate = if held {
             rate + self.resolution
