@@ -12,7 +12,6 @@ use crate::findings::{
 use crate::metrics::aspect;
 use crate::spoiled::{self, Side};
 use crate::trials::blocks_complete;
-use crate::wire;
 use crate::words::{counted, metric_title, ratio_and_interval};
 
 /// The smallest effect that matters, either way.
@@ -45,8 +44,6 @@ pub(crate) struct Cell {
     validity: Validity,
     spoiled: SpoiledBlocks,
     pub(crate) pair: Pair,
-    /// What the same work took in the same trials, where there is such a thing.
-    pub(crate) control: Option<Pair>,
 }
 
 /// What is compared.
@@ -110,9 +107,14 @@ fn cells(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Cell> {
                 duel.is_none_or(|duel| duel.has(&candidate.variant, &other.variant))
             };
             let others = gateways[index + 1..].iter().filter(asked);
+            let again = duel.filter(|duel| subject.primary && candidate.variant == duel.candidate);
+            let again = again.map(|duel| gateways.iter().find(|row| row.variant == duel.again));
             cells.extend(others.filter_map(|other| {
                 let cell = cell(subject, candidate, other)?;
-                Some(cell.controlled(scenario, candidate, other))
+                match again {
+                    None => Some(cell),
+                    Some(again) => Some(cell.beside_both(&self::cell(subject, candidate, again?)?)),
+                }
             }));
         }
     }
@@ -154,7 +156,6 @@ fn cell(subject: Subject, candidate: &VariantRow, baseline: &VariantRow) -> Opti
             baseline: both.iter().map(|(_, other)| other.value).collect(),
             direction: subject.direction,
         },
-        control: None,
     })
 }
 
@@ -176,31 +177,28 @@ pub(crate) fn paired<'a>(
 }
 
 impl Cell {
-    /// With the upstream's CPU time beside the gateways', where both give the upstream the same work: it changes
-    /// with the machine as theirs does.
-    fn controlled(
-        mut self,
-        scenario: &ScenarioFindings,
-        candidate: &VariantRow,
-        baseline: &VariantRow,
-    ) -> Self {
-        let kind = self.subject.kind;
-        let upstream = |row: &VariantRow| {
-            let found = row.metric(kind, Metric::UpstreamCpuPerRequest)?;
-            let value = |block: &u32| found.blocks.iter().find(|it| it.block == *block);
-            let values = self.blocks.iter().map(|block| Some(value(block)?.value));
-            values.collect::<Option<Vec<f64>>>()
+    /// With the mean of both processes of the baseline in place of the first, in the blocks that have both; `second` is
+    /// the same candidate beside the second one.
+    fn beside_both(self, second: &Self) -> Self {
+        let partner = |block: &u32| second.blocks.iter().position(|it| it == block);
+        let own = self.blocks.iter().enumerate();
+        let places: Vec<(usize, usize)> = own
+            .filter_map(|(place, block)| Some((place, partner(block)?)))
+            .collect();
+        let kept = |values: &[f64]| places.iter().map(|(own, _)| values[*own]).collect();
+        let pair = Pair {
+            candidate: kept(&self.pair.candidate),
+            baseline: kept(&self.pair.baseline),
+            direction: self.pair.direction,
         };
-        let is_asked = self.subject.metric == Metric::GatewayCpuPerRequest
-            && wire::is_same_work(&scenario.wire, &candidate.variant, &baseline.variant);
-        if is_asked && let (Some(own), Some(other)) = (upstream(candidate), upstream(baseline)) {
-            self.control = Some(Pair {
-                candidate: own,
-                baseline: other,
-                direction: self.subject.direction,
-            });
+        let again = places.iter().map(|(_, other)| second.pair.baseline[*other]);
+        let again: Vec<f64> = again.collect();
+        Self {
+            blocks: places.iter().map(|(own, _)| self.blocks[*own]).collect(),
+            validity: self.validity.max(second.validity),
+            pair: pair.beside_again(&again).unwrap_or(pair),
+            ..self
         }
-        self
     }
 
     /// Whether it is about the metric that decides.

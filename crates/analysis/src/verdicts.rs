@@ -19,9 +19,9 @@ pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) -> Opti
         .partition(|(_, cell)| cell.decides());
     let seed = context.plan.seed;
     let found: Vec<Option<Comparison>> = match duel {
-        Some(duel) => deciding
+        Some(_) => deciding
             .iter()
-            .map(|(_, cell)| duel::look(duel, cell))
+            .map(|(_, cell)| duel::look(context.plan, cell))
             .collect(),
         None => judged(deciding.iter().map(|(_, cell)| member(cell)), seed),
     };

@@ -27,39 +27,6 @@ pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFin
     found.into_iter().map(|(_, found)| found).collect()
 }
 
-/// What makes the work of the upstream, and by how much it may differ.
-const WORK: [WireName; 3] = [WireName::Fields, WireName::HeadBytes, WireName::BodyBytes];
-const WORK_DIFFERS: f64 = 0.02;
-
-/// With so many requests for each, opening connections is no part of the upstream's work that shows.
-const REQUESTS_PER_CONNECTION_MANY: f64 = 100.0;
-
-/// Whether the upstream does the same work for two gateways: the same requests, over connections that stay.
-pub(crate) fn is_same_work(wire: &[WireFindings], one: &str, other: &str) -> bool {
-    let of = |variant: &str| wire.iter().find(|found| found.variant == variant);
-    let (Some(one), Some(other)) = (of(one), of(other)) else {
-        return false;
-    };
-    let value = |found: &WireFindings, name| -> Option<f64> {
-        found.facts.iter().find(|fact| fact.name == name)?.value
-    };
-    let is_near = |name: &WireName| match (value(one, *name), value(other, *name)) {
-        (Some(a), Some(b)) => (a - b).abs() <= WORK_DIFFERS * a.max(b),
-        _ => false,
-    };
-    let stays = |found| {
-        let each = value(found, WireName::RequestsPerUpstreamConnection);
-        each.is_some_and(|each| each >= REQUESTS_PER_CONNECTION_MANY)
-    };
-    let version = |found: &WireFindings| {
-        let mut facts = found.facts.iter();
-        facts
-            .find(|fact| fact.name == WireName::UpstreamVersion)
-            .map(|fact| fact.text.clone())
-    };
-    WORK.iter().all(is_near) && stays(one) && stays(other) && version(one) == version(other)
-}
-
 /// What gateways do not have in common, a sentence for each. What should not be at all is a reason of
 /// its trial.
 pub(crate) fn differences(wire: &[WireFindings]) -> Vec<(Tone, String)> {

@@ -226,10 +226,6 @@ impl Spread {
         Self { mean, deviation }
     }
 
-    pub(crate) fn with(mean: f64, deviation: f64) -> Self {
-        Self { mean, deviation }
-    }
-
     pub(crate) fn deviation(&self) -> f64 {
         self.deviation
     }

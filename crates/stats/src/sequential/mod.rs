@@ -102,30 +102,7 @@ impl Sequential {
     /// the pair cannot be compared (see [`crate::compare_all`]) or has more blocks than planned.
     pub fn look(&self, pair: &Pair, smallest_effect: f64) -> Option<Look> {
         let logs = log_ratios(pair)?;
-        self.judged(&logs, &Spread::of(&logs), pair, smallest_effect)
-    }
-
-    /// As [`Self::look`], with what the noise of the machine did meanwhile to work that is the same under both variants
-    /// taken out ([`crate::control`]). It must be decided on before there are blocks, not for what it finds. As
-    /// without a control where that cannot be compared.
-    ///
-    /// The looks' boundaries hold for effects that are estimated beside a control too: C. Jennison, B. W. Turnbull,
-    /// *Group-Sequential Analysis Incorporating Covariate Information*, Journal of the American Statistical
-    /// Association 92(440), 1997.
-    pub fn look_beside(&self, pair: &Pair, control: &Pair, smallest_effect: f64) -> Option<Look> {
-        let logs = log_ratios(pair)?;
-        let beside = log_ratios(control).and_then(|control| Spread::beside(&logs, &control));
-        let spread = beside.unwrap_or_else(|| Spread::of(&logs));
-        self.judged(&logs, &spread, pair, smallest_effect)
-    }
-
-    fn judged(
-        &self,
-        logs: &[f64],
-        spread: &Spread,
-        pair: &Pair,
-        smallest_effect: f64,
-    ) -> Option<Look> {
+        let spread = Spread::of(&logs);
         if logs.len() > self.blocks_max() {
             return None;
         }
@@ -151,7 +128,7 @@ impl Sequential {
             confidence: 1.0 - self.alpha,
         });
         comparison.verdict = judge((low, high), pair.direction, smallest_effect, || {
-            self.blocks_needed(spread, logs.len(), smallest_effect)
+            self.blocks_needed(&spread, logs.len(), smallest_effect)
         });
         let stop = if !matches!(comparison.verdict, Verdict::Inconclusive { .. }) {
             Some(Stop::Settled)

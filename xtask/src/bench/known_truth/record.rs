@@ -18,7 +18,6 @@ const COLUMNS: [&str; 4] = ["variant", "metric", "block", "value"];
 /// Processor time per request, by variant and block.
 pub struct Recorded {
     pub gateway_ns: BTreeMap<String, BTreeMap<u32, f64>>,
-    pub upstream_ns: BTreeMap<String, BTreeMap<u32, f64>>,
     pub blocks: usize,
     /// What a block took, with all that belongs to it.
     pub block_seconds: f64,
@@ -83,7 +82,6 @@ impl Recorded {
         let (variant, metric, block, value) = (variant?, metric?, block?, value?);
         let mut recorded = Self {
             gateway_ns: BTreeMap::new(),
-            upstream_ns: BTreeMap::new(),
             blocks: 0,
             block_seconds,
         };
@@ -92,7 +90,6 @@ impl Recorded {
             let of = |column: usize| cells.get(column).copied().unwrap_or_default();
             let values = match of(metric) {
                 "gateway_cpu_per_request_ns" => &mut recorded.gateway_ns,
-                "upstream_cpu_per_request_ns" => &mut recorded.upstream_ns,
                 _ => continue,
             };
             let wrong = || format!("the summary has a line that is none: {line}");
@@ -119,7 +116,6 @@ mod tests {
             a,reference,throughput_per_second,1,1,7,valid\n";
         let recorded = Recorded::of(text, 3.0).unwrap();
         assert_eq!(recorded.gateway_ns["reference"][&1], 100.5);
-        assert_eq!(recorded.upstream_ns["reference"][&1], 50.0);
         assert_eq!(recorded.blocks, 1);
         assert!(Recorded::of("a,b\n", 3.0).is_err());
     }

@@ -12,36 +12,25 @@ use crate::bench::spread;
 const SMALLEST_EFFECT: f64 = 0.02;
 const ALPHA: f64 = 0.05;
 
-/// Two variants of the recording, block by block, and what the upstream took beside them.
+/// Two variants of the recording, block by block.
 struct Pairs {
     gateway: Pair,
-    /// None where the scenario has several upstreams, whose time is not told.
-    upstream: Option<Pair>,
 }
 
 impl Pairs {
     fn of(recorded: &Recorded, baseline: &str, candidate: &str) -> Self {
-        let values: Vec<[BTreeMap<u32, f64>; 2]> = [&recorded.gateway_ns, &recorded.upstream_ns]
-            .into_iter()
-            .filter(|all| !all.is_empty())
-            .map(|all| [baseline, candidate].map(|name| all.get(name).cloned().unwrap_or_default()))
-            .collect();
-        let common = |block: &&u32| values.iter().flatten().all(|it| it.contains_key(block));
-        let first = values.first().map(|[baseline, _]| baseline.keys());
-        let blocks: Vec<u32> = first
-            .into_iter()
-            .flatten()
-            .filter(common)
-            .copied()
-            .collect();
-        let pair = |[baseline, candidate]: &[BTreeMap<u32, f64>; 2]| Pair {
-            baseline: blocks.iter().map(|block| baseline[block]).collect(),
-            candidate: blocks.iter().map(|block| candidate[block]).collect(),
-            direction: Direction::LowerIsBetter,
-        };
+        let of = |name: &str| recorded.gateway_ns.get(name).cloned().unwrap_or_default();
+        let (baseline, candidate) = (of(baseline), of(candidate));
+        let blocks = baseline
+            .keys()
+            .filter(|block| candidate.contains_key(block));
+        let blocks: Vec<u32> = blocks.copied().collect();
         Self {
-            gateway: pair(values.first().unwrap_or(&Default::default())),
-            upstream: values.get(1).map(pair),
+            gateway: Pair {
+                baseline: blocks.iter().map(|block| baseline[block]).collect(),
+                candidate: blocks.iter().map(|block| candidate[block]).collect(),
+                direction: Direction::LowerIsBetter,
+            },
         }
     }
 
@@ -49,23 +38,18 @@ impl Pairs {
         self.gateway.baseline.len()
     }
 
-    fn segment(&self, from: usize, to: usize) -> (Pair, Option<Pair>) {
-        let cut = |pair: &Pair| Pair {
-            baseline: pair.baseline[from..to].to_vec(),
-            candidate: pair.candidate[from..to].to_vec(),
-            direction: pair.direction,
-        };
-        (cut(&self.gateway), self.upstream.as_ref().map(cut))
+    fn segment(&self, from: usize, to: usize) -> Pair {
+        Pair {
+            baseline: self.gateway.baseline[from..to].to_vec(),
+            candidate: self.gateway.candidate[from..to].to_vec(),
+            direction: self.gateway.direction,
+        }
     }
 
     /// The verdict at which a comparison that began at this block would have ended, and the blocks it took.
     fn verdict(&self, plan: &Sequential, from: usize) -> Option<(Verdict, usize)> {
         (MIN_BLOCKS..=plan.blocks_max()).find_map(|blocks| {
-            let (gateway, upstream) = self.segment(from, from + blocks);
-            let look = match &upstream {
-                Some(upstream) => plan.look_beside(&gateway, upstream, SMALLEST_EFFECT)?,
-                None => plan.look(&gateway, SMALLEST_EFFECT)?,
-            };
+            let look = plan.look(&self.segment(from, from + blocks), SMALLEST_EFFECT)?;
             look.stop.map(|_| (look.comparison.verdict, blocks))
         })
     }
@@ -160,25 +144,18 @@ mod tests {
         let machine = |block: u32| 1.0 + 0.1 * f64::from((block * 7_919) % 11) / 10.0;
         let noise = |block: u32, salt: u32| 0.004 * f64::from((block * 31 + salt * 17) % 7) / 7.0;
         let values = |effect: f64, salt: u32| -> BTreeMap<u32, f64> {
-            let value = |block: u32| (block, effect * machine(block + salt) + noise(block, salt));
+            let value = |block: u32| (block, effect * machine(block) + noise(block, salt));
             (1..=40).map(value).collect()
         };
         let names = ["reference", "reference-2", SLOWED[0].0, SLOWED[1].0];
         let effects = [1.0, 1.0, 1.03, 1.05];
-        let of = |effects: [f64; 4], far: u32| {
+        let of = |effects: [f64; 4]| {
             let all = names.iter().zip(effects).zip(0_u32..);
-            all.map(|((name, effect), salt)| {
-                let mut values = values(effect, salt);
-                for (block, value) in &mut values {
-                    *value += noise(*block, salt + far);
-                }
-                ((*name).to_owned(), values)
-            })
-            .collect()
+            all.map(|((name, effect), salt)| ((*name).to_owned(), values(effect, salt)))
+                .collect()
         };
         Recorded {
-            gateway_ns: of(effects, 0),
-            upstream_ns: of([1.0; 4], 5),
+            gateway_ns: of(effects),
             blocks: 40,
             block_seconds: 4.0,
         }
