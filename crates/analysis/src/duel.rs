@@ -219,6 +219,7 @@ mod tests {
             again: "nginx-2".into(),
             metric: DecisiveMetric::Cpu,
             blocks_max: BLOCKS,
+            decides_first: false,
         }
     }
 

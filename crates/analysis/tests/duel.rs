@@ -22,6 +22,7 @@ fn duel_of(blocks: u32) -> Manifest {
         again: "nginx-2".into(),
         metric: DecisiveMetric::Cpu,
         blocks_max: 20,
+        decides_first: false,
     });
     manifest
 }

@@ -75,6 +75,11 @@ fn two_commits_are_built_and_planned_with_the_baseline_twice() {
     assert!(label("candidate").starts_with("two-"), "{duel}");
     assert!(label("baseline").starts_with("one-"), "{duel}");
     assert_eq!(label("again"), format!("{}-2", label("baseline")));
+    assert_eq!(
+        (&duel["blocks_max"], &plan["blocks"]),
+        (&40.into(), &50.into())
+    );
+    assert_eq!(duel["decides_first"], true, "ten blocks follow");
     let built = |folder: &Value| {
         let top = Path::new(folder.as_str().unwrap())
             .ancestors()
@@ -85,6 +90,31 @@ fn two_commits_are_built_and_planned_with_the_baseline_twice() {
     let variants = plan["variants"].as_array().unwrap();
     let numbers: Vec<String> = variants.iter().map(|it| built(&it["folder"])).collect();
     assert_eq!(numbers, ["two", "one", "one"]);
+}
+
+#[test]
+fn what_does_not_decide_is_left_out_or_in_every_block() {
+    let folder = TempDir::new().unwrap();
+    let planned = |words: &[&str]| -> Value {
+        let words = [
+            &["ab", "reference", "reference"][..],
+            words,
+            &["--dry-run", "--json"],
+        ]
+        .concat();
+        let output = gatebench(folder.path(), &words);
+        let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+        plan.get("plan").unwrap_or(&plan).clone()
+    };
+    let alone = planned(&["--verdict-only", "--blocks", "12"]);
+    assert_eq!(
+        (&alone["blocks"], &alone["duel"]["decides_first"]),
+        (&12.into(), &true.into())
+    );
+    // Memory is what all phases leave: there is nothing to put first.
+    let memory = planned(&["--metric", "memory", "--blocks", "12"]);
+    assert_eq!(memory["blocks"], 12);
+    assert_eq!(memory["duel"].get("decides_first"), None);
 }
 
 #[test]

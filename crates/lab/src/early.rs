@@ -4,14 +4,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gatebench_analysis::is_settled;
+use gatebench_model::Duel;
 use gatebench_store::Run;
 
 use crate::error::LabError;
 
 /// When a run may end.
 pub(crate) struct Early {
-    /// Whether it is made for a comparison.
-    has_duel: bool,
+    /// The comparison that it is made for.
+    duel: Option<Duel>,
     budget: Option<Duration>,
     began: Instant,
     /// The block that was under way when this process took the run up.
@@ -20,10 +21,19 @@ pub(crate) struct Early {
     asked: u32,
 }
 
+/// What of a run is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// What decides is settled; the blocks of the other metrics remain.
+    Deciding(String),
+    /// All of it.
+    Run(String),
+}
+
 impl Early {
-    pub(crate) fn new(has_duel: bool, budget: Option<Duration>) -> Self {
+    pub(crate) fn new(duel: Option<Duel>, budget: Option<Duration>) -> Self {
         Self {
-            has_duel,
+            duel,
             budget,
             began: Instant::now(),
             first_block: None,
@@ -44,16 +54,19 @@ impl Early {
         is_new
     }
 
-    /// Why the run ends after so many blocks; none where it goes on.
-    pub(crate) fn why(&self, done: u32, dir: &Path) -> Result<Option<String>, LabError> {
-        if self.has_duel && is_settled(&Run::open(dir)?)? {
-            return Ok(Some(format!("Settled after {}.", blocks(done))));
+    /// What is over after so many blocks, before the block of this number, and why; none where the run goes on.
+    pub(crate) fn over(&self, done: u32, next: u32, dir: &Path) -> Result<Option<Over>, LabError> {
+        let duel = self.duel.as_ref().filter(|duel| duel.decides_in(next));
+        if duel.is_some() && is_settled(&Run::open(dir)?)? {
+            let why = format!("Settled after {}.", blocks(done));
+            return Ok(Some(Over::Deciding(why)));
         }
         let measured = done - self.first_block.unwrap_or(0);
         let elapsed = self.began.elapsed();
         let with_next = elapsed + elapsed / measured.max(1);
         let is_over = self.budget.is_some_and(|budget| with_next > budget);
-        Ok(is_over.then(|| format!("Ended after {}: the time for it was used up.", blocks(done))))
+        let why = || format!("Ended after {}: the time for it was used up.", blocks(done));
+        Ok(is_over.then(|| Over::Run(why())))
     }
 }
 
@@ -69,23 +82,24 @@ mod tests {
 
     #[test]
     fn each_block_is_asked_about_once() {
-        let mut early = Early::new(false, None);
+        let mut early = Early::new(None, None);
         // Three trials a block.
         let asked = [0, 0, 0, 1, 1, 1, 2].map(|done| early.is_at_a_boundary(done));
         assert_eq!(asked, [false, false, false, true, false, false, true]);
-        let mut resumed = Early::new(false, None);
+        let mut resumed = Early::new(None, None);
         let asked = [4, 4, 5].map(|done| resumed.is_at_a_boundary(done));
         assert_eq!(asked, [false, false, true], "the fourth was done before");
     }
 
     #[test]
     fn a_budget_ends_it_before_the_block_that_would_exceed_it() {
-        let mut early = Early::new(false, Some(Duration::from_secs(3600)));
+        let mut early = Early::new(None, Some(Duration::from_secs(3600)));
         early.is_at_a_boundary(0);
-        assert_eq!(early.why(5, Path::new("/")).unwrap(), None);
-        let mut over = Early::new(false, Some(Duration::ZERO));
+        assert_eq!(early.over(5, 6, Path::new("/")).unwrap(), None);
+        let mut over = Early::new(None, Some(Duration::ZERO));
         over.is_at_a_boundary(0);
-        let why = over.why(5, Path::new("/")).unwrap().unwrap();
-        assert_eq!(why, "Ended after 5 blocks: the time for it was used up.");
+        let why = over.over(5, 6, Path::new("/")).unwrap().unwrap();
+        let said = "Ended after 5 blocks: the time for it was used up.";
+        assert_eq!(why, Over::Run(said.into()));
     }
 }

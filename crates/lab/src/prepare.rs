@@ -16,7 +16,7 @@ use crate::error::LabError;
 use crate::foreign::{self, EngineChoice, PreparedEngine};
 use crate::found::{Found, Places, Wanted};
 use crate::identity;
-use crate::lengths::{Asked, of_length};
+use crate::lengths::{Asked, Loads, of_length};
 use crate::library::{Library, Listed};
 use crate::purpose::{self, FlameChoice, IsolationChoice, SoakChoice};
 use crate::rehearse::rehearse;
@@ -29,6 +29,9 @@ use crate::warning::Warning;
 
 /// A plan is the same whenever it is made from the same words, so that `--dry-run` shows what runs.
 const DEFAULT_SEED: u64 = 1;
+
+/// Blocks in which a comparison measures the metrics that do not decide: the fewest that carry a verdict.
+const OTHER_BLOCKS: u32 = 10;
 
 /// What a user asked for.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +67,8 @@ pub struct Selection {
     /// Makes the run a comparison, decided by this: `gateways` are then the candidate, the baseline, and the
     /// baseline again.
     pub decided_by: Option<DecisiveMetric>,
+    /// Leaves out the blocks in which a comparison measures what does not decide.
+    pub only_deciding: bool,
     /// Makes the run a search for capacity, in place of the suite's load.
     pub capacity: Option<Capacity>,
     /// Measures at these shares of each gateway's own saturation too, in per cent; none is not.
@@ -158,13 +163,14 @@ pub fn prepare(
         ..
     } = found;
     warnings.extend(too_large.into_iter().chain(fitted));
-    let (load, blocks) = (loads.common, loads.blocks);
+    let others = other_blocks(selection, &loads);
+    let (load, blocks) = (loads.common, loads.blocks + others.unwrap_or(0));
     let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
     let own = loads.of_scenarios.into_iter();
     plan.scenario_loads = own.map(|(name, load)| (name, load.expanded())).collect();
     plan.length = loads.length;
     plan.isolation = isolation;
-    note_purposes(&mut plan, selection)?;
+    note_purposes(&mut plan, selection, others)?;
     purpose::watch_pools(&mut plan, &gateways);
     let engine = engine(selection, &mut plan, &mut warnings)?;
     // A script of the user's sends what it wants.
@@ -262,8 +268,13 @@ fn engine(
 }
 
 /// Notes in a plan what it is made for besides measuring.
-fn note_purposes(plan: &mut Plan, selection: &Selection) -> Result<(), LabError> {
-    plan.duel = selection.decided_by.and_then(|metric| duel(plan, metric));
+fn note_purposes(
+    plan: &mut Plan,
+    selection: &Selection,
+    others: Option<u32>,
+) -> Result<(), LabError> {
+    let metric = selection.decided_by;
+    plan.duel = metric.and_then(|metric| duel(plan, metric, others));
     plan.capacity = selection.capacity.clone();
     plan.soak = purpose::soak(selection, plan);
     plan.flame = selection.flame.map(|choice| choice.flame);
@@ -280,8 +291,8 @@ fn phases_of(plan: &Plan, scenario: &Scenario) -> Vec<Phase> {
         .collect()
 }
 
-/// The comparison of a plan with three gateways.
-fn duel(plan: &Plan, metric: DecisiveMetric) -> Option<Duel> {
+/// The comparison of a plan with three gateways, whose last blocks measure what does not decide.
+fn duel(plan: &Plan, metric: DecisiveMetric, others: Option<u32>) -> Option<Duel> {
     let gateways: Vec<&Variant> = plan
         .variants
         .iter()
@@ -295,7 +306,25 @@ fn duel(plan: &Plan, metric: DecisiveMetric) -> Option<Duel> {
         baseline: baseline.label().into(),
         again: again.label().into(),
         metric,
-        blocks_max: plan.blocks,
+        blocks_max: plan.blocks - others.unwrap_or(0),
+        decides_first: others.is_some(),
+    })
+}
+
+/// Blocks of a comparison that measure what does not decide. None where what decides has no blocks of its own: only a
+/// load with phases for it and others can be divided.
+fn other_blocks(selection: &Selection, loads: &Loads) -> Option<u32> {
+    let metric = selection.decided_by?;
+    let mut all = std::iter::once(&loads.common).chain(loads.of_scenarios.values());
+    let is_divided = all.all(|load| {
+        let decides = |phase: &&Phase| metric.is_taken_from(phase);
+        let deciding = load.phases.iter().filter(decides).count();
+        (1..load.phases.len()).contains(&deciding)
+    });
+    is_divided.then_some(if selection.only_deciding {
+        0
+    } else {
+        OTHER_BLOCKS
     })
 }
 

@@ -17,7 +17,7 @@ use gatebench_store::{
 };
 
 use crate::cores::Kept;
-use crate::early::Early;
+use crate::early::{Early, Over};
 use crate::error::LabError;
 use crate::hurry::Hurry;
 use crate::identity;
@@ -237,7 +237,7 @@ impl<'a> Conductor<'a> {
             left,
             summary,
             environment_failures: 0,
-            early: Early::new(plan.duel.is_some(), request.budget),
+            early: Early::new(plan.duel.clone(), request.budget),
         }
     }
 
@@ -267,13 +267,19 @@ impl<'a> Conductor<'a> {
             if self.done.contains(&trial.number) {
                 continue;
             }
-            if self.interrupt.is_raised() || self.ends_before(trial)? {
+            if self.interrupt.is_raised() {
                 break;
             }
-            let further = &trials[index + 1..];
-            let company = self.company_of(trial, further);
+            self.cut_before(trial)?;
+            if self.done.contains(&trial.number) {
+                continue;
+            }
+            let further = trials[index + 1..].iter().copied();
+            let further = further.filter(|it| !self.done.contains(&it.number));
+            let further: Vec<&Trial> = further.collect();
+            let company = self.company_of(trial, &further);
             if company.is_empty() {
-                self.until_it_succeeds(trial, further)?;
+                self.until_it_succeeds(trial, &further)?;
                 continue;
             }
             let left = further.iter().filter(|it| !company.contains(it));
@@ -295,7 +301,7 @@ impl<'a> Conductor<'a> {
                 .collect();
             self.observer.observe(Progress::TrialStarted {
                 trial: trial.clone(),
-                of: self.summary.planned,
+                of: self.last_number(),
                 left: self.left(&with_further),
             });
             let has_failed = self.one(&trial, further)?;
@@ -307,6 +313,12 @@ impl<'a> Conductor<'a> {
         }
     }
 
+    /// The highest number of a trial of the plan, which has gaps where it was cut.
+    fn last_number(&self) -> u32 {
+        let trials = self.writer.manifest().plan.trials.iter();
+        trials.map(|trial| trial.number).max().unwrap_or(0)
+    }
+
     /// Plans another try of a trial that failed.
     fn plan_again(&mut self, failed: &Trial) -> Result<Trial, LabError> {
         let again = self.writer.manifest().plan.again(failed);
@@ -316,24 +328,34 @@ impl<'a> Conductor<'a> {
         Ok(again)
     }
 
-    /// Whether the run ends with the block before this trial's. Its plan is then cut, so that the run is as one
-    /// that was planned with so many blocks.
-    fn ends_before(&mut self, trial: &Trial) -> Result<bool, LabError> {
-        let done = trial.block.saturating_sub(1);
+    /// Cuts the plan where the block before this trial's is the last, or the last that measures what decides. The run
+    /// is then as one that was planned with so many blocks, and what was cut counts as done.
+    fn cut_before(&mut self, trial: &Trial) -> Result<(), LabError> {
+        let last = trial.block.saturating_sub(1);
+        let done = self.writer.manifest().plan.blocks_until(last);
         if !self.early.is_at_a_boundary(done) {
-            return Ok(false);
+            return Ok(());
         }
-        let Some(why) = self.early.why(done, self.writer.dir())? else {
-            return Ok(false);
-        };
+        let over = self.early.over(done, trial.block, self.writer.dir())?;
+        let Some(over) = over else { return Ok(()) };
+        let is_all = matches!(over, Over::Run(_));
+        let (Over::Deciding(why) | Over::Run(why)) = over;
         self.writer.update_manifest(|manifest| {
-            manifest.plan.cut_after_block(done);
+            match is_all {
+                true => manifest.plan.cut_after_block(last),
+                false => manifest.plan.cut_deciding_after_block(last),
+            }
             manifest.notes.push(why.clone());
         })?;
-        let kept = self.writer.manifest().plan.trials.len();
-        self.summary.planned = u32::try_from(kept).unwrap_or(u32::MAX);
+        let kept = self.writer.manifest().plan.trials.iter();
+        let kept: BTreeSet<u32> = kept.map(|trial| trial.number).collect();
+        self.summary.planned = u32::try_from(kept.len()).unwrap_or(u32::MAX);
+        let planned = self.request.prepared.plan.trials.iter();
+        let cut = planned.map(|trial| trial.number);
+        self.done
+            .extend(cut.filter(|number| !kept.contains(number)));
         self.observer.observe(Progress::EndedEarly(why));
-        Ok(true)
+        Ok(())
     }
 
     /// Runs one trial and writes it; whether it failed.

@@ -293,7 +293,7 @@ impl<'a> Course<'a> {
         }
         self.ended.record.buffering = Some(self.try_buffering(stage, &demand)?);
         scene.meet()?;
-        for (slot, phase) in (FIRST_PHASE_SLOT..).zip(scene.phases()) {
+        for (slot, phase) in (FIRST_PHASE_SLOT..).zip(scene.plan.phases_of(scene.trial)) {
             let loading = Loading {
                 phase,
                 demand: &demand,

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{Phase, Shape};
+
 /// Two variants that are set beside each other, and a third that is the second once more. What differs between
 /// those two is the noise of the machine, since they are the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +20,9 @@ pub struct Duel {
     /// The most blocks that were planned. It may end before, when it is settled; the verdict's error rate holds for so
     /// many looks.
     pub blocks_max: u32,
+    /// Whether blocks up to that number have only the phases that decide, and those after it only the others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub decides_first: bool,
 }
 
 /// What a comparison is decided by.
@@ -38,7 +43,29 @@ pub enum DecisiveMetric {
     Memory,
 }
 
+impl DecisiveMetric {
+    /// Whether a phase is one that this metric alone is taken from; never for memory, which all of them leave.
+    pub fn is_taken_from(self, phase: &Phase) -> bool {
+        match self {
+            Self::Cpu => phase.side_by_side,
+            Self::Throughput => !phase.side_by_side && matches!(phase.shape, Shape::Closed(_)),
+            Self::AddedP50 | Self::AddedP99 => matches!(phase.shape, Shape::Open(_)),
+            Self::Memory => false,
+        }
+    }
+}
+
 impl Duel {
+    /// Whether a block measures what decides.
+    pub fn decides_in(&self, block: u32) -> bool {
+        !self.decides_first || block <= self.blocks_max
+    }
+
+    /// Whether a block has this phase.
+    pub fn has_phase(&self, block: u32, phase: &Phase) -> bool {
+        !self.decides_first || self.decides_in(block) == self.metric.is_taken_from(phase)
+    }
+
     /// Whether a comparison of these two is a part of it: the two gateways, or the baseline with itself.
     pub fn has(&self, candidate: &str, baseline: &str) -> bool {
         (candidate == self.candidate && baseline == self.baseline)

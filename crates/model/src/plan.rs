@@ -1,6 +1,6 @@
 //! The plan: every trial in order, decided before anything starts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -203,8 +203,7 @@ impl Plan {
         };
         let mut random =
             Xoshiro256PlusPlus::seed_from_u64(self.seed ^ (u64::from(first.number) << 32));
-        let phases = &self.load_of(&first.scenario).phases;
-        let alone = phases.iter().filter(|phase| !phase.side_by_side);
+        let alone = self.phases_of(first).filter(|phase| !phase.side_by_side);
         let order = |_| {
             let mut places: Vec<usize> = (0..trials.len()).collect();
             shuffle(&mut places, &mut random);
@@ -213,10 +212,39 @@ impl Plan {
         alone.flat_map(order).collect()
     }
 
+    /// How many blocks it has up to the one of this number.
+    pub fn blocks_until(&self, block: u32) -> u32 {
+        let blocks = self.trials.iter().map(|trial| trial.block);
+        let blocks: BTreeSet<u32> = blocks.filter(|it| *it <= block).collect();
+        u32::try_from(blocks.len()).unwrap_or(u32::MAX)
+    }
+
     /// Leaves out the blocks after this one: the plan is then as if it had been made with so many.
     pub fn cut_after_block(&mut self, block: u32) {
-        self.blocks = self.blocks.min(block);
-        self.trials.retain(|trial| trial.block <= block);
+        self.keep_blocks(|other| other <= block);
+    }
+
+    /// Leaves out the blocks after this one that measure what decides, but not those of the other metrics. Blocks keep
+    /// their numbers.
+    pub fn cut_deciding_after_block(&mut self, block: u32) {
+        let duel = self.duel.clone();
+        let decides = |other| duel.as_ref().is_none_or(|duel| duel.decides_in(other));
+        self.keep_blocks(|other| other <= block || !decides(other));
+    }
+
+    fn keep_blocks(&mut self, is_kept: impl Fn(u32) -> bool) {
+        self.trials.retain(|trial| is_kept(trial.block));
+        self.blocks = self.blocks.min(self.blocks_until(u32::MAX));
+    }
+
+    /// The phases that a trial goes through.
+    pub fn phases_of<'a>(&'a self, trial: &Trial) -> impl Iterator<Item = &'a Phase> {
+        let block = trial.block;
+        let phases = self.load_of(&trial.scenario).phases.iter();
+        phases.filter(move |phase| {
+            let duel = self.duel.as_ref();
+            duel.is_none_or(|duel| duel.has_phase(block, phase))
+        })
     }
 
     /// The load that a scenario goes through.
@@ -263,15 +291,14 @@ impl Plan {
         let search = self.capacity.as_ref().filter(|_| !is_floor);
         let shares = self.at.as_ref().filter(|_| !is_floor);
         let shares = shares.map_or(Duration::ZERO, Shares::expected);
-        let load = self.trial_duration(&trial.scenario).saturating_add(shares);
+        let load = self.trial_duration(trial).saturating_add(shares);
         search.map_or(load, |search| load.saturating_add(search.expected()))
     }
 
-    fn trial_duration(&self, scenario: &str) -> Duration {
+    fn trial_duration(&self, trial: &Trial) -> Duration {
         let specification = self.specification.as_ref();
         let quiet = specification.map_or(Duration::ZERO, |it| it.settle.at_most.0);
-        let phases = self.load_of(scenario).phases.iter();
-        phases
+        self.phases_of(trial)
             .map(|phase| match phase.name == SMOKE_PHASE {
                 // It ends when its few requests are answered.
                 true => quiet,
@@ -469,6 +496,40 @@ mod tests {
             "{counts:?}"
         );
         assert!(plan.turns(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_decides_comes_first_and_the_other_phases_in_blocks_of_their_own() {
+        let mut plan = plan(7, 5, false);
+        plan.load.phases[0].side_by_side = true;
+        plan.duel = Some(Duel {
+            candidate: "a".into(),
+            baseline: "b".into(),
+            again: "c".into(),
+            metric: crate::DecisiveMetric::Cpu,
+            blocks_max: 3,
+            decides_first: true,
+        });
+        let phases = |plan: &Plan| -> Vec<(u32, String)> {
+            let of_trial = |trial: &Trial| -> Vec<(u32, String)> {
+                let phases = plan.phases_of(trial);
+                phases.map(|it| (trial.block, it.name.clone())).collect()
+            };
+            plan.trials.iter().flat_map(of_trial).collect()
+        };
+        let all = phases(&plan);
+        assert_eq!(all.len(), plan.trials.len());
+        let is_right = |(block, name): &(u32, String)| (*block <= 3) == (name == "a");
+        assert!(all.iter().all(is_right), "{all:?}");
+        let own: Vec<&Trial> = plan.trials.iter().filter(|it| it.block == 4).collect();
+        assert_eq!(plan.turns(&own[..2]).len(), 2, "one phase, of two trials");
+        plan.cut_deciding_after_block(1);
+        let blocks: BTreeSet<u32> = plan.trials.iter().map(|it| it.block).collect();
+        assert_eq!((blocks, plan.blocks), (BTreeSet::from([1, 4, 5]), 3));
+        if let Some(duel) = &mut plan.duel {
+            duel.decides_first = false;
+        }
+        assert_eq!(phases(&plan).len(), 2 * plan.trials.len());
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl<'a> Conductor<'a> {
         further: &[&Trial],
     ) -> Result<(), LabError> {
         let left = self.left(&[trials, further].concat());
-        let (observer, of) = (self.observer, self.summary.planned);
+        let (observer, of) = (self.observer, self.last_number());
         let turns = self.request.prepared.plan.turns(trials);
         let company = Company::of(trials.len(), turns);
         let heard: Vec<Heard> = trials

@@ -31,10 +31,10 @@ Examples:
   gatebench ab --git main HEAD --build 'make' --gateway ./gateway
   gatebench ab nginx ./my-nginx --budget 5m --junit ab.xml --comment ab.md
 
-Each block has three fresh processes: the candidate, the baseline, and the baseline again, first loaded side by
-side on the same cores, which CPU per request is taken from, then each alone in random order. What differs
-between the last two is the noise of this machine now. The run ends when it is settled, by
-intervals that hold however often they are looked at, or when its time or its blocks are used up.
+Each block has three fresh processes: the candidate, the baseline, and the baseline again. What differs between
+the last two is the noise of this machine now. Blocks load all three side by side on the same cores, which CPU per
+request is taken from, until the verdict is settled, by intervals that hold however often they are looked at.
+The other metrics follow in ten blocks that load each gateway alone, in random order, while time is left.
 
 Exits with 1 where the candidate is worse, 4 where nothing may be said, else 0.";
 
@@ -61,12 +61,15 @@ pub struct Ab {
     /// What they do: a scenario's name or file (repeatable); without, proxy-json
     #[arg(long = "scenario", value_name = "NAME or FILE")]
     scenarios: Vec<String>,
-    /// The load profile; without, 64 connections side by side, then alone, then 5,000 requests/s
+    /// The load profile [default: 64 connections side by side, then alone, then 5,000 requests/s]
     #[arg(long, value_name = "NAME or FILE")]
     load: Option<String>,
     /// What decides
     #[arg(long, value_enum, default_value = "cpu")]
     metric: MetricWord,
+    /// Measure only what decides, and end with the verdict
+    #[arg(long)]
+    verdict_only: bool,
     /// The most time it may take
     #[arg(long, value_name = "TIME", default_value = "10m")]
     budget: Span,
@@ -131,6 +134,7 @@ impl Ab {
             seed: self.seed,
             gateway_cores: self.gateway_cores,
             decided_by: Some(self.metric.into()),
+            only_deciding: self.verdict_only,
             labels: BTreeMap::from_iter([candidate, baseline].into_iter().filter_map(called)),
             ..Selection::default()
         }
