@@ -486,7 +486,7 @@ impl Exchange {
     pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
         core.totals.answers += 1;
         if let Some(handicap) = &mut core.handicap {
-            handicap.burn();
+            handicap.bear();
         }
         core.flawed.answered(self.status);
         if let Some(metrics) = &self.live.site.metrics {

@@ -10,7 +10,7 @@ use gatebench_net::{ConnId, ConnMap, Io};
 use crate::client::{Exchange, Phase};
 use crate::flaws::Flawed;
 use crate::forward::{Destination, Relay, Target, write_request};
-use crate::handicap::Handicap;
+use crate::handicap::Burden;
 use crate::hold::{DelayTurns, Delays, Holds};
 use crate::live::Current;
 use crate::local::{Choice, Local, Toward, write_local};
@@ -45,7 +45,7 @@ pub(crate) struct Core<I> {
     /// Memory for a key of Redis.
     pub(crate) redis_key: Vec<u8>,
     /// A slow-down that was asked for.
-    pub(crate) handicap: Option<Handicap>,
+    pub(crate) handicap: Option<Burden>,
     /// Flaws that were asked for.
     pub(crate) flawed: Flawed,
     /// Hears what an operator should know.

@@ -1,123 +1,120 @@
-//! A known slow-down: a worker that burns a share of the processor time that it needs, answer by answer, so
-//! that a comparison can be tried on a difference whose size is known.
+//! A known amount of work more for each response, so that a comparison can be tried on a difference whose size
+//! is measured apart from it: half of the difference in user code, half in system calls, or in other shares.
 
-use gatebench_net::clock::{now_ns, thread_cpu_ns};
+use std::hint::black_box;
+use std::os::unix::process::parent_id;
+use std::str::FromStr;
 
-/// How often the pace is set anew.
-const PERIOD_NS: u64 = 5_000_000;
-
-/// A spin that took longer than this many times its length was interrupted: only so much of it counts.
-const INTERRUPTED: u64 = 4;
-
-/// The slow-down of one worker.
-#[derive(Debug)]
-pub(crate) struct Handicap {
-    pace: Pace,
-    due_ns: u64,
-}
-
-/// How much is burnt for an answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Pace {
-    /// Of the time that is needed without it; 0.03 is 3 %.
-    share: f64,
-    burnt_ns: u64,
-    answers: u64,
-    answers_before: u64,
-    each_ns: u64,
-}
-
-impl Pace {
-    /// Sets it by the processor time used so far, what was burnt among it: what is missing so far is made up
-    /// for within as many answers as there were since the last time.
-    fn set(&mut self, cpu_ns: u64) {
-        let needed_ns = cpu_ns.saturating_sub(self.burnt_ns) as f64;
-        let owed_ns = self.share * needed_ns;
-        let recent = (self.answers - self.answers_before).max(1) as f64;
-        let usual_ns = owed_ns / self.answers.max(1) as f64;
-        let missing_ns = owed_ns - self.burnt_ns as f64;
-        self.each_ns = (usual_ns + missing_ns / recent).clamp(0.0, 2.0 * usual_ns) as u64;
-        self.answers_before = self.answers;
-    }
+/// What is done more for each response.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Handicap {
+    /// Turns of a loop in user code.
+    pub spins: u32,
+    /// System calls; of a fraction, one now and then.
+    pub calls: f64,
 }
 
 impl Handicap {
-    /// Burns this share of what is needed.
-    pub(crate) fn new(share: f64) -> Self {
+    /// The most system calls for a response.
+    const CALLS_MAX: f64 = 1_000.0;
+
+    /// Does so many responses' work and nothing else, which shows what it takes.
+    pub fn alone(self, responses: u64) {
+        let mut load = Burden::new(self);
+        for _ in 0..responses {
+            load.bear();
+        }
+    }
+}
+
+impl FromStr for Handicap {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let parsed = word.split_once(',').and_then(|(spins, calls)| {
+            let calls: f64 = calls.parse().ok()?;
+            let spins = spins.parse().ok()?;
+            let is_right = (0.0..=Self::CALLS_MAX).contains(&calls);
+            is_right.then_some(Self { spins, calls })
+        });
+        parsed.ok_or_else(|| {
+            "this is no handicap: write turns of a loop and system calls for each response, as in 300,0.5".into()
+        })
+    }
+}
+
+/// The handicap of one worker.
+#[derive(Debug)]
+pub(crate) struct Burden {
+    handicap: Handicap,
+    /// System calls that are still to be made.
+    owed: f64,
+}
+
+impl Burden {
+    pub(crate) fn new(handicap: Handicap) -> Self {
         Self {
-            pace: Pace {
-                share,
-                ..Pace::default()
-            },
-            due_ns: 0,
+            handicap,
+            owed: 0.0,
         }
     }
 
-    /// An answer was given.
-    pub(crate) fn burn(&mut self) {
-        let pace = &mut self.pace;
-        pace.answers += 1;
-        if pace.each_ns == 0 {
-            return;
+    /// A response was given.
+    #[inline(never)]
+    pub(crate) fn bear(&mut self) {
+        for turn in 0..self.handicap.spins {
+            black_box(turn);
         }
-        let begun_ns = now_ns();
-        let mut spent_ns = 0;
-        while spent_ns < pace.each_ns {
-            std::hint::spin_loop();
-            spent_ns = now_ns() - begun_ns;
-        }
-        pace.burnt_ns += spent_ns.min(INTERRUPTED * pace.each_ns);
-    }
-
-    /// Once a round.
-    pub(crate) fn tick(&mut self, now_ns: u64) {
-        if now_ns >= self.due_ns {
-            self.due_ns = now_ns + PERIOD_NS;
-            self.pace.set(thread_cpu_ns());
+        self.owed += self.handicap.calls;
+        while self.owed >= 1.0 {
+            self.owed -= 1.0;
+            // It takes no lock and touches little memory, so that it costs the same next to other work as alone.
+            black_box(parent_id());
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_net::clock::thread_cpu_ns;
+
     use super::*;
 
     #[test]
-    fn what_is_burnt_comes_to_the_share_that_was_asked_for() {
-        let mut pace = Pace {
-            share: 0.05,
-            ..Pace::default()
-        };
-        // An answer needs 10 µs, then 30 µs; each spin takes 40 ns more than it should.
-        let mut needed_ns = 0;
-        for period in 0..400 {
-            let each_ns = if period < 100 { 10_000 } else { 30_000 };
-            for _ in 0..200 {
-                pace.answers += 1;
-                needed_ns += each_ns;
-                if pace.each_ns > 0 {
-                    pace.burnt_ns += pace.each_ns + 40;
-                }
-            }
-            pace.set(needed_ns + pace.burnt_ns);
+    fn a_handicap_is_turns_and_system_calls() {
+        let handicap: Handicap = "300,0.5".parse().unwrap();
+        assert_eq!((handicap.spins, handicap.calls), (300, 0.5));
+        for wrong in ["", "3%", "300", "-1,1", "1,-1", "1,nan", "1,1001"] {
+            let said = wrong.parse::<Handicap>().unwrap_err();
+            assert!(said.contains("as in 300,0.5"), "{wrong}: {said}");
         }
-        let share = pace.burnt_ns as f64 / needed_ns as f64;
-        assert!((0.0495..0.0505).contains(&share), "{share}");
     }
 
     #[test]
-    fn nothing_is_burnt_where_nothing_is_answered() {
-        let mut pace = Pace {
-            share: 1.0,
-            ..Pace::default()
+    fn a_fraction_of_a_call_is_made_now_and_then() {
+        let mut load = Burden::new(Handicap {
+            spins: 0,
+            calls: 0.4,
+        });
+        let mut made = 0.0;
+        for _ in 0..1_000 {
+            let before = load.owed;
+            load.bear();
+            made += before + 0.4 - load.owed;
+        }
+        assert!((399.0..=400.5).contains(&made), "{made}");
+    }
+
+    #[test]
+    fn more_work_takes_more_time() {
+        let time = |spins, calls| {
+            let began = thread_cpu_ns();
+            Handicap { spins, calls }.alone(2_000);
+            thread_cpu_ns() - began
         };
-        pace.set(1_000_000);
-        assert_eq!((pace.burnt_ns, pace.answers), (0, 0));
-        let mut none = Pace {
-            answers: 10,
-            ..Pace::default()
-        };
-        none.set(1_000_000);
-        assert_eq!(none.each_ns, 0);
+        let none = time(0, 0.0);
+        assert!(time(2_000, 0.0) > 2 * none);
+        assert!(time(0, 20.0) > 2 * none);
     }
 }

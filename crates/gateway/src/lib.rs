@@ -92,6 +92,7 @@ pub use config::{
 };
 pub use document::Document;
 pub use flaws::{Flaws, Leak};
+pub use handicap::Handicap;
 pub use worker::Totals;
 
 /// Why the gateway did not run, or ended by itself.
@@ -145,9 +146,9 @@ impl Gateway {
         })
     }
 
-    /// Lets every worker burn so much more processor time than it needs, answer by answer: 0.03 is 3 %.
-    pub fn handicapped_by(mut self, share: f64) -> Self {
-        self.inner.handicap = Some(share);
+    /// Lets every worker do so much more for each response.
+    pub fn handicapped_by(mut self, handicap: Handicap) -> Self {
+        self.inner.handicap = Some(handicap);
         self
     }
 

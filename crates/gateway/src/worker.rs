@@ -11,7 +11,7 @@ use gatebench_net::{ConnId, ConnMap, Event, Io, http2};
 use crate::client::{Client, Fate};
 use crate::exchange::Core;
 use crate::flaws::{Flawed, Flaws};
-use crate::handicap::Handicap;
+use crate::handicap::{Burden, Handicap};
 use crate::hold::Holds;
 use crate::http2::Multiplexed;
 use crate::live::Current;
@@ -40,7 +40,7 @@ pub(crate) type Heed = Arc<dyn Fn(&str) + Send + Sync>;
 /// What the workers share.
 pub(crate) struct Gateway {
     pub(crate) heed: Heed,
-    pub(crate) handicap: Option<f64>,
+    pub(crate) handicap: Option<Handicap>,
     pub(crate) flaws: Flaws,
     site: Mutex<Arc<Site>>,
     /// Counts the configurations, so that a worker sees a new one without a lock.
@@ -101,7 +101,7 @@ impl Service for Gateway {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
         let mut generation = self.generation.load(Ordering::Acquire);
         let mut worker = Worker::new(io, self.site(), seat.index, Arc::clone(&self.heed));
-        worker.core.handicap = self.handicap.map(Handicap::new);
+        worker.core.handicap = self.handicap.map(Burden::new);
         worker.core.flawed = Flawed::new(self.flaws);
         let mut events = Vec::new();
         let mut outcome = Ok(());
@@ -196,9 +196,6 @@ impl<I: Io> Worker<I> {
         }
         self.core.tell_redis();
         self.core.send_orders();
-        if let Some(handicap) = &mut self.core.handicap {
-            handicap.tick(self.core.now_ns);
-        }
         self.core.log.tick(self.core.now_ns);
         Ok(())
     }

@@ -21,6 +21,7 @@ mod random;
 pub mod rank;
 pub mod scaling;
 pub mod sequential;
+pub mod share;
 pub mod sign_flip;
 #[cfg(test)]
 mod simulate;

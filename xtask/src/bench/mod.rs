@@ -47,9 +47,10 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
   cargo xtask bench recompile [--minutes 10]
                           what it costs the traffic that 200 policy instances are compiled anew, and their memory;
                           fails where the 99th percentile rises by 2 ms, or that cannot be told
-  cargo xtask bench known-truth [--blocks 150] [--live 3] [--minutes 10] [--from DIR] [--out DIR]
-                          how often `gatebench ab` is right about a gateway that is slowed by 0, 3 and 5 %, beside
-                          a running compiler; replays a recording, then runs live; about half an hour
+  cargo xtask bench known-truth [--comparisons 30] [--minutes 10] [--record 0] [--out known-truth]
+                          how often `gatebench ab` is right about the reference gateway and about itself slowed by
+                          5 %, in so many comparisons of each; run it again to go on, or with more to add some.
+                          --record 40 records equal gateways, from which other cells are then simulated
   cargo xtask bench upstream [--rounds 5] [--seconds 2] [--connections 64]
                           server CPU per request of `upstream ping`, beside nginx `return 200`
   cargo xtask bench memory [--minutes 10] [--connections 64] [--routes 1]

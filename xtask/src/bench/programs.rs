@@ -8,6 +8,8 @@ pub struct Programs {
     pub gatebench: PathBuf,
     /// The client that parses nothing.
     pub bare: PathBuf,
+    /// The work that a handicap of the reference gateway adds, alone.
+    pub handicap: PathBuf,
     /// Where `make peers` installs what Debian does not have.
     peers: PathBuf,
 }
@@ -19,6 +21,7 @@ impl Programs {
         for package in [
             &["-p", "gatebench"][..],
             &["-p", "gatebench-net", "--example", "bare"],
+            &["-p", "gatebench-gateway", "--example", "handicap"],
         ] {
             let status = Command::new(&cargo)
                 .args(["build", "--release", "--quiet"])
@@ -41,6 +44,7 @@ impl Programs {
         Self {
             gatebench: release.join("gatebench"),
             bare: release.join("examples/bare"),
+            handicap: release.join("examples/handicap"),
             peers: root.join("target/peers/bin"),
         }
     }

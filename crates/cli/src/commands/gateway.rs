@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
-use gatebench_gateway::{ConfigErrors, Document, Flaws, GatewayError, Leak};
+use gatebench_gateway::{ConfigErrors, Document, Flaws, GatewayError, Handicap, Leak};
 use gatebench_model::Diagnostics;
 
 use super::words::{BackendWord, Cores, innermost};
@@ -33,9 +33,9 @@ pub struct Gateway {
     /// Cores its workers are pinned to, in turn; without, they are not pinned
     #[arg(long, value_name = "0,1")]
     cores: Option<Cores>,
-    /// Burns so much more processor time than it needs, to try a comparison on a known difference
-    #[arg(long, value_name = "3%")]
-    handicap: Option<Share>,
+    /// Does so many turns of a loop and system calls more for each response, to try `gatebench ab` on a known difference
+    #[arg(long, value_name = "300,0.5")]
+    handicap: Option<Handicap>,
     /// Never gives back so many bytes for so many answers, to try `gatebench soak` on a known leak
     #[arg(long, hide = true, value_name = "1KiB/1000", value_parser = leak)]
     leak: Option<Leak>,
@@ -64,7 +64,7 @@ impl Gateway {
             stray_errors: self.leak_errors.map(|Share(share)| share),
         });
         let gateway = Arc::new(match self.handicap {
-            Some(Share(share)) => gateway.handicapped_by(share),
+            Some(handicap) => gateway.handicapped_by(handicap),
             None => gateway,
         });
         let (reloaded, file) = (Arc::clone(&gateway), self.file.clone());

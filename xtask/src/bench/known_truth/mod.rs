@@ -1,46 +1,50 @@
-//! Does `gatebench ab` say what is true? The reference gateway is slowed by known shares of the processor time
-//! that it needs, while a compiler runs beside it, and what the comparison says is counted.
+//! Does `gatebench ab` say what is true? It compares the reference gateway with itself, and with itself made to do a
+//! known amount of work more, each time with fresh processes, on the default scenario; and every verdict is counted.
 //!
-//! One long run is recorded, with every variant in each block: the gateway, itself under another name, and itself
-//! slowed by 3 and by 5 %. The procedure of `gatebench ab` is then played on every contiguous segment of it that is
-//! as long as the time of one comparison allows, A/A in both directions, which shows how often it is right; and
-//! `gatebench ab` itself is run a few times, which shows that it is that procedure.
+//! Each comparison stands alone: no two share a block. Its result is appended to a file, so that the command goes
+//! on where it was stopped, and adds comparisons to those that there are. The size of the added work is measured
+//! apart from gatebench, as the processor time that the system accounts to a process that does nothing else.
+//!
+//! Other cells (scenarios, metrics, sizes) are simulated, by replaying a recording of equal gateways with an effect
+//! put in ([`replay`]).
 
-mod compile;
-mod live;
+mod comparison;
+mod handicap;
 mod plan;
 mod record;
-mod segments;
+mod replay;
+mod results;
 
 use std::path::Path;
 
-use self::compile::Compile;
+use self::comparison::Outcome;
+use self::handicap::Handicap;
 use self::plan::Plan;
-use self::record::Recorded;
+use self::results::Results;
 use super::programs::Programs;
 
-/// Records, replays, runs live, and prints the table.
+/// Compares until there are as many as asked for of each truth, and prints what came of it.
 pub fn run(words: &[&str], root: &Path) -> Result<(), String> {
     let plan = Plan::read(words)?;
     let folder = plan.folder()?;
-    let recorded = match &plan.from {
-        Some(run) => Recorded::read(run)?,
-        None => {
-            let programs = Programs::build(root)?;
-            let _noise = Compile::begin(root, &folder.join("compile"))?;
-            record::make(&plan, &programs, root, &folder)?
-        }
-    };
-    let blocks = plan.blocks_of_a_comparison(&recorded);
-    println!(
-        "{} blocks recorded, {:.1} s each; a comparison has at most {blocks}",
-        recorded.blocks, recorded.block_seconds
-    );
-    println!("\n{}", segments::table(&recorded, blocks)?);
-    if plan.live > 0 {
+    let mut results = Results::open(&folder)?;
+    if plan.comparisons > 0 {
         let programs = Programs::build(root)?;
-        let _noise = Compile::begin(root, &folder.join("compile"))?;
-        println!("\n{}", live::table(&plan, &programs, root, &folder)?);
+        let handicap = Handicap::of_folder(&folder, root, &programs)?;
+        while let Some(truth) = results.next(plan.comparisons) {
+            let number = results.next_number();
+            eprintln!("comparison {number}: {}", truth.title());
+            let outcome = Outcome::of(truth, number, &handicap, (&plan, &programs, &folder))?;
+            eprintln!("  {}", outcome.in_words());
+            results.add(outcome)?;
+        }
+    }
+    println!("{}", results.table());
+    if plan.record > 0 {
+        record::make(&plan, &Programs::build(root)?, &folder)?;
+    }
+    if let Some(recorded) = record::read(&folder)? {
+        println!("\n{}", replay::table(&recorded)?);
     }
     Ok(())
 }

@@ -1,106 +1,145 @@
-//! The recording: one run with all variants in each block, and what of it is needed.
+//! What runs say of each block, and a recording of equal gateways in all phases for the simulation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
-use super::plan::{self, Plan, SLOWED};
+use super::plan::Plan;
 use crate::bench::programs::Programs;
 
-/// The gateway, and itself under the name that a second one of it gets.
-pub const SAME: [&str; 2] = ["reference", "reference-2"];
+/// The gateway that is compared with itself.
+pub const GATEWAY: &str = "reference";
 
-/// Columns of the run's summary that are read, by name.
-const COLUMNS: [&str; 4] = ["variant", "metric", "block", "value"];
+/// The scenarios that are recorded.
+const SCENARIOS: [&str; 3] = ["proxy-json", "api-key", "soap-5"];
 
-/// Processor time per request, by variant and block.
-pub struct Recorded {
-    pub gateway_ns: BTreeMap<String, BTreeMap<u32, f64>>,
-    pub blocks: usize,
-    /// What a block took, with all that belongs to it.
-    pub block_seconds: f64,
+/// Blocks that show what a request takes.
+const PILOT_BLOCKS: &str = "10";
+
+/// The folder of the recording.
+const RECORDED: &str = "recorded";
+
+/// Columns of a run's summary that are read, by name.
+const COLUMNS: [&str; 6] = ["scenario", "phase", "variant", "metric", "block", "value"];
+
+/// Scenario, phase and metric.
+pub type Key = (String, String, String);
+
+/// Values of a run by what they are of, then variant, then block.
+#[derive(Debug, Default)]
+pub struct Values(pub BTreeMap<Key, BTreeMap<String, BTreeMap<u32, f64>>>);
+
+/// What a request of the default scenario takes of the gateway side by side, in nanoseconds.
+pub fn cpu_per_request_ns(programs: &Programs, folder: &Path) -> Result<f64, String> {
+    let out = folder.join("pilot");
+    if out.exists() {
+        fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+    }
+    let words = [
+        "ab",
+        GATEWAY,
+        GATEWAY,
+        "--verdict-only",
+        "--blocks",
+        PILOT_BLOCKS,
+    ];
+    run(programs, &words, &out)?;
+    let found = Values::read(&out)?.baseline_ns();
+    found.ok_or_else(|| format!("{} measured nothing", out.display()))
 }
 
-/// Runs it.
-pub fn make(
-    plan: &Plan,
-    programs: &Programs,
-    root: &Path,
-    folder: &Path,
-) -> Result<Recorded, String> {
-    let mut command = Command::new(&programs.gatebench);
-    command.args(["run", plan::SCENARIO, "--no-floor", "--blocks"]);
-    command.arg(plan.blocks.to_string());
-    for _ in SAME {
-        command.args(["--gateway", SAME[0]]);
+/// Records equal gateways in every phase of each scenario, three of them in each block.
+pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), String> {
+    let out = folder.join(RECORDED);
+    if out.exists() {
+        return Err(format!(
+            "{} is there already: remove it to record anew",
+            out.display()
+        ));
     }
-    for (name, share) in SLOWED {
-        let slowed = plan::slowed(root, folder, name, share)?;
-        command.arg("--gateway").arg(slowed);
-    }
-    let out = folder.join("recorded");
-    command.arg("--load").arg(plan::load(folder)?);
-    command.arg("--out").arg(&out).stdin(Stdio::null());
-    let began = Instant::now();
-    // Trials that a busy machine limits have an exit code of their own; what was measured says it better.
-    let status = command
+    let blocks = plan.record.to_string();
+    let mut words = vec!["run"];
+    words.extend(SCENARIOS);
+    words.extend(["--no-floor", "--load", "ab", "--blocks", &blocks]);
+    words.extend(["--gateway", GATEWAY].repeat(3));
+    run(programs, &words, &out)
+}
+
+fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
+    // Limited trials and open verdicts have exit codes of their own; what was measured is read from the folder.
+    Command::new(&programs.gatebench)
+        .args(words)
+        .arg("--out")
+        .arg(out)
+        .stdin(Stdio::null())
         .stdout(Stdio::null())
         .status()
-        .map_err(|error| format!("gatebench cannot be started: {error}"))?;
-    let seconds = began.elapsed().as_secs_f64();
-    let block_seconds = seconds / f64::from(plan.blocks.max(1));
-    fs::write(out.join(SECONDS), format!("{block_seconds:.3}\n"))
-        .map_err(|error| format!("the run left nothing ({status}): {error}"))?;
-    Recorded::read(&out)
+        .map(drop)
+        .map_err(|error| format!("gatebench cannot be started: {error}"))
 }
 
-/// The file in which a recording says how long its blocks took.
-const SECONDS: &str = "block-seconds";
+/// The recording of a folder; none where there is none.
+pub fn read(folder: &Path) -> Result<Option<Values>, String> {
+    let run = folder.join(RECORDED);
+    run.exists().then(|| Values::read(&run)).transpose()
+}
 
-impl Recorded {
-    /// What is needed of a run directory.
+impl Values {
+    /// Those of a run directory.
     pub fn read(run: &Path) -> Result<Self, String> {
-        let read = |name: &str| {
-            let path = run.join(name);
-            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
-        };
-        let seconds = read(SECONDS)?.trim().parse();
-        let seconds = seconds.map_err(|error| format!("{SECONDS}: {error}"))?;
-        Self::of(&read("summary.csv")?, seconds)
+        let path = run.join("summary.csv");
+        let text = fs::read_to_string(&path);
+        Self::of(&text.map_err(|error| format!("{}: {error}", path.display()))?)
     }
 
-    fn of(summary: &str, block_seconds: f64) -> Result<Self, String> {
+    fn of(summary: &str) -> Result<Self, String> {
         let mut lines = summary.lines();
         let head: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
         let at = |name: &str| {
             let found = head.iter().position(|column| *column == name);
             found.ok_or_else(|| format!("the summary has no column '{name}'"))
         };
-        let [variant, metric, block, value] = COLUMNS.map(at);
-        let (variant, metric, block, value) = (variant?, metric?, block?, value?);
-        let mut recorded = Self {
-            gateway_ns: BTreeMap::new(),
-            blocks: 0,
-            block_seconds,
-        };
+        let columns = COLUMNS.map(at).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let mut values = Self::default();
         for line in lines {
             let cells: Vec<&str> = line.split(',').collect();
-            let of = |column: usize| cells.get(column).copied().unwrap_or_default();
-            let values = match of(metric) {
-                "gateway_cpu_per_request_ns" => &mut recorded.gateway_ns,
-                _ => continue,
-            };
+            let of = |column: usize| cells.get(columns[column]).copied().unwrap_or_default();
             let wrong = || format!("the summary has a line that is none: {line}");
-            let block = of(block).parse().map_err(|_| wrong())?;
-            let value = of(value).parse().map_err(|_| wrong())?;
-            let blocks = values.entry(of(variant).to_owned()).or_default();
+            let block = of(4).parse().map_err(|_| wrong())?;
+            let value = of(5).parse().map_err(|_| wrong())?;
+            let key = [of(0), of(1), of(3)].map(str::to_owned).into();
+            let variants = values.0.entry(key).or_default();
+            let blocks = variants.entry(of(2).to_owned()).or_default();
             blocks.insert(block, value);
         }
-        recorded.blocks = recorded.gateway_ns.get(SAME[0]).map_or(0, BTreeMap::len);
-        Ok(recorded)
+        Ok(values)
     }
+
+    /// The geometric mean of what both processes of the baseline take of the processor for a request, side by side.
+    pub fn baseline_ns(&self) -> Option<f64> {
+        let side_by_side = |(_, phase, metric): &Key| {
+            phase == "side-by-side" && metric == "gateway_cpu_per_request_ns"
+        };
+        let (_, variants) = self.0.iter().find(|(key, _)| side_by_side(key))?;
+        let baseline = variants
+            .iter()
+            .filter(|(name, _)| is_baseline(name, variants.keys()));
+        let logs: Vec<f64> = baseline
+            .flat_map(|(_, blocks)| blocks.values())
+            .map(|value| value.ln())
+            .collect();
+        let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+        (!logs.is_empty()).then(|| mean.exp())
+    }
+}
+
+/// Whether a variant is one of the two processes of the baseline, which are the last two of one folder: of three with
+/// the same name the first is the candidate.
+fn is_baseline<'a>(name: &str, all: impl Iterator<Item = &'a String>) -> bool {
+    let same: BTreeSet<&String> = all.filter(|it| it.starts_with(GATEWAY)).collect();
+    let is_of_three = same.len() == 3 && name == GATEWAY;
+    name.starts_with(GATEWAY) && !is_of_three
 }
 
 #[cfg(test)]
@@ -110,13 +149,26 @@ mod tests {
 
     #[test]
     fn the_summary_is_read_by_its_head() {
-        let text = "scenario,variant,metric,block,trial,value,validity\n\
-            a,reference,gateway_cpu_per_request_ns,1,1,100.5,valid\n\
-            a,reference,upstream_cpu_per_request_ns,1,1,50,valid\n\
-            a,reference,throughput_per_second,1,1,7,valid\n";
-        let recorded = Recorded::of(text, 3.0).unwrap();
-        assert_eq!(recorded.gateway_ns["reference"][&1], 100.5);
-        assert_eq!(recorded.blocks, 1);
-        assert!(Recorded::of("a,b\n", 3.0).is_err());
+        let row = |variant: &str, value: f64| {
+            format!("a,{variant},side-by-side,gateway_cpu_per_request_ns,1,1,{value},valid\n")
+        };
+        let head = "scenario,variant,phase,metric,block,trial,value,validity\n";
+        let text = format!(
+            "{head}{}{}{}",
+            row("reference", 1.0),
+            row("reference-2", 4.0),
+            row("reference-3", 9.0)
+        );
+        let values = Values::of(&text).unwrap();
+        assert!((values.baseline_ns().unwrap() - 6.0).abs() < 1e-9);
+        let text = format!(
+            "{head}{}{}{}",
+            row("handicapped", 1.0),
+            row("reference", 4.0),
+            row("reference-2", 9.0)
+        );
+        let values = Values::of(&text).unwrap();
+        assert!((values.baseline_ns().unwrap() - 6.0).abs() < 1e-9);
+        assert!(Values::of("a,b\n").is_err());
     }
 }

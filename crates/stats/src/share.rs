@@ -1,0 +1,51 @@
+//! A share of trials, with what it says of the probability behind it.
+
+use crate::estimate::Interval;
+use crate::normal;
+
+/// Standard errors to either side of a 95 % interval.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// The 95 % interval of a probability, of which `found` of `trials` independent trials are known. None without
+/// trials, or where more were found than tried.
+///
+/// Source: E. B. Wilson, *Probable Inference, the Law of Succession, and Statistical Inference*, Journal of the
+/// American Statistical Association 22(158), 1927.
+pub fn wilson(found: usize, trials: usize) -> Option<Interval> {
+    if trials == 0 || found > trials {
+        return None;
+    }
+    let (n, share) = (trials as f64, found as f64 / trials as f64);
+    let squared = Z * Z;
+    let centre = share + squared / (2.0 * n);
+    let reach = Z * (share * (1.0 - share) / n + squared / (4.0 * n * n)).sqrt();
+    let all = 1.0 + squared / n;
+    Some(Interval {
+        // Rounding must not leave what is possible.
+        low: ((centre - reach) / all).max(0.0),
+        high: ((centre + reach) / all).min(1.0),
+        confidence: 1.0 - 2.0 * normal::beyond(Z),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_interval_is_that_of_the_formula_elsewhere() {
+        // Computed in Python from the formula as Wilson gives it.
+        let expected = [
+            (0, 30, 0.0, 0.113_513_393_2),
+            (30, 30, 0.886_486_606_8, 1.0),
+            (71, 73, 0.905_498_518_3, 0.992_454_241_3),
+        ];
+        for (found, trials, low, high) in expected {
+            let interval = wilson(found, trials).unwrap();
+            assert!((interval.low - low).abs() < 1e-9, "{interval:?}");
+            assert!((interval.high - high).abs() < 1e-9, "{interval:?}");
+        }
+        assert!(wilson(0, 0).is_none() && wilson(2, 1).is_none());
+    }
+}

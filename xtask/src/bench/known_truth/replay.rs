@@ -1,0 +1,185 @@
+//! A simulation of the cells that no live comparison covers: the procedure of `gatebench ab` over blocks drawn from a
+//! recording of equal gateways, with an effect put in.
+//!
+//! Blocks are drawn with replacement, and the three equal processes of a block in random order, so that a simulated
+//! comparison has the noise of the recording and nothing of its order. An effect is a factor of the candidate's value:
+//! the simulation covers its size, and not its kind.
+
+use std::collections::BTreeMap;
+
+use gatebench_stats::{Direction, MIN_BLOCKS, Pair, Sequential, Verdict};
+
+use super::record::{Key, Values};
+use super::results::rate;
+
+/// What `gatebench ab` takes: most blocks, the smallest effect that matters, the error rate.
+const BLOCKS_MAX: usize = 40;
+const SMALLEST_EFFECT: f64 = 0.02;
+const ALPHA: f64 = 0.05;
+
+/// Simulated comparisons for each cell.
+const RUNS: usize = 2_000;
+
+/// Factors of the candidate's value.
+const EFFECTS: [(&str, f64); 3] = [("none", 1.0), ("3 %", 1.03), ("5 %", 1.05)];
+
+/// What decides: its name, the phase it is taken from, and which values are good.
+const METRICS: [(&str, &str, Direction); 5] = [
+    (
+        "gateway_cpu_per_request_ns",
+        "side-by-side",
+        Direction::LowerIsBetter,
+    ),
+    (
+        "throughput_per_second",
+        "throughput",
+        Direction::HigherIsBetter,
+    ),
+    ("added_p50_ns", "latency", Direction::LowerIsBetter),
+    ("added_p99_ns", "latency", Direction::LowerIsBetter),
+    (
+        "gateway_rss_anon_max_bytes",
+        "latency",
+        Direction::LowerIsBetter,
+    ),
+];
+
+/// The table in Markdown.
+pub fn table(recorded: &Values) -> Result<String, String> {
+    let plan = Sequential::plan(BLOCKS_MAX, ALPHA).ok_or("no comparison can be planned")?;
+    let mut lines = vec![
+        "Simulated from recorded blocks of equal gateways, not measured:".to_owned(),
+        String::new(),
+        "| scenario | metric | recorded blocks | effect | better | worse | refused |".to_owned(),
+        "|---|---|--:|--:|--:|--:|--:|".to_owned(),
+    ];
+    for (metric, phase, direction) in METRICS {
+        let of = |(_, own, name): &Key| own == phase && name == metric;
+        for ((scenario, ..), variants) in recorded.0.iter().filter(|(key, _)| of(key)) {
+            let blocks = whole(variants);
+            if blocks.len() < MIN_BLOCKS {
+                continue;
+            }
+            for (effect, factor) in EFFECTS {
+                let factor = match direction {
+                    Direction::LowerIsBetter => factor,
+                    Direction::HigherIsBetter => 1.0 / factor,
+                };
+                let ends = ends(&plan, &blocks, factor, direction);
+                lines.push(format!(
+                    "| {scenario} | {metric} | {} | {effect} | {} |",
+                    blocks.len(),
+                    ends.map(|count| rate(count, RUNS)).join(" | ")
+                ));
+            }
+        }
+    }
+    Ok(lines.join("\n"))
+}
+
+/// The blocks in which all three were measured.
+fn whole(variants: &BTreeMap<String, BTreeMap<u32, f64>>) -> Vec<[f64; 3]> {
+    let mut variants = variants.values();
+    let (Some(first), Some(second), Some(third)) =
+        (variants.next(), variants.next(), variants.next())
+    else {
+        return Vec::new();
+    };
+    let block = |(block, value): (&u32, &f64)| {
+        let all = [*value, *second.get(block)?, *third.get(block)?];
+        all.iter().all(|it| *it > 0.0).then_some(all)
+    };
+    first.iter().filter_map(block).collect()
+}
+
+/// How many comparisons end with better and with worse, and in how many the baseline differs from itself.
+fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Direction) -> [usize; 3] {
+    let mut random = Random(1);
+    let mut counts = [0; 3];
+    for _ in 0..RUNS {
+        let (mut one, mut own) = (Vec::new(), Vec::new());
+        let mut candidate = Vec::new();
+        for _ in 0..plan.blocks_max() {
+            let mut block = blocks[random.below(blocks.len())];
+            block.swap(0, random.below(3));
+            block.swap(1, 1 + random.below(2));
+            candidate.push(factor * block[0]);
+            one.push(block[1]);
+            own.push(block[2]);
+        }
+        let judged = Pair {
+            baseline: one.clone(),
+            candidate,
+            direction,
+        };
+        let own_pair = Pair {
+            baseline: own.clone(),
+            candidate: one,
+            direction,
+        };
+        let Some(judged) = judged.beside_again(&own) else {
+            continue;
+        };
+        if let Some(end) = end(plan, &judged, &own_pair) {
+            counts[end] += 1;
+        }
+    }
+    counts
+}
+
+/// Where the comparison ends: better, worse, refused, or none of them.
+fn end(plan: &Sequential, judged: &Pair, own: &Pair) -> Option<usize> {
+    let cut = |pair: &Pair, blocks: usize| Pair {
+        baseline: pair.baseline[..blocks].to_vec(),
+        candidate: pair.candidate[..blocks].to_vec(),
+        direction: pair.direction,
+    };
+    for blocks in MIN_BLOCKS..=plan.blocks_max() {
+        let look = plan.look(&cut(judged, blocks), SMALLEST_EFFECT)?;
+        if look.stop.is_none() {
+            continue;
+        }
+        let own = plan.look(&cut(own, blocks), SMALLEST_EFFECT)?;
+        return match (own.comparison.verdict, look.comparison.verdict) {
+            (Verdict::Better | Verdict::Worse, _) => Some(2),
+            (_, Verdict::Better) => Some(0),
+            (_, Verdict::Worse) => Some(1),
+            _ => None,
+        };
+    }
+    None
+}
+
+/// Numbers that look random: Knuth's generator of 64 bits, its upper half.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        let next = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = next.wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn an_effect_that_is_put_in_is_found_and_none_is_not() {
+        // Thirty blocks that differ by half a per cent.
+        let value = |block: u64, salt: u64| {
+            1.0 + 0.005 * (((block * 31 + salt * 17) % 7) as f64 / 3.0 - 1.0)
+        };
+        let blocks: Vec<[f64; 3]> = (0..30)
+            .map(|it| [0, 1, 2].map(|salt| value(it, salt)))
+            .collect();
+        let plan = Sequential::plan(12, ALPHA).unwrap();
+        let [better, worse, _] = ends(&plan, &blocks, 1.0, Direction::LowerIsBetter);
+        assert!(better + worse <= RUNS / 20, "{better} {worse}");
+        let [better, worse, refused] = ends(&plan, &blocks, 1.05, Direction::LowerIsBetter);
+        assert!(better == 0 && worse + refused == RUNS, "{worse} {refused}");
+        assert!(refused <= RUNS / 20, "{refused}");
+    }
+}
