@@ -55,6 +55,8 @@ pub struct Control {
     stop: AtomicBool,
     /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
     start_ns: AtomicU64,
+    /// When the measurement begins, where the warm-up is ended from outside; 0 until then.
+    measure_ns: AtomicU64,
     live: Vec<Live>,
 }
 
@@ -76,6 +78,7 @@ impl Control {
         Self {
             stop: AtomicBool::new(false),
             start_ns: AtomicU64::new(0),
+            measure_ns: AtomicU64::new(0),
             live: (0..workers.max(1)).map(|_| Live::default()).collect(),
         }
     }
@@ -95,6 +98,20 @@ impl Control {
     /// can do so at its edges.
     pub fn start_ns(&self) -> Option<u64> {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
+    }
+
+    /// Ends the warm-up at a time on `CLOCK_MONOTONIC`, in nanoseconds, that is still to come: the
+    /// measurement begins then, and lasts as long as it would have. It ends by itself after
+    /// [`Load::warm_up`]; a time beyond that, or after another one was set, has no effect.
+    pub fn measure_from(&self, at_ns: u64) {
+        let _ = self
+            .measure_ns
+            .compare_exchange(0, at_ns, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// When the measurement begins, where the warm-up is ended from outside.
+    pub fn measured_from(&self) -> Option<u64> {
+        Some(self.measure_ns.load(Ordering::Acquire)).filter(|at_ns| *at_ns > 0)
     }
 
     /// The workers' counters.
@@ -226,7 +243,9 @@ pub(crate) fn compile<'a>(
         load,
         routes,
         groups,
-        schedules: schedules(load),
+        schedules: (0..load.groups.len())
+            .map(|number| schedule(load, number, nanos(load.warm_up)))
+            .collect(),
         check_count,
         workers: load.cores.len().max(1),
         gate: Gate::default(),
@@ -257,19 +276,14 @@ impl Route {
     }
 }
 
-/// The schedules of open groups, each a part of a gap after the one before, so that several groups at
-/// one rate do not send at the same instants.
-fn schedules(load: &Load) -> Vec<Option<Schedule>> {
-    let (warm_up_ns, measure_ns) = (nanos(load.warm_up), nanos(load.measure));
-    let count = load.groups.len() as f64;
-    let schedule = |(number, group): (usize, &Group)| match &group.shape {
-        Shape::Closed(_) => None,
-        Shape::Open(open) => {
-            let schedule = Schedule::new(open, warm_up_ns, measure_ns);
-            Some(schedule.with_phase(number as f64 / count))
-        }
+/// The schedule of an open group. Each is a part of a gap after that of the group before, so that
+/// several groups at one rate do not send at the same instants.
+pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Schedule> {
+    let Shape::Open(open) = &load.groups[number].shape else {
+        return None;
     };
-    load.groups.iter().enumerate().map(schedule).collect()
+    let schedule = Schedule::new(open, warm_up_ns, nanos(load.measure));
+    Some(schedule.with_phase(number as f64 / load.groups.len() as f64))
 }
 
 /// The request, saying that it is the last (RFC 9112 9.6). The server then closes first, and keeps the

@@ -201,6 +201,16 @@ enum Next {
 }
 
 impl Arrivals {
+    /// Goes on by another schedule, which is the same up to now. Gives the arrival handed out last anew:
+    /// it may lie beyond the time from which they differ.
+    pub fn go_on_by(&mut self, schedule: Schedule) -> Option<u64> {
+        self.schedule = schedule;
+        match &self.next {
+            Next::Even { index, step } => self.schedule.due_ns(index.saturating_sub(*step)),
+            Next::Poisson { area, .. } => self.schedule.reached_ns(*area),
+        }
+    }
+
     /// Nanoseconds from the start until the next arrival, never less than before; `None` after the
     /// last one.
     pub fn next_due_ns(&mut self) -> Option<u64> {

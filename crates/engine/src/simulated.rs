@@ -11,8 +11,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use gatebench_model::load::{Closed, Open};
-use gatebench_model::{Check, Order, Request, Shape};
+use gatebench_model::load::{Change, Closed, Open, RateStage};
+use gatebench_model::{Check, Order, Request, Shape, Span};
 use gatebench_net::{Buffer, ConnId, Event, Io, IoTask, ListenerId, Peer};
 use rtrb::RingBuffer;
 
@@ -195,8 +195,15 @@ fn simulate(load: &Load, server: Server) -> (Vec<Interval>, Interval) {
 
 /// The same on a machine made by the caller, with what was kept for the end.
 fn simulate_on(load: &Load, machine: Simulated) -> (Vec<Interval>, Interval, Kept) {
-    let control = Control::new(1);
-    let compiled = compile(load, &control).unwrap();
+    simulate_controlled(load, &Control::new(1), machine)
+}
+
+fn simulate_controlled(
+    load: &Load,
+    control: &Control,
+    machine: Simulated,
+) -> (Vec<Interval>, Interval, Kept) {
+    let compiled = compile(load, control).unwrap();
     compiled.gate.start_ns.store(10 * MS, Ordering::Relaxed);
     let (full, mut out) = RingBuffer::new(64);
     let (_back, empty) = RingBuffer::new(64);
@@ -316,6 +323,43 @@ fn the_warm_up_is_not_recorded() {
         exact(&sum, Metric::Response, Class::Success).unwrap(),
         (1_000, MS, MS, MS)
     );
+}
+
+/// The begin of the measurement is set 200 ms after the start, from outside, at 300 ms.
+fn simulate_ended_warm_up(shape: Shape) -> Interval {
+    let load = load(shape, 60_000, 1_000);
+    let control = Control::new(1);
+    control.measure_from(310 * MS);
+    let server: Server = |_, now, _| Reaction::Answer(if now < 305 * MS { 3 * MS } else { MS }, OK);
+    simulate_controlled(&load, &control, Simulated::new(server)).1
+}
+
+#[test]
+fn a_warm_up_that_is_ended_leaves_the_whole_measurement() {
+    let sum = simulate_ended_warm_up(open(1_000.0, 8, 10));
+    assert_eq!((sum.counts.intended, sum.counts.completed), (1_000, 1_000));
+    assert_eq!(
+        exact(&sum, Metric::Response, Class::Success).unwrap(),
+        (1_000, MS, MS, MS)
+    );
+    let sum = simulate_ended_warm_up(Shape::Closed(Closed::new(4)));
+    assert_eq!(sum.counts.completed_in_window, 4_000);
+}
+
+#[test]
+fn stages_begin_where_the_warm_up_ends() {
+    let stage = |rate_per_second, over_ms| RateStage {
+        rate_per_second,
+        over: Span::from_millis(over_ms),
+        how: Change::Step,
+    };
+    let staged = Shape::Open(Open {
+        connections_max: 8,
+        stages: vec![stage(100.0, 500), stage(400.0, 500)],
+        ..Open::new(100.0)
+    });
+    let sum = simulate_ended_warm_up(staged);
+    assert_eq!(sum.counts.intended, 50 + 200);
 }
 
 #[test]

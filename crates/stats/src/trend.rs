@@ -28,11 +28,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     if values.len() < POINTS_MIN || middle == 0.0 || !values.iter().all(|v| v.is_finite()) {
         return None;
     }
-    let slope = median(
-        &pairs(values)
-            .map(|(run, rise)| rise / run)
-            .collect::<Vec<_>>(),
-    )?;
+    let slope = theil_sen(values)?;
     let drift = slope * (values.len() - 1) as f64 / middle.abs();
     Some(Trend {
         p: mann_kendall_p(values),
@@ -48,10 +44,20 @@ fn pairs(values: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     })
 }
 
+/// The median slope of all pairs of points.
+pub(crate) fn theil_sen(values: &[f64]) -> Option<f64> {
+    let slopes: Vec<f64> = pairs(values).map(|(run, rise)| rise / run).collect();
+    median(&slopes)
+}
+
+/// Kendall's S: pairs that rise less pairs that fall.
+pub(crate) fn kendall_s(values: &[f64]) -> f64 {
+    let sign = |(_, rise): (f64, f64)| if rise == 0.0 { 0.0 } else { rise.signum() };
+    pairs(values).map(sign).sum()
+}
+
 fn mann_kendall_p(values: &[f64]) -> f64 {
-    let s: f64 = pairs(values)
-        .map(|(_, rise)| if rise == 0.0 { 0.0 } else { rise.signum() })
-        .sum();
+    let s = kendall_s(values);
     let ties = tie_sizes(values);
     if ties.is_empty() && values.len() <= EXACT_POINTS_MAX {
         exact_p(values.len(), s)

@@ -13,7 +13,7 @@ use crate::mix::Mix;
 use crate::population::{Population, ThinkTimes};
 use crate::random::derive;
 use crate::run::{Compiled, nanos};
-use crate::schedule::Arrivals;
+use crate::schedule::{Arrivals, Schedule};
 
 pub(super) struct GroupState<'a> {
     pub(super) settings: &'a Group,
@@ -161,6 +161,24 @@ impl<'a> GroupState<'a> {
             let thought_ns = u128::from(thinks.draw_ns()) * number / u128::from(users);
             self.thinking
                 .push(Reverse((start_ns + thought_ns as u64, conn)));
+        }
+    }
+
+    /// Goes on with a warm-up of another length, so long after the start.
+    pub(super) fn warm_up_for(
+        &mut self,
+        schedule: Option<Schedule>,
+        population: Option<Population>,
+        warm_up: (u64, u64),
+    ) {
+        let (start_ns, after_start_ns) = warm_up;
+        if let (Some(arrivals), Some(schedule)) = (&mut self.arrivals, schedule) {
+            let next = arrivals.go_on_by(schedule);
+            self.next_due_ns = self.next_due_ns.and(next).map(|due| start_ns + due);
+        }
+        if self.population.is_some() {
+            self.population = population;
+            self.next_change_ns = self.change_after(after_start_ns).map(|at| start_ns + at);
         }
     }
 

@@ -3,12 +3,14 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
+use gatebench_model::Shape;
 use gatebench_net::{ConnId, Event, Io};
 
 use crate::answer::Exchange;
 use crate::cost::ThreadCost;
 use crate::kind::ErrorKind;
-use crate::run::EngineError;
+use crate::population::Population;
+use crate::run::{EngineError, nanos, schedule};
 
 use super::group::GroupState;
 use super::{NAP_NS, Worker};
@@ -38,6 +40,7 @@ impl<I: Io> Worker<'_, I> {
             self.offer_due(now);
             self.wait(now, &mut events)?;
             now = self.io.now_ns();
+            self.end_warm_up(now);
             if now >= self.seal_at_ns {
                 self.seal(now);
             }
@@ -55,6 +58,43 @@ impl<I: Io> Worker<'_, I> {
                 return Ok(());
             }
         }
+    }
+
+    /// Adopts the begin of the measurement where it was set from outside meanwhile. Nothing was offered
+    /// since it was set that is due after it: `now` is read before this, and offers follow.
+    fn end_warm_up(&mut self, now: u64) {
+        if self.seal_at_ns != self.measure_ns {
+            return;
+        }
+        let begin_ns = self.compiled.control.measured_from();
+        let Some(begin_ns) = begin_ns.filter(|begin_ns| *begin_ns < self.measure_ns) else {
+            return;
+        };
+        let load = self.compiled.load;
+        self.measure_for(begin_ns);
+        let warm_up_ns = begin_ns.saturating_sub(self.start_ns);
+        let after_start_ns = now.saturating_sub(self.start_ns);
+        for (number, group) in self.groups.iter_mut().enumerate() {
+            let population = match &load.groups[number].shape {
+                Shape::Closed(it) => Some(Population::new(
+                    it,
+                    warm_up_ns,
+                    self.number,
+                    self.compiled.workers,
+                )),
+                Shape::Open(_) => None,
+            };
+            let schedule = schedule(load, number, warm_up_ns);
+            group.warm_up_for(schedule, population, (self.start_ns, after_start_ns));
+        }
+    }
+
+    /// Has the measurement begin at a time, and last as long as the load says.
+    pub(super) fn measure_for(&mut self, begin_ns: u64) {
+        self.measure_ns = begin_ns;
+        self.end_ns = begin_ns + nanos(self.compiled.load.measure);
+        self.book.window = self.measure_ns..self.end_ns;
+        self.seal_at_ns = self.measure_ns;
     }
 
     /// Waits for an event, or for what is due next.

@@ -244,10 +244,7 @@ impl<I: Io> Worker<'_, I> {
         };
         let load = self.compiled.load;
         self.start_ns = start_ns;
-        self.measure_ns = start_ns + nanos(load.warm_up);
-        self.end_ns = self.measure_ns + nanos(load.measure);
-        self.book.window = self.measure_ns..self.end_ns;
-        self.seal_at_ns = self.measure_ns;
+        self.measure_for(start_ns + nanos(load.warm_up));
         for group in &mut self.groups {
             group.start(start_ns);
         }

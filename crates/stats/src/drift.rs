@@ -1,0 +1,194 @@
+//! Whether a series of short bins, which remember each other, drifts: the Mann-Kendall test whose
+//! variance is widened by what each bin remembers of the one before.
+//!
+//! Sources: K. H. Hamed and A. R. Rao, *A Modified Mann-Kendall Trend Test for Autocorrelated Data*,
+//! Journal of Hydrology 204, 1998 (the variance, from the ranks of the series without its trend);
+//! M. G. Kendall, *Note on Bias in the Estimation of Autocorrelation*, Biometrika 41, 1954 (a short
+//! series seems to remember less than it does).
+
+use crate::trend::{Trend, kendall_s, theil_sen};
+use crate::{median, student};
+
+/// Below this many bins nothing is said: what they remember of each other cannot be estimated.
+pub const BINS_MIN: usize = 15;
+
+/// A longer series is added up, neighbour by neighbour, to at most so many points.
+const POINTS_MAX: usize = 60;
+
+/// The most that a bin is taken to remember: beyond it the length of the series says nothing.
+const MEMORY_MAX: f64 = 0.9;
+
+/// The drift of bins of equal length; none of fewer than [`BINS_MIN`], or where their median is not
+/// above zero.
+pub fn drift(bins: &[f64]) -> Option<Trend> {
+    if bins.len() < BINS_MIN || !bins.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    let points = added_up(bins);
+    let middle = median(&points).filter(|middle| *middle > 0.0)?;
+    let slope = theil_sen(&points)?;
+    Some(Trend {
+        p: p(&points),
+        drift: slope * (points.len() - 1) as f64 / middle,
+    })
+}
+
+/// Means of as many neighbours as leave at most [`POINTS_MAX`] points.
+fn added_up(bins: &[f64]) -> Vec<f64> {
+    let neighbours = bins.len().div_ceil(POINTS_MAX);
+    let mean = |bins: &[f64]| bins.iter().sum::<f64>() / bins.len() as f64;
+    bins.chunks_exact(neighbours).map(mean).collect()
+}
+
+fn p(points: &[f64]) -> f64 {
+    let s = kendall_s(points);
+    let count = points.len() as f64;
+    let variance = count * (count - 1.0) * (2.0 * count + 5.0) / 18.0;
+    let memory = memory(points);
+    let widened = variance * (1.0 + memory) / (1.0 - memory);
+    let z = (s.abs() - 1.0).max(0.0) / widened.sqrt();
+    // The memory is estimated, so that Student's t takes the place of the normal distribution.
+    let freedom = (count * (1.0 - memory) / (1.0 + memory) - 2.0).max(1.0);
+    2.0 * (1.0 - student::cdf(z, freedom))
+}
+
+/// What a point remembers of the one before, by the ranks of the series less the parabola through
+/// them: a warm-up is a curve, whose ends lie on one side of any line. Corrected for the bias of a
+/// series so short (Kendall; for a parabola it is 3 + 5 times the memory, over the points).
+fn memory(points: &[f64]) -> f64 {
+    let rest = without_parabola(&places(points));
+    let count = rest.len() as f64;
+    let square: f64 = rest.iter().map(|value| value * value).sum();
+    // Of a perfect curve only rounding errors are left.
+    if square <= 1e-9 * count.powi(3) {
+        return 0.0;
+    }
+    let product: f64 = rest.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    ((product / square * count + 3.0) / (count - 5.0)).clamp(0.0, MEMORY_MAX)
+}
+
+/// What the least-squares parabola leaves, by polynomials that are orthogonal on equal distances.
+fn without_parabola(values: &[f64]) -> Vec<f64> {
+    let count = values.len() as f64;
+    let middle = (count - 1.0) / 2.0;
+    let line = |at: usize| at as f64 - middle;
+    let curve = |at: usize| line(at).powi(2) - (count * count - 1.0) / 12.0;
+    let share = |shape: &dyn Fn(usize) -> f64| {
+        let products = values
+            .iter()
+            .enumerate()
+            .map(|(at, value)| value * shape(at));
+        let squares = (0..values.len()).map(|at| shape(at).powi(2));
+        products.sum::<f64>() / squares.sum::<f64>()
+    };
+    let (flat, rise, bend) = (share(&|_| 1.0), share(&line), share(&curve));
+    let fit = |at: usize| flat + rise * line(at) + bend * curve(at);
+    let rest = values.iter().enumerate();
+    rest.map(|(at, value)| value - fit(at)).collect()
+}
+
+/// The place of each value among all, equal ones sharing the mean of theirs.
+fn places(values: &[f64]) -> Vec<f64> {
+    let place = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count() as f64;
+        let equal = values.iter().filter(|other| *other == value).count() as f64;
+        below + (equal - 1.0) / 2.0
+    };
+    values.iter().map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::simulate::{Drift, Noise};
+
+    /// What the gate of steady state calls a drift.
+    const P_MAX: f64 = 0.005;
+    const DRIFT_MIN: f64 = 0.05;
+
+    /// Correlation of a bin with the one before, and whether half of the variance is of single bins
+    /// that stand out (t, 3 degrees of freedom). The deviation of a bin is 5 %.
+    const KINDS: [(f64, bool); 5] = [
+        (0.0, false),
+        (0.3, false),
+        (0.5, false),
+        (0.7, false),
+        (0.7, true),
+    ];
+
+    /// The share of so many series that drift. `level` is of the time in seconds.
+    fn found(runs: usize, bins: usize, kind: (f64, bool), level: fn(f64) -> f64) -> f64 {
+        let mut noise = Noise::seeded(7 + bins as u64);
+        let drifts = |_: &usize| {
+            let mut remembered = Drift::new(kind.0, &mut noise);
+            let mut bin = |at: usize| {
+                let mut shock = remembered.next(&mut noise);
+                if kind.1 {
+                    shock = (shock + noise.heavy()) / 2.0_f64.sqrt();
+                }
+                (level(at as f64 / 10.0) * (1.0 + 0.05 * shock)).max(0.01)
+            };
+            let series: Vec<f64> = (0..bins).map(&mut bin).collect();
+            let found = drift(&series).unwrap();
+            found.p < P_MAX && found.drift.abs() > DRIFT_MIN
+        };
+        (0..runs).filter(drifts).count() as f64 / runs as f64
+    }
+
+    fn steady(_: f64) -> f64 {
+        1.0
+    }
+
+    /// A just-in-time compiler at work: 40 % more at first, and half of the rest in each 0.7 s.
+    fn warming_up(seconds: f64) -> f64 {
+        1.0 + 0.4 * (-seconds).exp()
+    }
+
+    /// 30 % more at first, and a third of it left after three seconds.
+    fn warming_up_slowly(seconds: f64) -> f64 {
+        1.0 + 0.3 * (-seconds / 3.0).exp()
+    }
+
+    #[test]
+    fn steady_bins_raise_few_alarms_and_a_warm_up_is_found() {
+        for bins in [20, 30, 40] {
+            let alarms = KINDS.map(|kind| found(400, bins, kind, steady));
+            let mean = alarms.iter().sum::<f64>() / alarms.len() as f64;
+            assert!(mean <= 0.02, "{bins} bins: {alarms:?}");
+            assert!(alarms.iter().all(|share| *share <= 0.035), "{alarms:?}");
+        }
+        let power = found(200, 30, (0.3, false), warming_up);
+        assert!(power > 0.6, "{power}");
+        let power = found(200, 30, (0.0, false), warming_up_slowly);
+        assert!(power > 0.6, "{power}");
+    }
+
+    /// The table in docs/METHOD.md.
+    #[test]
+    #[ignore = "takes ten seconds and prints a table"]
+    fn alarms_and_detection_of_drifts() {
+        for bins in [20, 30, 40, 60, 300] {
+            for kind in KINDS {
+                let shares = [steady, warming_up, warming_up_slowly]
+                    .map(|level| 100.0 * found(4_000, bins, kind, level));
+                println!("{bins} bins, {kind:?}: {shares:.1?}");
+            }
+        }
+    }
+
+    #[test]
+    fn too_few_bins_and_bins_of_nothing_say_nothing() {
+        assert_eq!(drift(&[1.0; BINS_MIN - 1]), None);
+        assert_eq!(drift(&[0.0; 30]), None);
+        assert_eq!(drift(&[7.0; 30]).unwrap(), Trend { p: 1.0, drift: 0.0 });
+    }
+
+    #[test]
+    fn a_rise_has_its_size() {
+        let rising: Vec<f64> = (0..30).map(|at| 100.0 + f64::from(at)).collect();
+        let found = drift(&rising).unwrap();
+        assert!((found.drift - 29.0 / 114.5).abs() < 1e-9, "{found:?}");
+        assert!(found.p < P_MAX);
+    }
+}
