@@ -98,6 +98,7 @@ pub(crate) fn in_short(gate: Gate) -> &'static str {
         Gate::ForeignProcess => "other processes on the cores",
         Gate::SharedCore => "a physical core shared with engine or upstream",
         Gate::NotSteady => "not steady",
+        Gate::SteadinessUntested => "steady state not tested",
         Gate::GatewayNotSaturated => "gateway not saturated",
         Gate::Inconsistent => "numbers disagree",
         Gate::CannotBeTrue => "figures that cannot be true",

@@ -14,7 +14,7 @@ use crate::findings::{
 use crate::gates::{View, is_disturbed, judge_phase, judge_trial, worst};
 use crate::groups::Groups;
 use crate::metrics::{aspect, of_phase};
-use crate::relation::relate_to_floor;
+use crate::relation::relate_to_bases;
 use crate::shares::OfShare;
 use crate::{spoiled, timeline, trials};
 
@@ -55,7 +55,7 @@ impl<'a> Collected<'a> {
                 values.sort_by_key(|value| (value.block, value.trial));
             }
         }
-        relate_to_floor(context, &mut collected.values);
+        relate_to_bases(context, &mut collected.values);
         Ok(collected)
     }
 

@@ -237,6 +237,8 @@ pub(crate) fn unit(metric: Metric) -> Unit {
         | M::ResponseP999
         | M::ResponseP50OverFloor
         | M::ResponseP99OverFloor
+        | M::AddedP50OverNull
+        | M::AddedP99OverNull
         | M::LatenessP99
         | M::ChangeWorst
         | M::ChangeRecovery
@@ -274,13 +276,14 @@ pub(crate) fn aspect(metric: Metric) -> Option<Aspect> {
         M::AddedP50
         | M::AddedP90
         | M::AddedP99
-        | M::AddedP999
         | M::ResponseP50
         | M::ResponseP90
         | M::ResponseP99
-        | M::ResponseP999
         | M::ResponseP50OverFloor
         | M::ResponseP99OverFloor
+        | M::AddedP50OverNull
+        | M::AddedP99OverNull
         | M::LatenessP99 => Some(Aspect::Latency),
+        M::AddedP999 | M::ResponseP999 => Some(Aspect::LatencyTail),
     }
 }

@@ -1,5 +1,8 @@
 //! What limits the findings as a whole.
 
+use std::collections::BTreeSet;
+
+use gatebench_model::Scenario;
 use gatebench_stats::comparison::CONFIDENCE;
 use gatebench_stats::{Comparison, MIN_BLOCKS, Method, trend::POINTS_MIN};
 use gatebench_store::{PhaseRecord, Status};
@@ -14,7 +17,7 @@ use crate::limits;
 use crate::own_metrics;
 use crate::trials::blocks_complete;
 use crate::weights;
-use crate::words::{counted, percent};
+use crate::words::{counted, decimals, percent};
 
 /// The notes of a run, the most important first.
 pub(crate) fn of(
@@ -30,6 +33,8 @@ pub(crate) fn of(
     notes.extend(duel::note(context));
     notes.extend(how_judged(scenarios, costs));
     notes.extend(steadiness_untested(context));
+    notes.extend(warm_ups(context));
+    notes.extend(without_null(context));
     notes.extend(limits::of(context));
     notes.extend(own_metrics::notes(context));
     notes.extend(weights::notes(context));
@@ -135,18 +140,51 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
 }
 
 fn steadiness_untested(context: &Context) -> Option<String> {
-    let short: Vec<_> = context
-        .plan
-        .load
-        .phases
-        .iter()
-        .filter(|phase| !phase.side_by_side && phase.measure.as_secs_f64() < POINTS_MIN as f64)
-        .map(|phase| phase.name.as_str())
-        .collect();
+    // What recorded bins has a gate of its own for it; a smoke run is not about speed.
+    (!is_smoke(context.plan)).then_some(())?;
+    let is_short = |phase: &&PhaseRecord| {
+        let seconds = phase.measure_ns / 1_000_000_000;
+        phase.bins.is_none() && !phase.side_by_side && seconds < POINTS_MIN as u64
+    };
+    let phases = context.completed().flat_map(|record| &record.phases);
+    let short: BTreeSet<&str> = phases.filter(is_short).map(|it| it.name.as_str()).collect();
     (!short.is_empty()).then(|| {
+        let names: Vec<&str> = short.into_iter().collect();
         format!(
-            "Whether the load was steady could not be tested in {}: a trend needs at least {POINTS_MIN} s.",
-            short.join(", ")
+            "Steady state was not tested in {}: without bins of 100 ms, a trend needs at least {POINTS_MIN} s.",
+            names.join(", ")
         )
     })
+}
+
+/// Where the null gateway was not loaded, and why.
+fn without_null(context: &Context) -> Option<String> {
+    let plan = context.plan;
+    plan.variants.iter().find(|it| it.is_null())?;
+    let told = |scenario: &Scenario| {
+        let why = scenario.incomparable_with_null()?;
+        Some(format!("{} ({why})", scenario.scenario))
+    };
+    let told: Vec<String> = plan.scenarios.iter().filter_map(told).collect();
+    (!told.is_empty())
+        .then(|| format!("The null gateway is not comparable in {}.", told.join(", ")))
+}
+
+/// How long warm-ups lasted that lasted until the CPU time per request had settled.
+fn warm_ups(context: &Context) -> Option<String> {
+    let phases = context.completed().flat_map(|record| &record.phases);
+    let adaptive: Vec<_> = phases
+        .filter_map(|phase| Some((phase.warm_up_ns, phase.adaptive_warm_up?.settled)))
+        .collect();
+    let shortest = adaptive.iter().map(|(length_ns, _)| *length_ns).min()?;
+    let longest = adaptive.iter().map(|(length_ns, _)| *length_ns).max()?;
+    let seconds = |length_ns: u64| decimals(length_ns as f64 / 1e9, 1);
+    let unsettled = adaptive.iter().filter(|(_, settled)| !settled).count();
+    Some(format!(
+        "Warm-ups lasted {} to {} s, until the CPU time per request had settled; {unsettled} of {} ended at their \
+         bound before it had.",
+        seconds(shortest),
+        seconds(longest),
+        adaptive.len()
+    ))
 }

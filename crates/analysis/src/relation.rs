@@ -1,4 +1,4 @@
-//! A gateway's values set beside the floor's of the same block.
+//! A gateway's values set next to those of the floor and of the null gateway in the same block.
 
 use std::collections::BTreeMap;
 
@@ -8,36 +8,49 @@ use crate::collect::{Cell, PhaseValues};
 use crate::context::Context;
 use crate::findings::{BlockValue, Metric, PhaseKind};
 
-/// Adds the metrics that relate a gateway to the floor, where the plan has one.
-pub(crate) fn relate_to_floor(context: &Context, values: &mut BTreeMap<Cell, Vec<PhaseValues>>) {
-    let floor = context
-        .plan
-        .variants
-        .iter()
-        .find(|variant| **variant == Variant::Floor);
-    let Some(floor) = floor.map(Variant::label) else {
-        return;
-    };
+/// Adds the metrics that relate a gateway to the floor and to the null gateway, where the plan has them.
+pub(crate) fn relate_to_bases(context: &Context, values: &mut BTreeMap<Cell, Vec<PhaseValues>>) {
+    for variant in &context.plan.variants {
+        if *variant == Variant::Floor {
+            relate_all(context, values, variant.label(), relate_phase);
+        } else if variant.is_null() {
+            relate_all(context, values, variant.label(), |own, null| {
+                relate_by(own, null, OVER_NULL);
+            });
+        }
+    }
+}
+
+fn relate_all(
+    context: &Context,
+    values: &mut BTreeMap<Cell, Vec<PhaseValues>>,
+    base: &str,
+    relate: fn(&mut PhaseValues, &PhaseValues),
+) {
     for scenario in &context.plan.scenarios {
         // Taken out while the others are changed.
-        let cell = (scenario.scenario.clone(), floor.to_owned());
-        let Some(floors) = values.remove(&cell) else {
+        let cell = (scenario.scenario.clone(), base.to_owned());
+        let Some(bases) = values.remove(&cell) else {
             continue;
         };
-        let gateways = values
-            .iter_mut()
-            .filter(|((name, _), _)| *name == scenario.scenario);
+        let gateways = values.iter_mut().filter(|((name, variant), _)| {
+            *name == scenario.scenario && *variant != Variant::Floor.label()
+        });
         for own in gateways.flat_map(|(_, phases)| phases) {
-            if let Some(base) = floors.iter().find(|base| base.phase == own.phase) {
-                relate_phase(own, base);
+            if let Some(base) = bases.iter().find(|base| base.phase == own.phase) {
+                relate(own, base);
             }
         }
-        values.insert(cell, floors);
+        values.insert(cell, bases);
     }
 }
 
 fn relate_phase(own: &mut PhaseValues, base: &PhaseValues) {
-    for (metric, of, relate) in relations(own.kind) {
+    relate_by(own, base, relations(own.kind));
+}
+
+fn relate_by(own: &mut PhaseValues, base: &PhaseValues, relations: &[(Metric, Metric, Relate)]) {
+    for (metric, of, relate) in relations {
         let (Some(values), Some(floor)) = (own.metrics.get(of), base.metrics.get(of)) else {
             continue;
         };
@@ -47,6 +60,16 @@ fn relate_phase(own: &mut PhaseValues, base: &PhaseValues) {
         }
     }
 }
+
+/// What a gateway adds less what the null gateway adds: differences of two quantiles.
+const OVER_NULL: &[(Metric, Metric, Relate)] = &[
+    (Metric::AddedP50OverNull, Metric::AddedP50, |own, null| {
+        own - null
+    }),
+    (Metric::AddedP99OverNull, Metric::AddedP99, |own, null| {
+        own - null
+    }),
+];
 
 /// What a value is made of: itself and the floor's.
 type Relate = fn(f64, f64) -> f64;

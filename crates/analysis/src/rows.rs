@@ -25,7 +25,10 @@ pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFi
 }
 
 fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) -> ScenarioFindings {
-    let labels: Vec<_> = context.plan.variants.iter().map(Variant::label).collect();
+    // The null gateway is what others are read against, and is not compared with them.
+    let (nulls, variants): (Vec<&Variant>, Vec<_>) =
+        context.plan.variants.iter().partition(|it| it.is_null());
+    let labels: Vec<_> = variants.iter().map(|it| it.label()).collect();
     let load = context.plan.load_of(&scenario.scenario);
     let phase_names: Vec<_> = load
         .phases
@@ -40,12 +43,14 @@ fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) ->
         name: scenario.scenario.clone(),
         title: scenario.title.clone(),
         phases: told_apart(load.phases.iter().map(line).collect()),
-        rows: context
-            .plan
-            .variants
+        rows: variants
             .iter()
             .map(|variant| row(context, collected, scenario, variant))
             .collect(),
+        null: nulls
+            .first()
+            .map(|variant| row(context, collected, scenario, variant))
+            .filter(|row| row.status != RowStatus::Missing),
         wire: wire::of_scenario(context, scenario),
         curves: collected
             .curves
@@ -61,7 +66,7 @@ fn line(phase: &Phase) -> PhaseLine {
         name: phase.name.clone(),
         kind: kind_of(&phase.shape, phase.side_by_side),
         label: format!(
-            "{}{}{}, {}",
+            "{}{}{}{}, {}",
             loads::in_words(&phase.shape),
             if phase.side_by_side {
                 " each, side by side"
@@ -69,6 +74,11 @@ fn line(phase: &Phase) -> PhaseLine {
                 ""
             },
             change_words(phase),
+            if phase.keep_awake {
+                ", core kept awake"
+            } else {
+                ""
+            },
             phase.measure
         ),
     }

@@ -54,6 +54,7 @@ fn blame(gate: Gate) -> Blame {
         | Gate::Workers
         | Gate::HeaderStripped
         | Gate::SharedCore
+        | Gate::SteadinessUntested
         | Gate::Clamped => Blame::Other,
     }
 }

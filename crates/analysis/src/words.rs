@@ -55,6 +55,8 @@ pub fn metric_title(metric: Metric) -> &'static str {
         Metric::ResponseP999 => "response time p99.9",
         Metric::ResponseP50OverFloor => "response p50 minus the floor's p50",
         Metric::ResponseP99OverFloor => "response p99 minus the floor's p99",
+        Metric::AddedP50OverNull => "added p50 minus the null gateway's p50",
+        Metric::AddedP99OverNull => "added p99 minus the null gateway's p99",
         Metric::LatenessP99 => "send lateness p99",
         Metric::GatewayRssAnonMax => "gateway memory (RssAnon)",
         Metric::GatewayStart => "gateway start to ready",

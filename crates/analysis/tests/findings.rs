@@ -8,7 +8,7 @@ use gatebench_analysis::analyse;
 use gatebench_analysis::findings::{
     CurveMetric, Fact, Metric, PhaseKind, RowStatus, Sentence, Tone, Validity,
 };
-use gatebench_model::{Culprit, Policy};
+use gatebench_model::{Culprit, Policy, Variant};
 use gatebench_store::{Outcome, Run, Status};
 
 fn unchanged(_: &mut Made) {}
@@ -279,12 +279,36 @@ fn the_notes_say_that_three_blocks_carry_no_verdict() {
 }
 
 #[test]
+fn what_the_null_gateway_adds_is_taken_off_and_it_is_not_compared() {
+    let mut with_null = manifest(10);
+    with_null.plan.variants.push(Variant::null());
+    with_null.plan.trials = common::every_cell(&with_null.plan, 10);
+    let (_dir, findings) = analysed_run(with_null, |mut made| {
+        if made.is("null") {
+            made.record_values("steady", "added", &[(30_000, 50_000)]);
+        }
+        Some(made)
+    });
+    let nginx = row(&findings, "nginx");
+    let found = nginx.metric(PhaseKind::Open, Metric::AddedP50OverNull);
+    let median = found.unwrap().estimate.as_ref().unwrap().median;
+    assert_eq!(median, as_recorded(50_000) - as_recorded(30_000));
+    let scenario = &findings.scenarios[0];
+    assert!(scenario.null.is_some());
+    assert!(scenario.rows.iter().all(|row| row.variant != "null"));
+    let floor = row(&findings, "floor").metric(PhaseKind::Open, Metric::AddedP50OverNull);
+    assert!(floor.is_none());
+    let text = serde_json::to_string(&scenario.comparisons).unwrap();
+    assert!(!text.contains("null\""), "{text}");
+}
+
+#[test]
 fn phases_too_short_to_be_tested_are_named() {
-    let mut short = manifest(1);
-    short.plan.load.phases[1].measure = "4s".parse().unwrap();
-    let (_dir, findings) = analysed_run(short, Some);
-    let expected =
-        "Whether the load was steady could not be tested in steady: a trend needs at least 5 s.";
+    let (_dir, findings) = analysed_run(manifest(1), |mut made| {
+        made.open().measure_ns = 4_000_000_000;
+        Some(made)
+    });
+    let expected = "Steady state was not tested in steady: without bins of 100 ms, a trend needs at least 5 s.";
     assert!(
         findings.notes.iter().any(|note| note == expected),
         "{:?}",

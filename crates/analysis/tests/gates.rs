@@ -503,6 +503,24 @@ fn not_steady() {
 }
 
 #[test]
+fn the_tail_is_limited_where_one_send_in_a_thousand_is_late() {
+    let late = |count: u64| {
+        move |made: &mut Made| {
+            let values = [(100_000, 50_000 - count), (3_000_000, count)];
+            made.record_values("steady", "lateness", &values);
+        }
+    };
+    let spoils = [Aspect::LatencyTail];
+    check(
+        Gate::EngineLate,
+        Validity::Limited,
+        &spoils,
+        late(60),
+        late(40),
+    );
+}
+
+#[test]
 fn a_last_second_that_is_not_whole_is_no_trend() {
     let found = reasons(|made| {
         let mut part = made.rows.last().unwrap().clone();

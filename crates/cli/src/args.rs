@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     ab, audit, baseline, capacity, check, compare, doctor, export, flame, gateway, history,
-    install, isolation, list, load, new, remote_end, report, run, schema, soak, spec, supervise,
-    upstream,
+    install, isolation, list, load, new, remote_end, report, run, schema, soak, spec, splice,
+    supervise, upstream,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -56,6 +56,8 @@ pub enum Command {
     Upstream(upstream::Upstream),
     Gateway(gateway::Gateway),
     #[command(hide = true)]
+    Splice(splice::Splice),
+    #[command(hide = true)]
     Supervise(supervise::Supervise),
     #[command(hide = true)]
     RemoteEnd(remote_end::RemoteEnd),
@@ -87,6 +89,7 @@ impl Command {
             Self::Schema(command) => command.run(),
             Self::Upstream(command) => command.run(),
             Self::Gateway(command) => command.run(),
+            Self::Splice(command) => command.run(),
             Self::RemoteEnd(command) => command.run(),
             Self::Supervise(command) => return Ok(command.run()),
         };

@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use gatebench_model::plan::NULL;
 use include_dir::{Dir, include_dir};
 
 use crate::error::DriverError;
@@ -53,8 +54,10 @@ impl Catalogue {
     /// # Errors
     /// As [`Catalogue::resolve`].
     pub fn list(&self) -> Result<Vec<Folder>, DriverError> {
+        // The null gateway is an instrument, and nobody's choice.
         self.names()?
             .keys()
+            .filter(|name| *name != NULL)
             .map(|name| self.resolve(name))
             .collect()
     }

@@ -71,6 +71,7 @@ mod saxon;
 mod schema;
 mod site;
 mod soap;
+mod splice;
 mod target;
 mod upstream_side;
 mod validate;
@@ -93,6 +94,7 @@ pub use config::{
 pub use document::Document;
 pub use flaws::{Flaws, Leak};
 pub use handicap::Handicap;
+pub use splice::splice;
 pub use worker::Totals;
 
 /// Why the gateway did not run, or ended by itself.

@@ -5,7 +5,7 @@
 //! so that the ratio of their CPU times is steadier than that of two trials one after the other: Bulej, Horký, Tůma,
 //! Farquet and Prokopec, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -34,9 +34,21 @@ struct State {
     turns: VecDeque<usize>,
     /// Whether the first of these has come and is.
     is_taken: bool,
+    /// The places of those whose warm-up is over, while others still warm up.
+    warm: BTreeSet<usize>,
+    /// How often all were warm, and when all begin to measure after the last time.
+    begins: (u64, u64),
 }
 
 impl State {
+    /// Lets all begin at a time, where nobody still warms up.
+    fn begin_if_warm(&mut self, at_ns: u64) {
+        if self.members > 0 && self.warm.len() == self.members {
+            self.warm.clear();
+            self.begins = (self.begins.0 + 1, at_ns);
+        }
+    }
+
     /// Lets those who wait go on, where nobody is missing.
     fn meet_if_whole(&mut self) {
         if self.members > 0 && self.waiting == self.members {
@@ -56,6 +68,8 @@ impl Company {
                 meetings: 0,
                 turns: turns.into(),
                 is_taken: false,
+                warm: BTreeSet::new(),
+                begins: (0, 0),
             }),
             changed: Condvar::new(),
         }
@@ -119,6 +133,25 @@ impl<'a> Member<'a> {
             .map(drop)
     }
 
+    /// Says that this one's warm-up is over. Gives what [`Self::begin_ns`] is asked with.
+    pub(crate) fn is_ready(&self, at_ns: u64) -> u64 {
+        let mut state = self.company.state();
+        let ticket = state.begins.0;
+        state.warm.insert(self.place);
+        state.begin_if_warm(at_ns);
+        ticket
+    }
+
+    /// When all begin to measure, once none of them still warms up. Where whoever was missing has gone,
+    /// it is at `at_ns`.
+    pub(crate) fn begin_ns(&self, ticket: u64, at_ns: u64) -> Option<u64> {
+        let mut state = self.company.state();
+        if state.begins.0 == ticket {
+            state.begin_if_warm(at_ns);
+        }
+        (state.begins.0 > ticket).then_some(state.begins.1)
+    }
+
     /// Waits until it is this one's turn to be alone with the machine; then it is, until the guard is dropped.
     ///
     /// # Errors
@@ -135,6 +168,7 @@ impl Drop for Member<'_> {
     fn drop(&mut self) {
         let mut state = self.company.state();
         state.members -= 1;
+        state.warm.remove(&self.place);
         state.turns.retain(|place| *place != self.place);
         state.meet_if_whole();
         self.company.changed.notify_all();
@@ -206,6 +240,22 @@ mod tests {
             }
         });
         assert_eq!(had.into_inner().unwrap(), [2, 0, 1, 1, 2, 0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn all_begin_to_measure_when_the_last_is_warm_or_gone() {
+        let company = Company::of(3, Vec::new());
+        let [first, second, third] = [0, 1, 2].map(|place| company.member(place));
+        let ticket = first.is_ready(100);
+        assert_eq!(first.begin_ns(ticket, 110), None);
+        second.is_ready(200);
+        third.is_ready(300);
+        assert_eq!(first.begin_ns(ticket, 310), Some(300));
+        // The next time one of them ends while it is waited for.
+        let tickets = [first.is_ready(400), second.is_ready(410)];
+        drop(third);
+        assert_eq!(second.begin_ns(tickets[1], 500), Some(500));
+        assert_eq!(first.begin_ns(tickets[0], 520), Some(500));
     }
 
     #[test]

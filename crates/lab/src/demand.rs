@@ -14,7 +14,7 @@ use crate::library::Source;
 /// The load of a trial, besides its phases.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
-    /// Never none. The floor has no gateway to strip prefixes, so its paths come stripped.
+    /// Never none. Floor and null gateway strip no prefixes, so their paths come stripped.
     groups: Vec<Group>,
     data: Arc<DataSet>,
     /// Each request of each group as it may be sent, for what is sent outside of loads.
@@ -35,7 +35,7 @@ impl Demand {
             .iter()
             .map(|group| group.requests.iter().map(by_gateway).collect())
             .collect();
-        if *variant == Variant::Floor {
+        if *variant == Variant::Floor || variant.is_null() {
             for request in groups.iter_mut().flat_map(|group| &mut group.requests) {
                 *request = request.at_floor();
                 if let Some(route) = scenario.route_of(&request.path) {

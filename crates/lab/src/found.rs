@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gatebench_drivers::{Catalogue, Folder, FoundBinary, Launcher};
+use gatebench_model::plan::NULL;
 use gatebench_model::{Elsewhere, Limits, Setup, Variant};
 
 use crate::equip::{self, PreparedGateway};
@@ -128,6 +129,13 @@ impl Found {
             }
         });
         self.add_folder(&word, &wanted.setups(version.as_deref()), named, places)
+    }
+
+    /// Adds the null gateway, before the others.
+    pub(crate) fn add_null(&mut self, places: &Places<'_>) -> Result<(), LabError> {
+        self.add_folder(NULL, &[Setup::default()], true, places)?;
+        self.variants.rotate_right(1);
+        Ok(())
     }
 
     /// Adds a gateway that someone else started.

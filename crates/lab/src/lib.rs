@@ -14,6 +14,7 @@
 //! itself is killed.
 
 mod admin;
+mod bins;
 mod ceiling;
 mod changing;
 mod check;
@@ -35,6 +36,7 @@ mod hurry;
 mod identity;
 mod illness;
 mod interrupt;
+mod keeper;
 mod ledger;
 mod left;
 mod lengths;
@@ -65,6 +67,7 @@ mod suite;
 mod trace;
 mod traffic;
 mod trial;
+mod warming;
 mod warning;
 mod watch;
 mod wire;

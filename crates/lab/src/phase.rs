@@ -4,23 +4,26 @@ use std::panic;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::thread::{self, ScopedJoinHandle};
+use std::time::Duration;
 
 use gatebench_engine::{Load, Outcome};
 use gatebench_model::{Phase, Shape};
 use gatebench_probe::{Profile, ProfileError};
 use gatebench_store::{
     AdminLoadRecord, ChangeRecord, EngineFacts, FailureRecord, PhaseRecord, SeriesRow,
-    TaggedInterval,
+    TaggedInterval, WarmUpRecord,
 };
 use gatebench_upstream::Snapshot;
 
 use crate::admin::Calling;
+use crate::bins::{self, Glance};
 use crate::changing::Changing;
 use crate::demand::Demand;
 use crate::figures::{counts, summary, sums, usages};
 use crate::groups;
 use crate::halt::{Failure, Halt};
 use crate::illness::Illness;
+use crate::keeper;
 use crate::ledger;
 use crate::profile::{self, Profiling};
 use crate::progress::{PhaseSummary, Progress};
@@ -31,6 +34,7 @@ use crate::stage::Stage;
 use crate::trace::{self, Seen};
 use crate::traffic::{self, Outside};
 use crate::trial::Scene;
+use crate::warming::Warming;
 use crate::watch::{Shared, Watch, Watched};
 
 /// A phase that was measured.
@@ -64,6 +68,8 @@ struct Raw {
     /// The loads of its groups.
     shapes: Vec<Shape>,
     moments: Vec<Moment>,
+    glances: Vec<Glance>,
+    warm_up: Option<WarmUpRecord>,
     change: Option<ChangeRecord>,
     failure: Option<FailureRecord>,
     scrapes: Vec<Scrape>,
@@ -87,7 +93,8 @@ pub(crate) fn measure(
     let mut samplers = Samplers::new(stage);
     let pss_before = samplers.pss();
     let outside = samplers.outside();
-    let shared = Shared::new(load.cores.len());
+    let warming = Warming::of(scene, phase);
+    let shared = Shared::new(load.cores.len(), warming.fixed_ns());
     let mut seconds = Seconds::new(load.cores.len()).in_stretches_of(stretch_seconds(scene, phase));
     scene.observer.observe(Progress::PhaseStarted {
         name: phase.name.clone(),
@@ -98,8 +105,12 @@ pub(crate) fn measure(
         scraping: scraping(scene, stage, phase),
         calling: Calling::of(scene, stage, phase),
         profiling: Profiling::of(scene, &samplers, loading),
+        kept_awake: match phase.keep_awake && !scene.plan.placement.gateway_is_elsewhere {
+            true => scene.gateway_cores(),
+            false => &[],
+        },
     };
-    let watch = watch(scene, stage, &mut samplers, &shared, phase)?;
+    let watch = watch(scene, stage, &mut samplers, &shared, (phase, warming))?;
     meet(scene, phase)?;
     let Run {
         outcome,
@@ -121,6 +132,8 @@ pub(crate) fn measure(
         outcome,
         shapes: load.groups.into_iter().map(|group| group.shape).collect(),
         moments: watched.moments,
+        glances: watched.glances,
+        warm_up: watched.warm_up,
         change: watched.change,
         failure: watched.failure,
         scrapes,
@@ -146,7 +159,7 @@ fn watch<'a>(
     stage: &'a mut Stage,
     samplers: &'a mut Samplers,
     shared: &'a Shared,
-    phase: &'a Phase,
+    (phase, warming): (&'a Phase, Warming<'a>),
 ) -> Result<Watch<'a>, Halt> {
     let failure = phase.failure.as_ref().filter(|_| scene.gateway.is_some());
     let illness = failure.map(|it| Illness::new(it, stage, scene.interrupt));
@@ -158,8 +171,9 @@ fn watch<'a>(
         variant: scene.variant,
         interrupt: scene.interrupt,
         observer: scene.observer,
-        warm_up_ns: phase.warm_up.as_nanos(),
+        warming,
         measure_ns: phase.measure.as_nanos(),
+        late_glances: 0,
         changing: scene
             .gateway
             .and_then(|_| Changing::of(phase, scene.scenario, scene.interrupt)),
@@ -222,7 +236,7 @@ fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load,
     Ok(Load {
         groups,
         data: loading.demand.data(),
-        warm_up: phase.warm_up.0,
+        warm_up: Duration::from_nanos(Warming::of(scene, phase).at_most_ns()),
         measure: phase.measure.0,
         drain: phase.drain.0,
         cores: scene.plan.placement.engine.clone(),
@@ -240,7 +254,6 @@ fn scraping<'a>(scene: &Scene<'a>, stage: &Stage, phase: &Phase) -> Option<Scrap
         address: stage.metrics_address()?,
         metrics: scene.gateway?.folder.spec.metrics.as_ref()?,
         every_ns: every.as_nanos(),
-        warm_up_ns: phase.warm_up.as_nanos(),
         measure_ns: phase.measure.as_nanos(),
         interrupt: scene.interrupt,
     })
@@ -254,6 +267,8 @@ struct Beside<'a> {
     calling: Option<Calling<'a>>,
     /// Takes a profile.
     profiling: Option<Profiling<'a>>,
+    /// Cores that are kept from going idle.
+    kept_awake: &'a [usize],
 }
 
 /// The engine's outcome, and what was seen, fetched, called and sampled meanwhile.
@@ -277,8 +292,10 @@ fn run_watched(
         scraping,
         calling,
         profiling,
+        kept_awake,
     } = beside;
     thread::scope(|scope| {
+        keeper::keep_awake(scope, kept_awake, &shared.over);
         let watching = scope.spawn(|| watch.run());
         let scraping = scope.spawn(|| scraping.map(|it| it.run(shared)).unwrap_or_default());
         let calling = scope.spawn(|| calling.map(|it| it.run(shared)));
@@ -342,6 +359,8 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         outcome,
         shapes,
         moments,
+        glances,
+        warm_up,
         change,
         failure,
         scrapes,
@@ -391,6 +410,8 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         wire: Some(traffic::facts(client, ledger, outside)),
         foreign: None,
         profile: None,
+        adaptive_warm_up: warm_up,
+        bins: bins::record(&glances),
         step: None,
         saturation_percent: None,
     };

@@ -44,6 +44,10 @@ pub struct Selection {
     pub scenarios: Vec<String>,
     /// Leaves the floor out, whatever the suite says.
     pub no_floor: bool,
+    /// Has the null gateway take part, whatever the suite says.
+    pub null: bool,
+    /// Repeats open loads with the gateway's cores kept from going idle.
+    pub keep_awake: bool,
     /// A gateway that already runs.
     pub attach: Option<Attach>,
     /// Load profile by name or file, in place of the suite's.
@@ -89,6 +93,31 @@ pub struct Selection {
     pub labels: BTreeMap<String, String>,
 }
 
+impl Selection {
+    /// Whether the null gateway is loaded: where it is wanted, and some scenario is comparable.
+    fn loads_null(&self, suite: &Suite, scenarios: &[Listed<Scenario>]) -> bool {
+        let is_wanted = self.null || suite.null_gateway && self.allows_null();
+        let mut documents = scenarios.iter().map(|listed| &listed.document);
+        is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
+    }
+
+    /// Whether a suite's null gateway takes part: where gateways of this machine are measured by gatebench's
+    /// own engine, and nothing else is asked of them.
+    fn allows_null(&self) -> bool {
+        let is_purposeful = self.decided_by.is_some()
+            || self.capacity.is_some()
+            || self.soak.is_some()
+            || self.flame.is_some()
+            || self.isolation.is_some()
+            || self.specification.is_some();
+        let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();
+        let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();
+        let is_own_load =
+            self.engine.is_none() && matches!(self.length, Length::Full | Length::Quick);
+        !is_purposeful && !is_elsewhere && !is_varied && is_own_load && !self.no_floor
+    }
+}
+
 /// A gateway that already runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attach {
@@ -128,6 +157,7 @@ pub fn prepare(
     let (mut suite, base) = suite_of(selection, library)?;
     suite.floor &= !selection.no_floor;
     let scenarios = chosen(selection, &suite, &base, library)?;
+    suite.null_gateway = selection.loads_null(&suite, &scenarios);
     let mut hosts = RemoteHosts::default();
     let site = Site::of(selection, &mut hosts, launcher)?;
     let (sizes, too_large) = site.sizes(selection, &suite)?;
@@ -351,6 +381,9 @@ fn found(
     }
     if let Some(attach) = &selection.attach {
         found.add_attached(attach);
+    }
+    if suite.null_gateway {
+        found.add_null(places)?;
     }
     // A specification without a gateway is the floor alone.
     if !(suite.gateways.is_empty() && suite.floor) {

@@ -36,7 +36,6 @@ pub(crate) struct Profiling<'a> {
     processes: Vec<u32>,
     /// Where perf writes.
     data: PathBuf,
-    warm_up_ns: u64,
     measure_ns: u64,
     interrupt: &'a Interrupt,
 }
@@ -52,7 +51,6 @@ impl<'a> Profiling<'a> {
             flame: scene.plan.flame?,
             processes: samplers.gateway_processes()?,
             data: loading.folder.join("perf.data"),
-            warm_up_ns: loading.phase.warm_up.as_nanos(),
             measure_ns: loading.phase.measure.as_nanos(),
             interrupt: scene.interrupt,
         })
@@ -61,7 +59,7 @@ impl<'a> Profiling<'a> {
     /// Samples from the begin of the measurement to its end; nothing where it never began. After an interrupt, as much of
     /// the samples is read as is soon done.
     pub(crate) fn run(&self, shared: &Shared) -> Option<Result<Profile, ProfileError>> {
-        self.wait_until(shared, self.warm_up_ns);
+        self.wait_until(shared, 0);
         if shared.over.load(Ordering::Acquire) {
             return None;
         }
@@ -72,7 +70,7 @@ impl<'a> Profiling<'a> {
         let is_unwound = stacks == Stacks::Dwarf;
         let profiler = Profiler::start(&self.processes, samples_per_second, is_unwound, &self.data);
         Some(profiler.and_then(|profiler| {
-            self.wait_until(shared, self.warm_up_ns + self.measure_ns);
+            self.wait_until(shared, self.measure_ns);
             let seen = OnceLock::new();
             profiler.stop(&|samples| self.is_impatient(&seen, samples))
         }))
@@ -90,11 +88,11 @@ impl<'a> Profiling<'a> {
         }
     }
 
-    /// Waits until so long after the load's start, or until it is over.
-    fn wait_until(&self, shared: &Shared, after_start_ns: u64) {
+    /// Waits until so long after the begin of the measurement, or until the load is over.
+    fn wait_until(&self, shared: &Shared, after_begin_ns: u64) {
         let has_come = || {
-            let at_ns = shared.begin_ns(after_start_ns);
-            at_ns.is_some_and(|at_ns| clock::now_ns() >= at_ns)
+            let begin_ns = shared.begin_ns();
+            begin_ns.is_some_and(|begin_ns| clock::now_ns() >= begin_ns + after_begin_ns)
         };
         while !has_come() && !shared.over.load(Ordering::Acquire) {
             thread::sleep(NAP);

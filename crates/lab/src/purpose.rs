@@ -62,6 +62,9 @@ pub(crate) fn load(load: &mut LoadProfile, selection: &Selection) {
             phase.warm_up = phase.warm_up.min(Span(warm_up));
         }
     }
+    if selection.keep_awake {
+        load.repeat_awake();
+    }
 }
 
 /// The scenarios, each beside its healthy twins where isolation is tested.

@@ -10,6 +10,9 @@ use gatebench_probe::{
 };
 use gatebench_store::{CoreUsage, MachineFacts, SeriesUsage, Throttling, Usage};
 
+use gatebench_net::clock;
+
+use crate::bins::Glance;
 use crate::remote::RemoteSampler;
 use crate::stage::Stage;
 use crate::traffic::Outside;
@@ -53,6 +56,14 @@ impl GatewaySampler {
         match self {
             Self::Here { sampler, .. } => sampler.sample(),
             Self::There(sampler) => sampler.sample(),
+        }
+    }
+
+    /// The CPU time of the processes sampled last; none of another host, which is too far to ask often.
+    fn cpu_ns(&self) -> Option<u64> {
+        match self {
+            Self::Here { sampler, .. } => Some(sampler.cpu_ns()),
+            Self::There(_) => None,
         }
     }
 
@@ -115,6 +126,16 @@ impl Samplers {
                 .map(|supervisor| supervisor.sample().cpu_ns)
                 .sum(),
             machine: MachineSample::read(),
+        }
+    }
+
+    /// What is cheap to see of the load, after so many responses.
+    pub(crate) fn glance(&self, responses: u64) -> Glance {
+        Glance {
+            at_ns: clock::now_ns(),
+            responses,
+            gateway_cpu_ns: self.gateway.as_ref().and_then(GatewaySampler::cpu_ns),
+            upstream_cpu_ns: self.upstream.as_ref().map(Sampler::cpu_ns),
         }
     }
 

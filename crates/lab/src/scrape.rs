@@ -27,7 +27,6 @@ pub(crate) struct Scraping<'a> {
     pub(crate) metrics: &'a OwnMetrics,
     /// In nanoseconds, of whole seconds.
     pub(crate) every_ns: u64,
-    pub(crate) warm_up_ns: u64,
     pub(crate) measure_ns: u64,
     pub(crate) interrupt: &'a Interrupt,
 }
@@ -67,7 +66,7 @@ impl Scraping<'_> {
 
     /// Of the measurement; none before it.
     fn since_begin_ns(&self, shared: &Shared) -> Option<u64> {
-        clock::now_ns().checked_sub(shared.begin_ns(self.warm_up_ns)?)
+        clock::now_ns().checked_sub(shared.begin_ns()?)
     }
 
     fn fetch(&self, second: u32, shared: &Shared) -> Scrape {

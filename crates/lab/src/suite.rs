@@ -66,6 +66,7 @@ pub(crate) fn suite_of(
                     suite: name,
                     title,
                     scenarios: words,
+                    null_gateway: false,
                     ..tour
                 },
                 "".into(),

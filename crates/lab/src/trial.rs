@@ -361,6 +361,7 @@ impl<'a> Course<'a> {
         let place = self.place(stage, slot)?;
         match scene.variant {
             Variant::Floor => parity::prove_floor(&demand.samples, &place),
+            variant if variant.is_null() => parity::prove_floor(&demand.samples, &place),
             _ if place.is_after && scene.is_configured_anew() => {
                 parity::prove(&scene.scenario.changed(), &demand.samples, &place)
             }

@@ -8,8 +8,9 @@ use gatebench_engine::Control;
 use gatebench_model::Variant;
 use gatebench_net::clock;
 use gatebench_probe::MachineSample;
-use gatebench_store::{ChangeRecord, FailureRecord};
+use gatebench_store::{ChangeRecord, FailureRecord, WarmUpRecord};
 
+use crate::bins::{self, Glance};
 use crate::changing::Changing;
 use crate::halt::{Failure, Halt};
 use crate::illness::Illness;
@@ -17,6 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::{Observer, Progress};
 use crate::samples::{Moment, Samplers};
 use crate::stage::Stage;
+use crate::warming::Warming;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// How often an interrupt is looked for; the longest sleep.
@@ -34,20 +36,27 @@ pub(crate) struct Shared {
     pub(crate) over: AtomicBool,
     /// Median response time of the last whole second; 0 until there is one.
     pub(crate) response_p50_ns: AtomicU64,
+    /// How long the warm-up is, where that is known before it.
+    warm_up_ns: Option<u64>,
 }
 
 impl Shared {
-    pub(crate) fn new(workers: usize) -> Self {
+    /// With a warm-up of this length, or one whose end is decided while it lasts.
+    pub(crate) fn new(workers: usize, warm_up_ns: Option<u64>) -> Self {
         Self {
+            warm_up_ns,
             control: Control::new(workers),
             over: AtomicBool::new(false),
             response_p50_ns: AtomicU64::new(0),
         }
     }
 
-    /// Begin of the measurement on `CLOCK_MONOTONIC`; none until the load has begun.
-    pub(crate) fn begin_ns(&self, warm_up_ns: u64) -> Option<u64> {
-        Some(self.control.start_ns()? + warm_up_ns)
+    /// Begin of the measurement on `CLOCK_MONOTONIC`; none until it is known.
+    pub(crate) fn begin_ns(&self) -> Option<u64> {
+        match self.warm_up_ns {
+            Some(warm_up_ns) => Some(self.control.start_ns()? + warm_up_ns),
+            None => self.control.measured_from(),
+        }
     }
 
     fn sum(&self, pick: fn(&gatebench_engine::Live) -> &AtomicU64) -> u64 {
@@ -77,12 +86,14 @@ pub(crate) struct Watch<'a> {
     pub(crate) variant: &'a Variant,
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) observer: &'a dyn Observer,
-    pub(crate) warm_up_ns: u64,
+    pub(crate) warming: Warming<'a>,
     pub(crate) measure_ns: u64,
     /// What is done to the gateway meanwhile.
     pub(crate) changing: Option<Changing<'a>>,
     /// What happens to the upstream meanwhile.
     pub(crate) illness: Option<Illness<'a>>,
+    /// Glances that were due and that a later one stands for.
+    pub(crate) late_glances: usize,
 }
 
 /// What was seen.
@@ -90,6 +101,10 @@ pub(crate) struct Watch<'a> {
 pub(crate) struct Watched {
     /// At the begin of the measurement, at each second of it, and at its end.
     pub(crate) moments: Vec<Moment>,
+    /// At the begin of the measurement and at each tenth of a second of it.
+    pub(crate) glances: Vec<Glance>,
+    /// How the warm-up was ended.
+    pub(crate) warm_up: Option<WarmUpRecord>,
     /// Who died.
     pub(crate) death: Option<Failure>,
     /// What was done to the gateway.
@@ -113,10 +128,14 @@ impl Watch<'_> {
         let mut watched = Watched::default();
         let mut liveness = Every::new(LIVENESS_EVERY);
         let mut display = Display::new();
+        // Whose CPU time is asked for is known from here on.
+        self.samplers.sample();
         while !self.shared.over.load(Ordering::Acquire) {
             if self.interrupt.is_raised() {
                 self.shared.control.stop();
             }
+            self.warm_up();
+            self.glance(&mut watched);
             let due_ns = self.sample_at(watched.moments.len());
             if due_ns.is_some_and(|due_ns| due_ns <= clock::now_ns()) {
                 watched.forget_the_machine();
@@ -133,8 +152,10 @@ impl Watch<'_> {
                 }
             }
             display.show(self.shared, self.observer);
-            sleep_until(due_ns);
+            let glance_ns = self.glance_at(watched.glances.len());
+            sleep_until(due_ns.into_iter().chain(glance_ns).min());
         }
+        self.glance(&mut watched);
         if self
             .sample_at(watched.moments.len())
             .is_some_and(|due_ns| due_ns <= clock::now_ns())
@@ -147,8 +168,49 @@ impl Watch<'_> {
         watched
     }
 
+    /// Looks at the warm-up when that is due, and ends it when it has settled.
+    fn warm_up(&mut self) {
+        let start_ns = self.shared.control.start_ns();
+        let is_under_way = self.warming.is_adaptive() && self.shared.begin_ns().is_none();
+        let Some(start_ns) = start_ns.filter(|_| is_under_way) else {
+            return;
+        };
+        if clock::now_ns() < start_ns + self.warming.due_ns() {
+            return;
+        }
+        let glance = self.samplers.glance(self.shared.completed());
+        let since_start_ns = glance.at_ns.saturating_sub(start_ns);
+        if let Some(begin_ns) = self.warming.look(glance, since_start_ns) {
+            let last_ns = start_ns + self.warming.at_most_ns();
+            self.shared.control.measure_from(begin_ns.min(last_ns));
+        }
+    }
+
+    /// Glances at the load where that is due.
+    fn glance(&mut self, watched: &mut Watched) {
+        let now_ns = clock::now_ns();
+        let is_due = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
+        let mut edges = watched.glances.len();
+        if is_due(self.glance_at(edges)) {
+            let glance = self.samplers.glance(self.shared.completed());
+            // One that comes so late that others were due as well stands for them.
+            while is_due(self.glance_at(edges)) {
+                edges += 1;
+            }
+            self.late_glances += edges - watched.glances.len() - 1;
+            watched.glances.push(glance);
+        }
+    }
+
+    /// When the glance of this index is due.
+    fn glance_at(&self, index: usize) -> Option<u64> {
+        let offset_ns = bins::edge_offset_ns(index + self.late_glances, self.measure_ns)?;
+        Some(self.shared.begin_ns()? + offset_ns)
+    }
+
     /// Takes the records of what was done meanwhile. Who interrupts wants none.
     fn conclude(&mut self, watched: &mut Watched) {
+        watched.warm_up = self.warming.record();
         let change = self.changing.take().map(|it| it.record(self.stage));
         let ended = self.shared.ended();
         let failure = self.illness.take().map(|it| it.record(self.stage, ended));
@@ -176,7 +238,7 @@ impl Watch<'_> {
 
     /// Changes the gateway and makes the upstream ill when it is time.
     fn go_on(&mut self) -> Result<(), Halt> {
-        let begin_ns = self.shared.begin_ns(self.warm_up_ns);
+        let begin_ns = self.shared.begin_ns();
         let Some(since_ns) = begin_ns.and_then(|it| clock::now_ns().checked_sub(it)) else {
             return Ok(());
         };
@@ -192,7 +254,7 @@ impl Watch<'_> {
     /// When the sample of this index is due; none before the start is known and after the last one.
     fn sample_at(&self, index: usize) -> Option<u64> {
         let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
-        Some(self.shared.begin_ns(self.warm_up_ns)? + after_begin_ns)
+        Some(self.shared.begin_ns()? + after_begin_ns)
     }
 }
 

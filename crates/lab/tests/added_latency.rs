@@ -14,8 +14,10 @@
 //! It takes a minute and wants two cores, so it is not among the tests that run everywhere
 //! (`make test-full` runs it). A load that loses a request fails at once.
 //!
-//! Threads of the lowest priority keep both cores from going idle: to wake a virtual core that idles
-//! takes longer the longer it idled, and a route that holds by a timer keeps its core awake.
+//! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from going
+//! idle: to wake a virtual core that idles takes longer the longer it idled, and a route that holds by a
+//! timer keeps its core awake. The 99th percentile is proven at the rate of the report's loads, without
+//! such threads: a route holds one request in fifty, whose median is then that percentile.
 
 #![allow(clippy::unwrap_used)]
 
@@ -38,19 +40,39 @@ const MS: u64 = 1_000_000;
 
 /// Measurements of every pair. The median of an odd number is one of them.
 const REPETITIONS: usize = 7;
-/// Of each group. A hold of 5 ms or 7 ms ends a millisecond away from any send of either group.
-const RATE_PER_SECOND: f64 = 250.0;
-/// Of each load.
-const MEASURE: Duration = Duration::from_millis(600);
+
+/// How a pair of routes is loaded.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// Of each of the two groups.
+    rate_per_second: f64,
+    measure: Duration,
+}
+
+/// A hold of 5 ms or 7 ms ends a millisecond away from any send of either group.
+const SLOW: Pace = Pace {
+    rate_per_second: 250.0,
+    measure: Duration::from_millis(600),
+};
+
+/// Both groups together send as the loads of the tour do; of each, a hundred requests lie beyond the 99th
+/// percentile.
+const AS_REPORTED: Pace = Pace {
+    rate_per_second: 2_500.0,
+    measure: Duration::from_millis(4_000),
+};
+
 /// What holding is exact to, the waking of a core that held included; and, in parts of the time that
 /// is held, what histograms are.
 const EXACT_NS: u64 = 30 * US;
 const EXACT_SHARE: f64 = 0.002;
 /// A tolerance beyond which a hold of 200 µs cannot be told from none.
 const COARSE_NS: u64 = 100 * US;
-/// A load in which the threads of engine, gateway and upstream waited longer for their cores, all
-/// together, was disturbed: a tenth of its time for each of the three. Medians do not see less.
-const WAITED_NS_MAX: u64 = 200 * MS;
+/// A load in which the threads of engine, gateway and upstream waited for their cores for a greater part
+/// of its time, all together, was disturbed: a tenth for each of the three. Medians do not see less.
+const WAITED_SHARE_MAX: f64 = 0.33;
+/// Where two equal routes differ by more at their 99th percentiles, this machine has no such percentile.
+const TAIL_NS_MAX: u64 = 2 * MS;
 /// How long quiet moments are waited for.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Name of the threads that keep cores awake.
@@ -177,12 +199,12 @@ fn gateway(upstream: SocketAddr, pairs: &[Pair]) -> (SocketAddr, Serving) {
     })
 }
 
-fn group(address: SocketAddr, route: &str) -> Group {
+fn group(address: SocketAddr, route: &str, pace: Pace) -> Group {
     let path = format!("/{route}/ping");
     let open = Open {
-        connections_max: 16,
+        connections_max: 32,
         queue_max: 1_000,
-        ..Open::new(RATE_PER_SECOND)
+        ..Open::new(pace.rate_per_second)
     };
     Group {
         name: route.into(),
@@ -196,12 +218,12 @@ fn group(address: SocketAddr, route: &str) -> Group {
 
 /// Loads the plain route and another one at the same time. To the upstream the tag tells the nonces
 /// of one load from those of another.
-fn load(address: SocketAddr, route: &str, tag: u16) -> Outcome {
+fn load(address: SocketAddr, route: &str, tag: u16, pace: Pace) -> Outcome {
     let load = Load {
-        groups: vec![group(address, "plain"), group(address, route)],
+        groups: vec![group(address, "plain", pace), group(address, route, pace)],
         data: Default::default(),
         warm_up: Duration::from_millis(100),
-        measure: MEASURE,
+        measure: pace.measure,
         drain: Duration::from_secs(5),
         cores: vec![cores().0],
         backend: None,
@@ -239,12 +261,17 @@ impl Mode {
 
     /// What a load shows of it: the route's quantile less the plain route's median.
     fn found(&self, outcome: &Outcome) -> Parts {
-        let at = |group: usize, metric, quantile| {
-            let recording = &outcome.groups[group].recordings[&(metric, Class::Success)];
-            recording.histogram.value_at_quantile(quantile) as i64
-        };
-        PARTS.map(|metric| at(1, metric, self.quantile) - at(0, metric, 0.5))
+        difference(outcome, self.quantile, 0.5)
     }
+}
+
+/// A quantile of the second group less one of the first.
+fn difference(outcome: &Outcome, second: f64, first: f64) -> Parts {
+    let at = |group: usize, metric, quantile| {
+        let recording = &outcome.groups[group].recordings[&(metric, Class::Success)];
+        recording.histogram.value_at_quantile(quantile) as i64
+    };
+    PARTS.map(|metric| at(1, metric, second) - at(0, metric, first))
 }
 
 /// A route beside the plain one.
@@ -282,6 +309,20 @@ fn bimodal(route: &'static str) -> Pair {
     }
 }
 
+/// One request in fifty is held: the 99th percentile of all is the median of those.
+fn tail(route: &'static str, request_ns: u64, response_ns: u64) -> Pair {
+    let other = json!({ "every": 50, "request_ns": request_ns, "response_ns": response_ns });
+    Pair {
+        route,
+        delay: json!({ "request_ns": 0, "response_ns": 0, "bimodal": other }),
+        modes: vec![Mode {
+            quantile: 0.99,
+            request_ns,
+            response_ns,
+        }],
+    }
+}
+
 /// How long the threads of this process were ready and had no core, in nanoseconds. Those that only
 /// keep the cores awake do not count.
 fn waited_ns() -> u64 {
@@ -297,7 +338,8 @@ fn waited_ns() -> u64 {
 
 /// Loads every pair in turn until each has its undisturbed loads. What a busy machine does to a hold
 /// is real: the hold is then longer than was asked, and such a load says nothing of the instrument.
-fn measured(address: SocketAddr, pairs: &[Pair]) -> Vec<Vec<Outcome>> {
+fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>> {
+    let waited_ns_max = (pace.measure.as_nanos() as f64 * WAITED_SHARE_MAX) as u64;
     let mut outcomes: Vec<Vec<Outcome>> = pairs.iter().map(|_| Vec::new()).collect();
     let deadline = Instant::now() + PATIENCE;
     let mut tags = 1..;
@@ -312,10 +354,10 @@ fn measured(address: SocketAddr, pairs: &[Pair]) -> Vec<Vec<Outcome>> {
                 continue;
             }
             let before_ns = waited_ns();
-            let outcome = load(address, pair.route, tags.next().unwrap());
+            let outcome = load(address, pair.route, tags.next().unwrap(), pace);
             let engine_ns: u64 = outcome.workers.iter().map(|it| it.run_queue_wait_ns).sum();
             let waited_ns = engine_ns + waited_ns() - before_ns;
-            if waited_ns <= WAITED_NS_MAX {
+            if waited_ns <= waited_ns_max {
                 outcomes.push(outcome);
             }
         }
@@ -380,7 +422,7 @@ fn known_delays_are_recovered() {
     let _awake = Awake::new();
     let (origin, _origin) = upstream();
     let (address, _gateway) = gateway(origin, &pairs);
-    let outcomes = measured(address, &pairs);
+    let outcomes = measured(address, &pairs, SLOW);
     let alike: Vec<Parts> = outcomes[0]
         .iter()
         .map(|outcome| pairs[0].modes[0].found(outcome))
@@ -390,6 +432,43 @@ fn known_delays_are_recovered() {
     if disturbance.iter().any(|ns| *ns > COARSE_NS) {
         eprintln!("this machine is too busy to tell a hold of 200 µs from none");
     }
+    let held = pairs.iter().zip(&outcomes).skip(1);
+    let mistakes: Vec<String> = held
+        .flat_map(|(pair, outcomes)| mistakes(pair, outcomes, disturbance))
+        .collect();
+    assert_eq!(mistakes, Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "takes one to five minutes and needs two cores that are not full; make test-full"]
+fn known_tails_are_recovered_at_the_rate_of_the_reports() {
+    let pairs = [
+        pair("alike", 0, 0),
+        tail("tail-request", 10 * MS, 0),
+        tail("tail-response", 0, 10 * MS),
+        tail("tail-both", 8 * MS, 4 * MS),
+    ];
+    let (origin, _origin) = upstream();
+    let (address, _gateway) = gateway(origin, &pairs);
+    let outcomes = measured(address, &pairs, AS_REPORTED);
+    let alike: Vec<Parts> = outcomes[0]
+        .iter()
+        .map(|outcome| difference(outcome, 0.99, 0.99))
+        .collect();
+    let disturbance = medians(
+        &alike
+            .iter()
+            .map(|parts| parts.map(i64::abs))
+            .collect::<Vec<_>>(),
+    )
+    .map(i64::unsigned_abs);
+    eprintln!(
+        "the 99th percentiles of two equal routes differed by {disturbance:?} ns in {alike:?}"
+    );
+    assert!(
+        disturbance.iter().all(|ns| *ns <= TAIL_NS_MAX),
+        "this machine is too busy for a 99th percentile: {disturbance:?} ns"
+    );
     let held = pairs.iter().zip(&outcomes).skip(1);
     let mistakes: Vec<String> = held
         .flat_map(|(pair, outcomes)| mistakes(pair, outcomes, disturbance))

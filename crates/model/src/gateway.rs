@@ -59,6 +59,9 @@ pub struct GatewayFolder {
     /// How it is seen to be ready.
     #[serde(default)]
     pub ready: Ready,
+    /// How long it warms up before a measurement, where that takes longer than usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Warmup>,
     /// How it is ended.
     #[serde(default)]
     pub stop: Stop,
@@ -247,6 +250,15 @@ impl Default for Ready {
 
 fn ready_timeout() -> Span {
     Span::from_millis(10_000)
+}
+
+/// The warm-up before each load: until the CPU time per request has settled, at least as long as the load
+/// says, and at most so long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Warmup {
+    /// The longest that is waited [default: 2s]. A runtime that compiles while it runs needs more.
+    pub max: Span,
 }
 
 /// A signal, then SIGKILL.

@@ -37,7 +37,8 @@ pub struct Phase {
     /// Repeats the phase, once with each of several numbers; the plan has a phase for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
-    /// Same load before the measurement, discarded; what changes with time begins with the measurement.
+    /// Same load before the measurement, discarded: at least this long, until the CPU time per request has settled.
+    /// What changes with time begins with the measurement.
     #[serde(default)]
     pub warm_up: Span,
     /// How long is measured.
@@ -60,6 +61,9 @@ pub struct Phase {
     /// others wait.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
+    /// Whether a thread of the lowest priority keeps the gateway's cores from going idle meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_awake: bool,
 }
 
 /// A time in which the first target of the upstream is ill.
@@ -150,6 +154,22 @@ fn timeout() -> Span {
     Span::from_millis(10_000)
 }
 
+impl LoadProfile {
+    /// Repeats each open load with the gateway's cores kept awake.
+    pub fn repeat_awake(&mut self) {
+        let phases = std::mem::take(&mut self.phases).into_iter();
+        let with_twin = |phase: Phase| {
+            let twin = matches!(phase.shape, Shape::Open(_)).then(|| Phase {
+                name: format!("{}-awake", phase.name),
+                keep_awake: true,
+                ..phase.clone()
+            });
+            std::iter::once(phase).chain(twin)
+        };
+        self.phases = phases.flat_map(with_twin).collect();
+    }
+}
+
 impl Phase {
     /// A phase without warm-up in which nothing happens, with the other settings as a file without them has.
     pub fn new(name: impl Into<String>, shape: Shape, measure: Span) -> Self {
@@ -164,6 +184,7 @@ impl Phase {
             change: None,
             failure: None,
             side_by_side: false,
+            keep_awake: false,
         }
     }
 

@@ -71,6 +71,9 @@ pub struct Plan {
     pub specification: Option<Specified>,
 }
 
+/// Label and folder of the null gateway.
+pub const NULL: &str = "null";
+
 /// What stands between engine and upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -105,6 +108,26 @@ impl Variant {
             name: name.into(),
             folder: folder.into(),
             setup: Setup::default(),
+        }
+    }
+
+    /// The null gateway: a program that copies bytes between its clients and the upstream, and does
+    /// nothing else. What a gateway adds less what it adds is the gateway's own.
+    pub fn null() -> Self {
+        Self::gateway(NULL, NULL)
+    }
+
+    /// Whether it is the null gateway.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Gateway { folder, .. } if folder == NULL)
+    }
+
+    /// Whether the scenario is measured with it. The floor and the null gateway are not in each.
+    fn is_measured_in(&self, scenario: &Scenario) -> bool {
+        match self {
+            Self::Floor => scenario.has_floor(),
+            _ if self.is_null() => scenario.incomparable_with_null().is_none(),
+            _ => true,
         }
     }
 
@@ -329,7 +352,7 @@ fn interleave(scenarios: &[Scenario], variants: &[Variant], seed: u64, blocks: u
     let cells: Vec<(&Scenario, &Variant)> = scenarios
         .iter()
         .flat_map(|scenario| variants.iter().map(move |variant| (scenario, variant)))
-        .filter(|(scenario, variant)| **variant != Variant::Floor || scenario.has_floor())
+        .filter(|(scenario, variant)| variant.is_measured_in(scenario))
         .collect();
     let mut trials = Vec::new();
     for block in 1..=blocks {
@@ -395,6 +418,7 @@ mod tests {
             load: "l".into(),
             blocks,
             floor,
+            null_gateway: false,
             network_ceiling: false,
             cpus: vec![],
             as_published: None,
@@ -460,6 +484,23 @@ mod tests {
                 .map(|t| (&t.scenario, &t.variant))
         };
         assert!(!order(1).eq(order(2)), "blocks differ from each other");
+    }
+
+    #[test]
+    fn the_null_gateway_is_measured_where_bytes_only_pass() {
+        let mut plan = plan(7, 1, true);
+        plan.variants.push(Variant::null());
+        let trials = interleave(&plan.scenarios, &plan.variants, 7, 1);
+        let of_null = trials.iter().filter(|trial| trial.variant == NULL);
+        let scenarios: Vec<&str> = of_null.map(|trial| trial.scenario.as_str()).collect();
+        assert_eq!(
+            scenarios,
+            ["plain"],
+            "not where the gateway answers by itself"
+        );
+        let mut tls = plan.scenarios[0].clone();
+        tls.transport.tls = true;
+        assert!(tls.incomparable_with_null().is_some());
     }
 
     #[test]

@@ -224,6 +224,27 @@ impl Scenario {
         })
     }
 
+    /// Why what a gateway adds here cannot be held against a program that only copies bytes; none where
+    /// it can: in the clear, over HTTP/1.1, from one target, by routes without policies.
+    pub fn incomparable_with_null(&self) -> Option<&'static str> {
+        let has_policies = self.all_routes().any(|route| !route.policies.is_empty());
+        let has_duties = self.access_log || self.metrics.is_some() || self.admin.is_some();
+        let is_shared = self.targets > 1 || !self.more_upstreams.is_empty() || self.later.is_some();
+        if has_policies {
+            Some("its routes have policies")
+        } else if !self.has_floor() {
+            Some("the gateway answers by itself")
+        } else if self.transport.needs().next().is_some() {
+            Some("it is not HTTP/1.1 in the clear on both sides")
+        } else if has_duties {
+            Some("the gateway has more to do than to pass on")
+        } else if is_shared {
+            Some("there are several targets, or they change")
+        } else {
+            None
+        }
+    }
+
     /// Whether the load can be sent straight to the upstream: not where a gateway answers by itself.
     pub fn has_floor(&self) -> bool {
         self.load_requests()

@@ -261,6 +261,7 @@ impl Specification {
             blocks: 1,
             floor: !self.has_gateway(),
             cpus: Vec::new(),
+            null_gateway: false,
             network_ceiling: false,
             as_published: None,
         }

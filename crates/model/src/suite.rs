@@ -28,6 +28,9 @@ pub struct Suite {
     /// Whether the upstream is also loaded directly.
     #[serde(default = "yes")]
     pub floor: bool,
+    /// Whether the null gateway, which only copies bytes, is loaded too, where gateways can be held against it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub null_gateway: bool,
     /// Whether the bare network is measured before each load of the floor: messages as large as requests and answers,
     /// that nobody reads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

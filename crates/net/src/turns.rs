@@ -34,6 +34,20 @@ pub fn preempt_on_wakeup(does: bool) -> io::Result<()> {
     }
 }
 
+/// Has the calling thread run only while its core has nothing else to do (`SCHED_IDLE`, sched(7)):
+/// whatever wakes up there takes the core from it at once.
+///
+/// # Errors
+/// When the kernel refuses; the thread goes on as it was.
+pub fn run_when_idle() -> io::Result<()> {
+    let priority = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameter lives through the call, which only reads it; 0 is the calling thread.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &priority) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -58,12 +72,7 @@ mod tests {
 
     #[test]
     fn a_policy_of_somebody_elses_choice_stays() {
-        let idle = libc::sched_param { sched_priority: 0 };
-        // SAFETY: as above.
-        assert_eq!(
-            unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &idle) },
-            0
-        );
+        run_when_idle().unwrap();
         preempt_on_wakeup(false).unwrap();
         assert_eq!(policy(), libc::SCHED_IDLE.to_string());
     }

@@ -38,6 +38,15 @@ impl<K: Ord, C: Copy + Default + AddAssign> Ledger<K, C> {
         sum
     }
 
+    /// The sum with what the owners seen last have now; of one that cannot be asked, what it had.
+    pub(crate) fn sum_now(&self, ask: impl Fn(&K) -> Option<C>) -> C {
+        let mut sum = self.gone;
+        for (key, last) in &self.present {
+            sum += ask(key).unwrap_or(*last);
+        }
+        sum
+    }
+
     /// How many owners are gone.
     pub(crate) fn gone_count(&self) -> u32 {
         self.gone_count
@@ -56,5 +65,7 @@ mod tests {
         assert_eq!(ledger.update([(1, 12), (3, 1)].into()), 18);
         assert_eq!(ledger.update(BTreeMap::new()), 18);
         assert_eq!(ledger.gone_count(), 3);
+        ledger.update([(4, 10), (5, 1)].into());
+        assert_eq!(ledger.sum_now(|owner| (*owner == 4).then_some(12)), 18 + 13);
     }
 }

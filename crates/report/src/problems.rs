@@ -42,7 +42,7 @@ impl Sighting<'_> {
 pub fn problems(findings: &Findings) -> Vec<Problem<'_>> {
     let mut problems: Vec<Problem<'_>> = Vec::new();
     for scenario in &findings.scenarios {
-        for row in &scenario.rows {
+        for row in scenario.rows_and_null() {
             for reason in &row.reasons {
                 let sighting = Sighting {
                     variant: &row.variant,

@@ -185,7 +185,7 @@ impl Table {
             absence: absence(&row.status),
             cells: Vec::new(),
         };
-        Self::of_lanes(scenario.rows.iter().map(row).collect(), lanes)
+        Self::of_lanes(scenario.rows_and_null().map(row).collect(), lanes)
     }
 
     /// Puts the cells of lanes into rows, which have none yet. Where nothing stands together, nothing
@@ -267,6 +267,8 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     const P99: (Metric, [&str; 2]) = (Metric::ResponseP99, ["response", "p99"]);
     const ADDED_P50: (Metric, [&str; 2]) = (Metric::AddedP50, ["added", "p50"]);
     const ADDED_P99: (Metric, [&str; 2]) = (Metric::AddedP99, ["added", "p99"]);
+    const OVER_NULL_P50: (Metric, [&str; 2]) = (Metric::AddedP50OverNull, ["added − null", "p50"]);
+    const OVER_NULL_P99: (Metric, [&str; 2]) = (Metric::AddedP99OverNull, ["added − null", "p99"]);
     // Of phases in which something was changed.
     const AFFECTED: (Metric, [&str; 2]) = (Metric::ChangeAffected, ["affected", "requests"]);
     const FAILED: (Metric, [&str; 2]) = (Metric::ChangeErrors, ["failed", "requests"]);
@@ -282,8 +284,21 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
         (PhaseKind::Closed, true) => &[THROUGHPUT, CPU],
         (PhaseKind::Closed, false) | (PhaseKind::Paced, _) => &[THROUGHPUT, CPU, P50, P99],
         (PhaseKind::Open, _) => &[
-            CPU, P50, P99, ADDED_P50, ADDED_P99, AFFECTED, FAILED, WORST, RECOVERY, EFFECT, SHARE,
-            AGAIN, ADDED_ILL,
+            CPU,
+            P50,
+            P99,
+            ADDED_P50,
+            ADDED_P99,
+            OVER_NULL_P50,
+            OVER_NULL_P99,
+            AFFECTED,
+            FAILED,
+            WORST,
+            RECOVERY,
+            EFFECT,
+            SHARE,
+            AGAIN,
+            ADDED_ILL,
         ],
     }
 }
@@ -335,8 +350,7 @@ fn lane(
     head: [&'static str; 2],
 ) -> Option<Lane> {
     let found: Vec<Option<&MetricFindings>> = scenario
-        .rows
-        .iter()
+        .rows_and_null()
         .map(|row| metric_in(row, phase, metric))
         .collect();
     let unit = found.iter().flatten().next()?.unit;

@@ -38,9 +38,9 @@ pub use histograms::TaggedInterval;
 pub use jiff::Timestamp;
 pub use manifest::{GatewayIdentity, Manifest, Status};
 pub use phase::{
-    CeilingRecord, ChangeRecord, CoreUsage, Counts, EngineFacts, ExactSum, FailureRecord,
-    LedgerDelta, MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord, SettleRecord,
-    TargetShare, Throttling, TraceCounts, Usage, WeighedRecord,
+    BinsRecord, CeilingRecord, ChangeRecord, CoreUsage, Counts, EngineFacts, ExactSum,
+    FailureRecord, LedgerDelta, MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord,
+    SettleRecord, TargetShare, Throttling, TraceCounts, Usage, WarmUpRecord, WeighedRecord,
 };
 pub use record::{
     AdminLoadRecord, AdminRecord, ErrorLog, FileDigest, GatewayFacts, Outcome, ParityCaseRecord,

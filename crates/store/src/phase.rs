@@ -87,6 +87,12 @@ pub struct PhaseRecord {
     /// What was sampled of the gateway's stacks, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileRecord>,
+    /// How the warm-up was ended, where it lasted until CPU time per request had settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adaptive_warm_up: Option<WarmUpRecord>,
+    /// The measurement in bins of a tenth of a second; none in runs that did not record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bins: Option<BinsRecord>,
     /// What it was in a search for capacity; none where it is no step of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
@@ -94,6 +100,33 @@ pub struct PhaseRecord {
     /// it. None for loads of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation_percent: Option<u32>,
+}
+
+/// A warm-up that lasted until the CPU time per request had settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarmUpRecord {
+    /// How long it lasted at least.
+    pub min_ns: u64,
+    /// How long it could last.
+    pub max_ns: u64,
+    /// Whether the CPU time per request had settled when it ended.
+    pub settled: bool,
+}
+
+/// A measurement in short bins, on which its steadiness is tested. All lists have one value for each
+/// bin; those of a component that cannot be seen are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BinsRecord {
+    /// When each bin ends, counted from the begin of the measurement, at which the first one begins.
+    pub ends_ns: Vec<u64>,
+    /// Responses in each bin.
+    pub responses: Vec<u64>,
+    /// CPU time of the gateway.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gateway_cpu_ns: Vec<u64>,
+    /// CPU time of the upstream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstream_cpu_ns: Vec<u64>,
 }
 
 /// Something that was done to the gateway while it was measured.

@@ -20,6 +20,9 @@ pub struct ScenarioFindings {
     pub phases: Vec<PhaseLine>,
     /// One row per variant, in the plan's order (the floor where the plan put it).
     pub rows: Vec<VariantRow>,
+    /// The null gateway's, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub null: Option<VariantRow>,
     /// The groups by phase, variant and the scenario's order; empty where there is but one.
     pub groups: Vec<GroupFindings>,
     /// The slowest routes of each phase and variant; empty where no group has several.
@@ -101,6 +104,11 @@ impl PhaseLine {
 }
 
 impl ScenarioFindings {
+    /// The rows, and that of the null gateway after them.
+    pub fn rows_and_null(&self) -> impl Iterator<Item = &VariantRow> {
+        self.rows.iter().chain(&self.null)
+    }
+
     /// The load of a phase without its duration.
     pub fn load(&self, phase: &str) -> Option<&str> {
         let phase = self.phases.iter().find(|known| known.name == phase)?;
@@ -209,6 +217,10 @@ pub enum Metric {
     ResponseP50OverFloor,
     /// The same for the 99th percentiles.
     ResponseP99OverFloor,
+    /// Median added latency minus the null gateway's median in the same block: a difference of quantiles.
+    AddedP50OverNull,
+    /// The same for the 99th percentiles.
+    AddedP99OverNull,
     /// How late requests left: 99th percentile.
     LatenessP99,
     /// Most anonymous resident memory of the gateway.

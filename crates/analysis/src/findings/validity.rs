@@ -39,6 +39,8 @@ pub enum Aspect {
     Throughput,
     /// All latencies.
     Latency,
+    /// Latencies beyond the 99th percentile, where the others stand.
+    LatencyTail,
     /// CPU time per request.
     CpuPerRequest,
     /// Memory.
@@ -81,6 +83,8 @@ pub enum Gate {
     SharedCore,
     /// The series has a trend.
     NotSteady,
+    /// The phase was too short for a test of steady state.
+    SteadinessUntested,
     /// A closed load did not saturate the gateway.
     GatewayNotSaturated,
     /// Percentiles, means and rates contradict each other.

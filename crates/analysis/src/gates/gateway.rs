@@ -24,7 +24,7 @@ pub(super) fn restarted(view: &View) -> Option<Reason> {
 
 /// Cores that the gateway kept busy in a closed load, and cores it could have.
 fn busy_of_available(view: &View) -> Option<(f64, f64)> {
-    if view.kind() != PhaseKind::Closed || view.is_floor() {
+    if view.kind() != PhaseKind::Closed || view.is_floor() || view.is_null() {
         return None;
     }
     let busy = cores_busy(view.phase, "gateway")?;

@@ -12,7 +12,7 @@ pub mod thresholds;
 mod trial;
 mod wire;
 
-use gatebench_model::{Length, Plan};
+use gatebench_model::{Length, Plan, Variant};
 use gatebench_store::{PhaseRecord, SeriesRow, TrialRecord};
 
 use crate::context::{Context, kind};
@@ -34,13 +34,18 @@ impl View<'_> {
         self.context.is_floor(self.record)
     }
 
+    fn is_null(&self) -> bool {
+        let variant = self.context.variant(&self.record.trial.variant);
+        variant.is_some_and(Variant::is_null)
+    }
+
     fn kind(&self) -> PhaseKind {
         kind(self.phase)
     }
 
     /// Whether the load is meant to find the limit of engine and upstream.
     fn seeks_own_limit(&self) -> bool {
-        self.is_floor() && self.kind() == PhaseKind::Closed
+        (self.is_floor() || self.is_null()) && self.kind() == PhaseKind::Closed
     }
 
     fn reason(&self, gate: Gate, validity: Validity, spoils: &[Aspect], says: Says) -> Reason {
@@ -77,7 +82,7 @@ pub(crate) const EVERYTHING: [Aspect; 4] = [
 
 type PhaseGate = fn(&View) -> Option<Reason>;
 
-const PHASE_GATES: [PhaseGate; 29] = [
+const PHASE_GATES: [PhaseGate; 33] = [
     answers::checks_failed,
     answers::errors,
     answers::no_answers,
@@ -89,6 +94,7 @@ const PHASE_GATES: [PhaseGate; 29] = [
     schedule::dropped,
     schedule::rate_not_achieved,
     schedule::late,
+    schedule::tail_late,
     instrument::engine_saturated,
     instrument::engine_waited,
     instrument::upstream_near_floor,
@@ -101,7 +107,10 @@ const PHASE_GATES: [PhaseGate; 29] = [
     machine::steal,
     machine::foreign_process,
     machine::shared_core,
-    steady::not_steady,
+    steady::throughput,
+    steady::cpu,
+    steady::latency,
+    steady::untested,
     consistency::clamped,
     consistency::percentiles_and_sums,
     consistency::littles_law,
@@ -179,6 +188,12 @@ const IS_MEASURED: [Gate; 8] = [
 
 pub(crate) use trial::judge_trial;
 
+/// Whether a reason spoils an aspect. What spoils all latencies spoils their tail.
+fn spoils(reason: &Reason, aspect: Aspect) -> bool {
+    let is_tail = aspect == Aspect::LatencyTail;
+    reason.spoils.contains(&aspect) || is_tail && reason.spoils.contains(&Aspect::Latency)
+}
+
 /// The worst validity among reasons that spoil `aspect`, or among all where none is given.
 pub(crate) fn worst<'a>(
     reasons: impl IntoIterator<Item = &'a Reason>,
@@ -186,7 +201,7 @@ pub(crate) fn worst<'a>(
 ) -> Validity {
     reasons
         .into_iter()
-        .filter(|reason| aspect.is_none_or(|aspect| reason.spoils.contains(&aspect)))
+        .filter(|reason| aspect.is_none_or(|aspect| spoils(reason, aspect)))
         .map(|reason| reason.validity)
         .max()
         .unwrap_or(Validity::Valid)

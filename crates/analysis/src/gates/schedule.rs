@@ -1,6 +1,6 @@
 //! Gates over what an open load meant to send.
 
-use super::thresholds::{ACHIEVED_MIN, LATENESS_P99_NS_MAX};
+use super::thresholds::{ACHIEVED_MIN, LATENESS_P99_NS_MAX, LATENESS_P999_NS_MAX};
 use super::{View, says};
 use crate::digest::trusted_percentile;
 use crate::findings::{Aspect, CurveMetric, Gate, PhaseKind, Reason, Unit, Validity};
@@ -53,22 +53,35 @@ pub(super) fn rate_not_achieved(view: &View) -> Option<Reason> {
 
 /// Lateness is inside the response time, so nothing is hidden; but it is not the gateway's alone.
 pub(super) fn late(view: &View) -> Option<Reason> {
-    if view.kind() != PhaseKind::Open {
-        return None;
-    }
-    let histogram = view.digest.get(&view.phase.name, CurveMetric::Lateness)?;
-    let lateness = trusted_percentile(histogram, 99.0)?;
+    let lateness = lateness(view, 99.0)?;
     (lateness > LATENESS_P99_NS_MAX).then_some(())?;
     let message = format!(
         "One request in 100 left more than {} late; response times include that.",
         quantity(lateness, Unit::Nanoseconds)
     );
+    Some(is_late(view, Aspect::Latency, message))
+}
+
+/// The same for the 99.9th percentiles, where the others stand.
+pub(super) fn tail_late(view: &View) -> Option<Reason> {
+    let lateness = lateness(view, 99.9)?;
+    (lateness > LATENESS_P999_NS_MAX && late(view).is_none()).then_some(())?;
+    let message = format!(
+        "One request in 1,000 left more than {} late; the 99.9th percentile of the response time includes that.",
+        quantity(lateness, Unit::Nanoseconds)
+    );
+    Some(is_late(view, Aspect::LatencyTail, message))
+}
+
+/// A percentile of how late requests left, of an open load.
+fn lateness(view: &View, percentile: f64) -> Option<f64> {
+    (view.kind() == PhaseKind::Open).then_some(())?;
+    let histogram = view.digest.get(&view.phase.name, CurveMetric::Lateness)?;
+    trusted_percentile(histogram, percentile)
+}
+
+fn is_late(view: &View, spoils: Aspect, message: String) -> Reason {
     let remedy = "Lower the rate, allow more connections, or give the engine a core of its own.";
-    let spoils = [Aspect::Latency];
-    Some(view.reason(
-        Gate::EngineLate,
-        Validity::Limited,
-        &spoils,
-        says(message, remedy),
-    ))
+    let says = says(message, remedy);
+    view.reason(Gate::EngineLate, Validity::Limited, &[spoils], says)
 }

@@ -1,50 +1,218 @@
-//! The gate of steady state: a figure over a phase stands for the phase only if it did not move.
+//! The gates of steady state: a figure over a phase stands for the phase only if it did not move.
+//!
+//! Throughput and CPU time per request are tested on bins of a tenth of a second, the median response
+//! time, which needs more values, on seconds. What was recorded without bins has its seconds only.
 
-use gatebench_stats::{Trend, trend};
-use gatebench_store::{PhaseRecord, SeriesRow};
+use gatebench_stats::drift::BINS_MIN;
+use gatebench_stats::{Trend, drift, trend};
+use gatebench_store::{BinsRecord, PhaseRecord, SeriesRow};
 
-use super::thresholds::{LATENCY_DRIFT_MAX, THROUGHPUT_DRIFT_MAX, TREND_P_MAX};
+use super::thresholds::{
+    BIN_RESPONSES_MIN, CPU_DRIFT_MAX, DRIFT_P_MAX, LATENCY_DRIFT_MAX, THROUGHPUT_DRIFT_MAX,
+    TREND_P_MAX,
+};
 use super::{View, says};
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
 use crate::words::{decimals, percent};
 
-/// Tests throughput in a closed load, and the median response time where the pace is set.
-pub(super) fn not_steady(view: &View) -> Option<Reason> {
-    // What is changed on purpose need not be steady.
-    (view.phase.change.is_none() && view.phase.failure.is_none()).then_some(())?;
-    let rows = whole_seconds(view.series, view.phase);
-    let (values, bound, what, aspect): (Vec<f64>, _, _, _) = match view.kind() {
-        // What is compared is of the same seconds, however they were.
-        PhaseKind::SideBySide => return None,
-        PhaseKind::Closed => (
-            rows.map(|row| row.completed as f64).collect(),
-            THROUGHPUT_DRIFT_MAX,
-            "throughput",
-            Aspect::Throughput,
-        ),
-        PhaseKind::Paced | PhaseKind::Open => (
-            rows.filter_map(|row| row.response_p50_ns)
-                .map(|p50| p50 as f64)
-                .collect(),
-            LATENCY_DRIFT_MAX,
-            "median response time",
-            Aspect::Latency,
-        ),
+/// What was tested, and what came of it.
+struct Tested {
+    what: &'static str,
+    aspects: &'static [Aspect],
+    trend: Trend,
+    /// `30 bins of 100 ms`, `12 seconds`.
+    over: String,
+    p_max: f64,
+    drift_max: f64,
+}
+
+/// The throughput of a closed load.
+pub(super) fn throughput(view: &View) -> Option<Reason> {
+    throughput_of(view).and_then(|tested| not_steady(view, tested))
+}
+
+/// The CPU time per request: the gateway's, or the upstream's where there is no gateway.
+pub(super) fn cpu(view: &View) -> Option<Reason> {
+    cpu_of(view).and_then(|tested| not_steady(view, tested))
+}
+
+/// The median response time, where the pace is set.
+pub(super) fn latency(view: &View) -> Option<Reason> {
+    latency_of(view).and_then(|tested| not_steady(view, tested))
+}
+
+/// What is not tested is not called valid. Runs that recorded no bins say so in a note.
+pub(super) fn untested(view: &View) -> Option<Reason> {
+    (is_meant_to_be_steady(view) && view.phase.bins.is_some()).then_some(())?;
+    let is_known = |component| view.phase.usage.contains_key(component);
+    let (spoils, is_tested): (&[Aspect], bool) = match view.kind() {
+        PhaseKind::Closed => (&[Aspect::Throughput], throughput_of(view).is_some()),
+        // Where no CPU time is seen, nothing is said of it.
+        _ if !is_known(measured(view)) => (&[Aspect::Latency], latency_of(view).is_some()),
+        kind => (aspects_of_cpu(kind), cpu_of(view).is_some()),
     };
-    let Trend { p, drift } = trend(&values)?;
-    (p < TREND_P_MAX && drift.abs() > bound).then_some(())?;
+    (!is_tested).then_some(())?;
+    let message = format!(
+        "Steady state was not tested: that takes {BINS_MIN} bins of 100 ms with at least {BIN_RESPONSES_MIN:.0} \
+         responses each."
+    );
+    let remedy = "Lengthen the measurement of the load profile.";
+    Some(view.reason(
+        Gate::SteadinessUntested,
+        Validity::Limited,
+        spoils,
+        says(message, remedy),
+    ))
+}
+
+fn throughput_of(view: &View) -> Option<Tested> {
+    (is_meant_to_be_steady(view) && view.kind() == PhaseKind::Closed).then_some(())?;
+    let (what, aspects) = ("throughput", &[Aspect::Throughput][..]);
+    let Some(bins) = &view.phase.bins else {
+        let seconds = whole_seconds(view.series, view.phase);
+        let values = seconds.map(|row| row.completed as f64).collect();
+        return of_seconds(what, aspects, values, THROUGHPUT_DRIFT_MAX);
+    };
+    let (lengths, rest) = (lengths_ns(bins), &bins.responses);
+    let rates = rest.iter().zip(lengths);
+    let rates = rates.map(|(count, length_ns)| *count as f64 * 1e9 / length_ns);
+    of_bins(what, aspects, rates.collect(), THROUGHPUT_DRIFT_MAX)
+}
+
+fn cpu_of(view: &View) -> Option<Tested> {
+    let bins = view.phase.bins.as_ref()?;
+    is_meant_to_be_steady(view).then_some(())?;
+    let (what, aspects) = ("CPU time per request", aspects_of_cpu(view.kind()));
+    let is_upstream = measured(view) == "upstream";
+    let cpu_ns = match is_upstream {
+        true => &bins.upstream_cpu_ns,
+        false => &bins.gateway_cpu_ns,
+    };
+    if !cpu_ns.is_empty() {
+        return of_bins(what, aspects, costs(&bins.responses, cpu_ns), CPU_DRIFT_MAX);
+    }
+    // A gateway on another host is asked once a second.
+    let cost = |row: &SeriesRow| {
+        let usage = if is_upstream {
+            row.upstream
+        } else {
+            row.gateway
+        };
+        (row.completed > 0).then(|| Some(usage?.cpu_ns as f64 / row.completed as f64))?
+    };
+    let values = whole_seconds(view.series, view.phase).map(cost);
+    of_seconds(what, aspects, values.collect::<Option<_>>()?, CPU_DRIFT_MAX)
+}
+
+fn latency_of(view: &View) -> Option<Tested> {
+    let is_paced = matches!(view.kind(), PhaseKind::Paced | PhaseKind::Open);
+    (is_meant_to_be_steady(view) && is_paced).then_some(())?;
+    let seconds = whole_seconds(view.series, view.phase);
+    let medians = seconds.filter_map(|row| row.response_p50_ns.map(|p50| p50 as f64));
+    let aspects = &[Aspect::Latency];
+    of_seconds(
+        "median response time",
+        aspects,
+        medians.collect(),
+        LATENCY_DRIFT_MAX,
+    )
+}
+
+/// What is changed on purpose need not be steady.
+fn is_meant_to_be_steady(view: &View) -> bool {
+    view.phase.change.is_none() && view.phase.failure.is_none()
+}
+
+/// The component whose CPU time is that of the load.
+fn measured(view: &View) -> &'static str {
+    if view.is_floor() {
+        "upstream"
+    } else {
+        "gateway"
+    }
+}
+
+/// At a set pace, latency is of a gateway as warm as its CPU time says.
+fn aspects_of_cpu(kind: PhaseKind) -> &'static [Aspect] {
+    match kind {
+        PhaseKind::Closed | PhaseKind::SideBySide => &[Aspect::CpuPerRequest],
+        PhaseKind::Paced | PhaseKind::Open => &[Aspect::CpuPerRequest, Aspect::Latency],
+    }
+}
+
+fn lengths_ns(bins: &BinsRecord) -> impl Iterator<Item = f64> {
+    let begins = std::iter::once(&0).chain(&bins.ends_ns);
+    let pairs = begins.zip(&bins.ends_ns);
+    pairs.map(|(begin, end)| end.saturating_sub(*begin).max(1) as f64)
+}
+
+/// CPU time per request, of as many neighbouring bins together as have enough responses on average.
+fn costs(responses: &[u64], cpu_ns: &[u64]) -> Vec<f64> {
+    let mean = responses.iter().sum::<u64>() as f64 / responses.len().max(1) as f64;
+    let neighbours = (BIN_RESPONSES_MIN / mean.max(f64::MIN_POSITIVE))
+        .ceil()
+        .max(1.0);
+    let neighbours = (neighbours as usize).min(responses.len().max(1));
+    let sum = |bins: &[u64]| bins.iter().sum::<u64>() as f64;
+    let pairs = responses
+        .chunks_exact(neighbours)
+        .zip(cpu_ns.chunks_exact(neighbours));
+    // A bin in which nothing was answered has no cost: the process did not run.
+    let answered = pairs.filter(|(responses, _)| sum(responses) > 0.0);
+    answered
+        .map(|(responses, cpu_ns)| sum(cpu_ns) / sum(responses))
+        .collect()
+}
+
+fn of_bins(
+    what: &'static str,
+    aspects: &'static [Aspect],
+    values: Vec<f64>,
+    drift_max: f64,
+) -> Option<Tested> {
+    Some(Tested {
+        what,
+        aspects,
+        trend: drift(&values)?,
+        over: format!("{} bins of 100 ms", values.len()),
+        p_max: DRIFT_P_MAX,
+        drift_max,
+    })
+}
+
+fn of_seconds(
+    what: &'static str,
+    aspects: &'static [Aspect],
+    values: Vec<f64>,
+    drift_max: f64,
+) -> Option<Tested> {
+    Some(Tested {
+        what,
+        aspects,
+        trend: trend(&values)?,
+        over: format!("{} seconds", values.len()),
+        p_max: TREND_P_MAX,
+        drift_max,
+    })
+}
+
+fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
+    let Trend { p, drift } = tested.trend;
+    (p < tested.p_max && drift.abs() > tested.drift_max).then_some(())?;
     let direction = if drift > 0.0 { "rose" } else { "fell" };
     let message = format!(
-        "The {what} {direction} by {} of its median over {} seconds (Mann-Kendall p = {}).",
+        "The {} {direction} by {} of its median over {} (Mann-Kendall p = {}).",
+        tested.what,
         percent(drift.abs()),
-        values.len(),
+        tested.over,
         decimals(p, 3)
     );
-    let remedy = "Lengthen the warm-up of the load profile, and look at the timeline.";
+    let remedy =
+        "Lengthen the warm-up of the load profile, or raise `warmup.max` in the gateway's folder.";
     Some(view.reason(
         Gate::NotSteady,
         Validity::Limited,
-        &[aspect],
+        tested.aspects,
         says(message, remedy),
     ))
 }

@@ -255,6 +255,8 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         ceiling: None,
         foreign: None,
         profile: None,
+        adaptive_warm_up: None,
+        bins: None,
         step: None,
         saturation_percent: None,
         ledger: LedgerDelta {

@@ -22,6 +22,7 @@ pub mod run;
 pub mod schema;
 pub mod soak;
 pub mod spec;
+pub mod splice;
 pub mod supervise;
 pub mod upstream;
 mod words;

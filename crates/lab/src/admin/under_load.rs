@@ -24,7 +24,6 @@ pub(crate) struct Calling<'a> {
     /// Routes that there are besides.
     routes: u64,
     every_ns: u64,
-    warm_up_ns: u64,
     measure_ns: u64,
     interrupt: &'a Interrupt,
 }
@@ -37,7 +36,6 @@ impl<'a> Calling<'a> {
             calls: stage.admin()?.clone(),
             routes: scene.scenario.routes.len() as u64,
             every_ns: every.as_nanos(),
-            warm_up_ns: phase.warm_up.as_nanos(),
             measure_ns: phase.measure.as_nanos(),
             interrupt: scene.interrupt,
         })
@@ -57,7 +55,7 @@ impl<'a> Calling<'a> {
             if due_ns >= self.measure_ns {
                 break;
             }
-            let begin_ns = shared.begin_ns(self.warm_up_ns);
+            let begin_ns = shared.begin_ns();
             let due_ns = begin_ns.map(|begin_ns| begin_ns + due_ns);
             match due_ns.map(|due_ns| (due_ns, due_ns.saturating_sub(clock::now_ns()))) {
                 Some((due_ns, 0)) => {
@@ -68,7 +66,7 @@ impl<'a> Calling<'a> {
                 None => thread::sleep(Duration::from_nanos(NAP_NS)),
             }
         }
-        if let Some(begin_ns) = shared.begin_ns(self.warm_up_ns) {
+        if let Some(begin_ns) = shared.begin_ns() {
             let load_ns = clock::now_ns().saturating_sub(begin_ns);
             self.count_unmade(done, load_ns, &mut record);
         }

@@ -65,6 +65,8 @@ pub(super) fn assemble(
         ceiling: None,
         foreign: Some(figures(engine, told)),
         profile: None,
+        adaptive_warm_up: None,
+        bins: None,
         step: None,
         saturation_percent: None,
     };

@@ -227,6 +227,7 @@ fn scenario((name, title, cost): (&str, &str, f64), noise: &mut Noise) -> Scenar
         rows,
         curves: CHARACTERS.iter().flat_map(|of| curves(of, cost)).collect(),
         wire: CHARACTERS.iter().map(|of| wire::found(of.name)).collect(),
+        null: None,
         groups: Vec::new(),
         routes: Vec::new(),
         told: Vec::new(),

@@ -65,7 +65,7 @@ fn loads(plan: &Plan) -> Vec<String> {
         let shape = loads::in_words(&phase.shape);
         let (warm_up, measure) = (phase.warm_up.as_secs_f64(), phase.measure.as_secs_f64());
         format!(
-            "load     {}: {shape}, {warm_up} s of warm-up, {measure} s measured",
+            "load     {}: {shape}, {warm_up} s of warm-up at least, {measure} s measured",
             phase.name
         )
     };

@@ -90,9 +90,16 @@ pub struct Run {
     /// header of gatebench's
     #[arg(long)]
     as_published: bool,
-    /// Leave out the trials straight to the upstream
+    /// Leave out the trials straight to the upstream, and the suite's null gateway
     #[arg(long)]
     no_floor: bool,
+    /// Load the null gateway too, which only copies bytes: what a gateway adds less what it adds is the
+    /// gateway's own
+    #[arg(long, conflicts_with_all = ["attach", "gateway_on", "as_published"])]
+    null: bool,
+    /// Repeat each load at a fixed rate with the gateway's cores kept from going idle
+    #[arg(long, conflicts_with = "gateway_on")]
+    keep_awake: bool,
     /// Cores (and workers) of each gateway; without, one
     #[arg(long, value_name = "N")]
     gateway_cores: Option<usize>,
@@ -125,7 +132,7 @@ pub struct Run {
     /// Finish the run in this directory: the trials that are missing, as they were planned
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "words", "gateways", "attach", "scenarios", "load", "at", "blocks", "seed", "quick", "smoke", "as_published",
-        "no_floor",
+        "no_floor", "null", "keep_awake",
         "gateway_cores", "gateway_cpus", "gateway_memory", "gateway_on", "configs", "engine", "script", "out",
     ])]
     resume: Option<PathBuf>,
@@ -149,6 +156,8 @@ impl Run {
             gateways: self.gateways.clone(),
             scenarios: self.scenarios.clone(),
             no_floor: self.no_floor,
+            null: self.null,
+            keep_awake: self.keep_awake,
             attach: self.attach.clone().map(|url| Attach { url, pid: self.pid }),
             load: self.load.clone(),
             at: self.at.clone(),

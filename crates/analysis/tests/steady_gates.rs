@@ -1,0 +1,73 @@
+//! The gates of steady state on bins of a tenth of a second.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Made;
+use common::gates::check;
+use gatebench_analysis::findings::{Aspect, Gate, Validity};
+use gatebench_store::BinsRecord;
+
+/// Thirty bins of both loads: responses, and CPU time of gateway and upstream, by the number of the bin.
+fn in_bins(made: &mut Made, count: u64, responses: fn(u64) -> u64, cpu_ns: fn(u64) -> u64) {
+    for phase in ["saturate", "steady"] {
+        let costs: Vec<u64> = (0..count).map(|bin| cpu_ns(bin) * responses(bin)).collect();
+        made.phase(phase).bins = Some(BinsRecord {
+            ends_ns: (1..=count).map(|bin| bin * 100_000_000).collect(),
+            responses: (0..count).map(responses).collect(),
+            gateway_cpu_ns: costs.clone(),
+            upstream_cpu_ns: costs,
+        });
+    }
+}
+
+/// Some noise of one per cent, the same each time.
+fn around(value: u64, bin: u64) -> u64 {
+    value + bin * 7_919 % 21 * value / 1_000
+}
+
+#[test]
+fn bins_that_drift_are_not_steady() {
+    let falling = |made: &mut Made| {
+        in_bins(
+            made,
+            30,
+            |bin| around(1_000, bin),
+            |bin| around(20_000 - bin * 100, bin),
+        );
+        made.phase("steady").bins = None;
+    };
+    let flat = |made: &mut Made| {
+        in_bins(
+            made,
+            30,
+            |bin| around(1_000, bin),
+            |bin| around(20_000, bin),
+        );
+    };
+    let spoils = [Aspect::CpuPerRequest];
+    check(Gate::NotSteady, Validity::Limited, &spoils, falling, flat);
+    let rising = |made: &mut Made| {
+        in_bins(made, 30, |bin| around(1_000 + bin * 5, bin), |_| 20_000);
+        made.phase("steady").bins = None;
+    };
+    let spoils = [Aspect::Throughput];
+    check(Gate::NotSteady, Validity::Limited, &spoils, rising, flat);
+}
+
+#[test]
+fn what_is_too_short_to_be_tested_is_not_valid() {
+    let short = |made: &mut Made| {
+        in_bins(made, 9, |bin| around(1_000, bin), |_| 20_000);
+        made.phase("steady").bins = None;
+    };
+    let long = |made: &mut Made| in_bins(made, 20, |bin| around(1_000, bin), |_| 20_000);
+    let spoils = [Aspect::Throughput];
+    check(
+        Gate::SteadinessUntested,
+        Validity::Limited,
+        &spoils,
+        short,
+        long,
+    );
+}

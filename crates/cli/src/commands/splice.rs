@@ -1,0 +1,34 @@
+//! `gatebench splice LISTEN TARGET`: the null gateway.
+
+use std::net::SocketAddr;
+
+use clap::Args;
+
+use super::words::innermost;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::{signals, terminal};
+
+/// Copies bytes between clients and a target, until Ctrl-C
+#[derive(Debug, Args)]
+pub struct Splice {
+    /// Where clients connect
+    listen: SocketAddr,
+    /// Where their bytes go
+    target: SocketAddr,
+}
+
+impl Splice {
+    /// Serves until a signal comes.
+    pub fn run(self) -> Result<Exit, Failure> {
+        let stop = signals::stop_flag()?;
+        let mut said = Ok(());
+        let announce = |address: SocketAddr| {
+            let line = serde_json::json!({ "listening": address });
+            said = terminal::say(&line.to_string());
+        };
+        gatebench_gateway::splice(self.listen, self.target, None, &stop, announce)
+            .map_err(|error| Failure::sentence(&innermost(&error), Exit::Environment))?;
+        said.map(|()| Exit::Fine)
+    }
+}

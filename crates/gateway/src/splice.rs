@@ -1,0 +1,200 @@
+//! The null gateway: every connection of a client is one to the target, and bytes go from each to the
+//! other as they come. It reads no HTTP, so what it adds is what any proxy on this machine adds: two
+//! more sockets, the waking of its core, and the waits of the others for theirs.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, WorkersError};
+use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, Outbox};
+
+/// From so many bytes waiting for one side on, the other is not read.
+const PENDING_BYTES_MAX: usize = 128 * 1024;
+
+/// Copies bytes between the clients of `listen` and `target` until `stop` is set, on one worker.
+/// `on_listening` hears the address once connections are accepted on it.
+///
+/// # Errors
+/// When the address or the event loop is refused.
+pub fn splice(
+    listen: SocketAddr,
+    target: SocketAddr,
+    backend: Option<Backend>,
+    stop: &AtomicBool,
+    on_listening: impl FnOnce(SocketAddr),
+) -> Result<(), WorkersError> {
+    let workers = Workers {
+        listen: &[listen],
+        count: 1,
+        cores: &[],
+        backend,
+        stop,
+    };
+    workers.serve(&Splice { target }, |bound| {
+        if let [address, ..] = bound {
+            on_listening(*address);
+        }
+    })
+}
+
+struct Splice {
+    target: SocketAddr,
+}
+
+impl Service for Splice {
+    fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
+        let mut worker = Worker {
+            io,
+            target: self.target,
+            ends: ConnMap::default(),
+        };
+        let mut events = Vec::with_capacity(256);
+        while !seat.stopped() {
+            let until = worker.io.now_ns() + STOP_CHECK_NS;
+            worker.io.poll(Some(until), &mut events)?;
+            for event in events.drain(..) {
+                worker.handle(event);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One side of a pair of connections.
+struct End {
+    other: ConnId,
+    outbox: Outbox,
+    /// Bytes may be sent: a connection to the target is made first.
+    is_up: bool,
+    /// Its peer sends no more.
+    has_ended: bool,
+    /// The other side sends no more, and this one is told when everything has left.
+    is_ending: bool,
+    /// It is not read, since the other side does not take what there is.
+    is_paused: bool,
+}
+
+impl End {
+    fn new(other: ConnId, is_up: bool) -> Self {
+        Self {
+            other,
+            outbox: Outbox::default(),
+            is_up,
+            has_ended: false,
+            is_ending: false,
+            is_paused: false,
+        }
+    }
+}
+
+struct Worker<I> {
+    io: I,
+    target: SocketAddr,
+    ends: ConnMap<End>,
+}
+
+impl<I: Io> Worker<I> {
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Accepted { conn, .. } => self.accepted(conn),
+            Event::Connected { conn } => {
+                if let Some(end) = self.ends.get_mut(conn) {
+                    end.is_up = true;
+                }
+                self.go_on(conn);
+            }
+            Event::Received { conn, bytes } => self.received(conn, &bytes),
+            Event::Sent { conn, bytes } => {
+                if let Some(end) = self.ends.get_mut(conn) {
+                    end.outbox.sent(bytes);
+                }
+                self.go_on(conn);
+            }
+            Event::EndOfStream { conn } => self.ended(conn),
+            Event::Failed { conn, .. } => self.drop_both(conn),
+        }
+    }
+
+    fn accepted(&mut self, client: ConnId) {
+        match self.io.connect(self.target, None) {
+            Ok(upstream) => {
+                self.ends.insert(client, End::new(upstream, true));
+                self.ends.insert(upstream, End::new(client, false));
+            }
+            Err(_) => self.io.abort(client),
+        }
+    }
+
+    fn received(&mut self, conn: ConnId, bytes: &[u8]) {
+        let Some(end) = self.ends.get_mut(conn) else {
+            return;
+        };
+        let other = end.other;
+        let Some(to) = self.ends.get_mut(other) else {
+            return;
+        };
+        to.outbox.queue().extend_from_slice(bytes);
+        if to.outbox.pending_bytes() > PENDING_BYTES_MAX {
+            self.io.pause(conn);
+            if let Some(end) = self.ends.get_mut(conn) {
+                end.is_paused = true;
+            }
+        }
+        self.go_on(other);
+    }
+
+    /// Sends what waits for a side, reads the other again when there is little left, and ends it after
+    /// the last byte.
+    fn go_on(&mut self, conn: ConnId) {
+        let Some(end) = self.ends.get_mut(conn).filter(|end| end.is_up) else {
+            return;
+        };
+        end.outbox.flush(&mut self.io, conn, false);
+        let (other, pending) = (end.other, end.outbox.pending_bytes());
+        if pending == 0 && end.is_ending {
+            end.is_ending = false;
+            self.io.shutdown(conn);
+        }
+        if let Some(other_end) = self.ends.get_mut(other)
+            && other_end.is_paused
+            && pending <= PENDING_BYTES_MAX / 2
+        {
+            other_end.is_paused = false;
+            self.io.resume(other);
+        }
+    }
+
+    fn ended(&mut self, conn: ConnId) {
+        let Some(end) = self.ends.get_mut(conn) else {
+            return;
+        };
+        end.has_ended = true;
+        let other = end.other;
+        let Some(other_end) = self.ends.get_mut(other) else {
+            return;
+        };
+        let is_over = other_end.has_ended && other_end.outbox.pending_bytes() == 0;
+        other_end.is_ending = true;
+        self.go_on(other);
+        if is_over {
+            self.close_both(conn);
+        }
+    }
+
+    fn close_both(&mut self, conn: ConnId) {
+        if let Some(end) = self.ends.remove(conn) {
+            self.ends.remove(end.other);
+            self.io.close(conn);
+            self.io.close(end.other);
+        }
+    }
+
+    fn drop_both(&mut self, conn: ConnId) {
+        if let Some(end) = self.ends.remove(conn) {
+            self.ends.remove(end.other);
+            self.io.abort(conn);
+            self.io.abort(end.other);
+        }
+    }
+}

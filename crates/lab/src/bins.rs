@@ -1,0 +1,87 @@
+//! A load in bins of a tenth of a second: responses and CPU time, for what is decided within seconds.
+
+use gatebench_store::BinsRecord;
+
+/// Length of a bin.
+pub(crate) const BIN_NS: u64 = 100_000_000;
+
+/// Of a longer measurement no bins are kept: its seconds are enough to test it.
+const BINS_MAX: u64 = 6_000;
+
+/// What is cheap to see of a load at one moment. Everything is counted since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Glance {
+    /// On `CLOCK_MONOTONIC`.
+    pub(crate) at_ns: u64,
+    pub(crate) responses: u64,
+    /// None for the floor and where it cannot be asked often.
+    pub(crate) gateway_cpu_ns: Option<u64>,
+    pub(crate) upstream_cpu_ns: Option<u64>,
+}
+
+impl Glance {
+    /// CPU time of what is measured: the gateway's, or the upstream's where there is none.
+    pub(crate) fn cpu_ns(&self) -> Option<u64> {
+        self.gateway_cpu_ns.or(self.upstream_cpu_ns)
+    }
+}
+
+/// When the edge of a bin is due, from the begin of the measurement; none after the last one.
+pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
+    if measure_ns / BIN_NS > BINS_MAX {
+        return None;
+    }
+    let offset_ns = index as u64 * BIN_NS;
+    (offset_ns <= measure_ns).then_some(offset_ns)
+}
+
+/// The bins between glances, of which the first was at the begin of the measurement. A glance that came
+/// so late that the next was due as well ends a bin that is longer.
+pub(crate) fn record(glances: &[Glance]) -> Option<BinsRecord> {
+    let begin_ns = glances.first()?.at_ns;
+    let between = |pick: fn(&Glance) -> Option<u64>| {
+        let pairs = glances.windows(2);
+        let steps = pairs.map(|pair| Some(pick(&pair[1])?.saturating_sub(pick(&pair[0])?)));
+        steps.collect::<Option<Vec<u64>>>()
+    };
+    (glances.len() > 1).then(|| BinsRecord {
+        ends_ns: glances[1..].iter().map(|it| it.at_ns - begin_ns).collect(),
+        responses: between(|it| Some(it.responses)).unwrap_or_default(),
+        gateway_cpu_ns: between(|it| it.gateway_cpu_ns).unwrap_or_default(),
+        upstream_cpu_ns: between(|it| it.upstream_cpu_ns).unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn bins_are_differences_and_what_is_not_seen_is_empty() {
+        let glance = |at_ns, responses, cpu_ns| Glance {
+            at_ns,
+            responses,
+            gateway_cpu_ns: None,
+            upstream_cpu_ns: Some(cpu_ns),
+        };
+        let bins = record(&[
+            glance(50, 3, 100),
+            glance(150, 10, 170),
+            glance(260, 11, 180),
+        ]);
+        let bins = bins.unwrap();
+        assert_eq!(bins.ends_ns, [100, 210]);
+        assert_eq!(bins.responses, [7, 1]);
+        assert_eq!(bins.upstream_cpu_ns, [70, 10]);
+        assert!(bins.gateway_cpu_ns.is_empty());
+        assert_eq!(record(&[glance(50, 3, 100)]), None);
+    }
+
+    #[test]
+    fn edges_are_due_each_tenth_of_a_second_and_not_in_a_soak() {
+        assert_eq!(edge_offset_ns(20, 2_000_000_000), Some(2_000_000_000));
+        assert_eq!(edge_offset_ns(21, 2_000_000_000), None);
+        assert_eq!(edge_offset_ns(0, 86_400_000_000_000), None);
+    }
+}
