@@ -171,8 +171,8 @@ fn the_tour_is_planned_for_less_than_four_minutes() {
     );
     assert_eq!(
         plan["trials"].as_array().unwrap().len(),
-        12,
-        "2 scenarios, the gateway and the floor, 3 blocks"
+        15,
+        "the gateway and the floor in 2 scenarios, the null gateway in one, 3 blocks"
     );
 }
 
