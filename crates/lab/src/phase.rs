@@ -10,8 +10,8 @@ use gatebench_engine::{Load, Outcome};
 use gatebench_model::{Phase, Shape};
 use gatebench_probe::{Profile, ProfileError};
 use gatebench_store::{
-    AdminLoadRecord, ChangeRecord, EngineFacts, FailureRecord, PhaseRecord, SeriesRow,
-    TaggedInterval, WarmUpRecord,
+    AdminLoadRecord, ChangeRecord, EngineFacts, FailureRecord, LedgerDelta, PhaseRecord, SeriesRow,
+    TaggedInterval, TraceCounts, WarmUpRecord,
 };
 use gatebench_upstream::Snapshot;
 
@@ -354,6 +354,13 @@ fn seen(outcome: &Outcome, demand: &Demand, answers: u64) -> Seen {
     }
 }
 
+fn traced(scene: &Scene<'_>, seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
+    match scene.plan.is_traced() {
+        true => trace::account(seen, ledger),
+        false => trace::without_nonces(seen, ledger),
+    }
+}
+
 fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds) -> Measured {
     let Raw {
         outcome,
@@ -392,10 +399,7 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
         connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
         resumed: Some(outcome.resumed).filter(|count| *count > 0),
         sums: sums(&outcome.recordings),
-        trace: match scene.plan.is_traced() {
-            true => trace::account(seen, gained.as_ref()),
-            false => trace::without_nonces(seen, gained.as_ref()),
-        },
+        trace: traced(scene, seen, gained.as_ref()),
         usage: usages(&moments, pss, &engine, measure_ns),
         engine,
         machine: samples::machine(&moments, &scene.cores()),

@@ -17,7 +17,7 @@ use crate::foreign::{self, EngineChoice, PreparedEngine};
 use crate::found::{Found, Places, Wanted};
 use crate::identity;
 use crate::lengths::{Asked, Loads, of_length};
-use crate::library::{Library, Listed};
+use crate::library::{Library, Listed, Source};
 use crate::purpose::{self, FlameChoice, IsolationChoice, SoakChoice};
 use crate::rehearse::rehearse;
 use crate::remote::RemoteHosts;
@@ -203,13 +203,7 @@ pub fn prepare(
     note_purposes(&mut plan, selection, others)?;
     purpose::watch_pools(&mut plan, &gateways);
     let engine = engine(selection, &mut plan, &mut warnings)?;
-    // A script of the user's sends what it wants.
-    let script = engine.as_ref().and_then(|it| it.identity.script.as_ref());
-    if script.is_none() {
-        demand::check(&plan.scenarios, &sources, |scenario| {
-            phases_of(&plan, scenario)
-        })?;
-    }
+    check_demand(&plan, &sources, engine.as_ref())?;
     let prepared = Prepared {
         plan,
         gateways,
@@ -312,6 +306,20 @@ fn note_purposes(
     plan.specification = specification.map(|it| it.document.specified());
     plan.at = purpose::shares(selection, plan)?;
     Ok(())
+}
+
+/// Renders every request once, but for the script of another engine, which sends what it wants.
+fn check_demand(
+    plan: &Plan,
+    sources: &[Source],
+    engine: Option<&PreparedEngine>,
+) -> Result<(), LabError> {
+    if engine.is_some_and(|it| it.identity.script.is_some()) {
+        return Ok(());
+    }
+    demand::check(&plan.scenarios, sources, |scenario| {
+        phases_of(plan, scenario)
+    })
 }
 
 /// The phases that a scenario goes through, as far as they are known beforehand.

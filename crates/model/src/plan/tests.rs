@@ -1,0 +1,235 @@
+#![allow(clippy::unwrap_used)]
+use std::collections::HashSet;
+
+use super::*;
+use crate::{Settle, Span, parse};
+
+fn plan(seed: u64, blocks: u32, floor: bool) -> Plan {
+    let scenario = |name: &str, policies: &str| {
+        let text = format!(
+            "{{scenario: {name}, title: t, upstream: ping, routes: [{{name: r, path: /ping, policies: [{policies}]}}], \
+             requests: [{{path: /ping}}]}}"
+        );
+        parse::<Scenario>("s.yaml", &text).unwrap()
+    };
+    let mock = scenario(
+        "mocked",
+        "{mock: {status: 200, content_type: text/plain, body: x}}",
+    );
+    let suite = Suite {
+        suite: "s".into(),
+        title: "t".into(),
+        gateways: vec!["a".into()],
+        scenarios: vec![],
+        load: "l".into(),
+        blocks,
+        floor,
+        null_gateway: false,
+        network_ceiling: false,
+        cpus: vec![],
+        as_published: None,
+    };
+    let load = "{profile: l, title: t, phases: [\
+                {name: a, closed: {connections: 1}, warm_up: 1s, measure: 3s}, \
+                {name: b, open: {rate_per_second: 10}, warm_up: 500ms, measure: 3s}]}";
+    let gateway = |name: &str| Variant::gateway(name, name);
+    let placement = Placement::automatic(&crate::Topology::flat(&[0, 1]));
+    let scenarios = vec![scenario("plain", ""), mock];
+    let load = parse("l.yaml", load).unwrap();
+    Plan::expand(
+        &suite,
+        scenarios,
+        load,
+        vec![gateway("a"), gateway("b")],
+        seed,
+        blocks,
+        placement,
+    )
+}
+
+#[test]
+fn each_block_has_each_cell_once() {
+    let plan = plan(7, 4, true);
+    assert_eq!(plan.variants[0], Variant::Floor);
+    for block in 1..=4 {
+        let trials: Vec<_> = plan
+            .trials
+            .iter()
+            .filter(|trial| trial.block == block)
+            .collect();
+        let cells: HashSet<_> = trials
+            .iter()
+            .map(|t| (t.scenario.as_str(), t.variant.as_str()))
+            .collect();
+        assert_eq!(
+            trials.len(),
+            5,
+            "2 scenarios, 2 gateways, and the floor of the plain one"
+        );
+        assert_eq!(cells.len(), 5);
+        assert!(cells.contains(&("plain", "floor")) && !cells.contains(&("mocked", "floor")));
+    }
+    assert!(
+        plan.trials
+            .iter()
+            .zip(1..)
+            .all(|(trial, number)| trial.number == number)
+    );
+}
+
+#[test]
+fn the_order_is_the_seeds_alone_and_more_blocks_begin_the_same() {
+    assert_eq!(plan(7, 4, true).trials, plan(7, 4, true).trials);
+    assert_ne!(plan(7, 4, true).trials, plan(8, 4, true).trials);
+    assert_eq!(plan(7, 9, true).trials[..20], plan(7, 4, true).trials[..]);
+    let plan = plan(7, 2, true);
+    let order = |block| {
+        plan.trials
+            .iter()
+            .filter(move |t| t.block == block)
+            .map(|t| (&t.scenario, &t.variant))
+    };
+    assert!(!order(1).eq(order(2)), "blocks differ from each other");
+}
+
+#[test]
+fn the_null_gateway_is_measured_where_bytes_only_pass() {
+    let mut plan = plan(7, 1, true);
+    plan.variants.push(Variant::null());
+    let trials = interleave(&plan.scenarios, &plan.variants, 7, 1);
+    let of_null = trials.iter().filter(|trial| trial.variant == NULL);
+    let scenarios: Vec<&str> = of_null.map(|trial| trial.scenario.as_str()).collect();
+    assert_eq!(
+        scenarios,
+        ["plain"],
+        "not where the gateway answers by itself"
+    );
+    let mut tls = plan.scenarios[0].clone();
+    tls.transport.tls = true;
+    assert!(tls.incomparable_with_null().is_some());
+}
+
+#[test]
+fn without_a_floor_there_is_none() {
+    assert!(
+        plan(7, 3, false)
+            .trials
+            .iter()
+            .all(|trial| trial.variant != "floor")
+    );
+}
+
+#[test]
+fn turns_are_drawn_anew_for_each_phase_and_block() {
+    let mut plan = plan(7, 200, false);
+    plan.load.phases[0].side_by_side = true;
+    plan.load.phases.push(plan.load.phases[1].clone());
+    let turns = |block: u32| {
+        let trials = plan.trials.iter();
+        let own: Vec<&Trial> = trials.filter(|trial| trial.block == block).collect();
+        plan.turns(&own[..2])
+    };
+    assert_eq!(turns(3), turns(3), "the same whenever they are asked for");
+    let mut counts = std::collections::HashMap::new();
+    for block in 1..=200 {
+        let turns = turns(block);
+        assert_eq!((turns[0] + turns[1], turns[2] + turns[3]), (1, 1));
+        *counts.entry((turns[0], turns[2])).or_insert(0_i32) += 1;
+    }
+    // Five standard deviations of a count with mean 50.
+    let expected = |count: &i32| (count - 50).abs() < 31;
+    assert!(
+        counts.len() == 4 && counts.values().all(expected),
+        "{counts:?}"
+    );
+    assert!(plan.turns(&[]).is_empty());
+}
+
+#[test]
+fn what_decides_comes_first_and_the_other_phases_in_blocks_of_their_own() {
+    let mut plan = plan(7, 5, false);
+    plan.load.phases[0].side_by_side = true;
+    plan.duel = Some(Duel {
+        candidate: "a".into(),
+        baseline: "b".into(),
+        again: "c".into(),
+        metric: crate::DecisiveMetric::Cpu,
+        blocks_max: 3,
+        decides_first: true,
+    });
+    let phases = |plan: &Plan| -> Vec<(u32, String)> {
+        let of_trial = |trial: &Trial| -> Vec<(u32, String)> {
+            let phases = plan.phases_of(trial);
+            phases.map(|it| (trial.block, it.name.clone())).collect()
+        };
+        plan.trials.iter().flat_map(of_trial).collect()
+    };
+    let all = phases(&plan);
+    assert_eq!(all.len(), plan.trials.len());
+    let is_right = |(block, name): &(u32, String)| (*block <= 3) == (name == "a");
+    assert!(all.iter().all(is_right), "{all:?}");
+    let own: Vec<&Trial> = plan.trials.iter().filter(|it| it.block == 4).collect();
+    assert_eq!(plan.turns(&own[..2]).len(), 2, "one phase, of two trials");
+    plan.cut_deciding_after_block(1);
+    let blocks: BTreeSet<u32> = plan.trials.iter().map(|it| it.block).collect();
+    assert_eq!((blocks, plan.blocks), (BTreeSet::from([1, 4, 5]), 3));
+    if let Some(duel) = &mut plan.duel {
+        duel.decides_first = false;
+    }
+    assert_eq!(phases(&plan).len(), 2 * plan.trials.len());
+}
+
+#[test]
+fn time_is_the_phases_and_the_overhead() {
+    let plan = plan(7, 2, true);
+    assert_eq!(plan.trial_seconds(), 8.5);
+    assert_eq!(plan.expected_duration(), Duration::from_secs(85));
+}
+
+#[test]
+fn waiting_for_a_quiet_machine_takes_its_time_before_each_load() {
+    let mut plan = plan(7, 2, true);
+    let loads = plan.trials.len() * plan.load.phases.len();
+    plan.specification = Some(Specified {
+        name: "s".into(),
+        tags: vec![],
+        retries: 0,
+        settle: Settle {
+            load_per_core: 0.2,
+            at_most: Span::from_millis(2_000),
+        },
+        threads: None,
+        combines: true,
+        saves_error_log: false,
+    });
+    let waited = Duration::from_secs(2) * loads as u32;
+    assert_eq!(plan.expected_duration(), Duration::from_secs(85) + waited);
+}
+
+#[test]
+fn every_order_is_equally_likely() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut counts = std::collections::HashMap::new();
+    for _ in 0..24_000 {
+        let mut items = [0, 1, 2, 3];
+        shuffle(&mut items, &mut random);
+        *counts.entry(items).or_insert(0_i32) += 1;
+    }
+    assert_eq!(counts.len(), 24);
+    // Five standard deviations of a count with mean 1000.
+    assert!(
+        counts.values().all(|count| (count - 1000).abs() < 155),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn the_plan_survives_json() {
+    let plan = plan(7, 2, true);
+    let json = serde_json::to_value(&plan).unwrap();
+    assert!(jsonschema::is_valid(
+        &crate::schema(crate::FileKind::Plan),
+        &json
+    ));
+    assert_eq!(serde_json::from_value::<Plan>(json).unwrap(), plan);
+}
