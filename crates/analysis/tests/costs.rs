@@ -7,7 +7,7 @@ use common::{Made, RATE, SECONDS, analysed_run, every_cell, manifest};
 use gatebench_analysis::findings::{
     Cost, CostFindings, CostRole, Findings, Metric, RowStatus, Validity, Verdict,
 };
-use gatebench_model::Scenario;
+use gatebench_model::{Scenario, Variant};
 use gatebench_store::{Manifest, Outcome};
 use serde_json::json;
 
@@ -280,4 +280,22 @@ fn a_run_without_a_plain_proxy_has_no_costs() {
         .retain(|it| it.scenario != "proxy-json");
     planned.plan.trials.retain(|it| it.scenario != "proxy-json");
     assert!(analysed_run(planned, keep).1.costs.is_none());
+}
+
+#[test]
+fn the_null_gateway_has_no_policies_whose_cost_could_be_shown() {
+    let mut manifest = planned(3);
+    manifest.plan.variants.push(Variant::null());
+    manifest.plan.trials = every_cell(&manifest.plan, 3);
+    let findings = analysed_run(manifest, |mut made| {
+        truth(&mut made);
+        Some(made)
+    });
+    let costs = costs(&findings.1);
+    let labels: Vec<&str> = costs
+        .gateways
+        .iter()
+        .map(|it| it.variant.as_str())
+        .collect();
+    assert_eq!(labels, ["nginx", "haproxy"]);
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::gates::{ALL, changed, check, reasons};
-use common::{Made, SECOND_NS, analysed_run, as_recorded, manifest, row, three_blocks, trial};
+use common::{Made, SECOND_NS, as_recorded, row, three_blocks, trial};
 use gatebench_analysis::findings::{Aspect, Gate, Metric, PhaseKind, Validity};
 
 #[test]

@@ -122,6 +122,11 @@ impl Variant {
         matches!(self, Self::Gateway { folder, .. } if folder == NULL)
     }
 
+    /// Whether it is measured only for gateways to be compared with: the floor, or the null gateway.
+    pub fn is_control(&self) -> bool {
+        *self == Self::Floor || self.is_null()
+    }
+
     /// Whether the scenario is measured with it. The floor and the null gateway are not in each.
     fn is_measured_in(&self, scenario: &Scenario) -> bool {
         match self {
@@ -310,9 +315,11 @@ impl Plan {
 
     /// How long a trial is expected to take; for the machine to become quiet it waits as long as it may.
     pub fn duration_of(&self, trial: &Trial) -> Duration {
-        let is_floor = self.variant(&trial.variant) == Some(&Variant::Floor);
-        let search = self.capacity.as_ref().filter(|_| !is_floor);
-        let shares = self.at.as_ref().filter(|_| !is_floor);
+        let is_control = self
+            .variant(&trial.variant)
+            .is_some_and(Variant::is_control);
+        let search = self.capacity.as_ref().filter(|_| !is_control);
+        let shares = self.at.as_ref().filter(|_| !is_control);
         let shares = shares.map_or(Duration::ZERO, Shares::expected);
         let load = self.trial_duration(trial).saturating_add(shares);
         search.map_or(load, |search| load.saturating_add(search.expected()))

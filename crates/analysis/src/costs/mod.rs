@@ -46,7 +46,7 @@ impl Costing {
         let measures = measures(&scenarios.first()?.phases);
         let gateways = context.plan.variants.iter();
         let labels: Vec<_> = gateways
-            .filter(|variant| **variant != Variant::Floor)
+            .filter(|variant| !variant.is_control())
             .map(Variant::label)
             .collect();
         let mut costing = Self {

@@ -50,7 +50,7 @@ pub(super) fn lines<'a>(measured: &Measured<'a>) -> Vec<Vec<Line<'a>>> {
         };
         GRAVITEE.iter().enumerate().map(line).collect()
     };
-    let gateways = plan.variants.iter().filter(|it| **it != Variant::Floor);
+    let gateways = plan.variants.iter().filter(|it| !it.is_control());
     gateways.map(of_variant).collect()
 }
 
@@ -142,7 +142,7 @@ pub(super) fn tables(
 
 fn gateways<'a>(measured: &Measured<'a>) -> impl Iterator<Item = &'a Variant> + use<'a> {
     let variants = measured.run.manifest().plan.variants.iter();
-    variants.filter(|it| **it != Variant::Floor)
+    variants.filter(|it| !it.is_control())
 }
 
 /// CPUs of a gateway: its limit, or the cores that it runs on.

@@ -25,7 +25,7 @@ pub(crate) fn of_run(context: &Context, scenarios: &[ScenarioFindings]) -> Vec<S
     let variants = &context.plan.variants;
     let labels: Vec<&str> = variants
         .iter()
-        .filter(|variant| **variant != Variant::Floor)
+        .filter(|variant| !variant.is_control())
         .map(Variant::label)
         .collect();
     let of_family = |family: Family| ScaleFindings {

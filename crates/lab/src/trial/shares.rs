@@ -1,6 +1,6 @@
 //! Loads at shares of what the gateway of this trial carries at saturation.
 
-use gatebench_model::{Phase, Variant};
+use gatebench_model::Phase;
 use gatebench_store::{PhaseRecord, TrialWriter};
 
 use super::{Course, FIRST_PHASE_SLOT};
@@ -22,7 +22,7 @@ impl Course<'_> {
             return Ok(());
         };
         // It has no gateway whose share it would be.
-        if *scene.variant == Variant::Floor {
+        if scene.variant.is_control() {
             return Ok(());
         }
         let first_slot = FIRST_PHASE_SLOT + u32::try_from(scene.phases().len()).unwrap_or(u32::MAX);
