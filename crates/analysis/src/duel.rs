@@ -110,10 +110,11 @@ pub(crate) fn note(context: &Context) -> Option<String> {
         ),
     };
     Some(format!(
-        "{baseline} and {again} are the same gateway: what differs between them is the noise of this machine. The {metric} \
+        "{baseline} and {again} are the same gateway: the difference between them is the noise of this \
+         machine. The {metric} \
          decides. {candidate} is compared with the mean of the two, after every block, by repeated confidence intervals for at \
          most {blocks} blocks. Whenever the run ends, it calls equal gateways better or worse in at most {alpha} of 100 runs; in \
-         at most {alpha} of 100 the baseline differs from itself, and no verdict is given.{over_all}",
+         at most {alpha} of 100 the baseline differs from itself, and the run gives no verdict.{over_all}",
         baseline = duel.baseline,
         again = duel.again,
         metric = metric_title(metric(duel)),

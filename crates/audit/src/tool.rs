@@ -46,15 +46,15 @@ impl Mean {
         match self {
             Self::OfSent => None,
             Self::WithAdded => Some(
-                "wrk adds samples for long requests before it prints (against coordinated omission), so the mean is \
-                 also of requests that were never sent, and is too long by that",
+                "wrk adds samples for long requests before it prints (to correct for coordinated omission), so \
+                 its mean includes requests that were never sent, and is too long",
             ),
             Self::OfSeveral => Some(
                 "this tool can have several requests in flight for a user (HTTP/2 streams, pipelining, batches), and \
-                 the table does not tell how many",
+                 the table does not state how many",
             ),
             Self::Unknown => Some(
-                "the table does not name the load tool; wrk's mean is also of samples that it adds for long \
+                "the table does not name the load tool; wrk's mean includes samples that it adds for long \
                  requests, and over HTTP/2 a connection has several requests in flight",
             ),
         }

@@ -235,9 +235,9 @@ impl Scenario {
         } else if !self.has_floor() {
             Some("the gateway answers by itself")
         } else if self.transport.needs().next().is_some() {
-            Some("it is not HTTP/1.1 in the clear on both sides")
+            Some("it does not use HTTP/1.1 without TLS on both sides")
         } else if has_duties {
-            Some("the gateway has more to do than to pass on")
+            Some("the gateway does more than forward requests")
         } else if is_shared {
             Some("there are several targets, or they change")
         } else {

@@ -101,7 +101,7 @@ fn two_cores_of_two_threads_in_both_numberings() {
     assert_eq!(
         far.placed(&all, 1).note,
         "The gateway has CPU 3 and shares no physical core; engine (CPU 0) and upstream (CPU 2) are threads of one: \
-         a gateway too fast for that is called limited, its CPU per request still standing. CPU 1 stays idle: it \
+         a gateway too fast for that is reported as limited; its CPU per request stays valid. CPU 1 stays idle: it \
          shares a physical core with what is measured."
     );
     assert_eq!(
@@ -226,7 +226,10 @@ fn fast_and_slow_cores_are_not_mixed_in_a_gateway() {
         expected(&[4, 5, 6, 7], &[0, 1], &[2, 3], true, false)
     );
     let note = machine.placed(&all, 4).note;
-    assert!(note.contains("another speed than the gateway"), "{note}");
+    assert!(
+        note.contains("differ in speed from the gateway's"),
+        "{note}"
+    );
     let note = machine.placed(&all, 5).note;
     assert!(note.contains("its workers are not equal"), "{note}");
 }
@@ -255,7 +258,7 @@ fn a_hybrid_processor_is_known_by_its_frequencies() {
     let all: Vec<usize> = (0..8).collect();
     let placed = machine.placed(&all, 1);
     assert_eq!(seen(&placed), expected(&[3], &[0, 4], &[6, 7], true, false));
-    assert!(placed.note.contains("another speed"), "{}", placed.note);
+    assert!(placed.note.contains("differ in speed"), "{}", placed.note);
     assert_eq!(machine.placed(&all, 2).gateway, [1, 3]);
     assert_eq!(machine.placed(&all, 3).gateway, [5, 6, 7]);
 }
@@ -270,7 +273,7 @@ fn a_set_that_a_group_limits_is_shared_out_by_its_cores() {
     let placed = machine.placed(&[1, 2], 1);
     assert_eq!(seen(&placed), expected(&[2], &[1], &[1], false, false));
     assert!(
-        placed.note.contains("CPUs 5-6 may not be used here"),
+        placed.note.contains("This process may not use CPUs 5-6"),
         "{}",
         placed.note
     );

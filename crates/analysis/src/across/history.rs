@@ -222,7 +222,7 @@ impl Searched<'_> {
         };
         let per_cent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
         let without_floor = match alarm.share > 0.0 {
-            true => format!(", {} without what the floor changed by", per_cent(net)),
+            true => format!(", {} without the floor's change", per_cent(net)),
             false => String::new(),
         };
         let text = format!(

@@ -102,7 +102,8 @@ fn with_interval(rate: &Rate, of: &Sustained) -> String {
 fn beyond(bottleneck: Option<Bottleneck>) -> &'static str {
     match bottleneck {
         Some(Bottleneck::Nothing) => {
-            "Nobody's cores are full beyond that: requests wait for something else, as locks, connections or a timer"
+            "Beyond that no cores are full: requests wait for something else, such as locks, connections or a \
+             timer"
         }
         _ => "Beyond that the gateway's cores are full",
     }
@@ -161,10 +162,11 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
     format!(
         "Each of {} is a fresh process. First {} connections ask as fast as they are answered (saturation). Then requests come at \
          fixed rates, {arrivals}, over as many connections, and response times count from when each was due. In steps of {} after a \
-         warm-up the rate grows until the objective is missed and bisects on its logarithm; {near}. A logistic curve is fitted to \
-         all steps, with processes that differ: the rate that is sustained is where a step holds with 95 % probability, \
-         whatever the process. A step holds where each percentile and the share of errors stay below their bounds and 99 in 100 \
-         requests were sent and answered in time. A step {again}.",
+         warm-up the rate grows until the objective is missed and bisects on its logarithm; {near}. A logistic \
+         curve is fitted to all steps and allows for differences between processes: the sustained rate is the \
+         rate at which a step holds with 95 % probability in any process. A step holds if each percentile and \
+         the share of errors stay below their bounds, and 99 in 100 requests, or all but one, were sent and \
+         answered in time. A step {again}.",
         counted(u64::from(repeats), "repeat"),
         capacity.connections,
         capacity.step,
@@ -225,7 +227,7 @@ fn at_most(who: &str, rate: &str, sizing: &Sizing, how: &str) -> String {
     };
     let cores = counted(u64::from(most), "core");
     format!(
-        "{who} takes at most {cores} for {rate}, {how}; at most, since its capacity is a lower bound."
+        "{who} takes at most {cores} for {rate}, {how}; at most, because its capacity is a lower bound."
     )
 }
 

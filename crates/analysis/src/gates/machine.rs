@@ -73,7 +73,8 @@ pub(super) fn foreign_process(view: &View) -> Option<Reason> {
 pub(super) fn shared_core(view: &View) -> Option<Reason> {
     let placement = &view.context.plan.placement;
     (!view.is_floor() && placement.gateway_has_siblings()).then_some(())?;
-    let message = "Engine or upstream ran on a thread of the gateway's physical core, since no other layout exists.";
+    let message = "Engine or upstream ran on a thread of the gateway's physical core, because no other layout \
+                   exists.";
     let remedy =
         "Use a machine with more physical cores, or fewer CPUs for the gateway (--gateway-cores).";
     let spoils = [Aspect::Throughput, Aspect::Latency, Aspect::CpuPerRequest];

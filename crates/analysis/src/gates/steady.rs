@@ -53,7 +53,7 @@ pub(super) fn untested(view: &View) -> Option<Reason> {
     };
     (!is_tested).then_some(())?;
     let message = format!(
-        "Steady state was not tested: that takes {BINS_MIN} bins of 100 ms with at least {BIN_RESPONSES_MIN:.0} \
+        "Steady state was not tested: the test needs {BINS_MIN} bins of 100 ms with at least {BIN_RESPONSES_MIN:.0} \
          responses each."
     );
     let remedy = "Lengthen the measurement of the load profile.";

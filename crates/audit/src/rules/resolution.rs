@@ -23,7 +23,7 @@ pub(super) fn judge(judge: &mut Judge<'_>) {
         let coarse: Vec<_> = others.into_iter().filter(coarse).collect();
         if let Some((_, first)) = zeros.first() {
             let says = format!(
-                "zero: times are written in steps of {}, and this one was less than half of one",
+                "zero: times are written in steps of {}, and this one was less than half a step",
                 time(first.step)
             );
             cells(judge, row, &zeros, says);

@@ -20,10 +20,10 @@ const INDENT: usize = 4;
 #[derive(Debug, Args)]
 #[command(
     long_about = "Tests a published table of results for what cannot be true, what does not mean what it seems to, and \
-                  what is not told: percentiles out of order, more requests in flight than connections where the load tool \
-                  is known to print the mean of what it sent, means that the \
-                  percentiles do not allow, percentiles of a histogram's lowest bucket, rows at different concurrency, \
-                  timers too coarse, peaks told as means, more CPU time than cores, and others. Reads CSV, JSON, the tables \
+                  what it leaves out: percentiles out of order, more requests in flight than connections (if \
+                  the load tool prints the mean of the requests it sent), means that the percentiles do not \
+                  allow, percentiles of a histogram's lowest bucket, rows at different concurrency, timers too \
+                  coarse, peaks reported as means, more CPU time than cores, and others. Reads CSV, JSON, the tables \
                   of a Markdown document, and what wrk and siege print. Nothing is run. A run directory of gatebench's own is held \
                   against the same, trial by trial.",
     after_help = "Examples:\n  gatebench audit results.csv\n  gatebench audit README.md --json\n  \

@@ -41,7 +41,7 @@ fn a_plan_has_its_shares_and_wrong_ones_are_refused() {
     let bench = Bench::new();
     let run = bench.gatebench("run suite.yaml --at 90%,50%,90% --dry-run");
     run.assert_code(0);
-    let shares = "it is offered 50 %, 90 % of that by";
+    let shares = "open loads offer 50 %, 90 % of it";
     assert!(run.stdout.contains(shares), "{}", run.stdout);
     for wrong in ["0%", "150%", "x", "50"] {
         bench

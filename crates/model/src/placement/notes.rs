@@ -34,8 +34,8 @@ fn shares(placed: &Placement) -> String {
     }
     if ends_are_siblings {
         return format!(
-            "The gateway has {} and shares no physical core; engine ({}) and upstream ({}) are threads of one: a \
-             gateway too fast for that is called limited, its CPU per request still standing.",
+            "The gateway has {} and shares no physical core; engine ({}) and upstream ({}) are threads of one: \
+             a gateway too fast for that is reported as limited; its CPU per request stays valid.",
             cpus(gateway),
             cpus(engine),
             cpus(upstream)
@@ -43,8 +43,8 @@ fn shares(placed: &Placement) -> String {
     }
     if ends_share {
         return format!(
-            "The gateway has {} alone, engine and upstream share {}: a gateway too fast for that is called limited, \
-             its CPU per request still standing.",
+            "The gateway has {} alone, engine and upstream share {}: a gateway too fast for that is reported \
+             as limited; its CPU per request stays valid.",
             cores(gateway),
             cores(engine)
         );
@@ -64,7 +64,8 @@ fn threads_of_gateway(placed: &Placement) -> Option<String> {
         own.count() > 1
     });
     shared.next().map(|_| {
-        "Some of the gateway's CPUs are threads of one physical core: they do less than as many cores.".to_owned()
+        "Some of the gateway's CPUs are threads of one physical core: they do less work than separate \
+         cores.".to_owned()
     })
 }
 
@@ -91,7 +92,8 @@ fn not_ours(placed: &Placement, topology: &Topology) -> Option<String> {
         .collect();
     (!others.is_empty()).then(|| {
         format!(
-            "{} may not be used here, and what runs there takes time of the same physical cores; see that nothing does.",
+            "This process may not use {}, and programs there take time of the same physical cores: run none \
+             there.",
             cpus(&others)
         )
     })
@@ -109,7 +111,8 @@ fn nodes(placed: &Placement, topology: &Topology) -> Option<String> {
     nodes.dedup();
     (nodes.len() > 1).then(|| {
         format!(
-            "They lie on NUMA nodes {}, since no single node has cores enough: memory of another node is slower.",
+            "They lie on NUMA nodes {}, because no single node has enough cores: memory of another node is \
+             slower.",
             ranges(&nodes)
         )
     })
@@ -129,10 +132,14 @@ fn kinds(placed: &Placement, topology: &Topology) -> Option<String> {
         kinds(&[&placed.engine[..], &placed.upstream].concat()),
     ];
     if gateway.len() > 1 {
-        return Some("The gateway's cores are of different speeds, since no kind has so many: its workers are not equal.".into());
+        return Some(
+            "The gateway's cores are of different speeds, because no kind has enough cores: its \
+                     workers are not equal."
+                .into(),
+        );
     }
     (gateway != ends)
-        .then(|| "Engine and upstream have cores of another speed than the gateway.".into())
+        .then(|| "The cores of engine and upstream differ in speed from the gateway's.".into())
 }
 
 fn used<'a>(

@@ -21,8 +21,8 @@ fn small_machines_share() {
     assert_eq!(lists(&two), (&[1][..], &[0][..], &[0][..]));
     assert_eq!(
         two.note,
-        "The gateway has core 1 alone, engine and upstream share core 0: a gateway too fast for that is called \
-         limited, its CPU per request still standing."
+        "The gateway has core 1 alone, engine and upstream share core 0: a gateway too fast for that is reported \
+         as limited; its CPU per request stays valid."
     );
 }
 

@@ -17,5 +17,5 @@ pub fn json(findings: &HistoryFindings) -> String {
 
 /// What changes are, in a sentence for whoever did not choose the method.
 const EXPLANATION: &str = "A change is one that random orders of the runs hardly show (e-divisive, blocks of runs in any order) \
-     at several looks in a row: over all series and all looks together, one is reported by chance in 5 of 100 histories. What the \
-     floor changed by is taken out first. Runs on another machine, or under another load, are a series of their own.";
+     at several looks in a row: over all series and all looks together, one is reported by chance in 5 of 100 histories. The \
+     floor's change is removed first. Runs on another machine, or under another load, are a series of their own.";

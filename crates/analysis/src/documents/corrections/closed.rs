@@ -180,8 +180,9 @@ fn ramp(lines: &[Named<'_, '_>]) -> Correction {
     };
     let correction = Correction {
         title: "The ramp in the rate",
-        published: "The rate is all requests over the whole time, the 90 s included in which users were still being added. By the \
-                    public load scripts the row without policies adds them until its end and is never steady."
+        published: "The rate is all requests over the whole time, including the 90 s in which users were still \
+                    being added. In the public load scripts, the row without policies adds users until its end \
+                    and is never steady."
             .into(),
         here: "The warm-up is discarded. Where a load has a ramp, as published, the seconds after it are told apart.",
         heads: ["rate with the ramp", "rate after it"],

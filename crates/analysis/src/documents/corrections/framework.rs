@@ -31,13 +31,14 @@ fn in_flight(versions: &[Version<'_>]) -> Correction {
     let correction = Correction {
         title: "A mean with added samples",
         published: format!(
-            "By Little's law (rate × mean) {} requests were in flight on {} connections. That does not contradict itself: wrk \
-             adds samples for long requests before it prints, against coordinated omission, so its mean is also of requests \
-             that were never sent. A steady load with 1 % of long responses reads so. It is not the mean response time.",
+            "By Little's law (rate × mean) {} requests were in flight on {} connections. That is no \
+             contradiction: wrk adds samples for long requests before it prints, to correct for coordinated \
+             omission, so its mean includes requests that were never sent. A steady load with 1 % of long \
+             responses has such a mean. It is not the mean response time.",
             listed(&published),
             grouped(FRAMEWORK_CONNECTIONS)
         ),
-        here: "The mean is that of the requests that were sent. Rate, mean and connections of a closed load are checked against \
+        here: "The mean is that of the requests sent. Rate, mean and connections of a closed load are checked against \
                each other in every phase; where they disagree, throughput and latency of that phase are limited.",
         heads: ["rate × wrk's mean", "rate × mean"],
         unit: Unit::Count,
@@ -46,7 +47,7 @@ fn in_flight(versions: &[Version<'_>]) -> Correction {
     };
     or_untold(
         correction,
-        "No response times of a load of a number of connections were recorded.",
+        "The run recorded no response times of a closed load.",
     )
 }
 

@@ -133,7 +133,7 @@ fn summary(gateway: &str, all: &[Checked]) -> Result<Exit, Failure> {
         return Ok(Exit::Fine);
     };
     terminal::say(&format!(
-        "\n{gateway} fails {} of {asked} {}{beside}\n  → correct its templates; what was rendered is in {}",
+        "\n{gateway} fails {} of {asked} {}{beside}\n  → correct its templates; the rendered files are in {}",
         failing.len(),
         plural(asked),
         first.work.join("gateway").display()

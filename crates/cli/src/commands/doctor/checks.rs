@@ -145,7 +145,10 @@ fn accounting() -> Check {
         Ok(played) => judged(name, &configured, &played),
         Err(error) => Check::advice(
             name,
-            format!("no loopback ping-pong: {error}; {}", options(&configured)),
+            format!(
+                "the loopback ping-pong failed: {error}; {}",
+                options(&configured)
+            ),
             "allow connections over 127.0.0.1",
         ),
     }
@@ -155,8 +158,8 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
     let ms = |ns: u64| ns / 1_000_000;
     let total = played.total();
     let seen = format!(
-        "a loopback ping-pong had {} ms by the clocks of its threads, while its core was busy for {} ms, {} ms of it \
-         in softirq; {}",
+        "a loopback ping-pong took {} ms by its threads' clocks, while its core was busy for {} ms, {} ms of \
+         it in softirq; {}",
         ms(total.threads_ns),
         ms(total.busy_ns),
         ms(total.interrupts_ns),
@@ -178,12 +181,14 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
         SoftirqPayer::Nobody => Check::advice(
             name,
             format!("softirq is charged to no process: {seen}"),
-            "read the busy time of the gateway's cores next to CPU per request, and compare only with such kernels",
+            "read CPU per request next to the busy time of the gateway's cores, and compare only runs of such \
+             kernels",
         ),
         SoftirqPayer::Unknown => Check::advice(
             name,
             format!(
-                "the test does not say to whom softirq is charged, since others used the core or softirq took too little: {seen}"
+                "the test is inconclusive, because other programs used the core or softirq took too little: \
+                 {seen}"
             ),
             "stop other programs and repeat: gatebench doctor",
         ),
@@ -290,7 +295,7 @@ mod tests {
         let (state, words) = says(&on, 58);
         assert_eq!(state, State::Advice);
         assert!(
-            words.starts_with("softirq is charged to no process: a loopback ping-pong had 426 ms"),
+            words.starts_with("softirq is charged to no process: a loopback ping-pong took 426 ms"),
             "{words}"
         );
         assert!(words.ends_with("IRQ_TIME_ACCOUNTING is on, PARAVIRT_TIME_ACCOUNTING off"));

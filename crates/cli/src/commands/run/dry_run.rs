@@ -65,7 +65,7 @@ fn loads(plan: &Plan) -> Vec<String> {
         let shape = loads::in_words(&phase.shape);
         let (warm_up, measure) = (phase.warm_up.as_secs_f64(), phase.measure.as_secs_f64());
         format!(
-            "load     {}: {shape}, {warm_up} s of warm-up at least, {measure} s measured",
+            "load     {}: {shape}, at least {warm_up} s of warm-up, {measure} s measured",
             phase.name
         )
     };
@@ -86,8 +86,8 @@ fn search(capacity: &Capacity) -> String {
         .map_or_else(String::new, |rate| format!(", at most {rate}/s"));
     terminal::wrapped(
         &format!(
-            "search   the rate that sustains {}, by steps of {} with {}{most}; which ones follows from \
-             the outcome of each",
+            "search   the rate sustained with {}, in steps of {} with {}{most}; the outcome of each step sets \
+             the next rate",
             capacity.objective,
             capacity.step,
             arrivals(capacity.arrivals)
@@ -103,8 +103,8 @@ fn shares(shares: &Shares) -> String {
     let (warm_up, measure) = (shares.warm_up.as_secs_f64(), shares.measure.as_secs_f64());
     terminal::wrapped(
         &format!(
-            "shares   {} connections find what each gateway carries, then it is offered {} of that by {}; each {warm_up} s \
-             of warm-up, {measure} s measured",
+            "shares   {} connections find each gateway's saturation, then open loads offer {} of it with {}; \
+             each {warm_up} s of warm-up, {measure} s measured",
             shares.connections,
             each.join(", "),
             arrivals(shares.arrivals)

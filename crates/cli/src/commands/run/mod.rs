@@ -201,7 +201,7 @@ impl Run {
         if !self.at.is_empty() {
             return Err(Failure::words(
                 "--at",
-                "only gatebench's own engine offers shares of what a gateway carries",
+                "only gatebench's own engine measures at shares of saturation",
                 "leave out --engine, or --at",
             ));
         }
