@@ -150,7 +150,7 @@ fn a_plan_is_told_before_anything_starts() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(
-        said.contains("the rate that sustains p99.9<1s, errors<0.1%")
+        said.contains("the rate sustained with p99.9<1s, errors<0.1%")
             && said.contains("Poisson arrivals"),
         "{said}"
     );

@@ -176,8 +176,8 @@ fn paragraph(finding: &Finding) -> String {
     format!("{head}\n{:INDENT$}{says}\n\n", "")
 }
 
-/// Line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`, and for several rows a list of
-/// such. The line of the headings alone, where something is missing from the table.
+/// Line, row and cells of a finding: `line 5 · a · p95 ms 9.76, p99 ms 8.77`; a list of them for
+/// several rows, and only the line of the headings for a finding without cells.
 fn place(finding: &Finding) -> String {
     let word = finding.numbering.word();
     if finding.cells.is_empty() {

@@ -33,7 +33,8 @@ pub struct Gateway {
     /// Cores its workers are pinned to, in turn; without, they are not pinned
     #[arg(long, value_name = "0,1")]
     cores: Option<Cores>,
-    /// Does so many turns of a loop and system calls more for each response, to try `gatebench ab` on a known difference
+    /// Adds turns of a loop and system calls to each response, to try `gatebench ab` on a known
+    /// difference
     #[arg(long, value_name = "300,0.5")]
     handicap: Option<Handicap>,
     /// Never gives back so many bytes for so many answers, to try `gatebench soak` on a known leak

@@ -22,8 +22,8 @@ Examples:
   gatebench history --rescan                        make the index anew
 
 Reads what is new or has changed into DIR/history.sqlite; the run directories stay the truth, and the index can be
-deleted at any time. `gatebench run` and `ab` write nothing there. A change is reported where the runs under the same
-conditions (machine, load, scenario, size) are 13 or more, and once four runs in a row have shown it.";
+deleted at any time. `gatebench run` and `ab` write nothing there. A change is reported from 13 runs under the
+same conditions (machine, load, scenario, size) on, once four looks in a row have found it.";
 
 /// Shows how gateways did over many runs, and where that changed
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ pub struct Splice {
 }
 
 impl Splice {
-    /// Serves until a signal comes.
+    /// Copies until a signal stops it.
     pub fn run(self) -> Result<Exit, Failure> {
         let stop = signals::stop_flag()?;
         let mut said = Ok(());

@@ -31,9 +31,9 @@ Examples:
   gatebench ab --git main HEAD --build 'make' --gateway ./gateway
   gatebench ab nginx ./my-nginx --budget 5m --junit ab.xml --comment ab.md
 
-Each block has three fresh processes: the candidate, the baseline, and the baseline again. What differs between
-the last two is the noise of this machine now. Blocks load all three side by side on the same cores, which CPU per
-request is taken from, until the verdict is settled, by intervals that hold however often they are looked at.
+Each block has three fresh processes: the candidate, the baseline, and the baseline again. The difference
+between the last two is the noise of this machine now. Until the verdict is settled, blocks load all three
+side by side on the same cores and measure CPU per request. The intervals hold however often they are checked.
 The other metrics follow in ten blocks that load each gateway alone, in random order, while time is left.
 
 Exits with 1 where the candidate is worse, 4 where nothing may be said, else 0.";
@@ -67,7 +67,7 @@ pub struct Ab {
     /// What decides
     #[arg(long, value_enum, default_value = "cpu")]
     metric: MetricWord,
-    /// Measure only what decides, and end with the verdict
+    /// Measure only the metric that decides, and end with the verdict
     #[arg(long)]
     verdict_only: bool,
     /// The most time it may take

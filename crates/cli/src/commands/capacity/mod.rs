@@ -1,4 +1,4 @@
-//! `gatebench capacity`: the rate that sustains an objective, and the cores that a rate takes.
+//! `gatebench capacity`: the rate sustained with an objective, and the cores that a rate takes.
 
 mod words;
 
@@ -29,14 +29,14 @@ Examples:
   gatebench capacity nginx --dry-run
   gatebench capacity --resume gatebench-runs/capacity-20260102T030405Z
 
-Each repeat is a fresh process. The rate grows until the objective is missed, bisects, and goes up and down
-near the answer; every step is on disk before the next. The answer is the rate at which a step holds the
-objective with 95 % probability; the rate at which half of the steps do is printed next to it. An answer
-that is the limit of engine or upstream is marked as limited, and is a lower bound.
+Each repeat is a fresh process. The search raises the rate until a step misses the objective, bisects, and
+goes up and down near the result; every step is on disk before the next. The result is the rate at which a
+step holds the objective with 95 % probability, printed next to the rate at which half of the steps do. A
+result limited by engine or upstream is marked as limited, and is a lower bound.
 
 Exits with 0 where every gateway has an answer, 4 where one has none, else as gatebench run does.";
 
-/// Searches the rate that sustains an objective, with the whole curve, and says how many cores a rate takes
+/// Finds the rate that a gateway sustains with an objective, its curve, and how many cores a rate takes
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Capacity {
@@ -59,7 +59,7 @@ pub struct Capacity {
     /// How arrivals are spread over time
     #[arg(long, value_name = "HOW", value_enum, default_value = "poisson")]
     arrivals: Arrivals,
-    /// How long a step is measured: the answer is about steps of this length
+    /// How long a step is measured; the result holds for steps of this length
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = words::step)]
     step: Span,
     /// Repeats, each with a fresh process; from 3 on there is an interval
@@ -92,7 +92,7 @@ pub struct Capacity {
 /// How arrivals are spread, as the command line calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Arrivals {
-    /// At random, as requests of many independent users
+    /// At random, like requests of many independent users
     Poisson,
     /// Evenly
     Uniform,
@@ -150,7 +150,7 @@ impl Capacity {
     }
 }
 
-/// Whether every gateway that was searched has a rate, and every size that was asked for is known.
+/// Every gateway that was searched has a rate, and every size that was asked for is known.
 fn is_answered(findings: &Findings) -> bool {
     let Some(found) = &findings.capacity else {
         return false;

@@ -93,7 +93,7 @@ fn text(checked: &Checked, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> 
     text
 }
 
-/// What the gateway wrote to standard error, where that was not shown before.
+/// The gateway's standard error, unless an earlier scenario showed the same.
 fn stderr(written: &str, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> String {
     if written.is_empty() || shown_in(written).is_some() {
         return String::new();

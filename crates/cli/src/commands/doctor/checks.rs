@@ -137,7 +137,7 @@ fn governor(facts: &EnvironmentFacts) -> Check {
     }
 }
 
-/// Whose CPU time softirq is, by the kernel's configuration and by a test of a second.
+/// Who is charged for softirq, by the kernel's configuration and by a test of a second.
 fn accounting() -> Check {
     let configured = Accounting::configured();
     let name = "CPU accounting";
@@ -195,7 +195,7 @@ fn judged(name: &str, configured: &Accounting, played: &PingPong) -> Check {
     }
 }
 
-/// The kernel's options, in words.
+/// The kernel's accounting options as a sentence.
 fn options(configured: &Accounting) -> String {
     let word = |setting| match setting {
         Setting::On => "on",
@@ -267,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    /// A test in which the clocks of the threads miss some of the core's busy time.
+    /// A test in which the threads' clocks miss some of the core's busy time.
     fn played(missing_ms: u64) -> PingPong {
         let round = Round {
             threads_ns: (200 - missing_ms) * 1_000_000,

@@ -97,7 +97,7 @@ fn search(capacity: &Capacity) -> String {
     )
 }
 
-/// What follows the loads, at shares of what each gateway carries.
+/// The loads that follow, at shares of each gateway's saturation.
 fn shares(shares: &Shares) -> String {
     let each: Vec<String> = shares.percents.iter().map(|it| format!("{it} %")).collect();
     let (warm_up, measure) = (shares.warm_up.as_secs_f64(), shares.measure.as_secs_f64());

@@ -33,7 +33,7 @@ Examples:
   gatebench run proxy-json --gateway nginx --config my-nginx.conf
   gatebench run proxy-json --gateway nginx --gateway-on bench@10.0.0.7
   gatebench run --attach http://127.0.0.1:8080 --pid 4711 --scenario proxy-json
-  gatebench run proxy-json --at 50%,70%,90%       and latency at shares of what each gateway carries
+  gatebench run proxy-json --at 50%,70%,90%       also latency at shares of each gateway's saturation
   gatebench run my-suite.yaml --dry-run
   gatebench run api-key --engine k6               the same load, sent by k6
   gatebench run api-key --engine k6 --script mine.js
@@ -67,8 +67,8 @@ pub struct Run {
     /// Take this load profile instead of the suite's: a name or file
     #[arg(long, value_name = "NAME or FILE")]
     load: Option<String>,
-    /// Measure latency also at these shares of what each gateway carries itself, as 50%,70%,90%: after
-    /// the load, 64 connections find its saturation in the same process
+    /// Also measure latency at these shares of each gateway's own saturation, as 50%,70%,90%: after the
+    /// load, 64 connections find it in the same process
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', value_parser = shares::percent,
           conflicts_with = "as_published")]
     at: Vec<u32>,
@@ -90,14 +90,13 @@ pub struct Run {
     /// header of gatebench's
     #[arg(long)]
     as_published: bool,
-    /// Leave out the trials straight to the upstream, and the suite's null gateway
+    /// Leave out the trials without a gateway, and the suite's null gateway
     #[arg(long)]
     no_floor: bool,
-    /// Load the null gateway too, which only copies bytes: what a gateway adds less what it adds is the
-    /// gateway's own
+    /// Also load the null gateway, which only copies bytes; its added latency is in every gateway's
     #[arg(long, conflicts_with_all = ["attach", "gateway_on", "as_published"])]
     null: bool,
-    /// Repeat each load at a fixed rate with the gateway's cores kept from going idle
+    /// Repeat each load at a fixed rate while a thread keeps the gateway's cores from idling
     #[arg(long, conflicts_with = "gateway_on")]
     keep_awake: bool,
     /// Cores (and workers) of each gateway; without, one
