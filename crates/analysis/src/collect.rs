@@ -27,7 +27,7 @@ pub(crate) struct Collected<'a> {
     pub(crate) trials: Vec<TrialFindings>,
     pub(crate) values: BTreeMap<Cell, Vec<PhaseValues>>,
     pub(crate) reasons: BTreeMap<Cell, Vec<Reason>>,
-    /// What gateways spoiled themselves.
+    /// Blocks and phases that gateways spoiled themselves.
     pub(crate) spoiled: BTreeMap<Cell, Vec<SpoiledBlock>>,
     pub(crate) curves: Curves,
     pub(crate) groups: Groups<'a>,

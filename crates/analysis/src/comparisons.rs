@@ -177,8 +177,8 @@ pub(crate) fn paired<'a>(
 }
 
 impl Cell {
-    /// With the mean of both processes of the baseline in place of the first, in the blocks that have both; `second` is
-    /// the same candidate beside the second one.
+    /// This cell with the mean of the baseline's two processes in place of the first, in the blocks
+    /// that have both; `second` is the same candidate against the second process.
     fn beside_both(self, second: &Self) -> Self {
         let partner = |block: &u32| second.blocks.iter().position(|it| it == block);
         let own = self.blocks.iter().enumerate();

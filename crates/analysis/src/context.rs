@@ -8,8 +8,9 @@ use gatebench_store::{Outcome, PhaseRecord, Run, StoredTrial, TrialRecord};
 
 use crate::findings::PhaseKind;
 
-/// Whether a phase is a load of the profile. Steps of a search, half of which miss on purpose, and shares of saturation,
-/// whose rates differ between gateways, have findings of their own.
+/// Reports whether a phase is a load of the profile. Steps of a search, many of which miss on
+/// purpose, and shares of saturation, whose rates differ between gateways, have findings of their
+/// own.
 pub(crate) fn is_a_load(phase: &PhaseRecord) -> bool {
     phase.step.is_none() && phase.saturation_percent.is_none()
 }
@@ -157,8 +158,8 @@ pub(crate) fn throughput_per_second(phase: &PhaseRecord) -> f64 {
     phase.counts.completed_in_window as f64 / (phase.measure_ns as f64 / 1e9)
 }
 
-/// Bytes received in the window per response that was whole in it; none where there was none. Responses that came
-/// later belong to neither count.
+/// Bytes received in the window per response that ended in it; none without such a response.
+/// Responses that ended later are in neither count.
 pub(crate) fn bytes_per_answer(phase: &PhaseRecord) -> Option<f64> {
     let (bytes, responses) = (
         phase.counts.bytes_received,

@@ -14,12 +14,12 @@ use crate::findings::{
 use crate::rows;
 use crate::words::metric_title;
 
-/// Share of runs of equal gateways in which the verdict of what decides may be wrong in any scenario, and share of
-/// runs in which the baseline may differ from itself in any.
+/// Share of runs of equal gateways in which the deciding verdict may be wrong in any scenario, and
+/// share of runs in which the baseline may differ from itself in any.
 const ALPHA: f64 = 0.05;
 
-/// The part of each share for the sign test of blocks that a side spoiled, which holds at all looks together. The
-/// looks at the metric have the rest.
+/// The part of each share that the sign test of spoiled blocks takes; that test holds at all looks
+/// together. The looks at the metric take the rest.
 const SPOILED_PART: f64 = 0.1;
 
 /// The metric that decides.
@@ -97,7 +97,7 @@ pub(crate) fn headline(found: &DuelFindings) -> Sentence {
     }
 }
 
-/// What the verdict rests on, and how often it is wrong.
+/// The basis of the verdict, and its error rate.
 pub(crate) fn note(context: &Context) -> Option<String> {
     let duel = context.plan.duel.as_ref()?;
     let percent = |share: f64| format!("{}", (share * 1e4).round() / 100.0);
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Whether a run of these values ever calls the two different.
+    /// Reports whether a run of these values ever calls the two different.
     fn differs(looks: &Sequential, pair: &Pair) -> bool {
         (MIN_BLOCKS..=BLOCKS as usize).any(|blocks| {
             let so_far = Pair {
@@ -262,8 +262,8 @@ mod tests {
         })
     }
 
-    /// Shares of runs of equal gateways in so many scenarios that call the candidate different, and that call the
-    /// baseline different from itself, in any of them.
+    /// Shares of runs of equal gateways, in this number of scenarios, that call the candidate
+    /// different from the baseline, and the baseline from itself, in any of them.
     fn wrong(scenarios: usize) -> (f64, f64) {
         let looks = looks(&duel(), scenarios).unwrap();
         let mut random = Random(7);

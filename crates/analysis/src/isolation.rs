@@ -134,8 +134,8 @@ impl<'a> Sides<'a> {
         Some(found)
     }
 
-    /// The failing side in the blocks that also have the healthy side a second time. An interrupted run may end
-    /// between the two, and its last block is no block yet.
+    /// The failing side in the blocks that also have the second healthy run. An interrupted run may
+    /// end between the two, and its last block is incomplete.
     fn in_whole_blocks(&self) -> Vec<GroupOfTrial<'a>> {
         let blocks: BTreeSet<u32> = self.again.iter().map(|it| it.block).collect();
         let whole = self.failing.iter().filter(|it| blocks.contains(&it.block));

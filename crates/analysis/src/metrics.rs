@@ -92,7 +92,7 @@ pub(crate) fn response_percentile(
     }
 }
 
-/// Requests without an answer, where losing them is not what the phase measures.
+/// Requests without a response, unless their loss is the subject of the phase.
 fn unanswered(phase: &PhaseRecord) -> u64 {
     let is_meant = phase.change.is_some() || phase.failure.is_some() || is_called(phase);
     match is_meant {

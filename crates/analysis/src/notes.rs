@@ -140,7 +140,7 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
 }
 
 fn steadiness_untested(context: &Context) -> Option<String> {
-    // What recorded bins has a gate of its own for it; a smoke run is not about speed.
+    // A gate reports this for phases with bins; a smoke run does not measure speed.
     (!is_smoke(context.plan)).then_some(())?;
     let is_short = |phase: &&PhaseRecord| {
         let seconds = phase.measure_ns / 1_000_000_000;
@@ -157,7 +157,7 @@ fn steadiness_untested(context: &Context) -> Option<String> {
     })
 }
 
-/// Where the null gateway was not loaded, and why.
+/// Scenarios in which the null gateway was not loaded, with the reason.
 fn without_null(context: &Context) -> Option<String> {
     let plan = context.plan;
     plan.variants.iter().find(|it| it.is_null())?;
@@ -170,7 +170,7 @@ fn without_null(context: &Context) -> Option<String> {
         .then(|| format!("The null gateway is not comparable in {}.", told.join(", ")))
 }
 
-/// How long warm-ups lasted that lasted until the CPU time per request had settled.
+/// The lengths of the warm-ups that waited for the CPU time per request to settle.
 fn warm_ups(context: &Context) -> Option<String> {
     let phases = context.completed().flat_map(|record| &record.phases);
     let adaptive: Vec<_> = phases

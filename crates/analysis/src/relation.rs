@@ -61,7 +61,7 @@ fn relate_by(own: &mut PhaseValues, base: &PhaseValues, relations: &[(Metric, Me
     }
 }
 
-/// What a gateway adds less what the null gateway adds: differences of two quantiles.
+/// A gateway's added latency minus the null gateway's: differences of two quantiles.
 const OVER_NULL: &[(Metric, Metric, Relate)] = &[
     (Metric::AddedP50OverNull, Metric::AddedP50, |own, null| {
         own - null

@@ -25,7 +25,7 @@ pub(crate) fn of_run(context: &Context, collected: &Collected) -> Vec<ScenarioFi
 }
 
 fn of_scenario(context: &Context, collected: &Collected, scenario: &Scenario) -> ScenarioFindings {
-    // The null gateway is what others are read against, and is not compared with them.
+    // The null gateway is the reference of the others and takes no part in comparisons.
     let (nulls, variants): (Vec<&Variant>, Vec<_>) =
         context.plan.variants.iter().partition(|it| it.is_null());
     let labels: Vec<_> = variants.iter().map(|it| it.label()).collect();

@@ -1,4 +1,4 @@
-//! Latency at shares of what each gateway carries at saturation.
+//! Latency at shares of each gateway's saturation.
 
 use std::collections::BTreeMap;
 
@@ -25,9 +25,9 @@ pub(crate) struct OfShare<'a> {
     trial: &'a Trial,
     phase: &'a PhaseRecord,
     metrics: BTreeMap<Metric, f64>,
-    /// What speaks against it alone.
+    /// Reasons against this load alone.
     pub(crate) reasons: Vec<Reason>,
-    /// What speaks against the whole trial.
+    /// Reasons against the whole trial.
     of_trial: Vec<Reason>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> OfShare<'a> {
     }
 }
 
-/// What a column shows.
+/// A column of the table.
 struct Column {
     head: [&'static str; 2],
     unit: Unit,
@@ -106,9 +106,9 @@ const fn latency(head: [&'static str; 2], read: fn(&OfShare<'_>) -> Option<f64>)
     }
 }
 
-/// A table for the run; none where it was not asked for, or nothing was measured.
+/// A table for the run; none if the plan has no shares, or nothing was measured.
 pub(crate) fn section(context: &Context, collected: &Collected<'_>) -> Option<SectionFindings> {
-    // A smoke run is not about speed.
+    // A smoke run does not measure speed.
     let shares = context
         .plan
         .at

@@ -1,5 +1,5 @@
-//! Blocks that a gateway spoiled itself. They have no value, and count against it where gateways
-//! are compared: left out, they would reward a gateway that drops requests where it is slow.
+//! Blocks that a gateway spoiled itself. They have no value, and count against it in comparisons:
+//! leaving them out would reward a gateway that drops requests when it is slow.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::findings::{
 };
 use crate::words::{counted, listed};
 
-/// Who is to blame for a block that may not be used.
+/// The cause of an unusable block.
 enum Blame {
     /// The gateway, whatever the machine did: it gave wrong responses, or ended.
     Gateway,
@@ -59,8 +59,8 @@ fn blame(gate: Gate) -> Blame {
     }
 }
 
-/// What the gateway spoiled of a trial, by reasons of the whole trial or of one phase.
-/// `is_disturbed` states whether machine or engine may have been the cause.
+/// Records the parts of a trial that its gateway spoiled, by reasons of the whole trial or of one
+/// phase. `is_disturbed` states whether machine or engine may have been the cause.
 pub(crate) fn of(trial: &Trial, reasons: &[Reason], is_disturbed: bool) -> Vec<SpoiledBlock> {
     let invalid = reasons.iter().filter(|it| it.validity == Validity::Invalid);
     let spoiled = invalid.filter_map(|reason| {
@@ -108,9 +108,8 @@ pub(crate) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// What the gateway spoiled of an aspect of a phase, in blocks of which no other trial has a
-    /// value. A gateway with no measured trial at all is excluded from the scenario, and loses
-    /// nothing.
+    /// The aspects of a phase that the gateway spoiled in blocks without a value of another trial.
+    /// A gateway without any measured trial is excluded from the scenario, and loses nothing here.
     fn spoiled(self, phase: &str, aspect: Aspect) -> impl Iterator<Item = &'a SpoiledBlock> {
         let is_it = move |it: &&SpoiledBlock| {
             let here = it.phase.as_deref().is_none_or(|name| name == phase);
@@ -147,7 +146,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The blocks of a comparison that its sides spoiled; none where one of them was never measured.
+/// The blocks of a comparison that its sides spoiled; none if one of them was never measured.
 pub(crate) fn between(
     own: Side,
     other: Side,
@@ -164,7 +163,7 @@ pub(crate) fn between(
     }
 }
 
-/// What the verdict is weighed with.
+/// The weights for the verdict.
 pub(crate) fn counts(blocks: &SpoiledBlocks) -> Spoiled {
     let by = |side: &SpoiledSide| SpoiledBy {
         alone: side.alone.len(),
@@ -176,8 +175,8 @@ pub(crate) fn counts(blocks: &SpoiledBlocks) -> Spoiled {
     }
 }
 
-/// `nginx itself spoiled 3 of 13 blocks (arrivals dropped), which count against it.` Beside
-/// `usable` blocks that have values; none where none was spoiled.
+/// `nginx itself spoiled 3 of 13 blocks (arrivals dropped), which count against it.` The total
+/// includes the `usable` blocks, which have values. None if no block was spoiled.
 pub(crate) fn sentence(
     blocks: &SpoiledBlocks,
     (candidate, baseline): (&str, &str),

@@ -1,20 +1,20 @@
-//! Gateways side by side where the blocks are too few for a verdict: values with their ranges, in
-//! the plan's order. Ranges of three blocks of equal gateways do not overlap in one pair of ten, so
-//! they rank nothing.
+//! Gateways without a verdict, because the blocks are too few: values with their ranges, in the
+//! plan's order. The ranges of two equal gateways lie apart in one pair of ten over three blocks,
+//! so they rank nothing.
 
 use gatebench_stats::{Estimate, MIN_BLOCKS};
 
 use crate::findings::Unit;
 use crate::words::{listed, range};
 
-/// A gateway with what was measured.
+/// A gateway with its values.
 pub(crate) struct Entry<'a> {
     pub(crate) variant: &'a str,
     pub(crate) estimate: &'a Estimate,
 }
 
 /// `a 18.0 µs (17.9–18.2 over 3 blocks) and b 24.1 µs (24.0–24.3 over 3 blocks); a ranking takes 10
-/// blocks.` None where there is one gateway, or as many blocks as a verdict needs.
+/// blocks.` None for a single gateway, or if there are enough blocks for a verdict.
 pub(crate) fn sentence(
     entries: &[Entry],
     unit: Unit,

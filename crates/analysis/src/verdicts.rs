@@ -1,7 +1,7 @@
 //! All comparisons of a run in two families, each of which holds together (Holm): the primary
-//! metric of gateways in every scenario, so that nothing else that is measured widens its
-//! intervals; and everything else, between gateways and of a policy with the plain proxy. What a
-//! run was made to decide is judged by itself.
+//! metric of gateways in every scenario, so that no other metric widens its intervals; and
+//! everything else, between gateways and of a policy with the plain proxy. The deciding metric of a
+//! run has its own error rate.
 
 use gatebench_stats::{Pair, Rule, Spoiled, compare_all_weighed};
 

@@ -17,7 +17,7 @@ const MEANT_TO_BE_EQUAL: [WireName; 3] = [
 
 /// The variants of a scenario in the plan's order; those without a completed trial are left out.
 pub(crate) fn of_scenario(context: &Context, scenario: &Scenario) -> Vec<WireFindings> {
-    // The null gateway does other work.
+    // The null gateway does different work.
     let variants = context.plan.variants.iter().filter(|it| !it.is_null());
     let mut found: Vec<(&Variant, WireFindings)> = variants
         .filter_map(|variant| Some((variant, of_cell(context, scenario, variant)?)))

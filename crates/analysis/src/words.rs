@@ -161,7 +161,7 @@ pub fn ratio_and_interval(result: &Comparison) -> (String, String) {
         .interval
         .map_or(2, |interval| narrow(interval.high - interval.low));
     let number = |value| decimals(value, places);
-    // Of no block there is none.
+    // A comparison without a block has no ratio.
     if result.ratio.is_nan() {
         return ("–".into(), String::new());
     }

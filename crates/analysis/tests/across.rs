@@ -103,8 +103,7 @@ fn a_run_that_spoiled_blocks_is_not_better_than_one_that_did_not() {
     let ending = "inconclusive. The gateway itself spoiled 2 blocks of this run, which count against \
                   it there.";
     assert!(judged.text.ends_with(ending), "{}", judged.text);
-    // Of a run that spoiled all its blocks there is nothing to compare, which is no reason to pass
-    // it.
+    // A run whose gateway spoiled all blocks leaves nothing to compare, and must not pass for that.
     let all = compare(&before, &dropping(&folder, "all", 12), DecisiveMetric::Cpu);
     assert_eq!(all.decision, Decision::Open, "{}", all.text);
     let note = "haproxy itself spoiled every block of proxy-json in this run, so nothing of it can be \
@@ -208,7 +207,7 @@ fn another_accounting_of_cpu_time_forbids_where_both_are_known() {
         "{}",
         found.text
     );
-    // A run of an earlier version does not say.
+    // A run of an earlier version does not record it.
     let earlier = with("earlier", None, "");
     for known in [&processes, &nobody] {
         let found = compare(&earlier, known, DecisiveMetric::Cpu);
@@ -320,7 +319,7 @@ fn a_history_tells_the_run_with_which_a_series_changed() {
         "{change:?}"
     );
     assert!((change.net - 1.2).abs() < 0.01, "{change:?}");
-    // The run that told it is among those after it, and one fewer tells nothing.
+    // With the run that reported the change it is found, and with one fewer it is not.
     let told = runs
         .iter()
         .position(|it| it.dir == change.told_with)

@@ -155,8 +155,8 @@ fn a_run_made_to_measure_is_never_settled() {
     assert!(!settled(&dir));
 }
 
-/// How a run of twelve blocks ends on a machine whose trials differ by some per cent, where the candidate uses so much
-/// more CPU time, and the upstream behind it so much more than behind the baseline.
+/// The end of a run of twelve blocks on a machine whose trials differ by some per cent, with a
+/// candidate that uses more CPU time and an upstream behind it that uses more, by these factors.
 fn ends(effect: f64, moved: f64) -> Verdict {
     let (_, findings) = analysed_run(duel_of(12), |mut made: Made| {
         let trial = made.record.trial.clone();

@@ -510,7 +510,7 @@ fn header_stripped() {
 
 #[test]
 fn percentiles_count_requests_that_got_no_answer() {
-    // 49,951 of 50,000 answered in 50 µs, 49 in 125 µs, and 50 more got no answer.
+    // 49,951 of 50,000 answered in 50 µs, 49 in 125 µs, and 50 more without a response.
     let p999 = |errors| {
         let findings = changed(|made| {
             made.record_values("steady", "response", &[(50_000, 49_951), (125_000, 49)]);

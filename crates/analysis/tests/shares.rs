@@ -1,4 +1,4 @@
-//! Loads at shares of what each gateway carries at saturation.
+//! Loads at shares of each gateway's saturation.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -11,7 +11,7 @@ use gatebench_model::{Length, Shape, Shares, Variant};
 use gatebench_store::{Run, RunWriter, Status};
 use tempfile::TempDir;
 
-/// What a gateway carries.
+/// A gateway's saturation.
 fn saturation(variant: &str) -> f64 {
     if variant == "nginx" {
         20_000.0

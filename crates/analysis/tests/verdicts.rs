@@ -139,7 +139,8 @@ fn a_gateway_that_drops_requests_in_some_blocks_is_not_better() {
                       count against it.";
         assert!(found.text.ends_with(ending), "{}", found.text);
     }
-    // The other load's throughput stands; and what haproxy spoils is no reason against nginx.
+    // The other load's throughput remains valid, and haproxy's spoiled blocks are no reason against
+    // nginx.
     let throughput = comparison(&findings, Metric::Throughput);
     assert_eq!(throughput.result.verdict, Verdict::Worse);
     let other = spoiled_in(3, 13, "haproxy", drop_requests);
@@ -181,7 +182,7 @@ fn where_both_spoiled_blocks_neither_is_better() {
     assert_eq!(found.spoiled.baseline.blocks, [1]);
 }
 
-/// The trial failed, by whom.
+/// A failed trial, with its culprit.
 fn fail(made: &mut Made, culprit: Culprit) {
     made.record.outcome = Outcome::Failed {
         culprit,
@@ -207,7 +208,8 @@ fn what_the_machine_spoiled_counts_against_nobody() {
         (10, Verdict::Better)
     );
     assert!(found.spoiled.is_empty());
-    // What was dropped while time was stolen may be the gateway's: it is not lost, and not forgiven.
+    // Arrivals dropped while time was stolen may be the gateway's: they lose nothing and favour
+    // nobody.
     let stolen = spoiled_in(7, 17, "nginx", |made| {
         drop_requests(made);
         made.open().machine.steal_ns = SECONDS * 1_000_000_000 / 10;

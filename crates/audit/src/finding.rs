@@ -14,7 +14,7 @@ pub enum Severity {
     Missing,
 }
 
-/// What the number of a place counts.
+/// The unit of a place's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Numbering {

@@ -52,8 +52,8 @@ pub fn audit(text: &str, form: Form) -> Result<Audit, AuditError> {
 }
 
 /// Judges figures that are not in a document yet: the program's own, before anybody reads them. Cells are
-/// written as in a document, with a heading that says what they are and their unit. Their mean times are
-/// those of the requests that were sent, and their users are all that may be in flight.
+/// written as in a document, with headings and units. Their mean times are those of the requests
+/// sent, and their users are the limit of requests in flight.
 pub fn audit_rows(title: &str, headings: &[String], rows: Vec<Vec<String>>) -> Vec<Finding> {
     let numbered = (1..).zip(rows).collect();
     let table = table::Table::of(title, headings, numbered);

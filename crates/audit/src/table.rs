@@ -10,10 +10,10 @@ use crate::tool::Mean;
 pub(crate) struct Table {
     /// The heading that it stands under, or what made it.
     pub(crate) title: String,
-    /// Where its headings stand; where its first row does, if it has none.
+    /// The line of the headings, or of the first row in a table without headings.
     pub(crate) line: usize,
     pub(crate) numbering: Numbering,
-    /// What the mean times of rows are of that do not name a tool themselves.
+    /// The kind of mean in rows that do not name a tool themselves.
     mean: Mean,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
@@ -33,7 +33,7 @@ pub(crate) struct Column {
 pub(crate) struct Row {
     /// Line of the document, from 1.
     pub(crate) line: usize,
-    /// What the row is about, or `row 5` where no column says it.
+    /// The row's label, or `row 5` without one.
     pub(crate) name: String,
     /// By column, as the document has it.
     written: Vec<String>,
@@ -93,12 +93,12 @@ impl Table {
         Self { numbering, ..self }
     }
 
-    /// The same, with means that are known to be of this.
+    /// The same, with means of a known kind.
     pub(crate) fn with_mean(self, mean: Mean) -> Self {
         Self { mean, ..self }
     }
 
-    /// What the mean time of a row is the mean of.
+    /// The kind of the row's mean time.
     pub(crate) fn mean_of(&self, row: &Row) -> Mean {
         match Mean::of_words(&row.name) {
             Mean::Unknown => self.mean,

@@ -1,27 +1,28 @@
-//! Load tools, as far as the names in a table tell them apart: what the mean time that each prints is
-//! the mean of, and how many requests it keeps in flight on a connection.
+//! Load tools, by the names in a table: the kind of mean that each prints, and the requests that it
+//! keeps in flight on a connection.
 //!
-//! wrk 4.0.0 to 4.2.0 (`stats_correct` in `src/stats.c`, called by `src/wrk.c` before anything is printed)
-//! adds samples for every request that took at least twice as long as the average connection needs for one:
-//! its mean is also of requests that were never sent. ab (`support/ab.c` of httpd) and siege take the mean of
-//! what they sent, one request at a time on a connection. So does oha over HTTP/1.1 (`--latency-correction`
-//! is off by default); over HTTP/2, as h2load with `-m` and k6 with a batch, it has several on a connection.
+//! wrk 4.0.0 to 4.2.0 (`stats_correct` in `src/stats.c`, called by `src/wrk.c` before it prints)
+//! adds samples for every request that took at least twice a connection's average time per request,
+//! so its mean includes requests that were never sent. ab (`support/ab.c` of httpd) and siege take
+//! the mean of the requests they sent, one at a time on a connection. So does oha over HTTP/1.1
+//! (`--latency-correction` is off by default). Over HTTP/2, oha has several requests on a
+//! connection, as do h2load with `-m` and k6 with a batch.
 
-/// What the mean time of a table or a row is the mean of.
+/// The kind of a mean time in a table or a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mean {
-    /// Of the requests that were sent, of which a user has one at a time.
+    /// Of the requests sent; a user has one in flight at a time.
     OfSent,
-    /// Of those, and of others that the tool adds for long ones.
+    /// Of the requests sent and of samples that the tool adds for long ones.
     WithAdded,
-    /// Of the requests that were sent, of which a user may have several at a time.
+    /// Of the requests sent; a user may have several in flight at a time.
     OfSeveral,
-    /// No tool is named.
+    /// The table names no tool.
     Unknown,
 }
 
 impl Mean {
-    /// By the names of tools in a text; the one that allows most holds where there are several.
+    /// The kind by the tools that a text names; of several, the most permissive.
     pub(crate) fn of_words(text: &str) -> Self {
         let text = text.to_lowercase();
         let is_part = |it: char| it.is_alphanumeric() || "./-_".contains(it);
@@ -41,7 +42,8 @@ impl Mean {
         }
     }
 
-    /// Why more may be in flight, by rate and mean, than there are users; none where that cannot be.
+    /// The reason for more requests in flight, by rate and mean, than users; none if the tool
+    /// allows none.
     pub(crate) fn why_above_users(self) -> Option<&'static str> {
         match self {
             Self::OfSent => None,

@@ -227,7 +227,7 @@ fn each_cell_that_is_too_coarse_is_named_with_its_row() {
     assert_eq!(coarse.says, "written in steps of 10 µs, 100 % of 10 µs");
 }
 
-/// The cells of a finding: line, row, column, and what is written there.
+/// The cells of a finding: line, row, column and text.
 fn places(finding: &Finding) -> Vec<String> {
     let cells = finding.cells.iter();
     let place = cells.map(|it| format!("{} {}, {}: {}", it.line, it.row, it.column, it.written));
@@ -368,7 +368,7 @@ fn every_finding_names_its_row_and_its_cells() {
             );
         }
     }
-    // What a table lacks is nowhere in it: the line of its headings is named.
+    // A table shows nowhere what it lacks: the finding names the line of its headings.
     let audit = found("# A\n\n|x|rps|\n|-|-|\n|a|900|\n");
     let missing = [
         ("errors-not-told", Severity::Missing, 3),

@@ -111,7 +111,7 @@ fn what_does_not_decide_is_left_out_or_in_every_block() {
         (&alone["blocks"], &alone["duel"]["decides_first"]),
         (&12.into(), &true.into())
     );
-    // Memory is what all phases leave: there is nothing to put first.
+    // All phases measure memory, so none comes first.
     let memory = planned(&["--metric", "memory", "--blocks", "12"]);
     assert_eq!(memory["blocks"], 12);
     assert_eq!(memory["duel"].get("decides_first"), None);

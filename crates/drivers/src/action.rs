@@ -22,7 +22,7 @@ use crate::unix_socket;
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Of a line and of its answer so much is told.
 const TOLD_CHARS: usize = 200;
-/// How much older than its writing the first version of a watched file is dated.
+/// Age of the first version of a watched file when it is written.
 const WATCHED_AGE: Duration = Duration::from_secs(2);
 /// A longer answer says nothing more.
 const ANSWER_BYTES_MAX: u64 = 64 * 1024;
@@ -52,8 +52,8 @@ pub(crate) fn signals(actions: &[Ready]) -> Vec<Signal> {
     actions.iter().filter_map(signal).collect()
 }
 
-/// Dates the first version of the files that gateways watch back, so that any later version is younger by whole
-/// seconds.
+/// Dates back the first version of the files that gateways watch, so that any later version is
+/// younger by whole seconds.
 pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()> {
     let names = actions.iter().flat_map(|ready| match &ready.action {
         Action::Watched(names) => names.as_slice(),

@@ -43,7 +43,8 @@ pub struct FoundBinary {
 }
 
 impl FoundBinary {
-    /// Why an extra of the folder cannot be used here, with how to install it where it is missing; none where it can.
+    /// The reason why an extra of the folder cannot be used here, with its installation if it is
+    /// missing; none if it can.
     pub fn lacks(&self, name: &str, extra: &Extra) -> Option<String> {
         match self.extras.get(name) {
             Some(FoundExtra::Usable) => None,

@@ -54,7 +54,7 @@ impl Catalogue {
     /// # Errors
     /// As [`Catalogue::resolve`].
     pub fn list(&self) -> Result<Vec<Folder>, DriverError> {
-        // The null gateway is an instrument, and nobody's choice.
+        // The null gateway is an instrument, which users do not choose.
         self.names()?
             .keys()
             .filter(|name| *name != NULL)

@@ -23,7 +23,7 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 pub enum FoundExtra {
     /// It can be used.
     Usable,
-    /// Its test failed; the last line that this printed.
+    /// Its test failed, with this last line of output.
     Unusable(String),
 }
 
@@ -39,8 +39,8 @@ pub(crate) fn on_this_machine(folder: &Folder, program: &Path) -> BTreeMap<Strin
     found(folder, program, has, run).unwrap_or_default()
 }
 
-/// The extras of a folder that are in an image: `has` looks for a file in it, and `run` runs a command there and gives
-/// whether that succeeded and its output. No image has a data folder of gatebench.
+/// The extras of a folder that are in an image: `has` looks for a file in it, and `run` runs a
+/// command there and returns its success and output. No image has a data folder of gatebench.
 pub(crate) fn in_image(
     folder: &Folder,
     program: &Path,

@@ -1,4 +1,4 @@
-//! Lines on standard error by which a program says that it will not serve.
+//! Lines on standard error in which a program reports that it will not serve.
 
 /// Parts of such lines: OpenResty and nginx, Kong, Rust, Go, the JVM, the C library.
 const MARKS: [&str; 8] = [
@@ -12,8 +12,8 @@ const MARKS: [&str; 8] = [
     "Segmentation fault",
 ];
 
-/// The first line that says so. A program may write one and serve all the same, so it explains a request without
-/// a response and proves nothing by itself.
+/// The first fatal line. A program may write one and serve all the same, so the line only explains
+/// a request without a response.
 pub fn fatal_line(log: &str) -> Option<&str> {
     log.lines()
         .find(|line| MARKS.iter().any(|mark| line.contains(mark)))

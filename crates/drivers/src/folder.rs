@@ -142,7 +142,7 @@ impl Folder {
         }
     }
 
-    /// What an error says of an extra that cannot be used.
+    /// The text of an error for an unusable extra.
     fn lacks(
         &self,
         name: &str,

@@ -22,7 +22,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 /// Beyond its readiness, how long a gateway may take until it acts on signals.
 const HEARD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often a gateway that is ready is asked again until it has settled.
+/// Interval of the requests to a ready gateway until it has settled.
 const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What was seen at one moment.
@@ -63,12 +63,13 @@ pub(crate) enum Outcome {
     Clash,
     /// The process ended first.
     Ended(Exit),
-    /// The time ran out, or it hangs and wrote why; what was seen last.
+    /// The time ran out, or it hangs and wrote the reason; with the last state seen.
     TimedOut(Seen),
 }
 
-/// Waits until the process answers on the address and has settled, ends, or the time runs out. Over TLS, which is
-/// not spoken here, it is ready when it listens; whoever started it asks it for an answer.
+/// Waits until the process responds on the address and has settled, ends, or the time runs out.
+/// This does not speak TLS: over TLS, a listening process is ready, and the caller asks it for a
+/// response.
 pub(crate) fn wait_for(
     process: &mut Supervised,
     address: SocketAddr,

@@ -19,7 +19,8 @@ pub struct Running {
     pub addr: SocketAddr,
     /// Where it tells of itself, if it is to.
     pub metrics: Option<SocketAddr>,
-    /// From its start, without the check before it, until it responded, without the time that it had to settle.
+    /// From its start, without the check before it, until it responded, without the time it had to
+    /// settle.
     pub ready_after: Duration,
     /// The commands that were run: check, start.
     pub commands: Vec<Vec<String>>,

@@ -86,8 +86,8 @@ pub struct Load {
     pub groups: Vec<Group>,
     /// The values that templates in requests are filled with.
     pub data: Arc<DataSet>,
-    /// Discarded first part; at most this long, where [`Control::measure_from`](crate::Control::measure_from)
-    /// ends it.
+    /// Discarded first part; at most this long, if
+    /// [`Control::measure_from`](crate::Control::measure_from) ends it.
     pub warm_up: Duration,
     /// Measured part.
     pub measure: Duration,

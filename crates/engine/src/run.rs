@@ -55,7 +55,7 @@ pub struct Control {
     stop: AtomicBool,
     /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
     start_ns: AtomicU64,
-    /// When the measurement begins, where the warm-up is ended from outside; 0 until then.
+    /// Start of the measurement, if the warm-up is ended from outside; 0 until then.
     measure_ns: AtomicU64,
     live: Vec<Live>,
 }
@@ -100,16 +100,16 @@ impl Control {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }
 
-    /// Ends the warm-up at a time on `CLOCK_MONOTONIC`, in nanoseconds, that is still to come: the
-    /// measurement begins then, and lasts as long as it would have. It ends by itself after
-    /// [`Load::warm_up`]; a time beyond that, or after another one was set, has no effect.
+    /// Ends the warm-up at a future time on `CLOCK_MONOTONIC`, in nanoseconds: the measurement
+    /// begins then and keeps its length. Otherwise the warm-up ends after [`Load::warm_up`]. A time
+    /// beyond that, or a second call, has no effect.
     pub fn measure_from(&self, at_ns: u64) {
         let _ = self
             .measure_ns
             .compare_exchange(0, at_ns, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// When the measurement begins, where the warm-up is ended from outside.
+    /// Start of the measurement, if the warm-up is ended from outside.
     pub fn measured_from(&self) -> Option<u64> {
         Some(self.measure_ns.load(Ordering::Acquire)).filter(|at_ns| *at_ns > 0)
     }
@@ -276,7 +276,7 @@ impl Route {
     }
 }
 
-/// The schedule of an open group. Each is a part of a gap after that of the group before, so that
+/// The schedule of an open group. Each group sends a part of a gap after the one before, so that
 /// several groups at one rate do not send at the same instants.
 pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Schedule> {
     let Shape::Open(open) = &load.groups[number].shape else {

@@ -201,8 +201,8 @@ enum Next {
 }
 
 impl Arrivals {
-    /// Goes on by another schedule, which is the same up to now. Gives the arrival handed out last anew:
-    /// it may lie beyond the time from which they differ.
+    /// Continues on another schedule, which is the same up to now. Repeats the arrival handed out
+    /// last: it may lie beyond the time from which the two differ.
     pub fn go_on_by(&mut self, schedule: Schedule) -> Option<u64> {
         self.schedule = schedule;
         match &self.next {

@@ -325,7 +325,7 @@ fn the_warm_up_is_not_recorded() {
     );
 }
 
-/// The begin of the measurement is set 200 ms after the start, from outside, at 300 ms.
+/// Sets the start of the measurement to 300 ms, from outside, 200 ms after the start.
 fn simulate_ended_warm_up(shape: Shape) -> Interval {
     let load = load(shape, 60_000, 1_000);
     let control = Control::new(1);

@@ -91,8 +91,8 @@ pub(super) fn of(
     found
 }
 
-/// Where the baseline has blocks of what decides, and the candidate none since its gateway spoiled
-/// them all.
+/// Finds places where the baseline has blocks of the deciding metric, and the candidate has none
+/// because its gateway spoiled them all.
 pub(super) fn lost(
     candidate: &RunSummary,
     baseline: &RunSummary,

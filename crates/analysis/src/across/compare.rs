@@ -185,7 +185,7 @@ fn sides(both: &Both) -> Sides {
 
 fn cell(both: Both, mut result: Comparison, mode: CompareMode) -> CellFindings {
     let Candidate { place, side } = both.own;
-    // Blocks of two runs are not of the same minutes, so no sign test sets them against each other.
+    // Blocks of two runs are not from the same minutes, so a sign test cannot pair them.
     let by = |side: &Side| SpoiledBy {
         alone: 0,
         all: side.spoiled,

@@ -19,18 +19,17 @@ const MACHINE: [&str; 5] = [
     "limits.cgroup_cpu",
 ];
 
-/// Facts of the kernel's accounting: another one measures another CPU time. Runs of earlier versions
-/// do not have them.
+/// Facts of the kernel's accounting: under different accounting, CPU time is a different quantity.
+/// Runs of earlier versions do not have them.
 const ACCOUNTING: [&str; 2] = [
     "kernel.accounting.paravirt_time",
     "kernel.accounting.softirq",
 ];
 
-/// The word for accounting that is not on record.
+/// The word for accounting that the run does not record.
 const UNKNOWN: &str = "unknown";
 
-/// Facts of accounting that were not considered before they were recorded: only what differs from
-/// the usual tells a series from those of earlier versions.
+/// Earlier versions did not record accounting. Only unusual values separate a series from theirs.
 const UNUSUAL_ACCOUNTING: [(&str, &str); 2] = [
     ("kernel.accounting.paravirt_time", "off"),
     ("kernel.accounting.softirq", "nobody"),
@@ -112,7 +111,7 @@ pub(super) fn machine_of(run: &RunSummary) -> Vec<(String, String)> {
     MACHINE.iter().filter_map(known).collect()
 }
 
-/// How the kernel's accounting of CPU time differs from the usual.
+/// The ways in which the kernel's accounting of CPU time differs from the usual.
 pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     let facts = facts(run);
     let unusual = UNUSUAL_ACCOUNTING.iter();

@@ -16,10 +16,10 @@ use crate::findings::{
 };
 use crate::words::{counted, metric_title, quantity};
 
-/// Share of histories without any change in which one is ever told, over all their series and looks.
+/// Share of histories without a change that ever report one, over all their series and looks.
 const FALSE_ALARMS: f64 = 0.05;
 
-/// Runs with which a change can be told first.
+/// The fewest runs with which a change can be reported.
 const RUNS_MIN: usize = WATCHED_MIN + LOOKS - 1;
 
 /// What the index keeps of a run.
@@ -41,7 +41,7 @@ pub fn entry(run: &RunSummary, stamp: String) -> RunEntry {
 fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
     let versions = &run.findings.run.gateways;
     let found = cells::of(run, run, DecisiveMetric::Cpu).into_iter();
-    // The floor is in no series, as it is nobody's gateway, but beside those of gateways.
+    // The floor has no series of its own; its values are the control of the gateways' series.
     let (floors, gateways): (Vec<_>, Vec<_>) =
         found.partition(|it| it.place.control == Some(Control::Floor));
     let floor = |of: &Place| {
@@ -169,7 +169,7 @@ struct Searched<'a> {
     series: &'a SeriesFindings,
     places: Vec<usize>,
     values: Vec<f64>,
-    /// Of the floor; none where a run has none.
+    /// Values of the floor; none if any run has none.
     control: Option<Vec<f64>>,
 }
 

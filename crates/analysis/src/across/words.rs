@@ -87,7 +87,7 @@ fn verdict(verdict: Verdict, mode: CompareMode, (own, other): (&Side, &Side)) ->
     }
 }
 
-/// What is said of a gateway that left nothing to compare.
+/// The sentence for a gateway that left nothing to compare.
 pub(super) fn lost(place: &Place) -> String {
     format!(
         "{} itself spoiled every block of {} in this run, so nothing of it can be compared; the report of that run states why.",

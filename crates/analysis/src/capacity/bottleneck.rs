@@ -13,7 +13,8 @@ use crate::metrics::cores_busy;
 /// before every moment is used: a queue at 70 % of its capacity has three requests in it where one at rest has one.
 const GATEWAY_FULL: f64 = 0.70;
 
-/// What was full in most of the steps near the answer that missed, or else of the others; none where no step missed.
+/// The part that was full in most of the missed steps near the result, or else of the other missed
+/// steps; none if no step missed.
 pub(super) fn of_repeats(
     plan: &Plan,
     variant: &Variant,

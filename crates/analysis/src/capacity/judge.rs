@@ -37,8 +37,8 @@ fn holds(objective: &Objective, phase: &PhaseRecord, response: &Histogram<u64>) 
         && objective.bounds.iter().all(kept)
 }
 
-/// Whether the intended requests were sent and answered in the measured time. One may be on its way when that ends:
-/// among fewer than a hundred it is no sign that the rate was not reached.
+/// Reports whether the intended requests were sent and answered in the measured time. One may be on
+/// its way at the end: among fewer than a hundred, it does not show that the rate was not reached.
 fn is_achieved(phase: &PhaseRecord) -> bool {
     let counts = &phase.counts;
     let done = counts.sent.min(counts.completed_in_window);

@@ -12,10 +12,10 @@ use crate::context::throughput_per_second;
 /// search looks.
 const CURVE_SHARES: [f64; 5] = [0.1, 0.2, 0.35, 0.5, 0.6];
 
-/// Times that a step is taken while it is disturbed; then it counts as it came out.
+/// Attempts of a step while it is disturbed; the last one counts as it is.
 const DISTURBED_MAX: usize = 3;
 
-/// How many times as long as the others steps were that confirmed an answer.
+/// Length of the steps that confirmed a result, in lengths of the others.
 const CONFIRM_LENGTH: f64 = 4.0;
 
 /// A step that is to be taken.
@@ -27,10 +27,9 @@ pub struct NextStep {
     pub role: StepRole,
 }
 
-/// The next step of a repeat that is under way; none where the repeat has ended. `earlier` are the
-/// completed repeats of the same cell in the order of the run, `current` is what this one has
-/// measured so far: its saturation first. A step that was disturbed is taken again, whatever came
-/// of it.
+/// The next step of a repeat that is under way; none at the end of the repeat. `earlier` are the
+/// completed repeats of the same cell in the order of the run, `current` is the record of this one
+/// so far: its saturation first. A disturbed step is repeated, whatever its outcome.
 pub fn next_step(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Option<NextStep> {
     if let Some(again) = disturbed_last(current) {
         return Some(again);
@@ -57,7 +56,7 @@ pub fn next_step(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) ->
     })
 }
 
-/// What these repeats came to; none where no saturation was measured to begin from, or no step was
+/// The result of these repeats; none if no saturation was measured to begin from, or no step was
 /// taken.
 pub(super) fn answer(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Answer> {
     let all = |record: &&TrialRecord| tried(counted(record));
@@ -87,7 +86,7 @@ pub(super) fn saturation_per_second(record: &TrialRecord) -> Option<f64> {
     Some(throughput_per_second(phase)).filter(|rate| *rate > 0.0)
 }
 
-/// Whether longer steps confirmed an answer, as in runs of earlier versions.
+/// Reports whether longer steps confirmed a result, as in runs of earlier versions.
 pub(super) fn has_confirmed(record: &TrialRecord) -> bool {
     steps(record).any(|phase| role(phase) == Some(StepRole::Confirm))
 }
@@ -97,7 +96,7 @@ pub(super) fn steps(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> 
     record.phases.iter().filter(|phase| phase.step.is_some())
 }
 
-/// The steps without those that were taken again because they were disturbed.
+/// The steps without the disturbed attempts that were repeated.
 pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord> {
     let mut all = steps(record).peekable();
     let mut in_vain = 0;
@@ -114,7 +113,7 @@ pub(super) fn counted(record: &TrialRecord) -> impl Iterator<Item = &PhaseRecord
     counted.into_iter()
 }
 
-/// The steps that the search went by: those of the curve below it were taken before.
+/// The steps that direct the search; those of the curve below it come earlier.
 fn searched(record: &TrialRecord) -> Vec<Tried> {
     tried(counted(record).filter(|phase| role(phase) != Some(StepRole::Curve)))
 }
@@ -133,7 +132,7 @@ fn tried<'a>(phases: impl Iterator<Item = &'a PhaseRecord>) -> Vec<Tried> {
     phases.filter_map(of).collect()
 }
 
-/// The last step, where it is to be taken again.
+/// The last step, if it must be repeated.
 fn disturbed_last(record: &TrialRecord) -> Option<NextStep> {
     let all: Vec<&PhaseRecord> = steps(record).collect();
     let last = *all.last()?;

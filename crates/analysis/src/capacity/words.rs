@@ -8,12 +8,13 @@ use gatebench_stats::scaling::{Law, Sizing};
 use crate::findings::{Bottleneck, GatewayCapacity, SizingFindings, Unit, Validity};
 use crate::words::{counted, listed, percent, quantity, three_figures};
 
-/// Said where most of the steps that the answer rests on were disturbed.
+/// The limit to report if most of the counted steps were disturbed.
 pub(super) const DISTURBED: &str = "Other processes or the hypervisor took time of the cores in most of the steps. Repeat it \
      on a quiet machine.";
 
-/// `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s: with 95 % probability a step holds it there (…), and at
-/// 21.3k (…) half of the steps do. Beyond that the gateway's cores are full.`
+/// `nginx sustains p99<10ms, errors<0.1% at 20.3k requests/s (…): a step of 4s holds it there with
+/// 95 % probability, and at 21.3k requests/s (…) half of the time. Beyond that the gateway's cores
+/// are full.`
 pub(super) fn answer(found: &GatewayCapacity, capacity: &Capacity, names_scenario: bool) -> String {
     let (who, objective) = (&found.variant, &capacity.objective);
     let lead = if names_scenario {
@@ -68,7 +69,8 @@ pub(super) fn answer(found: &GatewayCapacity, capacity: &Capacity, names_scenari
     }
 }
 
-/// `19.7k requests/s or more (the lower end of 95 %, 5 processes)`: the estimate itself may lie above what is sustained.
+/// `19.7k requests/s or more (the lower end of its 95 % interval, 5 processes)`: the estimate
+/// itself may exceed the sustained rate.
 fn lower_bound(rates: &Sustained) -> String {
     let processes = counted(rates.knees_per_second.len() as u64, "process");
     match rates.rate.interval {
@@ -137,7 +139,7 @@ pub(super) fn near_floor(share: f64) -> String {
     )
 }
 
-/// How the answer was found. Searches of earlier versions confirmed theirs by longer steps.
+/// The method of the search. Earlier versions confirmed their result by longer steps.
 pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> String {
     let arrivals = match capacity.arrivals {
         Spread::Poisson => "as a Poisson process",
@@ -213,7 +215,7 @@ pub(super) fn sizing(found: &SizingFindings) -> String {
     )
 }
 
-/// Of a capacity that is a lower bound follows the upper end of what a rate takes.
+/// A capacity that is a lower bound gives an upper bound of the cores for a rate.
 fn at_most(who: &str, rate: &str, sizing: &Sizing, how: &str) -> String {
     let most = match (sizing.cores_low, sizing.cores_high) {
         (_, Some(high)) => high,

@@ -124,7 +124,7 @@ impl Costing {
         cells.map(|cell| (cell.pair.clone(), spoiled::counts(&cell.spoiled)))
     }
 
-    /// The findings, with a result for each of the pairs, beside the compared `scenarios`.
+    /// The findings, with a result for each of the pairs, and the compared `scenarios`.
     pub(crate) fn findings(
         mut self,
         results: impl Iterator<Item = Option<Comparison>>,

@@ -56,11 +56,11 @@ pub fn in_steps(time_ns: f64, step_ns: f64) -> f64 {
     (time_ns / step_ns).round() * step_ns
 }
 
-/// The mean that wrk prints of these times, in nanoseconds. From 4.0.0 to 4.2.0 it takes the time that a
-/// connection needed for one request on average as the pace at which requests were due, and adds to each that
-/// took at least twice as long those that would have been due meanwhile: one shorter by a pace, one by two,
-/// down to one that is longer than a pace. Source: `stats_correct` of wrk, and its call before anything is
-/// printed. None where connections sent less than a request each, of which it adds nothing.
+/// The mean that wrk prints of these times, in nanoseconds. wrk 4.0.0 to 4.2.0 takes a connection's
+/// average time per request as the pace at which requests were due. To each request that took at
+/// least twice as long, it adds those that would have been due meanwhile: one shorter by a pace,
+/// one by two, down to one that is longer than a pace. Source: `stats_correct` of wrk, and its call
+/// before it prints. None if connections sent less than a request each: wrk then adds nothing.
 pub fn as_wrk_means(times_ns: &Histogram<u64>, connections: u64, length_ns: u64) -> Option<f64> {
     let each = times_ns.len().checked_div(connections)?;
     let pace = u128::from((length_ns / 1_000).checked_div(each)?.max(1));

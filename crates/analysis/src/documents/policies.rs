@@ -244,9 +244,9 @@ fn ours(line: &Line<'_>) -> [DocumentCell; 4] {
     ]
 }
 
-/// Its rate and its CPU time over the base's: here, as published, and the one over the other. CPU time was not
-/// published: where all CPUs were full in both rows, as the document's load means them to be, it is in the
-/// inverse ratio of the rates.
+/// Its rate and its CPU time over the base's: here, as published, and one over the other. The
+/// documents do not publish CPU time: if all CPUs were full in both rows, as the document's load
+/// intends, its ratio is the inverse of the ratio of rates.
 fn against(line: &Line<'_>, base: Option<&Line<'_>>, seed: u64) -> [DocumentCell; 6] {
     let is_other = |base: &&Line<'_>| base.published.scenario != line.published.scenario;
     let Some(base) = base.filter(is_other) else {

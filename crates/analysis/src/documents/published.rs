@@ -1,5 +1,5 @@
-//! The figures of the documents, as they were published. Another machine measured them: what `report --as` sets
-//! next to ours are ratios within a document.
+//! The documents' figures, as published. Another machine measured them: `report --as` sets only
+//! ratios within a document next to ours.
 
 /// A row of a table of policies.
 #[derive(Clone, Copy, Debug)]
@@ -145,8 +145,8 @@ pub const SOAP_ERRORS: [PolicyRow; 2] = [
     ),
 ];
 
-/// The earlier edition of the same document, whose plug-ins compiled their definitions for each request, as
-/// the later edition says. Times in whole milliseconds.
+/// The earlier edition of the same document, whose plug-ins compiled their definitions for each
+/// request, as the later edition states. Times in whole milliseconds.
 pub const SOAP_EARLIER: [PolicyRow; 7] = [
     unpublished("soap-0", "0 no policy"),
     unpublished("soap-5", "1 all, request and answer"),

@@ -9,11 +9,11 @@ use crate::findings::{Aspect, DocumentCell, Validity};
 /// What is set against what: a figure, and by which aspect it is judged whether it may be used.
 pub(super) type Side<'f, 'a> = (Option<Aspect>, &'f dyn Fn(&Load<'a>) -> Option<f64>);
 
-/// Stands where a ratio would be of a base that something else than the gateway limited.
+/// The text in place of a ratio whose base something other than the gateway limited.
 const BASE_LIMITED: &str = "base limited";
 
-/// A figure of `own` over the same of `base`; see [`ratio_of`]. Of a base that was limited there is none:
-/// it would say what limited the base, and not what `own` costs.
+/// A figure of `own` over the same of `base`; see [`ratio_of`]. None if the base was limited: the
+/// ratio would then describe that limit and not the cost of `own`.
 pub(super) fn ratio<'a>(
     own: &[Load<'a>],
     base: &[Load<'a>],

@@ -28,7 +28,7 @@ pub struct ComparisonFindings {
     pub blocks: Vec<u32>,
     /// Worst validity among them.
     pub validity: Validity,
-    /// Blocks that are missing among them since a side spoiled them; they count against it.
+    /// Missing blocks that a side spoiled; they count against it.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
     /// Ratio, interval and verdict.

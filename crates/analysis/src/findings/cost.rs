@@ -83,7 +83,7 @@ pub struct CostFigure {
     /// be used; none where it was not measured.
     pub validity: Option<Validity>,
     /// Rank of the whole among the gateways by the verdicts of their comparisons, 1 for the best;
-    /// those that no verdict tells apart share one. None below ten blocks, and where fewer than two
+    /// gateways that no verdict separates share one. None below ten blocks, and if fewer than two
     /// gateways are compared.
     pub rank: Option<usize>,
     /// What is more than at the plain proxy; none for lines that are no policy, and where the two have
@@ -102,8 +102,7 @@ pub struct Cost {
     pub blocks: Vec<u32>,
     /// Worst validity among them.
     pub validity: Validity,
-    /// Blocks that are missing among them since the gateway spoiled them with the policy, or
-    /// without.
+    /// Missing blocks that the gateway spoiled with the policy, or without.
     #[serde(skip_serializing_if = "SpoiledBlocks::is_empty")]
     pub spoiled: SpoiledBlocks,
     /// Rank of the cost among the gateways; those whose intervals overlap share one. None without

@@ -76,7 +76,7 @@ pub struct SeriesPoint {
     pub blocks: u32,
     /// Whether something other than the gateway limited it; such a point is shown and not searched.
     pub limited: bool,
-    /// What the run's floor measured beside it, whose changes are the machine's.
+    /// The value of the same run's floor, whose changes are the machine's.
     pub control: Option<f64>,
 }
 
@@ -93,11 +93,11 @@ pub struct SeriesChange {
     pub before: f64,
     /// Geometric mean from it to the next change, or the end.
     pub after: f64,
-    /// Ratio of the two without what the floor changed by.
+    /// Ratio of the two without the floor's change.
     pub net: f64,
     /// Share of random orders that show a change as large.
     pub p: f64,
-    /// Folder of the run with which it was told first: it had been found in several looks by then.
+    /// Folder of the run that completed the looks needed to report the change.
     pub told_with: String,
     /// Whether it is one to the worse.
     pub worse: bool,

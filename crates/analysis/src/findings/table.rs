@@ -185,8 +185,8 @@ pub enum Metric {
     ThroughputPerCore,
     /// CPU time of the gateway's process tree per request.
     GatewayCpuPerRequest,
-    /// Busy time of the gateway's cores per request, whoever used them: softirq, interrupts and
-    /// kernel threads are in it. Only where nothing else of the run is on these cores.
+    /// Busy time of the gateway's cores per request, from any process, including softirq,
+    /// interrupts and kernel threads. Only if nothing else of the run uses these cores.
     GatewayCoreBusyPerRequest,
     /// Of that, softirq.
     GatewayCoreSoftirqPerRequest,

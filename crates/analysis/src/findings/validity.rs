@@ -39,7 +39,7 @@ pub enum Aspect {
     Throughput,
     /// All latencies.
     Latency,
-    /// Latencies beyond the 99th percentile, where the others stand.
+    /// Latencies beyond the 99th percentile; the others remain valid.
     LatencyTail,
     /// CPU time per request.
     CpuPerRequest,
@@ -113,7 +113,7 @@ pub enum Gate {
     NotCompleted,
 }
 
-/// A block of a gateway, or a phase of it, that cannot be used since the gateway spoiled it itself.
+/// An unusable block of a gateway, or a phase of it, that the gateway itself spoiled.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpoiledBlock {
     /// Block, from 1.
@@ -124,10 +124,10 @@ pub struct SpoiledBlock {
     pub phase: Option<String>,
     /// The gate that tripped.
     pub gate: Gate,
-    /// What of the block has no value.
+    /// The aspects of the block without a value.
     pub spoils: Vec<Aspect>,
-    /// Whether it was certainly the gateway: not where a request was lost while the machine or the
-    /// engine was disturbed as well.
+    /// True if the gateway certainly was the cause; false if a request was lost while the machine
+    /// or the engine was disturbed as well.
     pub is_certain: bool,
 }
 
@@ -144,7 +144,7 @@ pub struct SpoiledSide {
     pub gates: Vec<Gate>,
 }
 
-/// Blocks of a comparison that count against whoever spoiled them.
+/// Blocks of a comparison that count against the side that spoiled them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpoiledBlocks {
     /// By the side that is judged.
@@ -154,7 +154,7 @@ pub struct SpoiledBlocks {
 }
 
 impl SpoiledBlocks {
-    /// Whether no block was spoiled.
+    /// True if no block was spoiled.
     pub fn is_empty(&self) -> bool {
         self.candidate.blocks.is_empty() && self.baseline.blocks.is_empty()
     }

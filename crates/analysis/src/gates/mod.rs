@@ -136,7 +136,8 @@ pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
         .collect()
 }
 
-/// Whether machine or engine may have kept the requests of a phase waiting, besides the gateway.
+/// Reports whether machine or engine may have delayed the requests of a phase, in addition to the
+/// gateway.
 pub(crate) fn is_disturbed(view: &View) -> bool {
     let disturb: [PhaseGate; 5] = [
         machine::throttled,
@@ -188,7 +189,8 @@ const IS_MEASURED: [Gate; 8] = [
 
 pub(crate) use trial::judge_trial;
 
-/// Whether a reason spoils an aspect. What spoils all latencies spoils their tail.
+/// Reports whether a reason spoils an aspect. A reason against all latencies is also one against
+/// their tail.
 fn spoils(reason: &Reason, aspect: Aspect) -> bool {
     let is_tail = aspect == Aspect::LatencyTail;
     reason.spoils.contains(&aspect) || is_tail && reason.spoils.contains(&Aspect::Latency)

@@ -62,7 +62,7 @@ pub(super) fn late(view: &View) -> Option<Reason> {
     Some(is_late(view, Aspect::Latency, message))
 }
 
-/// The same for the 99.9th percentiles, where the others stand.
+/// The same for the 99.9th percentiles; the others remain valid.
 pub(super) fn tail_late(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.9)?;
     (lateness > LATENESS_P999_NS_MAX && late(view).is_none()).then_some(())?;

@@ -1,7 +1,8 @@
-//! The gates of steady state: a figure over a phase stands for the phase only if it did not move.
+//! The gates of steady state: a figure over a phase is valid only if it did not drift.
 //!
-//! Throughput and CPU time per request are tested on bins of a tenth of a second, the median response
-//! time, which needs more values, on seconds. What was recorded without bins has its seconds only.
+//! Throughput and CPU time per request are tested on bins of a tenth of a second. The median
+//! response time needs more values and is tested on seconds, and so is everything in runs recorded
+//! without bins.
 
 use gatebench_stats::drift::BINS_MIN;
 use gatebench_stats::{Trend, drift, trend};
@@ -15,7 +16,7 @@ use super::{View, says};
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
 use crate::words::{decimals, percent};
 
-/// What was tested, and what came of it.
+/// A test with its result.
 struct Tested {
     what: &'static str,
     aspects: &'static [Aspect],
@@ -41,13 +42,13 @@ pub(super) fn latency(view: &View) -> Option<Reason> {
     latency_of(view).and_then(|tested| not_steady(view, tested))
 }
 
-/// What is not tested is not called valid. Runs that recorded no bins say so in a note.
+/// An untested phase is not called valid. Runs without bins have a note instead.
 pub(super) fn untested(view: &View) -> Option<Reason> {
     (is_meant_to_be_steady(view) && view.phase.bins.is_some()).then_some(())?;
     let is_known = |component| view.phase.usage.contains_key(component);
     let (spoils, is_tested): (&[Aspect], bool) = match view.kind() {
         PhaseKind::Closed => (&[Aspect::Throughput], throughput_of(view).is_some()),
-        // Where no CPU time is seen, nothing is said of it.
+        // Without CPU time, the test of latency decides.
         _ if !is_known(measured(view)) => (&[Aspect::Latency], latency_of(view).is_some()),
         kind => (aspects_of_cpu(kind), cpu_of(view).is_some()),
     };
@@ -91,7 +92,7 @@ fn cpu_of(view: &View) -> Option<Tested> {
     if !cpu_ns.is_empty() {
         return of_bins(what, aspects, costs(&bins.responses, cpu_ns), CPU_DRIFT_MAX);
     }
-    // A gateway on another host is asked once a second.
+    // A gateway on another host is sampled once a second.
     let cost = |row: &SeriesRow| {
         let usage = if is_upstream {
             row.upstream
@@ -118,7 +119,7 @@ fn latency_of(view: &View) -> Option<Tested> {
     )
 }
 
-/// What is changed on purpose need not be steady.
+/// A phase with a deliberate change need not be steady.
 fn is_meant_to_be_steady(view: &View) -> bool {
     view.phase.change.is_none() && view.phase.failure.is_none()
 }
@@ -132,7 +133,7 @@ fn measured(view: &View) -> &'static str {
     }
 }
 
-/// At a set pace, latency is of a gateway as warm as its CPU time says.
+/// At a fixed rate, latency is steady only if CPU time is.
 fn aspects_of_cpu(kind: PhaseKind) -> &'static [Aspect] {
     match kind {
         PhaseKind::Closed | PhaseKind::SideBySide => &[Aspect::CpuPerRequest],
@@ -146,7 +147,7 @@ fn lengths_ns(bins: &BinsRecord) -> impl Iterator<Item = f64> {
     pairs.map(|(begin, end)| end.saturating_sub(*begin).max(1) as f64)
 }
 
-/// CPU time per request, of as many neighbouring bins together as have enough responses on average.
+/// CPU time per request. Neighbouring bins are merged until they have enough responses on average.
 fn costs(responses: &[u64], cpu_ns: &[u64]) -> Vec<f64> {
     let mean = responses.iter().sum::<u64>() as f64 / responses.len().max(1) as f64;
     let neighbours = (BIN_RESPONSES_MIN / mean.max(f64::MIN_POSITIVE))
@@ -157,7 +158,7 @@ fn costs(responses: &[u64], cpu_ns: &[u64]) -> Vec<f64> {
     let pairs = responses
         .chunks_exact(neighbours)
         .zip(cpu_ns.chunks_exact(neighbours));
-    // A bin in which nothing was answered has no cost: the process did not run.
+    // A bin without a response has no cost.
     let answered = pairs.filter(|(responses, _)| sum(responses) > 0.0);
     answered
         .map(|(responses, cpu_ns)| sum(cpu_ns) / sum(responses))

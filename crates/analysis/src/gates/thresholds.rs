@@ -17,8 +17,8 @@ pub const ENGINE_WAIT_MAX: f64 = 0.20;
 /// millisecond is more than what gateways add at rates below their knee.
 pub const LATENESS_P99_NS_MAX: f64 = 1e6;
 
-/// Lateness that 999 in 1,000 sends of an open load must keep for a 99.9th percentile of the gateway's:
-/// the same bound, one nine further.
+/// Lateness that 999 in 1,000 sends of an open load must keep for a valid 99.9th percentile: the
+/// same bound, one nine further.
 pub const LATENESS_P999_NS_MAX: f64 = LATENESS_P99_NS_MAX;
 
 /// Share of the floor's throughput at which a result begins to describe the upstream rather than
@@ -54,11 +54,11 @@ pub const GATEWAY_BUSY_MIN: f64 = 0.80;
 /// 0.017 when every second is higher than the one before.
 pub const TREND_P_MAX: f64 = 0.02;
 
-/// p below which bins of a tenth of a second drift. Together with the drift that matters it calls 0.1
-/// to 2.1 % of steady phases unsteady, by what their bins remember of each other.
+/// p below which bins of a tenth of a second drift. Together with the drift that matters it calls
+/// 0.1 to 2.1 % of steady phases unsteady, depending on the correlation of their bins.
 pub const DRIFT_P_MAX: f64 = 0.005;
 
-/// Responses that a bin must have on average for what one of them cost.
+/// Responses that a bin must have on average for a usable cost per request.
 pub const BIN_RESPONSES_MIN: f64 = 10.0;
 
 /// Drift of the CPU time per request over a phase that matters.

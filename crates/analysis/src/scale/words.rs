@@ -3,8 +3,8 @@
 use crate::findings::{GatewayScale, Metric, ScaleFindings, Sentence, Tone, Unit};
 use crate::words::{capitalised, counted, grouped, listed, quantity};
 
-/// What each one takes in memory and until the gateway is ready, a sentence for each gateway. No
-/// verdict compares them, so they are not ranked.
+/// The cost of each one in memory and start time, a sentence for each gateway. No verdict compares
+/// them, so they are not ranked.
 pub(crate) fn sentences(scale: &ScaleFindings) -> Vec<Sentence> {
     let say = |text: String, variant: Option<&str>| Sentence {
         text,

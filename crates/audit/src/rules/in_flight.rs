@@ -1,6 +1,6 @@
 //! Little's law: requests per second times the mean time of one are the requests in flight. They cannot be
-//! more than the users there were where the mean is that of the requests sent, one at a time for each user; a
-//! mean with added samples says more. Rows with different numbers of them are not alike.
+//! more than the users there were, if the mean is that of the requests sent, one at a time for each
+//! user; a mean with added samples is higher. Rows with different numbers of them are not alike.
 
 use gatebench_stats::concurrency;
 

@@ -146,7 +146,7 @@ fn a_gateway_that_runs_already_is_measured_where_it_is_and_left_alone() {
         )
     };
     let upstream = Serving::start(&bench, &["upstream", "ping"]);
-    // The scenario's routes are all that it needs: what else the gateway passes on is its owner's matter.
+    // The scenario needs only its routes: other routes of the gateway are its owner's matter.
     let unneeded = "  - {name: no route, request: {path: /pingx, checks: [{status: 404}]}, reaches_upstream: false}\n";
     bench.write("ping.yaml", &(bench.read("ping.yaml") + unneeded));
     bench.write("gateway.json", &config(upstream.port));

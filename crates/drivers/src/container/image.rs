@@ -151,7 +151,7 @@ fn extras_in(
     found
 }
 
-/// Whether a command in a container succeeds, and all that it writes until it ends.
+/// Runs a command in a container, and returns its success and all its output.
 fn run_once(
     engine: &Engine,
     image: &str,

@@ -164,7 +164,7 @@ impl<'a> GroupState<'a> {
         }
     }
 
-    /// Goes on with a warm-up of another length, so long after the start.
+    /// Continues with a warm-up of another length, this long after the start.
     pub(super) fn warm_up_for(
         &mut self,
         schedule: Option<Schedule>,

@@ -60,8 +60,8 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Adopts the begin of the measurement where it was set from outside meanwhile. Nothing was offered
-    /// since it was set that is due after it: `now` is read before this, and offers follow.
+    /// Adopts a start of the measurement that was set from outside meanwhile. No offer since then
+    /// is due after it: `now` is read before this, and offers follow.
     fn end_warm_up(&mut self, now: u64) {
         if self.seal_at_ns != self.measure_ns {
             return;
@@ -89,7 +89,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Has the measurement begin at a time, and last as long as the load says.
+    /// Begins the measurement at a time, with the length that the load has.
     pub(super) fn measure_for(&mut self, begin_ns: u64) {
         self.measure_ns = begin_ns;
         self.end_ns = begin_ns + nanos(self.compiled.load.measure);

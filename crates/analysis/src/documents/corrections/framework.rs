@@ -51,7 +51,8 @@ fn in_flight(versions: &[Version<'_>]) -> Correction {
     )
 }
 
-/// Requests in flight by Little's law, with the mean that wrk would print of this load's response times.
+/// Requests in flight by Little's law, with the mean that wrk would print of this load's response
+/// times.
 fn in_flight_by_wrk(load: &Load<'_>) -> Option<f64> {
     let times_ns = load.histogram(CurveMetric::Response)?;
     let connections = u64::from(connections(load)?);

@@ -89,7 +89,7 @@ pub struct Capacity {
     measuring: Measuring,
 }
 
-/// How arrivals are spread, as the command line calls it.
+/// The spread of arrivals, as the command line names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Arrivals {
     /// At random, like requests of many independent users
