@@ -1,5 +1,5 @@
-//! The work that a handicap adds to so many responses, and nothing else: `handicap 300,0.5 1000000`. Its processor
-//! time, as the system accounts for it, is what the handicap takes.
+//! The work that a handicap adds to a number of responses, and nothing else: `handicap 300,0.5
+//! 1000000`. Its processor time, as the system accounts for it, is the cost of the handicap.
 
 use std::process::ExitCode;
 

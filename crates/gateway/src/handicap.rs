@@ -1,24 +1,24 @@
-//! A known amount of work more for each response, so that a comparison can be tried on a difference whose size
-//! is measured apart from it: half of the difference in user code, half in system calls, or in other shares.
+//! A known amount of extra work for each response, to try comparisons on a difference whose size is
+//! measured separately: a part of it in user code, a part in system calls.
 
 use std::hint::black_box;
 use std::os::unix::process::parent_id;
 use std::str::FromStr;
 
-/// What is done more for each response.
+/// The extra work for each response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Handicap {
     /// Turns of a loop in user code.
     pub spins: u32,
-    /// System calls; of a fraction, one now and then.
+    /// System calls; a fraction is one every few responses.
     pub calls: f64,
 }
 
 impl Handicap {
-    /// The most system calls for a response.
+    /// The most system calls for each response.
     const CALLS_MAX: f64 = 1_000.0;
 
-    /// Does so many responses' work and nothing else, which shows what it takes.
+    /// Does the extra work of this number of responses and nothing else, to measure its cost.
     pub fn alone(self, responses: u64) {
         let mut load = Burden::new(self);
         for _ in 0..responses {
@@ -47,7 +47,7 @@ impl FromStr for Handicap {
 #[derive(Debug)]
 pub(crate) struct Burden {
     handicap: Handicap,
-    /// System calls that are still to be made.
+    /// System calls that are due.
     owed: f64,
 }
 
@@ -59,7 +59,7 @@ impl Burden {
         }
     }
 
-    /// A response was given.
+    /// Does the extra work of a response.
     #[inline(never)]
     pub(crate) fn bear(&mut self) {
         for turn in 0..self.handicap.spins {
@@ -68,7 +68,8 @@ impl Burden {
         self.owed += self.handicap.calls;
         while self.owed >= 1.0 {
             self.owed -= 1.0;
-            // It takes no lock and touches little memory, so that it costs the same next to other work as alone.
+            // It takes no lock and touches little memory, so its cost does not depend on other
+            // work.
             black_box(parent_id());
         }
     }

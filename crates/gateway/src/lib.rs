@@ -148,7 +148,7 @@ impl Gateway {
         })
     }
 
-    /// Lets every worker do so much more for each response.
+    /// Adds this work of every worker to each response.
     pub fn handicapped_by(mut self, handicap: Handicap) -> Self {
         self.inner.handicap = Some(handicap);
         self

@@ -1,6 +1,6 @@
-//! The null gateway: every connection of a client is one to the target, and bytes go from each to the
-//! other as they come. It reads no HTTP, so what it adds is what any proxy on this machine adds: two
-//! more sockets, the waking of its core, and the waits of the others for theirs.
+//! The null gateway: every connection of a client is one to the target, and it copies bytes in both
+//! directions as they arrive. It parses no HTTP, so it adds only what any proxy on this machine
+//! adds: two more sockets, the wake-up of its core, and the waits of the others for theirs.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, WorkersError};
 use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, Outbox};
 
-/// From so many bytes waiting for one side on, the other is not read.
+/// With this number of bytes pending for one side, the other is not read.
 const PENDING_BYTES_MAX: usize = 128 * 1024;
 
 /// Copies bytes between the clients of `listen` and `target` until `stop` is set, on one worker.
@@ -69,9 +69,9 @@ struct End {
     is_up: bool,
     /// Its peer sends no more.
     has_ended: bool,
-    /// The other side sends no more, and this one is told when everything has left.
+    /// The other side sends no more, and this one is closed after the pending bytes.
     is_ending: bool,
-    /// It is not read, since the other side does not take what there is.
+    /// It is not read, because the other side does not take the pending bytes.
     is_paused: bool,
 }
 
@@ -144,8 +144,8 @@ impl<I: Io> Worker<I> {
         self.go_on(other);
     }
 
-    /// Sends what waits for a side, reads the other again when there is little left, and ends it after
-    /// the last byte.
+    /// Sends the pending bytes of a side, reads the other again once few are left, and closes it
+    /// after the last byte.
     fn go_on(&mut self, conn: ConnId) {
         let Some(end) = self.ends.get_mut(conn).filter(|end| end.is_up) else {
             return;

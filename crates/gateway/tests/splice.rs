@@ -1,4 +1,4 @@
-//! The null gateway passes bytes on in both directions, however many and however they come.
+//! The null gateway copies any number of bytes in both directions, in any pieces.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use std::thread;
 
 use gatebench_net::Backend;
 
-/// Sends back everything that it gets, and ends after the client has.
+/// Sends back all bytes that it receives, and closes after the client has.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

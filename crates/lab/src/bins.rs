@@ -1,20 +1,20 @@
-//! A load in bins of a tenth of a second: responses and CPU time, for what is decided within seconds.
+//! A load in bins of a tenth of a second: responses and CPU time, for decisions within seconds.
 
 use gatebench_store::BinsRecord;
 
 /// Length of a bin.
 pub(crate) const BIN_NS: u64 = 100_000_000;
 
-/// Of a longer measurement no bins are kept: its seconds are enough to test it.
+/// The most bins of a measurement; a longer one has none, and its seconds are enough to test it.
 const BINS_MAX: u64 = 6_000;
 
-/// What is cheap to see of a load at one moment. Everything is counted since its start.
+/// The figures of a load that are cheap to read at one moment, counted since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Glance {
     /// On `CLOCK_MONOTONIC`.
     pub(crate) at_ns: u64,
     pub(crate) responses: u64,
-    /// None for the floor and where it cannot be asked often.
+    /// None for the floor, and for a gateway on another host, which is too far to read often.
     pub(crate) gateway_cpu_ns: Option<u64>,
     pub(crate) upstream_cpu_ns: Option<u64>,
 }
@@ -26,7 +26,7 @@ impl Glance {
     }
 }
 
-/// When the edge of a bin is due, from the begin of the measurement; none after the last one.
+/// The time of a bin's edge, from the start of the measurement; none after the last one.
 pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     if measure_ns / BIN_NS > BINS_MAX {
         return None;
@@ -35,8 +35,8 @@ pub(crate) fn edge_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
     (offset_ns <= measure_ns).then_some(offset_ns)
 }
 
-/// The bins between glances, of which the first was at the begin of the measurement. A glance that came
-/// so late that the next was due as well ends a bin that is longer.
+/// The bins between glances, of which the first is at the start of the measurement. A glance so
+/// late that the next was due as well ends a longer bin.
 pub(crate) fn record(glances: &[Glance]) -> Option<BinsRecord> {
     let begin_ns = glances.first()?.at_ns;
     let between = |pick: fn(&Glance) -> Option<u64>| {

@@ -29,7 +29,7 @@ use crate::wire::Wire;
 /// What every gateway must do, whatever its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
 
-/// The folder of the gateway in that of a scenario, and what the names of the upstream's folders begin with.
+/// The gateway's folder in that of a scenario, and the prefix of the upstream's folders.
 const GATEWAY_FOLDER: &str = "gateway";
 const UPSTREAM_FOLDER: &str = "upstream";
 
@@ -69,7 +69,7 @@ pub struct Checked {
     pub title: String,
     /// What came of it.
     pub outcome: CheckOutcome,
-    /// The end of what the gateway wrote to standard error, where a case fails.
+    /// The end of the gateway's standard error, if a case fails.
     pub stderr: String,
     /// How the gateway did not end as it should.
     pub stopped_badly: Option<String>,
@@ -129,7 +129,8 @@ pub fn check_scenarios(library: &Library) -> Result<Vec<Scenario>, LabError> {
     Ok([contract].into_iter().chain(with_cases).collect())
 }
 
-/// The gateway of a name or a folder, with its program; `NAME@VERSION` and `NAME@PATH` choose among several programs.
+/// The gateway of a name or a folder, with its program; `NAME@VERSION` and `NAME@PATH` choose among
+/// several programs.
 ///
 /// # Errors
 /// A word that names nothing, a folder with mistakes, a program that is not there.
@@ -228,7 +229,8 @@ fn check_one(
     Ok(checked)
 }
 
-/// Removes what an earlier check left in a scenario's folder: a program that copies or appends would find it.
+/// Removes an earlier check's files from a scenario's folder: a program that copies or appends
+/// would find them.
 fn empty(work: &Path) -> io::Result<()> {
     for entry in fs::read_dir(work).into_iter().flatten() {
         let path = entry?.path();

@@ -34,14 +34,14 @@ struct State {
     turns: VecDeque<usize>,
     /// Whether the first of these has come and is.
     is_taken: bool,
-    /// The places of those whose warm-up is over, while others still warm up.
+    /// The places of members whose warm-up is over, while others still warm up.
     warm: BTreeSet<usize>,
-    /// How often all were warm, and when all begin to measure after the last time.
+    /// The number of common starts, and the time of the last one.
     begins: (u64, u64),
 }
 
 impl State {
-    /// Lets all begin at a time, where nobody still warms up.
+    /// Starts the measurement of all at a time, if nobody still warms up.
     fn begin_if_warm(&mut self, at_ns: u64) {
         if self.members > 0 && self.warm.len() == self.members {
             self.warm.clear();
@@ -133,7 +133,7 @@ impl<'a> Member<'a> {
             .map(drop)
     }
 
-    /// Says that this one's warm-up is over. Gives what [`Self::begin_ns`] is asked with.
+    /// Ends this member's warm-up. Returns the ticket for [`Self::begin_ns`].
     pub(crate) fn is_ready(&self, at_ns: u64) -> u64 {
         let mut state = self.company.state();
         let ticket = state.begins.0;
@@ -142,8 +142,8 @@ impl<'a> Member<'a> {
         ticket
     }
 
-    /// When all begin to measure, once none of them still warms up. Where whoever was missing has gone,
-    /// it is at `at_ns`.
+    /// The time at which all begin to measure, once none of them still warms up. If a missing
+    /// member has left, it is `at_ns`.
     pub(crate) fn begin_ns(&self, ticket: u64, at_ns: u64) -> Option<u64> {
         let mut state = self.company.state();
         if state.begins.0 == ticket {
@@ -251,7 +251,7 @@ mod tests {
         second.is_ready(200);
         third.is_ready(300);
         assert_eq!(first.begin_ns(ticket, 310), Some(300));
-        // The next time one of them ends while it is waited for.
+        // The next time, one of them leaves while the others wait for it.
         let tickets = [first.is_ready(400), second.is_ready(410)];
         drop(third);
         assert_eq!(second.begin_ns(tickets[1], 500), Some(500));

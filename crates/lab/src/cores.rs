@@ -13,7 +13,7 @@ pub(crate) fn allowed() -> Vec<usize> {
         .unwrap_or_default()
 }
 
-/// How those belong together.
+/// The sharing of cores and caches between them.
 pub(crate) fn topology() -> Topology {
     gatebench_probe::topology(&allowed())
 }

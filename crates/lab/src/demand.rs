@@ -14,7 +14,7 @@ use crate::library::Source;
 /// The load of a trial, besides its phases.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
-    /// Never none. Floor and null gateway strip no prefixes, so their paths come stripped.
+    /// Never none. Floor and null gateway strip no prefixes, so their paths are stripped here.
     groups: Vec<Group>,
     data: Arc<DataSet>,
     /// Each request of each group as it may be sent, for what is sent outside of loads.

@@ -11,7 +11,7 @@ use crate::error::LabError;
 
 /// When a run may end.
 pub(crate) struct Early {
-    /// The comparison that it is made for.
+    /// The comparison that the run is made for.
     duel: Option<Duel>,
     budget: Option<Duration>,
     began: Instant,
@@ -21,10 +21,10 @@ pub(crate) struct Early {
     asked: u32,
 }
 
-/// What of a run is over.
+/// The part of a run that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// What decides is settled; the blocks of the other metrics remain.
+    /// The deciding metric is settled; the blocks of the other metrics remain.
     Deciding(String),
     /// All of it.
     Run(String),
@@ -54,7 +54,8 @@ impl Early {
         is_new
     }
 
-    /// What is over after so many blocks, before the block of this number, and why; none where the run goes on.
+    /// The part that is over before the block of this number, with the reason; none if the run
+    /// continues.
     pub(crate) fn over(&self, done: u32, next: u32, dir: &Path) -> Result<Option<Over>, LabError> {
         let duel = self.duel.as_ref().filter(|duel| duel.decides_in(next));
         if duel.is_some() && is_settled(&Run::open(dir)?)? {

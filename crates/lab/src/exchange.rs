@@ -17,7 +17,7 @@ use crate::wire::Wire;
 /// How long an answer may take, beside the time for its body. On a machine that is busy with other things some have
 /// taken seven seconds.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
-/// A gateway that has not responded for this long, and wrote a fatal line, is not waited for any longer.
+/// The wait for a gateway that wrote a fatal line and does not respond.
 const HANGING_AFTER: Duration = Duration::from_secs(1);
 /// A body comes faster than this, through any gateway and on a machine that is busy.
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
@@ -73,7 +73,7 @@ pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec
 /// # Errors
 /// What the system says; [`io::ErrorKind::TimedOut`] where the answer is not whole in time,
 /// [`io::ErrorKind::InvalidData`] where it is not HTTP/1.1, [`io::ErrorKind::Interrupted`] where the
-/// run shall end, [`io::ErrorKind::Other`] where the process wrote why it does not respond.
+/// run shall end, [`io::ErrorKind::Other`] if the process wrote why it does not respond.
 pub(crate) fn exchange(
     wire: &Wire,
     bytes: &[u8],
@@ -89,8 +89,8 @@ pub(crate) fn exchange(
     read_answer(&mut stream, is_head, interrupt, fatal)
 }
 
-/// Reads an answer from what gives up a read after a while. `fatal` is the line by which the other side says that it
-/// will not respond, if it has written one.
+/// Reads a response from a reader whose reads time out. `fatal` is the line in which the other side
+/// reports that it will not respond, if it has written one.
 ///
 /// # Errors
 /// As [`exchange`].

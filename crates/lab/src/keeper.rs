@@ -1,5 +1,6 @@
-//! Threads that keep cores from going idle. A virtual core that idles is given back to the host, and to
-//! wake it takes from tens of microseconds to milliseconds, which would count as the gateway's.
+//! Threads that keep cores from idling. A virtual core that idles is given back to the host, and
+//! its wake-up takes from tens of microseconds to milliseconds, which would count as the gateway's
+//! time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope};
@@ -20,7 +21,7 @@ pub(crate) fn keep_awake<'scope>(
         let spin = move || {
             let mut set = CpuSet::new();
             set.set(core);
-            // A thread that is not where it should be, or not the last in line, would disturb.
+            // A thread on another core, or of a higher priority, would disturb the load.
             if sched_setaffinity(None, &set).is_err() || run_when_idle().is_err() {
                 return;
             }

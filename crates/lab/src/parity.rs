@@ -37,7 +37,7 @@ pub(crate) struct Place<'a> {
     pub(crate) tag: u16,
     /// Whether the load is over.
     pub(crate) is_after: bool,
-    /// Whether someone else configured the gateway. It may have routes besides the scenario's, so cases on none of
+    /// True if someone else configured the gateway. It may have further routes, so cases on none of
     /// the scenario's routes are left out.
     pub(crate) is_attached: bool,
     /// Whether the run shall end.
@@ -57,7 +57,7 @@ struct Case {
 /// the load's requests. It stops at the first case that gets no answer at all: a gateway that hangs
 /// would cost the timeout for each.
 ///
-/// Cases that nothing of the scenario is needed for are not asked of an attached gateway.
+/// An attached gateway is not asked the cases that need nothing of the scenario.
 ///
 /// A route answers where a request on it reaches the upstream, or where the gateway itself answers
 /// with something else than 404, 502, 503 and 504: a refusal by a policy shows that the route is there.

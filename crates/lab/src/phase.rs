@@ -267,7 +267,7 @@ struct Beside<'a> {
     calling: Option<Calling<'a>>,
     /// Takes a profile.
     profiling: Option<Profiling<'a>>,
-    /// Cores that are kept from going idle.
+    /// Cores that a thread keeps from idling.
     kept_awake: &'a [usize],
 }
 

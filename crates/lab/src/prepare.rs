@@ -30,7 +30,7 @@ use crate::warning::Warning;
 /// A plan is the same whenever it is made from the same words, so that `--dry-run` shows what runs.
 const DEFAULT_SEED: u64 = 1;
 
-/// Blocks in which a comparison measures the metrics that do not decide: the fewest that carry a verdict.
+/// Blocks in which a comparison measures the other metrics: the fewest that permit a verdict.
 const OTHER_BLOCKS: u32 = 10;
 
 /// What a user asked for.
@@ -44,9 +44,9 @@ pub struct Selection {
     pub scenarios: Vec<String>,
     /// Leaves the floor out, whatever the suite says.
     pub no_floor: bool,
-    /// Has the null gateway take part, whatever the suite says.
+    /// Adds the null gateway, whatever the suite says.
     pub null: bool,
-    /// Repeats open loads with the gateway's cores kept from going idle.
+    /// Repeats open loads with threads that keep the gateway's cores from idling.
     pub keep_awake: bool,
     /// A gateway that already runs.
     pub attach: Option<Attach>,
@@ -71,11 +71,11 @@ pub struct Selection {
     /// Makes the run a comparison, decided by this: `gateways` are then the candidate, the baseline, and the
     /// baseline again.
     pub decided_by: Option<DecisiveMetric>,
-    /// Leaves out the blocks in which a comparison measures what does not decide.
+    /// Leaves out the blocks in which a comparison measures the other metrics.
     pub only_deciding: bool,
     /// Makes the run a search for capacity, in place of the suite's load.
     pub capacity: Option<Capacity>,
-    /// Measures at these shares of each gateway's own saturation too, in per cent; none is not.
+    /// Also measures at these shares of each gateway's own saturation, in per cent.
     pub at: Vec<u32>,
     /// Numbers of cores, one variant of each gateway for each.
     pub cores: Vec<usize>,
@@ -94,15 +94,16 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether the null gateway is loaded: where it is wanted, and some scenario is comparable.
+    /// Reports whether the null gateway is loaded: it must be requested, and comparable in a
+    /// scenario.
     fn loads_null(&self, suite: &Suite, scenarios: &[Listed<Scenario>]) -> bool {
         let is_wanted = self.null || suite.null_gateway && self.allows_null();
         let mut documents = scenarios.iter().map(|listed| &listed.document);
         is_wanted && documents.any(|it| it.incomparable_with_null().is_none())
     }
 
-    /// Whether a suite's null gateway takes part: where gateways of this machine are measured by gatebench's
-    /// own engine, and nothing else is asked of them.
+    /// Reports whether a suite's null gateway takes part: only if gatebench's own engine measures
+    /// gateways of this machine, without another purpose.
     fn allows_null(&self) -> bool {
         let is_purposeful = self.decided_by.is_some()
             || self.capacity.is_some()
@@ -308,7 +309,7 @@ fn note_purposes(
     Ok(())
 }
 
-/// Renders every request once, but for the script of another engine, which sends what it wants.
+/// Renders every request once. The script of another engine sends its own requests.
 fn check_demand(
     plan: &Plan,
     sources: &[Source],
@@ -322,14 +323,14 @@ fn check_demand(
     })
 }
 
-/// The phases that a scenario goes through, as far as they are known beforehand.
+/// The phases of a scenario that are known beforehand.
 fn phases_of(plan: &Plan, scenario: &Scenario) -> Vec<Phase> {
     let own = plan.load_of(&scenario.scenario).phases.iter().cloned();
     own.chain(plan.at.as_ref().map(Shares::saturation))
         .collect()
 }
 
-/// The comparison of a plan with three gateways, whose last blocks measure what does not decide.
+/// The comparison of a plan with three gateways, whose last blocks measure the other metrics.
 fn duel(plan: &Plan, metric: DecisiveMetric, others: Option<u32>) -> Option<Duel> {
     let gateways: Vec<&Variant> = plan
         .variants
@@ -349,8 +350,8 @@ fn duel(plan: &Plan, metric: DecisiveMetric, others: Option<u32>) -> Option<Duel
     })
 }
 
-/// Blocks of a comparison that measure what does not decide. None where what decides has no blocks of its own: only a
-/// load with phases for it and others can be divided.
+/// Blocks of a comparison that measure the other metrics. None if the deciding metric has no blocks
+/// of its own: only a load with both kinds of phases can be divided.
 fn other_blocks(selection: &Selection, loads: &Loads) -> Option<u32> {
     let metric = selection.decided_by?;
     let mut all = std::iter::once(&loads.common).chain(loads.of_scenarios.values());

@@ -88,7 +88,7 @@ impl<'a> Profiling<'a> {
         }
     }
 
-    /// Waits until so long after the begin of the measurement, or until the load is over.
+    /// Waits until this long after the start of the measurement, or until the load is over.
     fn wait_until(&self, shared: &Shared, after_begin_ns: u64) {
         let has_come = || {
             let begin_ns = shared.begin_ns();

@@ -105,10 +105,11 @@ pub(crate) fn soak(selection: &Selection, plan: &Plan) -> Option<Soak> {
     })
 }
 
-/// The shares of saturation at which gateways are measured too.
+/// The shares of saturation at which gateways are also measured.
 ///
 /// # Errors
-/// Gateways that go through a load side by side: the rate of each would be a share of what it alone carries.
+/// Gateways that are loaded side by side: the rate of each would be a share of its saturation
+/// alone.
 pub(crate) fn shares(selection: &Selection, plan: &Plan) -> Result<Option<Shares>, LabError> {
     if selection.at.is_empty() {
         return Ok(None);

@@ -87,7 +87,7 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<RunSummary, LabError> {
     preflight::check(&request.prepared.plan)?;
-    // Known before the first trial, since finding it out may take a core for a second.
+    // Read before the first trial, because its test may take a core for a second.
     Accounting::of_this_machine();
     let opened = open(request)?;
     let placement = &request.prepared.plan.placement;
@@ -313,7 +313,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// The highest number of a trial of the plan, which has gaps where it was cut.
+    /// The highest number of a trial of the plan, which has gaps if it was cut.
     fn last_number(&self) -> u32 {
         let trials = self.writer.manifest().plan.trials.iter();
         trials.map(|trial| trial.number).max().unwrap_or(0)
@@ -328,8 +328,8 @@ impl<'a> Conductor<'a> {
         Ok(again)
     }
 
-    /// Cuts the plan where the block before this trial's is the last, or the last that measures what decides. The run
-    /// is then as one that was planned with so many blocks, and what was cut counts as done.
+    /// Cuts the plan if the block before this trial's is the last, or the last that decides. The
+    /// run then equals one planned with fewer blocks, and the removed trials count as done.
     fn cut_before(&mut self, trial: &Trial) -> Result<(), LabError> {
         let last = trial.block.saturating_sub(1);
         let done = self.writer.manifest().plan.blocks_until(last);

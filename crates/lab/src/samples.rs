@@ -59,7 +59,8 @@ impl GatewaySampler {
         }
     }
 
-    /// The CPU time of the processes sampled last; none of another host, which is too far to ask often.
+    /// The CPU time of the processes sampled last; none for another host, which is too far to ask
+    /// often.
     fn cpu_ns(&self) -> Option<u64> {
         match self {
             Self::Here { sampler, .. } => Some(sampler.cpu_ns()),
@@ -129,7 +130,7 @@ impl Samplers {
         }
     }
 
-    /// What is cheap to see of the load, after so many responses.
+    /// The figures of the load that are cheap to read, after this number of responses.
     pub(crate) fn glance(&self, responses: u64) -> Glance {
         Glance {
             at_ns: clock::now_ns(),
@@ -220,7 +221,7 @@ pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
 pub(crate) struct TrialCores {
     /// Each of them once.
     pub(crate) all: Vec<usize>,
-    /// Those of the gateway, where nothing else of the run is on them.
+    /// The gateway's cores, if nothing else of the run is on them.
     pub(crate) gateway_alone: Option<Vec<usize>>,
 }
 
@@ -336,7 +337,7 @@ mod tests {
             (1_000, 60, 1)
         );
         assert_eq!(facts.gateway_cores, None);
-        // Where no process pays for softirq, its 70 ns are not somebody else's.
+        // If no process pays for softirq, its 70 ns belong to no other process either.
         cores.gateway_alone = Some(vec![1]);
         let facts = machine_where(&moments, &cores, SoftirqPayer::Nobody);
         assert_eq!(facts.foreign_cpu_ns, 0);

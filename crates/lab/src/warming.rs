@@ -1,9 +1,10 @@
 //! The warm-up of a load: until the CPU time per request has settled, within bounds.
 //!
-//! How long a process warms up is not known before: a compiler that starts, a pool that fills, a table
-//! that grows. So the warm-up is watched, in bins of a tenth of a second, and ends when its last third
-//! costs what the third before cost; thirds, since what is still falling falls ever more slowly (Kalibera
-//! and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013, for why no fixed time does).
+//! The duration of a warm-up is not known beforehand: a compiler starts, a pool fills, a table
+//! grows. So the warm-up is observed in bins of a tenth of a second, and ends when its last third
+//! costs the same as the third before. Thirds, because a falling cost falls ever more slowly.
+//! Kalibera and Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no fixed
+//! time is enough.
 
 use gatebench_model::{Phase, Shape, Span};
 use gatebench_store::WarmUpRecord;
@@ -12,32 +13,32 @@ use crate::bins::{BIN_NS, Glance};
 use crate::company::Member;
 use crate::trial::Scene;
 
-/// The longest that a gateway is warmed up whose folder says nothing of it.
+/// The longest warm-up of a gateway whose folder sets none.
 pub(crate) const WARM_UP_MAX: Span = Span::from_millis(2_000);
 
-/// Bins of a warm-up before it is looked at: two for each third.
+/// The fewest bins to judge a warm-up by: two for each third.
 const BINS_MIN: usize = 6;
 
-/// What two thirds may differ by: as much as the throughput of a steady phase may drift.
+/// The largest difference of two thirds: the drift allowed for the throughput of a steady phase.
 const CHANGE_MAX: f64 = 0.05;
 
-/// A third with fewer responses says nothing of what a request costs.
+/// The fewest responses of a third that give a cost per request.
 const RESPONSES_MIN: u64 = 30;
 
-/// From the decision to the first arrival that counts. Workers see it in their next round.
+/// Time from the decision to the start of the measurement. Workers see it in their next round.
 const AHEAD_NS: u64 = 10_000_000;
 
-/// The same where several loads have to see that they have agreed.
+/// The same for several loads, each of which must see the agreement.
 const AGREED_AHEAD_NS: u64 = 60_000_000;
 
-/// Where others are waited for, a load waits for so much longer than it may warm up itself.
+/// The longest wait for other loads after a load's own warm-up.
 const WAIT_MAX_NS: u64 = 120_000_000_000;
 
 /// The warm-up of one load.
 pub(crate) struct Warming<'a> {
     min_ns: u64,
     max_ns: u64,
-    /// Those who begin to measure at the same time.
+    /// The loads that begin to measure at the same time.
     company: Option<&'a Member<'a>>,
     ticket: Option<u64>,
     settled: bool,
@@ -65,7 +66,7 @@ impl<'a> Warming<'a> {
         }
     }
 
-    /// How long the engine warms up where nobody ends it.
+    /// The length of the warm-up, unless it is ended earlier.
     pub(crate) fn at_most_ns(&self) -> u64 {
         match self.company {
             Some(_) if self.is_adaptive() => self.max_ns + WAIT_MAX_NS,
@@ -73,26 +74,26 @@ impl<'a> Warming<'a> {
         }
     }
 
-    /// Its length, where that is known before.
+    /// Its length, if that is known beforehand.
     pub(crate) fn fixed_ns(&self) -> Option<u64> {
         (!self.is_adaptive()).then_some(self.min_ns)
     }
 
-    /// Whether its end is decided while it lasts.
+    /// Reports whether its end is decided while it lasts.
     pub(crate) fn is_adaptive(&self) -> bool {
         self.max_ns > self.min_ns
     }
 
-    /// When it is to be looked at next, from the start of the load.
+    /// The time of the next glance, from the start of the load.
     pub(crate) fn due_ns(&self) -> u64 {
         self.glances.len() as u64 * BIN_NS
     }
 
-    /// Takes a glance, so long after the start; gives the time at which the measurement begins once that
-    /// is decided.
+    /// Takes a glance, this long after the start. Returns the time at which the measurement begins,
+    /// once that is decided.
     pub(crate) fn look(&mut self, glance: Glance, since_start_ns: u64) -> Option<u64> {
         self.glances.push(glance);
-        // Before the engine ends it by itself.
+        // Decide before the engine ends the warm-up by itself.
         let is_over = since_start_ns + BIN_NS >= self.max_ns;
         if self.ticket.is_none() {
             let is_long_enough = since_start_ns + AHEAD_NS >= self.min_ns;
@@ -110,7 +111,7 @@ impl<'a> Warming<'a> {
         company.begin_ns(ticket, glance.at_ns + AGREED_AHEAD_NS)
     }
 
-    /// What came of it; none where its length was fixed.
+    /// The outcome; none for a warm-up of fixed length.
     pub(crate) fn record(&self) -> Option<WarmUpRecord> {
         self.is_adaptive().then_some(WarmUpRecord {
             min_ns: self.min_ns,
@@ -120,8 +121,8 @@ impl<'a> Warming<'a> {
     }
 }
 
-/// Whether the load is one whose cost settles: users who think, and a number of requests that is sent
-/// once, are over before it does; the steps of a search follow a load that has warmed up.
+/// Reports whether the cost of the load settles. Users who think, and a fixed number of requests,
+/// are over before it does; the steps of a search follow a load that has warmed up.
 fn is_adaptive(scene: &Scene<'_>, phase: &Phase) -> bool {
     let is_step = !scene.phases().iter().any(|it| it.name == phase.name);
     let paces_itself = match &phase.shape {
@@ -131,7 +132,7 @@ fn is_adaptive(scene: &Scene<'_>, phase: &Phase) -> bool {
     !is_step && !paces_itself && scene.plan.soak.is_none() && scene.plan.is_traced()
 }
 
-/// Whether the last third costs what the third before it did.
+/// Reports whether the last third costs the same as the third before it.
 fn has_settled(glances: &[Glance]) -> bool {
     let bins = glances.len().saturating_sub(1);
     let third = bins / 3;
@@ -154,7 +155,7 @@ fn has_settled(glances: &[Glance]) -> bool {
 mod tests {
     use super::*;
 
-    /// A thousand requests in each bin, which cost what is said at that time in seconds.
+    /// A thousand requests in each bin, with this cost at each time in seconds.
     fn glances(bins: usize, cost_ns: impl Fn(f64) -> f64) -> Vec<Glance> {
         let mut cpu_ns = 0.0;
         let glance = |at: usize| {
@@ -170,7 +171,7 @@ mod tests {
         (0..=bins).map(glance).collect()
     }
 
-    /// After how many bins the warm-up ends.
+    /// The number of bins after which the warm-up ends.
     fn ends_after(cost_ns: impl Fn(f64) -> f64 + Copy) -> Option<usize> {
         (1..1_000).find(|bins| has_settled(&glances(*bins, cost_ns)))
     }
@@ -182,11 +183,11 @@ mod tests {
 
     #[test]
     fn a_compiler_is_waited_for() {
-        // Three times as dear at first, and a third of what is left after each two seconds.
+        // Three times as costly at first, and a third of the excess left after two seconds.
         let warming = |at: f64| 8_000.0 * (1.0 + 2.0 * (-at / 2.0).exp());
         let ended = ends_after(warming).unwrap_or(0);
         assert!((100..=160).contains(&ended), "{ended}");
-        // What is left of the drift over the next three seconds is little.
+        // Little of the drift is left for the next three seconds.
         let left = warming(ended as f64 / 10.0) / warming(ended as f64 / 10.0 + 3.0);
         assert!(left < 1.01, "{left}");
     }

@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) over: AtomicBool,
     /// Median response time of the last whole second; 0 until there is one.
     pub(crate) response_p50_ns: AtomicU64,
-    /// How long the warm-up is, where that is known before it.
+    /// The length of the warm-up, if that is known beforehand.
     warm_up_ns: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ impl Shared {
         }
     }
 
-    /// Begin of the measurement on `CLOCK_MONOTONIC`; none until it is known.
+    /// Start of the measurement on `CLOCK_MONOTONIC`; none until it is known.
     pub(crate) fn begin_ns(&self) -> Option<u64> {
         match self.warm_up_ns {
             Some(warm_up_ns) => Some(self.control.start_ns()? + warm_up_ns),
@@ -92,7 +92,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) changing: Option<Changing<'a>>,
     /// What happens to the upstream meanwhile.
     pub(crate) illness: Option<Illness<'a>>,
-    /// Glances that were due and that a later one stands for.
+    /// Glances that were due and that a later one replaces.
     pub(crate) late_glances: usize,
 }
 
@@ -101,9 +101,9 @@ pub(crate) struct Watch<'a> {
 pub(crate) struct Watched {
     /// At the begin of the measurement, at each second of it, and at its end.
     pub(crate) moments: Vec<Moment>,
-    /// At the begin of the measurement and at each tenth of a second of it.
+    /// Glances at the start of the measurement and at each tenth of a second of it.
     pub(crate) glances: Vec<Glance>,
-    /// How the warm-up was ended.
+    /// The end of the warm-up.
     pub(crate) warm_up: Option<WarmUpRecord>,
     /// Who died.
     pub(crate) death: Option<Failure>,
@@ -128,7 +128,7 @@ impl Watch<'_> {
         let mut watched = Watched::default();
         let mut liveness = Every::new(LIVENESS_EVERY);
         let mut display = Display::new();
-        // Whose CPU time is asked for is known from here on.
+        // The processes whose CPU time counts are known from here on.
         self.samplers.sample();
         while !self.shared.over.load(Ordering::Acquire) {
             if self.interrupt.is_raised() {
@@ -168,7 +168,7 @@ impl Watch<'_> {
         watched
     }
 
-    /// Looks at the warm-up when that is due, and ends it when it has settled.
+    /// Looks at the warm-up when a glance is due, and ends it when it has settled.
     fn warm_up(&mut self) {
         let start_ns = self.shared.control.start_ns();
         let is_under_way = self.warming.is_adaptive() && self.shared.begin_ns().is_none();
@@ -186,14 +186,14 @@ impl Watch<'_> {
         }
     }
 
-    /// Glances at the load where that is due.
+    /// Glances at the load when that is due.
     fn glance(&mut self, watched: &mut Watched) {
         let now_ns = clock::now_ns();
         let is_due = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
         let mut edges = watched.glances.len();
         if is_due(self.glance_at(edges)) {
             let glance = self.samplers.glance(self.shared.completed());
-            // One that comes so late that others were due as well stands for them.
+            // A late glance replaces the others that were due.
             while is_due(self.glance_at(edges)) {
                 edges += 1;
             }
@@ -202,7 +202,7 @@ impl Watch<'_> {
         }
     }
 
-    /// When the glance of this index is due.
+    /// The time of the glance of this index.
     fn glance_at(&self, index: usize) -> Option<u64> {
         let offset_ns = bins::edge_offset_ns(index + self.late_glances, self.measure_ns)?;
         Some(self.shared.begin_ns()? + offset_ns)

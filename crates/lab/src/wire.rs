@@ -19,8 +19,8 @@ const CHUNK_BYTES: usize = 16 * 1024;
 pub(crate) struct Wire {
     /// Where it listens.
     pub(crate) address: SocketAddr,
-    /// The standard error of the process that listens, which may say why a request hangs; none where that is not
-    /// ours or is on another host.
+    /// The standard error of the process that listens, which may explain a request that hangs; none
+    /// for a process that is not ours or is on another host.
     pub(crate) stderr: Option<PathBuf>,
     tls: Option<Pem>,
 }
@@ -44,7 +44,7 @@ impl Wire {
         }
     }
 
-    /// The same, where the process that listens writes its standard error to this file.
+    /// The same, with the file of the listening process's standard error.
     pub(crate) fn explained_by(self, stderr: Option<PathBuf>) -> Self {
         Self { stderr, ..self }
     }

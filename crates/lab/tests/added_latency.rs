@@ -14,10 +14,11 @@
 //! It takes a minute and wants two cores, so it is not among the tests that run everywhere
 //! (`make test-full` runs it). A load that loses a request fails at once.
 //!
-//! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from going
-//! idle: to wake a virtual core that idles takes longer the longer it idled, and a route that holds by a
-//! timer keeps its core awake. The 99th percentile is proven at the rate of the report's loads, without
-//! such threads: a route holds one request in fifty, whose median is then that percentile.
+//! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from
+//! idling: the wake-up of a virtual core takes longer the longer it idled, and a route that holds
+//! by a timer keeps its core awake. The 99th percentile is proven at the rate of the report's
+//! loads, without such threads: a route holds one request in fifty, whose median is then that
+//! percentile.
 
 #![allow(clippy::unwrap_used)]
 
@@ -41,7 +42,7 @@ const MS: u64 = 1_000_000;
 /// Measurements of every pair. The median of an odd number is one of them.
 const REPETITIONS: usize = 7;
 
-/// How a pair of routes is loaded.
+/// The load of a pair of routes.
 #[derive(Clone, Copy)]
 struct Pace {
     /// Of each of the two groups.
@@ -55,8 +56,8 @@ const SLOW: Pace = Pace {
     measure: Duration::from_millis(600),
 };
 
-/// Both groups together send as the loads of the tour do; of each, a hundred requests lie beyond the 99th
-/// percentile.
+/// Both groups together send like the loads of the tour; a hundred requests of each lie beyond the
+/// 99th percentile.
 const AS_REPORTED: Pace = Pace {
     rate_per_second: 2_500.0,
     measure: Duration::from_millis(4_000),
@@ -71,7 +72,7 @@ const COARSE_NS: u64 = 100 * US;
 /// A load in which the threads of engine, gateway and upstream waited for their cores for a greater part
 /// of its time, all together, was disturbed: a tenth for each of the three. Medians do not see less.
 const WAITED_SHARE_MAX: f64 = 0.33;
-/// Where two equal routes differ by more at their 99th percentiles, this machine has no such percentile.
+/// If two equal routes differ by more at their 99th percentiles, this machine cannot prove one.
 const TAIL_NS_MAX: u64 = 2 * MS;
 /// How long quiet moments are waited for.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -357,7 +358,7 @@ fn measured(address: SocketAddr, pairs: &[Pair], pace: Pace) -> Vec<Vec<Outcome>
             let outcome = load(address, pair.route, tags.next().unwrap(), pace);
             let engine_ns: u64 = outcome.workers.iter().map(|it| it.run_queue_wait_ns).sum();
             let waited_ns = engine_ns + waited_ns() - before_ns;
-            // What found no place in the queue came while the machine stood still.
+            // Requests found the queue full while the machine stood still.
             if waited_ns <= waited_ns_max && outcome.counts.dropped == 0 {
                 outcomes.push(outcome);
             }

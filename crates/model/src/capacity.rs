@@ -1,4 +1,4 @@
-//! The search for the rate that sustains an objective, which a plan may be made for.
+//! The search for the rate sustained with an objective, for which a plan may be made.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::load::{Closed, Open, Spread};
 use crate::{LoadProfile, Objective, Phase, Shape, Span};
 
-/// How many times as long as asked for a step is at most, where its percentile needs more requests.
+/// The longest step, in lengths of a normal one, if its percentile needs more requests.
 pub const LONGEST_FACTOR: u32 = 4;
 
 /// The phase in which a gateway is asked for all it can.
@@ -20,7 +20,8 @@ const WARM_UP_PART: u32 = 4;
 /// Part of a step's length that saturation is measured for.
 const SATURATION_PART: u32 = 2;
 
-/// How long a repeat of the search takes, in steps: about four of them and twelve near the answer, each warmed up.
+/// The expected steps of a repeat: about four of the search, twelve near the result, and a warm-up
+/// each.
 const EXPECTED_STEPS: u32 = 20;
 
 /// What is searched, and how.
@@ -28,11 +29,12 @@ const EXPECTED_STEPS: u32 = 20;
 pub struct Capacity {
     /// What a rate must hold.
     pub objective: Objective,
-    /// How long each step is measured; up to [`LONGEST_FACTOR`] times as long where its percentile needs it.
+    /// The measured length of each step; up to [`LONGEST_FACTOR`] times as long if its percentile
+    /// needs it.
     pub step: Span,
     /// Connections opened at the most.
     pub connections: u32,
-    /// How arrivals are spread. Uniform in runs that do not say.
+    /// The spread of arrivals. Uniform in runs that do not record it.
     #[serde(default)]
     pub arrivals: Spread,
     /// The highest rate that is tried, in requests per second; without, more than the gateway manages.
@@ -58,8 +60,8 @@ impl Capacity {
         }
     }
 
-    /// A step at a rate, as long as it takes for its highest percentile to be reported, up to
-    /// [`LONGEST_FACTOR`] times as long as asked for.
+    /// A step at a rate, long enough to report its highest percentile, up to [`LONGEST_FACTOR`]
+    /// times the normal length.
     pub fn step(&self, name: String, rate_per_second: f64) -> Phase {
         let longest = Span(self.step.0 * LONGEST_FACTOR);
         let enough =

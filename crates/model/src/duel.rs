@@ -20,7 +20,8 @@ pub struct Duel {
     /// The most blocks that were planned. It may end before, when it is settled; the verdict's error rate holds for so
     /// many looks.
     pub blocks_max: u32,
-    /// Whether blocks up to that number have only the phases that decide, and those after it only the others.
+    /// True if blocks up to that number have only the deciding phases, and those after it only the
+    /// others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decides_first: bool,
 }
@@ -44,7 +45,8 @@ pub enum DecisiveMetric {
 }
 
 impl DecisiveMetric {
-    /// Whether a phase is one that this metric alone is taken from; never for memory, which all of them leave.
+    /// Reports whether this metric alone is measured in a phase; never for memory, which all phases
+    /// measure.
     pub fn is_taken_from(self, phase: &Phase) -> bool {
         match self {
             Self::Cpu => phase.side_by_side,
@@ -56,12 +58,12 @@ impl DecisiveMetric {
 }
 
 impl Duel {
-    /// Whether a block measures what decides.
+    /// Reports whether a block measures the deciding metric.
     pub fn decides_in(&self, block: u32) -> bool {
         !self.decides_first || block <= self.blocks_max
     }
 
-    /// Whether a block has this phase.
+    /// Reports whether a block has this phase.
     pub fn has_phase(&self, block: u32, phase: &Phase) -> bool {
         !self.decides_first || self.decides_in(block) == self.metric.is_taken_from(phase)
     }

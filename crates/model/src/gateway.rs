@@ -59,7 +59,7 @@ pub struct GatewayFolder {
     /// How it is seen to be ready.
     #[serde(default)]
     pub ready: Ready,
-    /// How long it warms up before a measurement, where that takes longer than usual.
+    /// Its warm-up before a measurement, if that takes longer than usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Warmup>,
     /// How it is ended.
@@ -219,8 +219,8 @@ pub struct Ready {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::words::optional_path")]
     pub path: Option<String>,
-    /// How long a gateway must respond without a failure before it counts as ready, for one whose policies begin to
-    /// act after its port is open [default: 0s].
+    /// The time for which a gateway must respond without a failure before it counts as ready, for
+    /// one whose policies begin to act after its port is open [default: 0s].
     #[serde(default, skip_serializing_if = "Span::is_zero")]
     pub settle: Span,
 }
@@ -252,12 +252,12 @@ fn ready_timeout() -> Span {
     Span::from_millis(10_000)
 }
 
-/// The warm-up before each load: until the CPU time per request has settled, at least as long as the load
-/// says, and at most so long.
+/// The warm-up before each load: until the CPU time per request has settled, at least as long as
+/// the load says, and at most this long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Warmup {
-    /// The longest that is waited [default: 2s]. A runtime that compiles while it runs needs more.
+    /// The longest warm-up [default: 2s]. A runtime that compiles while it runs needs more.
     pub max: Span,
 }
 
@@ -308,11 +308,11 @@ pub struct Extra {
     /// What is there when it is installed: a path, absolute or in the data folder of gatebench. Where the gateway is an
     /// image, it is an absolute path in that.
     pub path: String,
-    /// A command that fails, and prints why as its last line, where the extra is there and cannot be used. It is run
-    /// where the gateway is; `{{ binary }}` stands for the program.
+    /// A command that fails, and prints the reason as its last line, if the extra is there and
+    /// cannot be used. It runs where the gateway is; `{{ binary }}` stands for the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test: Vec<String>,
-    /// How it is installed: a command, or an instruction such as `follow https://...`.
+    /// Its installation: a command, or an instruction such as `follow https://...`.
     pub install: String,
 }
 

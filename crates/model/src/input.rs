@@ -18,9 +18,9 @@ pub struct GatewayInput {
     pub binary: String,
     /// The trial's working folder, absolute; everything the gateway writes goes there.
     pub work: String,
-    /// The working folder as a process that was started in it sees it, in 14 bytes: for Unix sockets, whose
-    /// paths hold at most 107 bytes, however long `work` is. It means another folder in a process that has
-    /// changed its directory.
+    /// The working folder as a process started in it sees it, always in 14 bytes: the path of a
+    /// Unix socket has at most 107 bytes, and `work` may be longer. It names another folder in a
+    /// process that has changed its directory.
     pub cwd: String,
     /// Worker processes or threads.
     pub workers: u32,

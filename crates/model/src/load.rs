@@ -37,8 +37,8 @@ pub struct Phase {
     /// Repeats the phase, once with each of several numbers; the plan has a phase for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
-    /// Same load before the measurement, discarded: at least this long, until the CPU time per request has settled.
-    /// What changes with time begins with the measurement.
+    /// Same load before the measurement, discarded: at least this long, until the CPU time per
+    /// request has settled. Changes over time begin with the measurement.
     #[serde(default)]
     pub warm_up: Span,
     /// How long is measured.
@@ -61,7 +61,7 @@ pub struct Phase {
     /// others wait.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub side_by_side: bool,
-    /// Whether a thread of the lowest priority keeps the gateway's cores from going idle meanwhile.
+    /// True if a thread of the lowest priority keeps the gateway's cores from idling meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_awake: bool,
 }

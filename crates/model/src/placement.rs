@@ -24,7 +24,7 @@ pub struct Placement {
     /// Whether the gateway's cores are those of another host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gateway_is_elsewhere: bool,
-    /// The CPUs of each core that holds one of the above and has several threads.
+    /// The CPUs of each core of several threads that holds one of the above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<Vec<usize>>,
 }
@@ -87,8 +87,8 @@ impl Placement {
         }
     }
 
-    /// Whether the engine has cores that neither gateway nor upstream runs on, not on another thread
-    /// either: a thread that never sleeps takes time of its sibling.
+    /// Reports whether the engine has cores that neither gateway nor upstream uses, on any thread:
+    /// a thread that never sleeps takes time of its sibling.
     pub fn engine_is_alone(&self) -> bool {
         let others = self.gateway_here().iter().chain(&self.upstream);
         let is_apart = |other: &usize| {
@@ -98,7 +98,7 @@ impl Placement {
         !self.engine.is_empty() && others.into_iter().all(is_apart)
     }
 
-    /// Whether a core of the gateway runs engine or upstream on another of its threads.
+    /// Reports whether a core of the gateway runs engine or upstream on another of its threads.
     pub fn gateway_has_siblings(&self) -> bool {
         let mut ends = self.engine.iter().chain(&self.upstream);
         ends.any(|end| {
@@ -107,7 +107,8 @@ impl Placement {
         })
     }
 
-    /// Whether nothing else of the run is on the gateway's cores, and these are of this machine.
+    /// Reports whether nothing else of the run is on the gateway's cores, and these are of this
+    /// machine.
     pub fn gateway_is_alone(&self) -> bool {
         let mut ends = self.engine.iter().chain(&self.upstream);
         let gateway = self.gateway_here();

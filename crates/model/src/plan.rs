@@ -112,22 +112,23 @@ impl Variant {
     }
 
     /// The null gateway: a program that copies bytes between its clients and the upstream, and does
-    /// nothing else. What a gateway adds less what it adds is the gateway's own.
+    /// nothing else. A gateway's added latency minus its added latency is the gateway's own.
     pub fn null() -> Self {
         Self::gateway(NULL, NULL)
     }
 
-    /// Whether it is the null gateway.
+    /// Reports whether it is the null gateway.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Gateway { folder, .. } if folder == NULL)
     }
 
-    /// Whether it is measured only for gateways to be compared with: the floor, or the null gateway.
+    /// Reports whether it is a reference for gateways and not compared: the floor or the null gateway.
     pub fn is_control(&self) -> bool {
         *self == Self::Floor || self.is_null()
     }
 
-    /// Whether the scenario is measured with it. The floor and the null gateway are not in each.
+    /// Reports whether the scenario is measured with it. The floor and the null gateway are not in
+    /// all.
     fn is_measured_in(&self, scenario: &Scenario) -> bool {
         match self {
             Self::Floor => scenario.has_floor(),
@@ -240,7 +241,7 @@ impl Plan {
         alone.flat_map(order).collect()
     }
 
-    /// How many blocks it has up to the one of this number.
+    /// The number of blocks up to the one of this number.
     pub fn blocks_until(&self, block: u32) -> u32 {
         let blocks = self.trials.iter().map(|trial| trial.block);
         let blocks: BTreeSet<u32> = blocks.filter(|it| *it <= block).collect();
@@ -252,8 +253,8 @@ impl Plan {
         self.keep_blocks(|other| other <= block);
     }
 
-    /// Leaves out the blocks after this one that measure what decides, but not those of the other metrics. Blocks keep
-    /// their numbers.
+    /// Leaves out the deciding blocks after this one, but not those of the other metrics. Blocks
+    /// keep their numbers.
     pub fn cut_deciding_after_block(&mut self, block: u32) {
         let duel = self.duel.clone();
         let decides = |other| duel.as_ref().is_none_or(|duel| duel.decides_in(other));
@@ -265,7 +266,7 @@ impl Plan {
         self.blocks = self.blocks.min(self.blocks_until(u32::MAX));
     }
 
-    /// The phases that a trial goes through.
+    /// The phases of a trial.
     pub fn phases_of<'a>(&'a self, trial: &Trial) -> impl Iterator<Item = &'a Phase> {
         let block = trial.block;
         let phases = self.load_of(&trial.scenario).phases.iter();

@@ -224,8 +224,8 @@ impl Scenario {
         })
     }
 
-    /// Why what a gateway adds here cannot be held against a program that only copies bytes; none where
-    /// it can: in the clear, over HTTP/1.1, from one target, by routes without policies.
+    /// The reason why a gateway's added latency here is not comparable with that of a program that
+    /// only copies bytes; none if it is: HTTP/1.1 without TLS, one target, routes without policies.
     pub fn incomparable_with_null(&self) -> Option<&'static str> {
         let has_policies = self.all_routes().any(|route| !route.policies.is_empty());
         let has_duties = self.access_log || self.metrics.is_some() || self.admin.is_some();

@@ -1,5 +1,4 @@
-//! Loads at shares of what each gateway carries at saturation, which a plan may have after its
-//! loads.
+//! Loads at shares of each gateway's saturation, which a plan may have after its loads.
 
 use std::time::Duration;
 
@@ -22,16 +21,16 @@ pub struct Shares {
     pub percents: Vec<u32>,
     /// Connections of the closed load, and of the open ones at most.
     pub connections: u32,
-    /// How arrivals are spread.
+    /// The spread of arrivals.
     pub arrivals: Spread,
     /// Same load before each measurement, discarded.
     pub warm_up: Span,
-    /// How long each load is measured.
+    /// The measured length of each load.
     pub measure: Span,
 }
 
 impl Shares {
-    /// These percentages, as long as a run of this length has time for.
+    /// These percentages, with lengths that fit a run of this length.
     pub fn new(mut percents: Vec<u32>, length: Length) -> Self {
         percents.sort_unstable();
         percents.dedup();
@@ -55,7 +54,7 @@ impl Shares {
         self.phase(SATURATION.into(), closed)
     }
 
-    /// The load at a share of what the saturation came to.
+    /// The load at a share of the measured saturation.
     pub fn at(&self, percent: u32, saturation_per_second: f64) -> Phase {
         let open = Open {
             connections_max: self.connections,
@@ -70,7 +69,7 @@ impl Shares {
         u32::try_from(self.percents.len()).map_or(u32::MAX, |shares| shares.saturating_add(1))
     }
 
-    /// How long a trial is expected to take longer.
+    /// The expected additional time of a trial.
     pub fn expected(&self) -> Duration {
         let each = self.warm_up.0.saturating_add(self.measure.0);
         each.saturating_mul(self.loads())

@@ -26,7 +26,7 @@ impl Span {
     /// than a year.
     pub(crate) const FORMAT: &str = "gatebench-duration";
 
-    /// Whether it has no length.
+    /// Reports whether it has no length.
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
     }

@@ -28,7 +28,7 @@ pub struct Suite {
     /// Whether the upstream is also loaded directly.
     #[serde(default = "yes")]
     pub floor: bool,
-    /// Whether the null gateway, which only copies bytes, is loaded too, where gateways can be held against it.
+    /// True if the null gateway, which only copies bytes, is loaded too, in comparable scenarios.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub null_gateway: bool,
     /// Whether the bare network is measured before each load of the floor: messages as large as requests and answers,

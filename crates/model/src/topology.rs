@@ -1,4 +1,4 @@
-//! Which logical CPUs share a core and a memory node, and how fast they are.
+//! The cores and memory nodes that logical CPUs share, and their speed.
 
 use std::collections::BTreeSet;
 
@@ -71,12 +71,12 @@ impl Topology {
         &self.cpus
     }
 
-    /// How many CPUs there are.
+    /// The number of CPUs.
     pub fn len(&self) -> usize {
         self.cpus.len()
     }
 
-    /// Whether no CPU is known.
+    /// Reports whether no CPU is known.
     pub fn is_empty(&self) -> bool {
         self.cpus.is_empty()
     }
@@ -151,7 +151,7 @@ impl Topology {
     }
 }
 
-/// Where a CPU is, as far as it is known.
+/// The place of a CPU, as far as it is known.
 fn place(cpu: &Cpu) -> String {
     let facts = [
         cpu.package.map(|package| format!("package {package}")),

@@ -34,8 +34,8 @@ pub fn preempt_on_wakeup(does: bool) -> io::Result<()> {
     }
 }
 
-/// Has the calling thread run only while its core has nothing else to do (`SCHED_IDLE`, sched(7)):
-/// whatever wakes up there takes the core from it at once.
+/// Runs the calling thread only while its core has nothing else to do (`SCHED_IDLE`, sched(7)): any
+/// thread that wakes up there takes the core from it at once.
 ///
 /// # Errors
 /// When the kernel refuses; the thread goes on as it was.

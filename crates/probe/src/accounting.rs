@@ -1,4 +1,4 @@
-//! How the kernel accounts CPU time: whose time softirq and stolen time are.
+//! The kernel's accounting of CPU time: who is charged for softirq and for stolen time.
 //!
 //! Most of loopback TCP is received in softirq. A kernel with `CONFIG_IRQ_TIME_ACCOUNTING` takes
 //! that time off the process that it interrupted; one without charges it to that process.
@@ -20,20 +20,20 @@ const CONFIG_BYTES_MAX: u64 = 8 << 20;
 /// Switches the accounting off that the kernel was built with.
 const NO_IRQ_TIME: &str = "tsc=noirqtime";
 
-/// Whether the kernel was built with an option.
+/// An option of the kernel's build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
-    /// It was.
+    /// The kernel has it.
     On,
-    /// It was not.
+    /// The kernel does not have it.
     Off,
     /// The configuration cannot be read.
     #[default]
     Unknown,
 }
 
-/// Whose CPU time softirq is.
+/// The process that is charged for softirq.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SoftirqPayer {
@@ -54,7 +54,7 @@ pub struct Accounting {
     /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`: stolen time is not CPU time of the process it was taken
     /// from.
     pub paravirt_time: Setting,
-    /// Whose CPU time softirq is, by the configuration or else by a test.
+    /// The payer of softirq, by the configuration or else by a test.
     pub softirq: SoftirqPayer,
 }
 

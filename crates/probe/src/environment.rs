@@ -108,7 +108,7 @@ pub struct KernelFacts {
     pub distribution: Option<String>,
     /// The clock that time is read from.
     pub clock_source: Option<String>,
-    /// Whose time softirq and stolen time are; not recorded by earlier versions.
+    /// The accounting of softirq and stolen time; not recorded by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
     /// Boot options that change timing; the rest of the command line may hold what is nobody's business.

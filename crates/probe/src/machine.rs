@@ -84,8 +84,8 @@ impl MachineSample {
 }
 
 /// CPU time that processes other than ours took on these cores between two samples. `ours_ns` is
-/// what all our components on them took meanwhile. Where no process pays for softirq and interrupts,
-/// they are nobody's and not foreign. Below a tick per core the result means nothing.
+/// our own components on them took meanwhile. If no process pays for softirq and interrupts, they
+/// are not foreign either. Below a tick per core the result means nothing.
 pub fn foreign_cpu_ns(
     cores: &[usize],
     before: &MachineSample,

@@ -1,4 +1,4 @@
-//! Which logical CPUs share a core, as the kernel shows it below `/sys/devices/system/cpu`.
+//! The logical CPUs that share a core, as the kernel shows them below `/sys/devices/system/cpu`.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use gatebench_model::{Cpu, Topology};
 /// Where Linux shows its CPUs.
 const ROOT: &str = "/sys/devices/system/cpu";
 
-/// A list with a higher number is damaged.
+/// The highest plausible CPU number; a list with a higher one is damaged.
 const CPU_MAX: usize = 1 << 16;
 
 /// The topology of some CPUs of this machine.

@@ -1,4 +1,4 @@
-//! Placements on machines that this one is not: folders as the kernel shows them, read and placed.
+//! Placements on machines unlike this one: folders as the kernel shows them, read and placed.
 
 #![allow(clippy::unwrap_used)]
 
@@ -269,7 +269,7 @@ fn a_set_that_a_group_limits_is_shared_out_by_its_cores() {
         "limited",
         &[(&[0, 4], 0), (&[1, 5], 0), (&[2, 6], 0), (&[3, 7], 0)],
     );
-    // One thread of each of two cores: the others' threads belong to somebody else.
+    // One thread of each of two cores: the others' threads belong to other processes.
     let placed = machine.placed(&[1, 2], 1);
     assert_eq!(seen(&placed), expected(&[2], &[1], &[1], false, false));
     assert!(

@@ -10,7 +10,7 @@ use crate::halt::{Failure, Halt};
 use crate::phase::Loading;
 use crate::stage::Stage;
 
-/// Steps of one repeat. A search without noise takes 16 to 25; each disturbed one may be taken three times.
+/// Steps of one repeat. A search without noise takes 16 to 25; a disturbed step takes up to three.
 pub(super) const STEPS_MAX: u32 = 200;
 
 impl Course<'_> {
@@ -73,7 +73,7 @@ impl Course<'_> {
     }
 }
 
-/// `near-07-21250`: what it is for, which step of the repeat, and its rate.
+/// `near-07-21250`: the role, the number of the step in the repeat, and its rate.
 fn name(number: u32, next: &NextStep) -> String {
     let role = match next.role {
         StepRole::Curve => "curve",

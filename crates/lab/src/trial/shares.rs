@@ -1,4 +1,4 @@
-//! Loads at shares of what the gateway of this trial carries at saturation.
+//! Loads at shares of the saturation of this trial's gateway.
 
 use gatebench_model::Phase;
 use gatebench_store::{PhaseRecord, TrialWriter};
@@ -10,7 +10,7 @@ use crate::phase::Loading;
 use crate::stage::Stage;
 
 impl Course<'_> {
-    /// Finds the saturation and offers the shares of it, where the plan asks for them.
+    /// Finds the saturation and offers the shares of it, if the plan has shares.
     pub(super) fn at_shares(
         &mut self,
         stage: &mut Stage,
@@ -21,7 +21,7 @@ impl Course<'_> {
         let Some(shares) = &scene.plan.at else {
             return Ok(());
         };
-        // It has no gateway whose share it would be.
+        // A control has no gateway to saturate.
         if scene.variant.is_control() {
             return Ok(());
         }

@@ -2,14 +2,14 @@
 
 use crate::topology::{Core, Topology};
 
-/// Engine or upstream cores for each core of the gateway: an embedded part spends less on a request
-/// than a gateway, so that two of its cores are never the limit and further ones would idle.
+/// Engine or upstream cores for each core of the gateway. An embedded part spends less on a request
+/// than a gateway, so two of its cores are never the limit, and further ones would idle.
 const CORES_PER_GATEWAY_CORE: usize = 2;
 
 /// Cores that engine and upstream need in order to share none.
 const ENDS: usize = 2;
 
-/// Who runs where. No list is empty.
+/// The CPUs of each part. No list is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) gateway: Vec<usize>,
@@ -47,8 +47,8 @@ pub(super) fn without_gateway(topology: &Topology, count: usize) -> (Vec<usize>,
     ends(narrowed(&all, ENDS, Some(0)).unwrap_or(all), count)
 }
 
-/// The cores of one node and one kind, where there are so many: of the fastest kind that has them,
-/// and of the last such node. Else those of one kind on several nodes.
+/// The cores of one node and one kind, if one has enough: of the fastest kind that has, and of the
+/// last such node. Else those of one kind on several nodes.
 fn narrowed(cores: &[Core], at_least: usize, kind_max: Option<usize>) -> Option<Vec<Core>> {
     let alike = |pick: &dyn Fn(&Core) -> bool| {
         let some: Vec<Core> = cores.iter().filter(|core| pick(core)).cloned().collect();

@@ -3,7 +3,7 @@
 use super::{Placement, SHARED_CORE_REMEDY, cores, ranges};
 use crate::topology::Topology;
 
-/// Who has which cores, and the ways in which they are not apart.
+/// The cores of each part, and what they share.
 pub(super) fn of(placed: &Placement, topology: &Topology) -> String {
     let mut sentences = vec![shares(placed)];
     sentences.extend(threads_of_gateway(placed));

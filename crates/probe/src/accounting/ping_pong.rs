@@ -1,9 +1,10 @@
-//! A test of whose CPU time softirq is: two threads that pass a byte over loopback TCP on one core.
+//! A test of who pays for softirq: two threads that pass a byte over loopback TCP on one core.
 //!
-//! The core is always busy, with the two threads, with softirq and with other processes. The core's
-//! busy time minus the CPU time of the two is that of softirq, if no process pays for it, and of
-//! others. So a round in which less is missing than softirq took proves that processes pay. That
-//! nobody pays is seen in rounds in which others took little: a thread that spins shows how much.
+//! The core is always busy, with the two threads, with softirq and with other processes. Its busy
+//! time minus the CPU time of the two threads is that of other processes, plus that of softirq if
+//! no process pays for it. So a round in which less is missing than softirq took proves that
+//! processes pay. Only rounds in which others took little can prove that no process pays: a
+//! spinning thread shows how much others took.
 
 use std::hint;
 use std::io::{self, Read, Write};
@@ -18,10 +19,10 @@ use super::SoftirqPayer;
 use crate::clock::thread_cpu_ns;
 use crate::machine::{CoreTimes, MachineSample};
 
-/// Rounds, of which one undisturbed is enough where processes pay.
+/// Rounds of a test; a single undisturbed one is enough if processes pay.
 const ROUNDS: usize = 4;
 
-/// Undisturbed rounds that must agree where nobody pays.
+/// Undisturbed rounds that must agree if no process pays.
 const AGREEING_MIN: usize = 2;
 
 /// Long enough for the kernel's ticks of 10 ms.
@@ -33,13 +34,13 @@ const TICKS_MIN: u64 = 3;
 /// Of softirq's time, the share that is missing at most where processes pay.
 const MISSING_MAX: f64 = 0.5;
 
-/// Around softirq's time, the share by which the missing time may differ where nobody pays.
+/// Around softirq's time, the share by which the missing time may differ if no process pays.
 const DIFFERENCE_MAX: f64 = 0.35;
 
 /// Of softirq's time, the share that others take at most in a round that is undisturbed.
 const OTHERS_MAX: f64 = 0.25;
 
-/// What a core and two threads on it did in a round.
+/// The times of a core and of two threads on it in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Round {
     /// CPU time of the two threads by their own clocks.
@@ -48,7 +49,7 @@ pub struct Round {
     pub busy_ns: u64,
     /// Of the busy time, softirq and interrupts.
     pub interrupts_ns: u64,
-    /// Busy time of the core beside a thread that spun for as long.
+    /// Busy time of the core minus that of a thread that spun on it for as long.
     pub others_ns: u64,
 }
 
@@ -75,7 +76,7 @@ impl PingPong {
         })
     }
 
-    /// Whose time softirq is. Unknown where softirq took too little, or others used the core.
+    /// The payer of softirq. Unknown if softirq took too little, or others used the core.
     pub fn judge(&self) -> SoftirqPayer {
         let least_ns = TICKS_MIN * self.tick_ns;
         let told = self.rounds.iter().filter(|it| it.interrupts_ns >= least_ns);
@@ -109,7 +110,7 @@ impl Round {
         self.busy_ns.saturating_sub(self.threads_ns) as f64 / self.interrupts_ns.max(1) as f64
     }
 
-    /// What others took, in times of softirq.
+    /// Time of other processes, in times of softirq.
     fn others(&self) -> f64 {
         self.others_ns as f64 / self.interrupts_ns.max(1) as f64
     }
@@ -145,7 +146,7 @@ fn round(core: usize) -> io::Result<Round> {
     })
 }
 
-/// What the core did beside a thread that spins on it.
+/// The time of other processes while a thread spins on the core.
 fn others_ns(core: usize) -> io::Result<u64> {
     let before = core_times(core);
     let spun = thread::scope(|scope| scope.spawn(|| on_core(core, spin)).join());
@@ -225,7 +226,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// CPU time of the threads, busy time, softirq and what others took, in milliseconds.
+    /// CPU time of the threads, busy time, softirq and the time of others, in milliseconds.
     type Figures = (u64, u64, u64, u64);
 
     fn judged(rounds: &[Figures]) -> SoftirqPayer {
@@ -267,13 +268,13 @@ mod tests {
 
     #[test]
     fn other_processes_hide_the_mode() {
-        // A neighbour takes as much as softirq takes, which looks as if nobody paid.
+        // A neighbour takes as much time as softirq, which looks as if no process paid.
         let steady = [(150, 200, 50, 50), (148, 200, 50, 60), (152, 200, 50, 40)];
         assert_eq!(judged(&steady), SoftirqPayer::Unknown);
         // It rests for a round.
         let rests = [steady[0], steady[1], (196, 200, 60, 0)];
         assert_eq!(judged(&rests), SoftirqPayer::Processes);
-        // One undisturbed round is not enough to say that nobody pays.
+        // One undisturbed round is not enough to show that no process pays.
         assert_eq!(judged(&[steady[0], IRQ_TIME[0]]), SoftirqPayer::Unknown);
     }
 

@@ -1,5 +1,5 @@
-//! What the gateway's cores did for a request, next to the CPU time of its processes: loads down,
-//! variants across.
+//! The busy time of the gateway's cores per request, next to the CPU time of its processes: loads
+//! down, variants across.
 
 use gatebench_analysis::findings::{Metric, PhaseLine, ScenarioFindings, VariantRow};
 use gatebench_analysis::words::three_figures;
@@ -12,7 +12,7 @@ pub struct CoreRow {
     cells: Vec<String>,
 }
 
-/// The loads in which the cores of any gateway were seen alone.
+/// The loads in which any gateway had cores of its own.
 pub fn rows<'a>(
     scenario: &ScenarioFindings,
     variants: impl Iterator<Item = &'a str> + Clone,

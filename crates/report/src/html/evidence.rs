@@ -58,7 +58,7 @@ struct ParityTable {
     routes: Vec<String>,
     /// What went over the wire, variants across as above.
     wire: Vec<WireRow>,
-    /// What the gateway's cores did.
+    /// The busy time of the gateway's cores.
     cores: Vec<CoreRow>,
     failures: Vec<MismatchView>,
 }
