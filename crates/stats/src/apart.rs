@@ -23,8 +23,8 @@ pub struct Sides {
     pub baseline: Vec<f64>,
     /// What is judged: the blocks of a run, or its one value.
     pub candidate: Vec<f64>,
-    /// Standard error of a run's logarithm by its own blocks, where values are those of runs. Runs
-    /// that happen to be equal differ by no less.
+    /// Standard error of a run's logarithm by its own blocks, if the values are those of runs. Runs
+    /// that happen to be equal are taken to differ by no less.
     pub run_error: f64,
     /// Which values are good.
     pub direction: Direction,

@@ -6,9 +6,9 @@
 //! by the step from Student's t to the normal quantile; the expanded one reads the percentiles at
 //! which that is made good. It follows the skewness of the values, which Student's t cannot.
 //!
-//! An end that hardly any resample lies beyond is not known: the most extreme of 100,000 means of
-//! 20 values lies 4.4 standard errors out, whatever the confidence, where 552 comparisons held
-//! together need 5.1. There the interval is at least Student's.
+//! An end that hardly any resample lies beyond is unknown: the most extreme of 100,000 means of 20
+//! values lies 4.4 standard errors out, whatever the confidence, but 552 comparisons that hold
+//! together need 5.1. The interval is then at least Student's.
 
 use crate::comparison::Spread;
 use crate::random::Random;
@@ -73,8 +73,8 @@ mod tests {
         (mean - half, mean + half)
     }
 
-    /// Families of so many comparisons of 20 equal blocks in which one or more intervals exclude
-    /// zero, at Bonferroni's level, with which Holm's procedure begins.
+    /// Families of this number of comparisons of 20 equal blocks in which one or more intervals
+    /// exclude zero, at Bonferroni's level, with which Holm's procedure begins.
     fn families_in_error(comparisons: usize, families: u64) -> usize {
         let confidence = 1.0 - 0.05 / comparisons as f64;
         let is_wrong = |family: &u64| {

@@ -58,7 +58,7 @@ pub enum Method {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The geometric mean of the blocks' ratios, candidate ÷ baseline; not a number (in JSON: null)
-    /// where the sides spoiled every block.
+    /// if the sides spoiled every block.
     pub ratio: f64,
     /// Its interval, at the confidence that Holm's correction asks for; none below [`MIN_BLOCKS`]
     /// blocks.
@@ -87,9 +87,9 @@ pub fn compare_all(pairs: &[Pair], rule: Rule) -> Vec<Option<Comparison>> {
     compare_all_weighed(pairs, &vec![Spoiled::default(); pairs.len()], rule)
 }
 
-/// As [`compare_all`], with the blocks that each pair lacks because a side spoiled them
-/// ([`Spoiled::weigh`]). Their sign test is one more hypothesis of Holm's. A pair of which no block
-/// is left has no ratio (not a number) and no interval.
+/// As [`compare_all`], with the missing blocks of each pair that a side spoiled
+/// ([`Spoiled::weigh`]). Their sign test is one more hypothesis of Holm's. A pair without a block
+/// has no ratio (not a number) and no interval.
 pub fn compare_all_weighed(
     pairs: &[Pair],
     spoiled: &[Spoiled],
@@ -135,7 +135,7 @@ pub fn compare_all_weighed(
     compared.collect()
 }
 
-/// What is tested of one pair.
+/// The hypotheses about one pair.
 struct Hypotheses {
     logs: Vec<f64>,
     /// That the values do not differ; none below [`MIN_BLOCKS`] blocks.

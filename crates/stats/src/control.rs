@@ -1,11 +1,12 @@
 //! A control that the candidate cannot influence: the baseline's second process in the same block.
 //!
-//! A covariate takes the machine's noise out of an effect only where the variants do not move it. The upstream's
-//! processor time is moved: on loopback it pays for a part of the gateway's input, and its batches follow the
-//! gateway's pace. Adjusting equal gateways for a control that one of them moves by 2 % called them different in 94
-//! to 99 % of simulated runs. The baseline's second process meets the same seconds and is the same program. Its
-//! weight needs no fit: the two processes are exchangeable, so equal weights leave the least variance, and
-//! the candidate's distance from their mean is uncorrelated with their distance from each other, which tests
+//! A covariate takes the machine's noise out of an effect only if the variants do not move it. They
+//! do move the upstream's processor time: on loopback it pays for a part of the gateway's input,
+//! and its batches follow the gateway's pace. Adjusting equal gateways for a control that one of
+//! them moves by 2 % called them different in 94 to 99 % of simulated runs. The baseline's second
+//! process runs in the same seconds and is the same program. Its weight needs no fit: the two
+//! processes are exchangeable, so equal weights leave the least variance, and the candidate's
+//! distance from their mean is uncorrelated with their distance from each other, which tests
 //! whether the machine held still.
 //!
 //! Source: W. G. Cochran, *Analysis of Covariance: Its Nature and Uses*, Biometrics 13(3), 1957, section 1.3 (a
@@ -14,8 +15,8 @@
 use crate::comparison::Pair;
 
 impl Pair {
-    /// This pair with the geometric mean of the baseline and its second process in place of the baseline, block by
-    /// block. None where the number of blocks differs.
+    /// This pair with the geometric mean of the baseline and its second process in place of the
+    /// baseline, block by block. None if the numbers of blocks differ.
     pub fn beside_again(&self, again: &[f64]) -> Option<Self> {
         if again.len() != self.baseline.len() {
             return None;
@@ -66,8 +67,8 @@ mod tests {
         (MIN_BLOCKS..=plan.blocks_max()).find_map(look).unwrap()
     }
 
-    /// Shares of runs that end with better or worse, and the mean number of blocks: beside one process of the
-    /// baseline, and beside both.
+    /// Shares of runs that end with better or worse, and the mean number of blocks: against one
+    /// process of the baseline, and against both.
     fn found(effect: f64, deviation: f64, runs: usize) -> [(f64, f64); 2] {
         let plan = Sequential::plan(40, 0.05).unwrap();
         let mut noise = Noise::seeded(5);

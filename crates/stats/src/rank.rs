@@ -1,10 +1,10 @@
-//! Ranks that are no finer than what is told apart.
+//! Ranks no finer than the differences between their members.
 
-/// The rank of each of `count` things, 1 for the first, where `is_ahead(a, b)` states that `a` is
-/// told apart from `b` and ahead of it. Things that are not told apart share a rank, also those
-/// that are not only by way of a third. After two that share rank 1 comes rank 3.
+/// The rank of each of `count` things, 1 for the first; `is_ahead(a, b)` reports whether `a` is
+/// separated from `b` and ahead of it. Things that are not separated share a rank, directly or
+/// through a third. After two with rank 1 comes rank 3.
 pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<usize> {
-    // Whether a leads to b over steps that none of them is behind in.
+    // True if a leads to b by steps in which none is behind the next.
     let mut leads: Vec<Vec<bool>> = (0..count)
         .map(|a| (0..count).map(|b| !is_ahead(b, a)).collect())
         .collect();
@@ -22,7 +22,7 @@ pub fn ranks_by(count: usize, is_ahead: impl Fn(usize, usize) -> bool) -> Vec<us
         .collect()
 }
 
-/// The rank of each range, 1 for the lowest: ranges that overlap are not told apart.
+/// The rank of each range, 1 for the lowest: ranges that overlap share one.
 pub fn ranks(ranges: &[(f64, f64)]) -> Vec<usize> {
     ranks_by(ranges.len(), |a, b| ranges[a].1 < ranges[b].0)
 }

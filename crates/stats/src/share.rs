@@ -1,4 +1,4 @@
-//! A share of trials, with what it says of the probability behind it.
+//! The probability behind a share of trials.
 
 use crate::estimate::Interval;
 use crate::normal;
@@ -6,8 +6,8 @@ use crate::normal;
 /// Standard errors to either side of a 95 % interval.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// The 95 % interval of a probability, of which `found` of `trials` independent trials are known. None without
-/// trials, or where more were found than tried.
+/// The 95 % interval of a probability, given `found` of `trials` independent trials. None without
+/// trials, or with more found than trials.
 ///
 /// Source: E. B. Wilson, *Probable Inference, the Law of Succession, and Statistical Inference*, Journal of the
 /// American Statistical Association 22(158), 1927.
@@ -21,7 +21,7 @@ pub fn wilson(found: usize, trials: usize) -> Option<Interval> {
     let reach = Z * (share * (1.0 - share) / n + squared / (4.0 * n * n)).sqrt();
     let all = 1.0 + squared / n;
     Some(Interval {
-        // Rounding must not leave what is possible.
+        // Rounding must not leave the range of a probability.
         low: ((centre - reach) / all).max(0.0),
         high: ((centre + reach) / all).min(1.0),
         confidence: 1.0 - 2.0 * normal::beyond(Z),

@@ -1,10 +1,9 @@
-//! Blocks that have no value since a side itself spoiled them: it dropped requests, failed or
-//! ended.
+//! Blocks without a value because a side spoiled them: it dropped requests, failed or ended.
 //!
-//! Leaving such a block out would reward whoever collapses where it is slow. It counts against the
-//! side that spoiled it: no verdict favours that side, however the other blocks turned out. Where
-//! one side alone spoiled blocks, and so many that equal sides would hardly share them out like
-//! that, it has lost.
+//! Leaving such a block out would reward a side that collapses when it is slow. It counts against
+//! the side that spoiled it: no verdict favours that side, whatever the other blocks show. A side
+//! has lost if it alone spoiled blocks, and more than equal sides would plausibly spoil on one side
+//! only.
 
 use crate::verdict::{MIN_BLOCKS, Verdict};
 
@@ -17,7 +16,7 @@ pub struct SpoiledBy {
     pub all: usize,
 }
 
-/// The blocks that a comparison lacks because of its sides.
+/// The missing blocks of a comparison that its sides spoiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spoiled {
     /// By the candidate.
@@ -27,12 +26,12 @@ pub struct Spoiled {
 }
 
 impl Spoiled {
-    /// Whether there is any such block.
+    /// Reports whether there is any such block.
     pub fn any(&self) -> bool {
         self.candidate.all + self.baseline.all > 0
     }
 
-    /// The blocks that one side alone spoiled, with the verdict that so many would give; none where
+    /// The blocks that one side alone spoiled, with the verdict that enough of them give; none if
     /// both sides spoiled some.
     fn one_sided(&self) -> Option<(usize, Verdict)> {
         match (self.candidate, self.baseline) {
@@ -42,8 +41,8 @@ impl Spoiled {
         }
     }
 
-    /// Two-sided p of the sign test that each side spoils a block as likely as the other, beside
-    /// `blocks` that have values; none where both spoiled some, or where the blocks are fewer than a
+    /// Two-sided p of the sign test that each side spoils a block as likely as the other, given
+    /// `blocks` that have values; none if both spoiled some, or if the blocks are fewer than a
     /// verdict needs.
     ///
     /// It holds at all looks together, after every block: for k blocks of one side, 1 ÷ p is the mean
@@ -55,7 +54,8 @@ impl Spoiled {
         (alone + blocks >= MIN_BLOCKS).then(|| 0.5_f64.powi(alone as i32 - 1))
     }
 
-    /// What is left of the `verdict` of `blocks` that have values, at the sign test's `level`.
+    /// The `verdict` of `blocks` that have values, corrected for spoiled blocks at the sign test's
+    /// `level`.
     pub fn weigh(&self, verdict: Verdict, blocks: usize, level: f64) -> Verdict {
         if let Some((_, lost)) = self.one_sided()
             && self.p_value(blocks).is_some_and(|p| p <= level)

@@ -87,7 +87,7 @@ pub struct PhaseRecord {
     /// What was sampled of the gateway's stacks, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileRecord>,
-    /// How the warm-up was ended, where it lasted until CPU time per request had settled.
+    /// The warm-up, if it lasted until CPU time per request had settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive_warm_up: Option<WarmUpRecord>,
     /// The measurement in bins of a tenth of a second; none in runs that did not record them.
@@ -102,14 +102,14 @@ pub struct PhaseRecord {
     pub saturation_percent: Option<u32>,
 }
 
-/// A warm-up that lasted until the CPU time per request had settled.
+/// A warm-up with bounds, which ends when the CPU time per request has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmUpRecord {
-    /// How long it lasted at least.
+    /// Its shortest length.
     pub min_ns: u64,
-    /// How long it could last.
+    /// Its longest length.
     pub max_ns: u64,
-    /// Whether the CPU time per request had settled when it ended.
+    /// True if the CPU time per request had settled at its end.
     pub settled: bool,
 }
 
@@ -117,7 +117,7 @@ pub struct WarmUpRecord {
 /// bin; those of a component that cannot be seen are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinsRecord {
-    /// When each bin ends, counted from the begin of the measurement, at which the first one begins.
+    /// The end of each bin, from the start of the measurement, at which the first one begins.
     pub ends_ns: Vec<u64>,
     /// Responses in each bin.
     pub responses: Vec<u64>,
@@ -399,12 +399,12 @@ pub struct MachineFacts {
     pub throttled_ns: u64,
     /// CPU time that processes outside the run took on these cores, summed.
     pub foreign_cpu_ns: u64,
-    /// What the gateway's cores did, where nothing else of the run is on them.
+    /// The busy time of the gateway's cores, if nothing else of the run is on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_cores: Option<CoreUsage>,
 }
 
-/// What some cores did, whoever used them: the kernel's count in ticks.
+/// The busy time of some cores, from any process: the kernel's count in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreUsage {
     /// Time they were not idle, summed, without what the hypervisor took.

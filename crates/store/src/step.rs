@@ -17,11 +17,11 @@ pub struct StepRecord {
 pub enum StepRole {
     /// To draw the curve below the knee; the search does not hear of it.
     Curve,
-    /// To find about where the answer lies.
+    /// The search for the neighbourhood of the result.
     Search,
-    /// Near the answer.
+    /// Near the result.
     Near,
-    /// Near the answer, four times as long as the others: in runs of versions that searched so.
+    /// Near the result, four times as long as the others: in runs of versions that searched so.
     Confirm,
 }
 
@@ -33,7 +33,8 @@ pub enum StepOutcome {
     Held,
     /// It was not.
     Missed,
-    /// It was not, and something else than gateway, engine and upstream disturbed it: in runs of versions
-    /// that repeated such steps only. Whether a step was disturbed follows from what the machine did.
+    /// It was not held, and something other than gateway, engine and upstream disturbed it: in runs
+    /// of versions that repeated only such steps. Later versions derive disturbance from the
+    /// machine's figures.
     Disturbed,
 }

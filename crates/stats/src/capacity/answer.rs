@@ -1,4 +1,4 @@
-//! What a search came to.
+//! The result of a search.
 
 use serde::Serialize;
 
@@ -9,16 +9,16 @@ use crate::Interval;
 /// Repeats from which on there is an interval.
 pub const REPEATS_MIN: usize = 3;
 
-/// What logarithms lose of a rate, as a share of it.
+/// The rounding error of logarithms of rates, as a share of the rate.
 const ROUNDING: f64 = 1e-9;
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Answer {
     /// The rate that is sustained.
     Found(Sustained),
-    /// The highest rate that was to be tried was sustained: the answer lies above.
+    /// The gateway sustained the highest rate to be tried: the result lies above.
     AtLeast {
         /// The highest rate.
         rate_per_second: f64,
@@ -27,7 +27,7 @@ pub enum Answer {
         /// Steps at that rate.
         tried: u32,
     },
-    /// The lowest rate that was to be tried missed: the answer lies below.
+    /// The gateway missed at the lowest rate to be tried: the result lies below.
     Below {
         /// The lowest rate.
         rate_per_second: f64,
@@ -57,7 +57,7 @@ pub struct Rate {
     pub interval: Option<Interval>,
 }
 
-/// What these repeats came to; none where there are none.
+/// The result of these repeats; none without a step.
 pub fn answer(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Answer> {
     let steps = || repeats.iter().flatten();
     let rates = || steps().map(|it| it.rate_per_second);

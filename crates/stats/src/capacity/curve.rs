@@ -18,7 +18,7 @@ use super::Tried;
 use super::answer::{REPEATS_MIN, Rate, Sustained};
 use crate::Interval;
 
-/// How probable it is that a step holds at the rate that is reported.
+/// The probability with which a step holds at the reported rate.
 pub const SUSTAINED_PROBABILITY: f64 = 0.95;
 
 /// The confidence of the intervals.
@@ -30,8 +30,8 @@ const WIDTHS: usize = 10;
 const WIDTH_MIN: f64 = 0.001;
 const WIDTH_MAX: f64 = 0.2;
 
-/// The share of misses that have nothing to do with the rate. A single one far below the others
-/// then widens the curve little.
+/// The share of misses that do not depend on the rate. A single miss far below the others then
+/// widens the curve little.
 ///
 /// Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and
 /// goodness of fit*, Perception & Psychophysics 63(8), 2001.
@@ -40,7 +40,7 @@ const LAPSES: f64 = 0.01;
 /// Places on the grid of the middle.
 const PLACES: usize = 141;
 
-/// Beyond so many deviations a normal distribution is nothing.
+/// A normal distribution is taken to be zero beyond this many deviations.
 const FAR: f64 = 5.0;
 
 /// The width of number `index`.
@@ -58,8 +58,8 @@ pub(super) struct Curve {
 
 impl Curve {
     /// The rates of these repeats that are held half of the time, and with
-    /// [`SUSTAINED_PROBABILITY`]. None where all steps held or all missed. `resolution` is what
-    /// middles need not be told apart within.
+    /// [`SUSTAINED_PROBABILITY`]. None if all steps held or all missed. `resolution` is the
+    /// distance within which middles need not be separated.
     pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Sustained> {
         let (mut low, mut high) = span(repeats)?;
         let mut curve = Self::over(repeats, low, high);
@@ -94,7 +94,7 @@ impl Curve {
             spacing,
             weights: Vec::new(),
         };
-        // How far processes differ cannot be told from fewer.
+        // Fewer repeats do not show how far processes differ.
         let widths = if repeats.len() >= REPEATS_MIN {
             WIDTHS
         } else {
@@ -218,7 +218,7 @@ impl Curve {
     }
 }
 
-/// What the kernel makes of a likelihood at a place.
+/// The kernel's transform of a likelihood at a place.
 fn smoothed(likelihood: &[f64], kernel: &[f64], place: usize) -> f64 {
     let below = likelihood[..=place].iter().rev().zip(kernel);
     let above = likelihood[place + 1..].iter().zip(&kernel[1..]);
@@ -249,7 +249,7 @@ fn log_logistic(x: f64) -> f64 {
     }
 }
 
-/// How far below the middle the rate lies that steps of these widths hold with
+/// The distance below the middle at which steps of these widths hold with
 /// [`SUSTAINED_PROBABILITY`].
 fn offset(of_steps: usize, of_processes: usize) -> f64 {
     static OFFSETS: OnceLock<Vec<f64>> = OnceLock::new();
@@ -276,7 +276,7 @@ fn solve(steps: f64, processes: f64) -> f64 {
     high
 }
 
-/// The probability that a step holds so far below the middle: the logistic function's mean over
+/// The probability that a step holds this far below the middle: the logistic function's mean over
 /// processes.
 pub(super) fn holds(below: f64, steps: f64, processes: f64) -> f64 {
     const PARTS: i32 = 400;

@@ -1,6 +1,6 @@
 //! The search for the rate that a gateway sustains under an objective. It is a function of the
-//! steps that were taken: [`Plan::next`] names the next rate of a repeat, [`answer`] says what the
-//! repeats came to.
+//! recorded steps: [`Plan::next`] returns the next rate of a repeat, [`answer`] the result of the
+//! repeats.
 //!
 //! One repeat is a fresh gateway process. It grows or shrinks its rate until one rate held the
 //! objective and a higher one missed it, bisects between them on the logarithm of the rate, and
@@ -23,7 +23,7 @@ pub use curve::SUSTAINED_PROBABILITY;
 use crate::random::Random;
 use walk::Walk;
 
-/// How far apart rates near the answer are, unless a plan says otherwise.
+/// Distance of rates near the result, unless a plan sets another.
 pub const RESOLUTION: f64 = 0.02;
 
 /// Repeats that make the interval useful.
@@ -40,7 +40,7 @@ const START_SHARE: f64 = 0.7;
 /// else had the cores.
 const SHARES: (f64, f64) = (0.01, 4.0);
 
-/// What the first repeat multiplies its rate by until the outcome changes.
+/// The factor between the first repeat's rates until the outcome changes.
 const FIRST_STRIDE: f64 = 2.0;
 
 /// What the others begin with, in resolutions: they know about where to look.
@@ -58,7 +58,7 @@ pub struct Plan {
     pub min_per_second: f64,
     /// The highest rate that is tried.
     pub max_per_second: f64,
-    /// How far apart rates near the answer are: 0.02 is two per cent.
+    /// Distance of rates near the result: 0.02 is two per cent.
     pub resolution: f64,
     /// Fresh processes. From [`answer::REPEATS_MIN`] on there is an interval; five make it useful.
     pub repeats: usize,
@@ -73,7 +73,7 @@ pub struct Tried {
     pub rate_per_second: f64,
     /// Whether the objective was held.
     pub held: bool,
-    /// How many times as long it was as the steps that the answer is about.
+    /// Its length, in lengths of the steps that the result is for.
     pub length: f64,
 }
 
@@ -82,14 +82,13 @@ pub struct Tried {
 pub struct Next {
     /// Arrivals per second.
     pub rate_per_second: f64,
-    /// Whether the repeat knows about where the answer lies.
+    /// True if the step is near the result.
     pub is_near: bool,
 }
 
 impl Plan {
-    /// A plan around what the gateway manages at saturation, a closed load of as many connections
-    /// as the search has; `max_per_second` is the highest rate that is to be tried, where somebody
-    /// says so.
+    /// A plan around the gateway's saturation, a closed load of as many connections as the search
+    /// has; `max_per_second` is the highest rate to be tried, if the user sets one.
     pub fn around(
         saturation_per_second: f64,
         max_per_second: Option<f64>,
@@ -122,7 +121,7 @@ impl Plan {
         walk.next()
     }
 
-    /// Whether a repeat ended by missing the objective down to the lowest rate.
+    /// Reports whether a repeat ended by missing the objective down to the lowest rate.
     fn is_below(&self, repeat: &[Tried]) -> bool {
         let is_at_min = |it: &Tried| it.rate_per_second <= self.min_per_second * (1.0 + 1e-9);
         repeat.last().is_some_and(is_at_min) && repeat.iter().all(|it| !it.held)

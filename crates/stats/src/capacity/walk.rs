@@ -1,17 +1,17 @@
-//! One repeat of a search: from a first rate to the steps near the answer.
+//! One repeat of a search: from a first rate to the steps near the result.
 
 use super::{NEAR_STEPS, Next, Tried};
 
-/// How close the rate that held and the rate that missed are between which the steps near the
-/// answer begin, in resolutions.
+/// Distance of the rate that held and the rate that missed at which the steps near the result
+/// begin, in resolutions.
 const BRACKET: f64 = 4.0;
 
-/// How far down a miss leads near the answer, in resolutions, where a hold leads up by one. The
-/// steps then gather where four of five hold: near enough to the middle of the curve and to its
-/// upper end to tell both.
+/// Step down after a miss near the result, in resolutions; a hold leads up by one. The steps then
+/// gather where four of five hold: near enough to the middle of the curve and to its upper end to
+/// locate both.
 const DOWN: f64 = 4.0;
 
-/// Forgives what logarithms lose.
+/// Tolerance for the rounding of logarithms.
 const ROUNDING: f64 = 1e-9;
 
 /// The state of one repeat. Rates are logarithms.
@@ -20,14 +20,14 @@ pub(super) struct Walk {
     min: f64,
     max: f64,
     resolution: f64,
-    /// What is tried now.
+    /// The rate to be tried next.
     rate: f64,
     /// The step outwards while all outcomes are alike; it doubles.
     stride: f64,
-    /// The last rate that held and the last that missed before the steps near the answer.
+    /// The last rate that held and the last that missed before the steps near the result.
     held: Option<f64>,
     missed: Option<f64>,
-    /// Steps near the answer that were taken; none before the first of them is due.
+    /// Steps near the result so far; none before the first of them is due.
     near: Option<usize>,
 }
 

@@ -16,7 +16,7 @@ use energy::Split;
 
 pub use watch::{Alarm, LOOKS, WATCHED_MIN, watch};
 
-/// Values between two changes at the least, where nothing else is asked for.
+/// The fewest values between two changes, unless the caller sets another number.
 const MIN_SEGMENT: usize = 5;
 
 /// Values beyond which a series is refused: time and memory grow with the square.

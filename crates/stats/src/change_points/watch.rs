@@ -1,9 +1,10 @@
-//! Changes that someone who looks after each value would have been told of.
+//! Changes that an observer of every value would have been alarmed of.
 //!
-//! A test that is right in 95 % of looks is wrong in far more of the series that are looked at every
-//! night. Here the share of false alarms holds for all looks together, also where values remember
-//! each other: a look at n values may spend 9 ÷ (n(n − 1)) of it, which sums to 1 from ten on; a
-//! change is held against random orders of whole blocks; and it must stay in place for several looks.
+//! A test that is right in 95 % of looks is wrong in far more of the series that are examined every
+//! night. Here the share of false alarms holds for all looks together, also if values are
+//! correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, which sums to 1 from ten on; a
+//! change is compared with random orders of whole blocks; and it must stay in place for several
+//! looks.
 //!
 //! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*, Annals of
 //! Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more accurate P-values*,
@@ -19,14 +20,14 @@ use crate::leak::memory_of_rests;
 use crate::random::Random;
 use crate::{normal, student};
 
-/// The fewest values that are looked at.
+/// The fewest values that are examined.
 pub const WATCHED_MIN: usize = 2 * MIN_SEGMENT;
 
 /// Looks in a row that must find a change.
 pub const LOOKS: usize = 4;
 
-/// The least that values are taken to remember each other: as those of correlation 0.5 with the one
-/// before. Some tens of values show less of it than there is.
+/// The shortest correlation time assumed: that of a correlation of 0.5 with the value before. Some
+/// tens of values show less correlation than there is.
 const MEMORY_MIN: f64 = 3.0;
 
 /// Values that a change may move by from one look to the next.
@@ -35,7 +36,7 @@ const MOVES_MAX: usize = 2;
 /// The latest values of a regime that are searched.
 const SEARCHED_MAX: usize = 100;
 
-/// Random orders that a change is held against.
+/// Random orders that a change is compared with.
 const ORDERS: usize = 199;
 
 /// A change is chance where this many of the first orders show one as large.
@@ -50,17 +51,17 @@ const TAIL: f64 = 0.1;
 pub struct Alarm {
     /// Index of the first value after it.
     pub at: usize,
-    /// How many values there were when it was told.
+    /// The number of values at the alarm.
     pub told_with: usize,
     /// The share of random orders that show a change as large, at that look.
     pub p: f64,
-    /// How much of the control's changes was taken out at that look, 0 to 1.
+    /// The share of the control's changes that was removed at that look, 0 to 1.
     pub share: f64,
 }
 
 /// The alarms of a series by time; `false_alarms` is the share of unchanged series that ever have
-/// one. What a control of as many values says is taken out of the series first, as far as the two
-/// move together.
+/// one. A control of as many values is removed from the series first, as far as the two move
+/// together.
 ///
 /// None where a value is not finite, or the control has another length.
 pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Option<Vec<Alarm>> {
@@ -103,14 +104,14 @@ pub fn watch(values: &[f64], control: Option<&[f64]>, false_alarms: f64) -> Opti
     Some(found)
 }
 
-/// The change of a stretch and its p; none where that is more than may be spent.
+/// The change of a stretch and its p; none if p exceeds the share that the look may spend.
 fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     let split = Split::best(values, MIN_SEGMENT)?;
     let rests = rests(values, split.at);
     let count = values.len() as f64;
     let memory = memory_of_rests(&rests).max(MEMORY_MIN).min(count / 4.0);
-    // Energy grows with the square of a small shift. Few values that remember each other tell little of
-    // how large chance is.
+    // Energy grows with the square of a small shift. A few correlated values say little about the
+    // size of chance differences.
     let freedom = (count / memory - 2.0).max(1.0);
     let expanded =
         student::quantile(1.0 - may_spend / 2.0, freedom) / normal::beyond_inverse(may_spend / 2.0);
@@ -119,7 +120,7 @@ fn look(values: &[f64], may_spend: f64) -> Option<(usize, f64)> {
     (p <= may_spend).then_some((split.at, p))
 }
 
-/// What is left of both sides without their means.
+/// Both sides without their means.
 fn rests(values: &[f64], at: usize) -> Vec<f64> {
     let (before, after) = values.split_at(at);
     let centred = |side: &[f64]| -> Vec<f64> {
@@ -156,7 +157,7 @@ fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     TAIL * (-(seen - begin) / mean).exp()
 }
 
-/// The values as a circle, cut into blocks anywhere, which are put together in any order.
+/// The values as a circle, cut into blocks at a random place and joined in random order.
 fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
     let mut circle = values.to_vec();
     circle.rotate_left(random.index(values.len()));
@@ -171,8 +172,7 @@ fn in_blocks(values: &[f64], block: usize, random: &mut Random) -> Vec<f64> {
         .collect()
 }
 
-/// The values without what a control says of them, and its share: that of least squares, neither
-/// negative nor more than all of it.
+/// The values without the control's least-squares share of them, and that share, from 0 to 1.
 fn without(values: &[f64], control: &[f64]) -> (Vec<f64>, f64) {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let (level, middle) = (mean(values), mean(control));

@@ -1,5 +1,5 @@
-//! Whether a series of short bins, which remember each other, drifts: the Mann-Kendall test whose
-//! variance is widened by what each bin remembers of the one before.
+//! The drift of a series of short, correlated bins: the Mann-Kendall test, with a variance widened
+//! by the correlation of each bin with the one before.
 //!
 //! Sources: K. H. Hamed and A. R. Rao, *A Modified Mann-Kendall Trend Test for Autocorrelated Data*,
 //! Journal of Hydrology 204, 1998 (the variance, from the ranks of the series without its trend);
@@ -9,13 +9,13 @@
 use crate::trend::{Trend, kendall_s, theil_sen};
 use crate::{median, student};
 
-/// Below this many bins nothing is said: what they remember of each other cannot be estimated.
+/// The fewest bins whose correlation can be estimated; fewer have no test.
 pub const BINS_MIN: usize = 15;
 
-/// A longer series is added up, neighbour by neighbour, to at most so many points.
+/// The most points; a longer series is averaged over neighbours.
 const POINTS_MAX: usize = 60;
 
-/// The most that a bin is taken to remember: beyond it the length of the series says nothing.
+/// The highest correlation assumed: beyond it the length of the series says nothing.
 const MEMORY_MAX: f64 = 0.9;
 
 /// The drift of bins of equal length; none of fewer than [`BINS_MIN`], or where their median is not
@@ -47,19 +47,20 @@ fn p(points: &[f64]) -> f64 {
     let memory = memory(points);
     let widened = variance * (1.0 + memory) / (1.0 - memory);
     let z = (s.abs() - 1.0).max(0.0) / widened.sqrt();
-    // The memory is estimated, so that Student's t takes the place of the normal distribution.
+    // The correlation is estimated, so Student's t replaces the normal distribution.
     let freedom = (count * (1.0 - memory) / (1.0 + memory) - 2.0).max(1.0);
     2.0 * (1.0 - student::cdf(z, freedom))
 }
 
-/// What a point remembers of the one before, by the ranks of the series less the parabola through
-/// them: a warm-up is a curve, whose ends lie on one side of any line. Corrected for the bias of a
-/// series so short (Kendall; for a parabola it is 3 + 5 times the memory, over the points).
+/// The correlation of a point with the one before, by the ranks of the series less the parabola
+/// through them: a warm-up is a curve, whose ends lie on one side of any line. Corrected for the
+/// bias of a short series (Kendall; for a parabola it is 3 + 5 times the correlation, over the
+/// points).
 fn memory(points: &[f64]) -> f64 {
     let rest = without_parabola(&places(points));
     let count = rest.len() as f64;
     let square: f64 = rest.iter().map(|value| value * value).sum();
-    // Of a perfect curve only rounding errors are left.
+    // A perfect curve leaves only rounding errors.
     if square <= 1e-9 * count.powi(3) {
         return 0.0;
     }
@@ -67,7 +68,8 @@ fn memory(points: &[f64]) -> f64 {
     ((product / square * count + 3.0) / (count - 5.0)).clamp(0.0, MEMORY_MAX)
 }
 
-/// What the least-squares parabola leaves, by polynomials that are orthogonal on equal distances.
+/// The rest after the least-squares parabola, by polynomials that are orthogonal on equal
+/// distances.
 fn without_parabola(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::simulate::{Drift, Noise};
 
-/// What the gate of steady state calls a drift.
+/// The limits of the gate of steady state.
 const P_MAX: f64 = 0.005;
 const DRIFT_MIN: f64 = 0.05;
 
@@ -17,7 +17,7 @@ const KINDS: [(f64, bool); 5] = [
     (0.7, true),
 ];
 
-/// The share of so many series that drift. `level` is of the time in seconds.
+/// The share of this number of series that drift. `level` is a function of the time in seconds.
 fn found(runs: usize, bins: usize, kind: (f64, bool), level: fn(f64) -> f64) -> f64 {
     let mut noise = Noise::seeded(7 + bins as u64);
     let drifts = |_: &usize| {

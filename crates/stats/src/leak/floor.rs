@@ -18,8 +18,8 @@ const TEETH: f64 = 1.25;
 /// The minima of windows.
 pub(super) struct Floor {
     pub(super) samples: Vec<Sample>,
-    /// The floor in windows as long as the first half of the series asks for, where they are the
-    /// shorter ones. What begins late makes a series remember for so long that its own windows hide it.
+    /// The floor in windows as long as the first half of the series needs, if they are shorter. A
+    /// late change makes a series correlated for so long that its own windows hide it.
     pub(super) undisturbed: Vec<Sample>,
     /// How many times as long the series would have to be; 1 or less where it is long enough.
     pub(super) longer_needed: f64,
@@ -39,12 +39,12 @@ impl Floor {
     }
 }
 
-/// The floor in the shortest windows, whatever the series remembers.
+/// The floor in the shortest windows, whatever the correlation of the series.
 pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
     minima(samples, WINDOWS_MAX)
 }
 
-/// How many windows of the right length fit into a series.
+/// The number of windows of the right length that fit into a series.
 fn fitting(samples: &[Sample]) -> f64 {
     let cells = minima(samples, samples.len().min(CELLS_MAX));
     let correlations = rank_correlations(&cells);

@@ -1,16 +1,16 @@
-//! Whether a floor grows by its end, though its slope over the whole time hardly shows it.
+//! Growth of a floor at its end, which its slope over the whole time hardly shows.
 //!
-//! The median of slopes does not move for what happens in less than 29 % of the time (the breakdown
+//! The median of slopes does not move for a change in less than 29 % of the time (the breakdown
 //! point of Theil and Sen's slope).
 
 use super::Sample;
 use super::slope::theil_sen;
 
-/// A rise at the end is not chance where it is this many times as large as any change before it.
+/// Factor over the largest earlier change from which a rise at the end is not chance.
 const BEYOND_ANY_BEFORE: f64 = 1.5;
 
-/// Whether the floor may grow by more than `bound` per second by now: from first to last, in its last
-/// third, or at its end.
+/// Reports whether the floor may grow by more than `bound` per second by now: from first to last,
+/// in its last third, or at its end.
 pub(super) fn grows_lately(floor: &[Sample], bound: f64) -> bool {
     let third = &floor[floor.len() - floor.len() / 3..];
     rises(floor, bound)
@@ -25,10 +25,10 @@ fn rises(floor: &[Sample], bound: f64) -> bool {
     last.value - first.value > bound * (last.at_seconds - first.at_seconds)
 }
 
-/// Whether a stretch at the end, of two windows to a third of them, rises by more than the bound
-/// allows, and by more than any earlier stretch of its length changed.
+/// Reports whether a stretch at the end, of two windows to a third of them, rises by more than the
+/// bound allows, and by more than any earlier stretch of its length changed.
 pub(super) fn ends_with_a_rise(floor: &[Sample], bound: f64) -> bool {
-    // The lower of two neighbours, so that one window that holds no floor is no rise.
+    // The lower of two neighbours, so that one window without a floor is no rise.
     let lower = |pair: &[Sample]| Sample {
         at_seconds: pair[1].at_seconds,
         value: pair[0].value.min(pair[1].value),

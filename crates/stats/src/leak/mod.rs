@@ -78,8 +78,9 @@ pub struct Growth {
 pub enum LeakVerdict {
     /// The interval lies above the bound.
     Leak,
-    /// No leak above the bound: the interval lies at or below it, or the values' whole range is less than it comes to
-    /// over the series; and neither the rise from first to last, nor the last third, nor the end is above it.
+    /// No leak above the bound: the interval lies at or below it, or the values' whole range is
+    /// less than growth at the bound over the series; and neither the rise from first to last, nor
+    /// the last third, nor the end exceeds it.
     NoLeak,
     /// Neither can be said.
     Undetermined {
@@ -98,7 +99,7 @@ pub enum Because {
     TooShort,
     /// It grew less and less: that may be a leak, or something that fills up.
     Slowing,
-    /// It grew by its end, as a leak that begins late does.
+    /// It grows at its end, as a leak that begins late does.
     GrowingLately,
     /// The interval holds the bound.
     Unclear,
@@ -169,8 +170,8 @@ fn is_narrow(unit: &Unit, rule: Rule, duration: f64) -> bool {
     duration >= RANGE_SECONDS_MIN && unit.range <= rule.bound_per_hour * duration / 3_600.0
 }
 
-/// A verdict that the end of the floor does not contradict. No leak needs a floor that may not grow
-/// lately; what ends with a rise that it never showed before is not merely too short or unclear.
+/// A verdict that the end of the floor does not contradict. *No leak* needs a floor that cannot be
+/// growing lately; an end with a rise unlike any before makes other verdicts *growing lately* too.
 fn consistent(verdict: LeakVerdict, floor: &[Sample], bound: f64, duration: f64) -> LeakVerdict {
     let lately = match verdict {
         LeakVerdict::NoLeak => grows_lately(floor, bound),

@@ -52,7 +52,6 @@ pub struct CellEntry {
     pub blocks: u32,
     /// Whether something other than the gateway limited it.
     pub limited: bool,
-    /// What the floor of the run measured beside it, whose changes are the machine's; none where it
-    /// has none.
+    /// The value of the same run's floor, whose changes are the machine's; none if it has none.
     pub control: Option<f64>,
 }

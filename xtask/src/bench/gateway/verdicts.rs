@@ -5,7 +5,7 @@ use super::cells::{Asked, Cell};
 use super::table::{over_bare, over_peer};
 use crate::bench::spread::ratios;
 
-/// Rounds from which on anything is called held or missed, as blocks in a run's verdicts.
+/// The fewest rounds that decide held or missed, as blocks in a run's verdicts.
 const ROUNDS_MIN: usize = 10;
 
 /// What ratios say of the most that they may be.

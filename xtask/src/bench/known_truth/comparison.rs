@@ -1,4 +1,4 @@
-//! One comparison by `gatebench ab`, and what it found.
+//! One comparison by `gatebench ab`, and its result.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::record::{self, GATEWAY};
 use crate::bench::programs::Programs;
 
-/// What is true of the candidate.
+/// The truth about the candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
     Same,
@@ -22,7 +22,7 @@ pub enum Truth {
 impl Truth {
     pub const ALL: [Self; 2] = [Self::Same, Self::Slower];
 
-    /// In the file of results.
+    /// Its name in the file of results.
     pub fn word(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -38,7 +38,7 @@ impl Truth {
     }
 }
 
-/// How a comparison ended, as a line of the file of results.
+/// The end of a comparison, as a line of the file of results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome(pub Value);
 
@@ -55,7 +55,7 @@ impl Outcome {
             Truth::Slower => handicap.added_ns(programs)?,
         };
         let out = folder.join(format!("{number:04}-{}", truth.word()));
-        // What a stopped comparison left.
+        // Remove the directory of a stopped comparison.
         if out.exists() {
             fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
         }
@@ -113,7 +113,8 @@ impl Outcome {
     }
 }
 
-/// The verdict of what decides: that of the candidate, or `refused` where the baseline differs from itself.
+/// The verdict of the deciding metric: that of the candidate, or `refused` if the baseline differs
+/// from itself.
 fn verdict(found: &Value) -> Result<Value, String> {
     let duel = &found["duel"];
     let deciding = |candidate: &str, baseline: &str| {

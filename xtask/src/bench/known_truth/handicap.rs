@@ -1,4 +1,4 @@
-//! The gateway that does more, and what the work that it does more takes.
+//! The slowed gateway, and the cost of its extra work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::record;
 use crate::bench::SERVER_CORE;
 use crate::bench::programs::Programs;
 
-/// By how much the slowed gateway needs more than the other.
+/// The share by which the slowed gateway needs more CPU time.
 const SHARE: f64 = 0.05;
 
 /// The slowed gateway's name.
@@ -21,11 +21,11 @@ pub const NAME: &str = "handicapped";
 /// Responses of a bare loop: enough for a tenth of a second.
 const RESPONSES: u64 = 500_000;
 
-/// Turns of the loop and system calls for each response that show what one of them takes.
+/// Turns of the loop and system calls for each response, to measure the cost of one.
 const TRIED_SPINS: f64 = 1_000.0;
 const TRIED_CALLS: f64 = 1.0;
 
-/// What is done more for each response; the same in all comparisons of a folder.
+/// The extra work for each response; the same in all comparisons of a folder.
 pub struct Handicap {
     /// As the gateway has it: turns of a loop, system calls.
     word: String,
@@ -34,8 +34,8 @@ pub struct Handicap {
 }
 
 impl Handicap {
-    /// The one of this folder, or one that is made for what the default scenario takes here: half of the share in
-    /// user code, half in system calls.
+    /// The handicap of this folder, or a new one that fits the default scenario here: half of the
+    /// share in user code, half in system calls.
     pub fn of_folder(folder: &Path, root: &Path, programs: &Programs) -> Result<Self, String> {
         let file = folder.join("handicap");
         let word = match fs::read_to_string(&file) {
@@ -50,13 +50,13 @@ impl Handicap {
         Ok(Self { word, gateway })
     }
 
-    /// What it adds to a response, in nanoseconds of processor time.
+    /// Its cost for each response, in nanoseconds of processor time.
     pub fn added_ns(&self, programs: &Programs) -> Result<f64, String> {
         Ok(alone_ns(&self.word, programs)? - alone_ns("0,0", programs)?)
     }
 }
 
-/// The handicap that takes the share of what a request takes, half of it in each kind of work.
+/// The handicap whose cost is the share of a request's cost, half of it in each kind of work.
 fn fitting(folder: &Path, programs: &Programs) -> Result<String, String> {
     eprintln!("measuring what a request takes, to fit the handicap");
     let needed_ns = record::cpu_per_request_ns(programs, folder)?;
@@ -70,7 +70,8 @@ fn fitting(folder: &Path, programs: &Programs) -> Result<String, String> {
     Ok(format!("{:.0},{:.3}", half_ns / spin_ns, half_ns / call_ns))
 }
 
-/// Processor time of a bare loop with this handicap for each response, by the system's account of the process.
+/// Processor time for each response of a bare loop with this handicap, by the system's account of
+/// the process.
 fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     let used = || {
         let usage = getrusage(UsageWho::RUSAGE_CHILDREN)
@@ -95,7 +96,8 @@ fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     Ok(taken.as_secs_f64() * 1e9 / RESPONSES as f64)
 }
 
-/// Writes the folder of the slowed gateway: the reference gateway's, with one word more at its start.
+/// Writes the folder of the slowed gateway: the reference gateway's, with one more word at its
+/// start.
 fn slowed(root: &Path, folder: &Path, word: &str) -> Result<PathBuf, String> {
     let from = root.join("gateways/reference");
     let to = folder.join(NAME);

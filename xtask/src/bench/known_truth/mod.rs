@@ -1,12 +1,14 @@
-//! Does `gatebench ab` say what is true? It compares the reference gateway with itself, and with itself made to do a
-//! known amount of work more, each time with fresh processes, on the default scenario; and every verdict is counted.
+//! Is the verdict of `gatebench ab` right? This compares the reference gateway with itself, and
+//! with itself made to do a known amount of extra work, each time with fresh processes, on the
+//! default scenario; and it counts every verdict.
 //!
-//! Each comparison stands alone: no two share a block. Its result is appended to a file, so that the command goes
-//! on where it was stopped, and adds comparisons to those that there are. The size of the added work is measured
-//! apart from gatebench, as the processor time that the system accounts to a process that does nothing else.
+//! Each comparison stands alone: no two share a block. Its result is appended to a file, so the
+//! command resumes an earlier run and adds comparisons to it. The size of the extra work is
+//! measured apart from gatebench, as the processor time that the system accounts to a process that
+//! does nothing else.
 //!
-//! Other cells (scenarios, metrics, sizes) are simulated, by replaying a recording of equal gateways with an effect
-//! put in ([`replay`]).
+//! Other cells (scenarios, metrics, sizes) are simulated, by replaying a recording of equal
+//! gateways with an added effect ([`replay`]).
 
 mod comparison;
 mod handicap;
@@ -23,7 +25,7 @@ use self::plan::Plan;
 use self::results::Results;
 use super::programs::Programs;
 
-/// Compares until there are as many as asked for of each truth, and prints what came of it.
+/// Compares until each truth has the requested number, and prints the results.
 pub fn run(words: &[&str], root: &Path) -> Result<(), String> {
     let plan = Plan::read(words)?;
     let folder = plan.folder()?;

@@ -1,11 +1,11 @@
-//! What is asked for, and where it is left.
+//! The options of the command.
 
 use std::fs;
 use std::path::PathBuf;
 
 /// The words of the benchmark.
 pub struct Plan {
-    /// Comparisons of each truth that there are to be, with those that were made before.
+    /// Comparisons of each truth to reach, including earlier ones.
     pub comparisons: usize,
     /// What one comparison may take.
     pub minutes: u32,

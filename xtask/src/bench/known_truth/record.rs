@@ -1,4 +1,4 @@
-//! What runs say of each block, and a recording of equal gateways in all phases for the simulation.
+//! The blocks of runs, and a recording of equal gateways in all phases for the simulation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +14,7 @@ pub const GATEWAY: &str = "reference";
 /// The scenarios that are recorded.
 const SCENARIOS: [&str; 3] = ["proxy-json", "api-key", "soap-5"];
 
-/// Blocks that show what a request takes.
+/// Blocks of the run that measures the cost of a request.
 const PILOT_BLOCKS: &str = "10";
 
 /// The folder of the recording.
@@ -26,11 +26,11 @@ const COLUMNS: [&str; 6] = ["scenario", "phase", "variant", "metric", "block", "
 /// Scenario, phase and metric.
 pub type Key = (String, String, String);
 
-/// Values of a run by what they are of, then variant, then block.
+/// Values of a run by key, then variant, then block.
 #[derive(Debug, Default)]
 pub struct Values(pub BTreeMap<Key, BTreeMap<String, BTreeMap<u32, f64>>>);
 
-/// What a request of the default scenario takes of the gateway side by side, in nanoseconds.
+/// The gateway's CPU time per request of the default scenario, side by side, in nanoseconds.
 pub fn cpu_per_request_ns(programs: &Programs, folder: &Path) -> Result<f64, String> {
     let out = folder.join("pilot");
     if out.exists() {
@@ -67,7 +67,7 @@ pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), Strin
 }
 
 fn run(programs: &Programs, words: &[&str], out: &Path) -> Result<(), String> {
-    // Limited trials and open verdicts have exit codes of their own; what was measured is read from the folder.
+    // Limited trials and open verdicts have exit codes of their own, so the folder decides.
     Command::new(&programs.gatebench)
         .args(words)
         .arg("--out")
@@ -86,7 +86,7 @@ pub fn read(folder: &Path) -> Result<Option<Values>, String> {
 }
 
 impl Values {
-    /// Those of a run directory.
+    /// The values of a run directory.
     pub fn read(run: &Path) -> Result<Self, String> {
         let path = run.join("summary.csv");
         let text = fs::read_to_string(&path);
@@ -116,7 +116,8 @@ impl Values {
         Ok(values)
     }
 
-    /// The geometric mean of what both processes of the baseline take of the processor for a request, side by side.
+    /// The geometric mean of the CPU time per request of the baseline's two processes, side by
+    /// side.
     pub fn baseline_ns(&self) -> Option<f64> {
         let side_by_side = |(_, phase, metric): &Key| {
             phase == "side-by-side" && metric == "gateway_cpu_per_request_ns"
@@ -134,8 +135,8 @@ impl Values {
     }
 }
 
-/// Whether a variant is one of the two processes of the baseline, which are the last two of one folder: of three with
-/// the same name the first is the candidate.
+/// Reports whether a variant is one of the baseline's two processes, which are the last two of one
+/// folder: of three with the same name, the first is the candidate.
 fn is_baseline<'a>(name: &str, all: impl Iterator<Item = &'a String>) -> bool {
     let same: BTreeSet<&String> = all.filter(|it| it.starts_with(GATEWAY)).collect();
     let is_of_three = same.len() == 3 && name == GATEWAY;

@@ -1,9 +1,9 @@
-//! A simulation of the cells that no live comparison covers: the procedure of `gatebench ab` over blocks drawn from a
-//! recording of equal gateways, with an effect put in.
+//! A simulation of the cells that no live comparison covers: the procedure of `gatebench ab` over
+//! blocks drawn from a recording of equal gateways, with an added effect.
 //!
-//! Blocks are drawn with replacement, and the three equal processes of a block in random order, so that a simulated
-//! comparison has the noise of the recording and nothing of its order. An effect is a factor of the candidate's value:
-//! the simulation covers its size, and not its kind.
+//! Blocks are drawn with replacement, and the three equal processes of a block in random order, so
+//! a simulated comparison has the noise of the recording and not its order. An effect is a factor
+//! of the candidate's value: the simulation covers its size, not its kind.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use gatebench_stats::{Direction, MIN_BLOCKS, Pair, Sequential, Verdict};
 use super::record::{Key, Values};
 use super::results::rate;
 
-/// What `gatebench ab` takes: most blocks, the smallest effect that matters, the error rate.
+/// The defaults of `gatebench ab`: most blocks, the smallest effect that matters, the error rate.
 const BLOCKS_MAX: usize = 40;
 const SMALLEST_EFFECT: f64 = 0.02;
 const ALPHA: f64 = 0.05;
@@ -23,7 +23,7 @@ const RUNS: usize = 2_000;
 /// Factors of the candidate's value.
 const EFFECTS: [(&str, f64); 3] = [("none", 1.0), ("3 %", 1.03), ("5 %", 1.05)];
 
-/// What decides: its name, the phase it is taken from, and which values are good.
+/// The deciding metrics: name, phase, and direction.
 const METRICS: [(&str, &str, Direction); 5] = [
     (
         "gateway_cpu_per_request_ns",
@@ -77,7 +77,7 @@ pub fn table(recorded: &Values) -> Result<String, String> {
     Ok(lines.join("\n"))
 }
 
-/// The blocks in which all three were measured.
+/// The blocks in which all three processes have values.
 fn whole(variants: &BTreeMap<String, BTreeMap<u32, f64>>) -> Vec<[f64; 3]> {
     let mut variants = variants.values();
     let (Some(first), Some(second), Some(third)) =
@@ -92,7 +92,8 @@ fn whole(variants: &BTreeMap<String, BTreeMap<u32, f64>>) -> Vec<[f64; 3]> {
     first.iter().filter_map(block).collect()
 }
 
-/// How many comparisons end with better and with worse, and in how many the baseline differs from itself.
+/// The number of comparisons that end with better, with worse, and with a baseline that differs
+/// from itself.
 fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Direction) -> [usize; 3] {
     let mut random = Random(1);
     let mut counts = [0; 3];
@@ -127,7 +128,7 @@ fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Directio
     counts
 }
 
-/// Where the comparison ends: better, worse, refused, or none of them.
+/// The end of a comparison: better, worse, refused, or none of them.
 fn end(plan: &Sequential, judged: &Pair, own: &Pair) -> Option<usize> {
     let cut = |pair: &Pair, blocks: usize| Pair {
         baseline: pair.baseline[..blocks].to_vec(),
@@ -150,7 +151,7 @@ fn end(plan: &Sequential, judged: &Pair, own: &Pair) -> Option<usize> {
     None
 }
 
-/// Numbers that look random: Knuth's generator of 64 bits, its upper half.
+/// Pseudo-random numbers: Knuth's generator of 64 bits, its upper half.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! The file of results, a line for each comparison, and what they say together.
+//! The file of results, a line for each comparison, and their summary.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -16,7 +16,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Those of a folder; none where nothing was compared yet.
+    /// The results of a folder; none before its first comparison.
     pub fn open(folder: &Path) -> Result<Self, String> {
         let file = folder.join("results.jsonl");
         let text = match fs::read_to_string(&file) {
@@ -39,7 +39,8 @@ impl Results {
         Ok(Self { file, all })
     }
 
-    /// The truth that the next comparison is of: the one with the fewest, until each has as many as asked for.
+    /// The truth of the next comparison: the one with the fewest, until each has the requested
+    /// number.
     pub fn next(&self, asked: usize) -> Option<Truth> {
         let fewest = Truth::ALL.into_iter().min_by_key(|it| self.count(*it))?;
         (self.count(fewest) < asked).then_some(fewest)
@@ -53,7 +54,7 @@ impl Results {
         self.all.iter().filter(|it| it.is_of(truth)).count()
     }
 
-    /// Keeps one more, on disk before the next one begins.
+    /// Appends one more and syncs it to disk before the next one begins.
     pub fn add(&mut self, outcome: Outcome) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("{}: {error}", self.file.display());
         let mut file = OpenOptions::new();

@@ -1,4 +1,4 @@
-//! How often the intervals hold the truth where the curve is logistic.
+//! The coverage of the intervals if the curve is logistic.
 
 use super::*;
 
@@ -9,19 +9,19 @@ struct Truth {
     steps: f64,
     /// Deviation of the processes' middles.
     processes: f64,
-    /// Share of the steps that are disturbed, whatever comes of them.
+    /// Share of the steps that are disturbed, whatever their outcome.
     disturbed: f64,
 }
 
-/// Whether the interval holds the truth, for the rate that is sustained and for the half; and the
-/// steps taken.
+/// Reports whether the intervals contain the truth, for the sustained rate and for the half, and
+/// the number of steps.
 struct Covered {
     sustained: bool,
     half: bool,
     steps: usize,
 }
 
-/// How often a step is taken in vain before one counts: twice at the most, whatever comes of it.
+/// The disturbed attempts of a step before one counts: two at most, whatever their outcome.
 pub(super) fn disturbed(share: f64, noise: &mut Noise) -> usize {
     (0..2).take_while(|_| noise.uniform() < share).count()
 }
@@ -29,7 +29,7 @@ pub(super) fn disturbed(share: f64, noise: &mut Noise) -> usize {
 const MIDDLE: f64 = 20_000.0;
 
 impl Truth {
-    /// The rate that is sustained, by bisection on the law.
+    /// The sustained rate, by bisection on the law.
     fn sustained(&self) -> f64 {
         let (mut low, mut high) = (0.0, 2.0);
         for _ in 0..60 {
@@ -55,7 +55,7 @@ impl Truth {
         let mut steps = 0;
         let repeats = search(plan, |rate, repeat| {
             let probability = 1.0 / (1.0 + ((rate.ln() - middles[repeat]) / self.steps).exp());
-            // What is disturbed is taken again, twice at the most.
+            // A disturbed step is repeated, twice at most.
             steps += 1 + disturbed(self.disturbed, &mut noise);
             noise.uniform() < probability
         });

@@ -3,8 +3,8 @@
 use super::coverage::disturbed;
 use super::*;
 
-/// Requests per second that the server manages. Real ones manage more; times shrink in proportion,
-/// so that this is as hard as a faster one with phases that are shorter by as much.
+/// The server's requests per second. Real servers handle more; times shrink in proportion, so this
+/// is as hard as a faster server with shorter phases.
 const SERVICE_PER_SECOND: f64 = 2_000.0;
 
 /// What 99 in 100 requests must keep: twelve service times, as 600 µs at 20,000 requests/s.
@@ -14,7 +14,7 @@ const SLO_S: f64 = 12.0 / SERVICE_PER_SECOND;
 const STEP_S: f64 = 4.0;
 const WARM_UP_S: f64 = 1.0;
 
-/// Share of the steps that are disturbed, whatever comes of them.
+/// Share of the steps that are disturbed, whatever their outcome.
 const DISTURBED: f64 = 0.3;
 
 /// Requests that come as a Poisson process and take exponential times, one after the other: their
@@ -50,8 +50,8 @@ fn holds_a_step(service_per_second: f64, rate: f64, noise: &mut Noise) -> bool {
     p99_s(service_per_second, rate, STEP_S, noise) < SLO_S
 }
 
-/// The rates at which a step holds with 95 % and with 50 %, over processes: from so many steps at
-/// each of a row of rates, each by another process.
+/// The rates at which a step holds with 95 % and with 50 %, over processes: from a number of steps
+/// at each of a row of rates, each by another process.
 fn truth(process: f64, steps: usize) -> (f64, f64) {
     let mut noise = Noise::seeded(7);
     let around = long_run_knee();
@@ -79,8 +79,7 @@ fn truth(process: f64, steps: usize) -> (f64, f64) {
     rates
 }
 
-/// Prints and returns in how many of `runs` the intervals hold the rate that is sustained, and the
-/// half.
+/// Prints and returns in how many of `runs` the intervals contain the sustained rate and the half.
 fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
     let (sustained, half) = truth(process, true_steps);
     let (mut of_sustained, mut of_half, mut steps) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! Series that are looked at every night.
+//! Series that are examined every night.
 use super::*;
 use crate::change_points::watch;
 
@@ -7,7 +7,7 @@ const NIGHTS: usize = 60;
 /// Series that may be in one history.
 const SERIES: f64 = 20.0;
 
-/// Noise of deviation 1 for so many nights.
+/// Noise of deviation 1 for this number of nights.
 type Nights = fn(&mut Noise, usize) -> Vec<f64>;
 
 fn drifting(noise: &mut Noise, memory: f64, count: usize) -> Vec<f64> {
@@ -30,7 +30,7 @@ const MODELS: [(&str, Nights); 4] = [
     }),
 ];
 
-/// How many of so many unchanged series have an alarm on any night.
+/// The number of unchanged series, of `runs`, that have an alarm on any night.
 fn false_alarms(model: Nights, runs: usize) -> usize {
     let mut noise = Noise::seeded(31);
     let alarms = |_: &usize| {
@@ -40,8 +40,8 @@ fn false_alarms(model: Nights, runs: usize) -> usize {
     (0..runs).filter(alarms).count()
 }
 
-/// Nights until a step of so many deviations after 20 nights is told, the shortest first, where the
-/// false alarms are shared by so many series; the missed ones last.
+/// Nights until a step of this many deviations after 20 nights is reported, the shortest first, if
+/// this many series share the false alarms; the missed ones last.
 fn delays(model: Nights, runs: usize, step: f64, series: f64) -> Vec<Option<usize>> {
     let mut noise = Noise::seeded(32);
     let mut found: Vec<Option<usize>> = (0..runs)
@@ -111,7 +111,7 @@ fn what_the_control_does_too_is_no_change() {
     let (machine, gateway) = (moved(1.0, 0.0), moved(0.0, 8.0));
     assert_eq!(watch(&machine, None, 0.05).unwrap()[0].at, 20);
     assert_eq!(watch(&machine, Some(&control), 0.05), Some(Vec::new()));
-    // A control that stays tells nothing away.
+    // A constant control hides no change.
     let still: Vec<f64> = (0..40).map(|_| noise.normal()).collect();
     let found = watch(&gateway, Some(&still), 0.05).unwrap();
     assert!(found.len() == 1 && found[0].at == 20, "{found:?}");

@@ -7,8 +7,8 @@ const BOUND_PER_HOUR: f64 = 4.0;
 /// MiB grown until an hour.
 type Grown<'a> = &'a dyn Fn(f64) -> f64;
 
-/// Verdicts of so many days of memory that grows: leak, no leak, growing lately, and undetermined for
-/// another reason.
+/// Verdicts of this number of days of growing memory: leak, no leak, growing lately, and
+/// undetermined for another reason.
 fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
     let (mut noise, mut found) = (Noise::seeded(22), [0; 4]);
     for seed in 0..runs {
@@ -33,17 +33,17 @@ fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
     found
 }
 
-/// A leak of so much per hour that begins after a share of the time.
+/// A leak of this size per hour that begins after a share of the time.
 fn from(share: f64, per_hour: f64) -> impl Fn(f64) -> f64 {
     move |hour| per_hour * (hour - share * HOURS).max(0.0)
 }
 
-/// So much at each multiple of some hours.
+/// A step of this size at each multiple of some hours.
 fn each(hours: f64, grows_by: f64) -> impl Fn(f64) -> f64 {
     move |hour| grows_by * (hour / hours).floor()
 }
 
-/// So much with each of the reloads at these shares of the time.
+/// A step of this size with each of the reloads at these shares of the time.
 fn reloads(shares: &[f64], grows_by: f64) -> impl Fn(f64) -> f64 {
     move |hour| {
         let past = shares.iter().filter(|share| **share * HOURS <= hour);

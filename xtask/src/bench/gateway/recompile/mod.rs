@@ -72,7 +72,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     )
 }
 
-/// What a process lost of its load; none where every request was sent and had its response.
+/// The requests that a process lost; none if every request was sent and had its response.
 fn lost(record: &Value) -> Option<String> {
     if record["outcome"]["kind"] != "completed" {
         return Some(format!("outcome {}", record["outcome"]));
@@ -182,9 +182,9 @@ fn began_unix_ns(record: &Value) -> Result<i128, String> {
         .ok_or_else(|| "a record does not say when its measurement began".into())
 }
 
-/// Judges the blocks of so many processes. A process that lost requests says that recompiling does
-/// harm, whatever its other requests took; and a process without both kinds of seconds says
-/// nothing.
+/// Judges the blocks of this number of processes. A process that lost requests shows that
+/// recompiling does harm, however fast its other requests were. A process without both kinds of
+/// seconds shows nothing.
 fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), String> {
     let idle: Vec<f64> = blocks.iter().map(|block| block.idle_p99_ms).collect();
     let compiling: Vec<f64> = blocks.iter().map(|block| block.compiling_p99_ms).collect();
