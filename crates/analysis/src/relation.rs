@@ -8,7 +8,8 @@ use crate::collect::{Cell, PhaseValues};
 use crate::context::Context;
 use crate::findings::{BlockValue, Metric, PhaseKind};
 
-/// Adds the metrics that relate a gateway to the floor and to the null gateway, where the plan has them.
+/// Adds the metrics that relate a gateway to the floor and to the null gateway, if the plan has
+/// them.
 pub(crate) fn relate_to_bases(context: &Context, values: &mut BTreeMap<Cell, Vec<PhaseValues>>) {
     for variant in &context.plan.variants {
         if *variant == Variant::Floor {

@@ -386,7 +386,7 @@ fn cores_are_told_by_a_line_or_by_the_law() {
         "{}",
         four.text
     );
-    // What is sustained lies a little below the edge at 10,000.
+    // The sustained rate lies a little below the edge at 10,000.
     let [one] = &measured(&[1])[..] else { panic!() };
     assert_eq!(
         (one.sizing.unwrap().cores, one.validity),

@@ -116,7 +116,8 @@ fn answers_of_another_length_than_in_other_blocks() {
     );
 }
 
-/// 15,000 requests in time, of which 982 got their responses after the window, whose bytes it does not hold.
+/// 15,000 requests in time, of which 982 got their responses after the window, which does not count
+/// their bytes.
 #[test]
 fn late_responses_do_not_make_responses_look_shorter() {
     let findings = three_blocks(|made| {

@@ -185,7 +185,7 @@ fn ten_blocks_are_ranked_by_intervals_and_verdicts() {
     let cpu = Metric::GatewayCpuPerRequest;
     assert_eq!(ranks(&findings, cpu), [Some(1), Some(2)]);
     let memory = ranks(&findings, Metric::GatewayRssAnonMax);
-    assert_eq!(memory, [Some(1), Some(1)], "no interval tells them apart");
+    assert_eq!(memory, [Some(1), Some(1)], "no interval separates them");
     // The whole is ranked by itself: haproxy takes less in all, and adds more at p50.
     assert_eq!(whole_ranks(&findings, 0), [Some(2), Some(1)]);
     assert_eq!(whole_ranks(&findings, 1), [Some(1), Some(2)]);

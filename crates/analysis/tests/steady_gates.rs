@@ -8,7 +8,8 @@ use common::gates::check;
 use gatebench_analysis::findings::{Aspect, Gate, Validity};
 use gatebench_store::BinsRecord;
 
-/// Thirty bins of both loads: responses, and CPU time of gateway and upstream, by the number of the bin.
+/// Thirty bins of both loads: responses, and CPU time of gateway and upstream, by the number of the
+/// bin.
 fn in_bins(made: &mut Made, count: u64, responses: fn(u64) -> u64, cpu_ns: fn(u64) -> u64) {
     for phase in ["saturate", "steady"] {
         let costs: Vec<u64> = (0..count).map(|bin| cpu_ns(bin) * responses(bin)).collect();

@@ -60,7 +60,7 @@ pub struct Finding {
     /// Line or item of the row, or of the first of several rows; of the headings where the whole
     /// table is meant. From 1.
     pub line: usize,
-    /// What `line` counts.
+    /// The unit of `line`.
     pub numbering: Numbering,
     /// The row, where one is meant.
     pub row: Option<String>,

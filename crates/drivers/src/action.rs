@@ -65,8 +65,9 @@ pub(crate) fn date_watched_back(actions: &[Ready], work: &Path) -> io::Result<()
     Ok(())
 }
 
-/// Dates a new version of a file at least one whole second after the version in place: some gateways compare
-/// modification times in whole seconds, and would take two versions of one second for the same.
+/// Dates a new version of a file at least one whole second after the version in place: some
+/// gateways compare modification times in whole seconds, and would take two versions of one second
+/// for the same.
 fn date_after(new: &Path, old: &Path) -> io::Result<()> {
     let Ok(old) = fs::metadata(old).and_then(|it| it.modified()) else {
         return Ok(());

@@ -1,5 +1,6 @@
-//! Extras: parts that policies of a gateway need beyond its program, and which of them can be used. They are looked for
-//! where the program is: on this machine, on the host that asks, or in the image.
+//! Extras: parts that policies of a gateway need in addition to its program, and the ones that can
+//! be used. They are looked for where the program is: on this machine, on the host that asks, or in
+//! the image.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -69,8 +69,8 @@ const EXACT_NS: u64 = 30 * US;
 const EXACT_SHARE: f64 = 0.002;
 /// A tolerance beyond which a hold of 200 µs cannot be told from none.
 const COARSE_NS: u64 = 100 * US;
-/// A load in which the threads of engine, gateway and upstream waited for their cores for a greater part
-/// of its time, all together, was disturbed: a tenth for each of the three. Medians do not see less.
+/// The threads of engine, gateway and upstream together waited for their cores for a greater part
+/// of a disturbed load's time: a tenth for each of the three. Medians do not notice less.
 const WAITED_SHARE_MAX: f64 = 0.33;
 /// If two equal routes differ by more at their 99th percentiles, this machine cannot prove one.
 const TAIL_NS_MAX: u64 = 2 * MS;

@@ -61,7 +61,7 @@ fn node_of(folder: &Path) -> Option<usize> {
         .min()
 }
 
-/// The speed of each CPU by one file; where a single CPU has no such file, none of them has a speed.
+/// The speed of each CPU by one file; none has a speed if a single CPU has no such file.
 fn speeds(root: &Path, allowed: &[usize], file: &str) -> Vec<Option<u64>> {
     let one = |cpu: &usize| number_in(&root.join(format!("cpu{cpu}")).join(file));
     let all: Option<Vec<u64>> = allowed.iter().map(one).collect();

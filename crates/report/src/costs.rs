@@ -17,8 +17,8 @@ pub const TITLE: &str = "What policies cost";
 /// How the tables are read.
 pub const EXPLANATION: &str = "Each policy stands below the plain proxy of the same requests at the same \
      gateway and shows what it adds to that, paired by block: the mean with its interval, or below ten blocks the \
-     median with the range. From ten blocks on #1 is the least; what no verdict and no interval tells \
-     apart shares a rank. Below, nothing is ranked.";
+     median with the range. From ten blocks on, #1 is the least, and gateways that no verdict and no \
+     interval separates share a rank. With fewer blocks, nothing is ranked.";
 
 /// One measure of all policies at all gateways.
 pub struct CostTable {

@@ -9,8 +9,8 @@ const Z: f64 = 1.959_963_984_540_054;
 /// The 95 % interval of a probability, given `found` of `trials` independent trials. None without
 /// trials, or with more found than trials.
 ///
-/// Source: E. B. Wilson, *Probable Inference, the Law of Succession, and Statistical Inference*, Journal of the
-/// American Statistical Association 22(158), 1927.
+/// Source: E. B. Wilson, *Probable Inference, the Law of Succession, and Statistical Inference*,
+/// Journal of the American Statistical Association 22(158), 1927.
 pub fn wilson(found: usize, trials: usize) -> Option<Interval> {
     if trials == 0 || found > trials {
         return None;

@@ -96,8 +96,8 @@ pub struct PhaseRecord {
     /// What it was in a search for capacity; none where it is no step of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepRecord>,
-    /// The share of the gateway's own saturation that was offered, in per cent; 100 for the closed load that found
-    /// it. None for loads of the profile.
+    /// The share of the gateway's own saturation that was offered, in per cent; 100 for the closed
+    /// load that found it. None for loads of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation_percent: Option<u32>,
 }

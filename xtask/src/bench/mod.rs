@@ -49,8 +49,9 @@ Benchmarks (each builds what it needs in release mode; leave the machine alone m
                           fails where the 99th percentile rises by 2 ms, or that cannot be told
   cargo xtask bench known-truth [--comparisons 30] [--minutes 10] [--record 0] [--out known-truth]
                           how often `gatebench ab` is right about the reference gateway and about itself slowed by
-                          5 %, in so many comparisons of each; run it again to go on, or with more to add some.
-                          --record 40 records equal gateways, from which other cells are then simulated
+                          5 %, in this number of comparisons of each; run it again to resume it, or with a higher
+                          number to add comparisons. --record 40 records equal gateways in 40 blocks, from
+                          which other cells are simulated
   cargo xtask bench upstream [--rounds 5] [--seconds 2] [--connections 64]
                           server CPU per request of `upstream ping`, beside nginx `return 200`
   cargo xtask bench memory [--minutes 10] [--connections 64] [--routes 1]

@@ -173,8 +173,8 @@ struct Searched<'a> {
     control: Option<Vec<f64>>,
 }
 
-/// The changes of a series: those of its logarithms, so that a factor is as far up as down. The more
-/// series are searched, the rarer a change must be by chance.
+/// The changes of a series: those of its logarithms, so that factors up and down count alike. The
+/// more series are searched, the rarer a change must be by chance.
 fn search(series: &SeriesFindings, searched: usize, dirs: &[&str]) -> Vec<SeriesChange> {
     let places = usable(series);
     let points = || places.iter().map(|at| &series.points[*at]);

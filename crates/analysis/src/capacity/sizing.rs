@@ -96,7 +96,7 @@ fn of_gateway_in(
 /// A point for each repeat; a rate that was held at least counts as one.
 fn points(found: &GatewayCapacity) -> Vec<Point> {
     let rates = match &found.answer {
-        // How far below its own middle each process sustains is the same for all.
+        // The distance of the sustained rate below the middle of its process is the same for all.
         Some(Answer::Found(found)) => {
             let share = found.rate.rate_per_second / found.half.rate_per_second;
             found.knees_per_second.iter().map(|it| it * share).collect()

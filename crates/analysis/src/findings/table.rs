@@ -217,7 +217,8 @@ pub enum Metric {
     ResponseP50OverFloor,
     /// The same for the 99th percentiles.
     ResponseP99OverFloor,
-    /// Median added latency minus the null gateway's median in the same block: a difference of quantiles.
+    /// Median added latency minus the null gateway's median in the same block: a difference of
+    /// quantiles.
     AddedP50OverNull,
     /// The same for the 99th percentiles.
     AddedP99OverNull,

@@ -71,7 +71,7 @@ pub struct Plan {
 pub struct Tried {
     /// Arrivals per second.
     pub rate_per_second: f64,
-    /// Whether the objective was held.
+    /// True if the step held the objective.
     pub held: bool,
     /// Its length, in lengths of the steps that the result is for.
     pub length: f64,

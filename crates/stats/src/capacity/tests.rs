@@ -98,10 +98,10 @@ fn the_limits_are_said_and_not_passed() {
     assert_eq!(held, tried);
     assert!(
         tried >= 59,
-        "0.95 to the power of so many is below 5 %: {tried}"
+        "0.95 to the power of this is below 5 %: {tried}"
     );
     let repeats = search(limited, exactly(50.0));
-    assert_eq!(repeats.len(), 1, "the others would come to the same");
+    assert_eq!(repeats.len(), 1, "the others would end alike");
     let Some(Answer::Below { rate_per_second }) = answer(&limited, &repeats) else {
         panic!("{repeats:?}")
     };

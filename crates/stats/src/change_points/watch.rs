@@ -5,9 +5,9 @@
 //! correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, which sums to 1 from ten on; a
 //! change is compared with random orders of whole blocks; and it must stay in place for several
 //! looks.
-//!
-//! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*, Annals of
-//! Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more accurate P-values*,
+//! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*,
+//! Annals of Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more
+//! accurate P-values*, Bioinformatics 25(12), 2009 (the tail beyond the orders, here exponential).
 //! Bioinformatics 25(12), 2009 (the tail beyond what orders show, here exponential).
 
 use std::ops::Range;
@@ -130,8 +130,8 @@ fn rests(values: &[f64], at: usize) -> Vec<f64> {
     [centred(before), centred(after)].concat()
 }
 
-/// The share of random orders of blocks whose best split is as good as `seen`. Beyond the largest tenth of
-/// them it falls exponentially.
+/// The share of random orders of blocks whose best split is as good as `seen`. Beyond the largest
+/// tenth of them it falls exponentially.
 fn p_value(rests: &[f64], seen: f64, block: usize) -> f64 {
     let mut random = Random::seeded(rests.len() as u64);
     let mut one = || {

@@ -140,7 +140,7 @@ fn verdict(found: &Value) -> Result<Value, String> {
         true => Some("refused".to_owned()),
         false => kind(judged),
     };
-    let word = word.ok_or("the findings have no verdict that this knows")?;
+    let word = word.ok_or("the findings have no known verdict")?;
     let interval = &judged["result"]["interval"];
     Ok(json!({
         "verdict": word,

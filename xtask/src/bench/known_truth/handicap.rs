@@ -58,13 +58,13 @@ impl Handicap {
 
 /// The handicap whose cost is the share of a request's cost, half of it in each kind of work.
 fn fitting(folder: &Path, programs: &Programs) -> Result<String, String> {
-    eprintln!("measuring what a request takes, to fit the handicap");
+    eprintln!("measuring the cost of a request, to fit the handicap");
     let needed_ns = record::cpu_per_request_ns(programs, folder)?;
     let none = alone_ns("0,0", programs)?;
     let spin_ns = (alone_ns(&format!("{TRIED_SPINS},0"), programs)? - none) / TRIED_SPINS;
     let call_ns = (alone_ns(&format!("0,{TRIED_CALLS}"), programs)? - none) / TRIED_CALLS;
     if spin_ns <= 0.0 || call_ns <= 0.0 {
-        return Err("a bare loop takes no time that can be measured: try again".into());
+        return Err("a bare loop takes too little time to measure: try again".into());
     }
     let half_ns = SHARE * needed_ns / 2.0;
     Ok(format!("{:.0},{:.3}", half_ns / spin_ns, half_ns / call_ns))
@@ -116,7 +116,9 @@ fn slowed(root: &Path, folder: &Path, word: &str) -> Result<PathBuf, String> {
 fn with_handicap(text: &str, word: &str) -> Result<String, String> {
     let start = "/gateway.json\" ]";
     if text.matches(start).count() != 1 {
-        return Err("gateways/reference/gateway.yaml starts in another way than this knows".into());
+        return Err(
+            "the `start` of gateways/reference/gateway.yaml is unknown to this benchmark".into(),
+        );
     }
     let named = text.replacen("gateway: reference", &format!("gateway: {NAME}"), 1);
     let words = format!("/gateway.json\", --handicap, \"{word}\" ]");

@@ -54,7 +54,7 @@ pub fn make(plan: &Plan, programs: &Programs, folder: &Path) -> Result<(), Strin
     let out = folder.join(RECORDED);
     if out.exists() {
         return Err(format!(
-            "{} is there already: remove it to record anew",
+            "{} already exists: remove it to record again",
             out.display()
         ));
     }

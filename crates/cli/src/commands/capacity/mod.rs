@@ -36,7 +36,7 @@ result limited by engine or upstream is marked as limited, and is a lower bound.
 
 Exits with 0 where every gateway has an answer, 4 where one has none, else as gatebench run does.";
 
-/// Finds the rate that a gateway sustains with an objective, its curve, and how many cores a rate takes
+/// Finds the rate that a gateway sustains with an objective, and how many cores a rate takes
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Capacity {
@@ -56,10 +56,10 @@ pub struct Capacity {
     /// The highest rate that is tried, in requests/s; without, more than the gateway manages
     #[arg(long, value_name = "RATE", value_parser = words::rate)]
     max_rate: Option<f64>,
-    /// How arrivals are spread over time
+    /// Spread of arrivals over time
     #[arg(long, value_name = "HOW", value_enum, default_value = "poisson")]
     arrivals: Arrivals,
-    /// How long a step is measured; the result holds for steps of this length
+    /// Measured length of a step; the result holds for steps of this length
     #[arg(long, value_name = "TIME", default_value = "4s", value_parser = words::step)]
     step: Span,
     /// Repeats, each with a fresh process; from 3 on there is an interval

@@ -93,7 +93,8 @@ pub struct Run {
     /// Leave out the trials without a gateway, and the suite's null gateway
     #[arg(long)]
     no_floor: bool,
-    /// Also load the null gateway, which only copies bytes; its added latency is in every gateway's
+    /// Also load the null gateway, which only copies bytes: subtract its added latency to get a
+    /// gateway's own
     #[arg(long, conflicts_with_all = ["attach", "gateway_on", "as_published"])]
     null: bool,
     /// Repeat each load at a fixed rate while a thread keeps the gateway's cores from idling
