@@ -8,9 +8,9 @@
 //! processes are exchangeable, so equal weights leave the least variance, and the candidate's
 //! distance from their mean is uncorrelated with their distance from each other, which tests
 //! whether the machine held still.
+//!
 //! Source: W. G. Cochran, *Analysis of Covariance: Its Nature and Uses*, Biometrics 13(3), 1957,
 //! section 1.3 (a covariate that the treatment affects).
-//! covariate that the treatment affects).
 
 use crate::comparison::Pair;
 

@@ -1,14 +1,14 @@
-//! Changes that an observer of every value would have been alarmed of.
+//! Alarms that an observer who looks after each value would have had.
 //!
 //! A test that is right in 95 % of looks is wrong in far more of the series that are examined every
 //! night. Here the share of false alarms holds for all looks together, also if values are
 //! correlated: a look at n values may spend 9 ÷ (n(n − 1)) of it, which sums to 1 from ten on; a
 //! change is compared with random orders of whole blocks; and it must stay in place for several
 //! looks.
+//!
 //! Sources: H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary Observations*,
 //! Annals of Statistics 17(3), 1989 (blocks); T. A. Knijnenburg et al., *Fewer permutations, more
 //! accurate P-values*, Bioinformatics 25(12), 2009 (the tail beyond the orders, here exponential).
-//! Bioinformatics 25(12), 2009 (the tail beyond what orders show, here exponential).
 
 use std::ops::Range;
 
