@@ -85,6 +85,7 @@ pub(crate) fn in_short(gate: Gate) -> &'static str {
         Gate::EngineSaturated => "engine at its limit",
         Gate::EngineWaited => "engine waited for its core",
         Gate::EngineLate => "requests left late",
+        Gate::ConnectionsHeld => "requests waited for connections",
         Gate::UpstreamNearFloor => "near the floor",
         Gate::ArrivalsDropped => "arrivals dropped",
         Gate::RateNotAchieved => "rate not reached",

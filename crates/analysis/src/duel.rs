@@ -136,7 +136,8 @@ pub(crate) fn findings(context: &Context, scenarios: &[ScenarioFindings]) -> Opt
     let duel = context.plan.duel.as_ref()?;
     let judged = deciding(scenarios, &duel.candidate, &duel.baseline);
     let own = deciding(scenarios, &duel.baseline, &duel.again);
-    let (decision, text) = decide(duel, &judged, &own);
+    let names: Vec<&str> = scenarios.iter().map(|it| it.name.as_str()).collect();
+    let (decision, text) = decide(duel, &names, &judged, &own);
     Some(DuelFindings {
         candidate: duel.candidate.clone(),
         baseline: duel.baseline.clone(),
@@ -162,6 +163,7 @@ fn deciding<'a>(
 /// The decision over all scenarios, and why.
 fn decide(
     duel: &Duel,
+    scenarios: &[&str],
     judged: &[Option<&ComparisonFindings>],
     own: &[Option<&ComparisonFindings>],
 ) -> (Decision, String) {
@@ -188,16 +190,22 @@ fn decide(
     } else {
         (Decision::Fine, "is better than, or as good as,")
     };
-    let why = judged
-        .iter()
-        .flatten()
-        .filter(|it| decision != Decision::Open || !is_final(it.result.verdict))
-        .map(|it| it.text.as_str())
-        .next()
-        .map_or_else(
-            || format!("a verdict needs {MIN_BLOCKS} blocks."),
-            str::to_owned,
-        );
+    // The scenario that decided; of several that are better, the first.
+    let decided = |it: &ComparisonFindings| match decision {
+        Decision::Worse => it.result.verdict == Verdict::Worse,
+        Decision::Fine => it.result.verdict == Verdict::Better,
+        Decision::Open => !is_final(it.result.verdict),
+    };
+    let found = || scenarios.iter().zip(judged.iter().copied());
+    let found = || found().filter_map(|(name, it)| Some((name, it?)));
+    let first = found()
+        .find(|(_, it)| decided(it))
+        .or_else(|| found().next().filter(|_| decision == Decision::Fine));
+    let why = match first {
+        Some((name, it)) if scenarios.len() > 1 => format!("in {name}, {}", it.text),
+        Some((_, it)) => it.text.clone(),
+        None => format!("a verdict needs {MIN_BLOCKS} blocks."),
+    };
     (decision, format!("{candidate} {word} {baseline}: {why}"))
 }
 

@@ -31,9 +31,11 @@ fn blame(gate: Gate) -> Blame {
         | Gate::GatewayRestarted
         | Gate::NeverReachedUpstream
         | Gate::AccessLog => Blame::Gateway,
-        Gate::ArrivalsDropped | Gate::RateNotAchieved | Gate::RequestErrors | Gate::NoAnswers => {
-            Blame::GatewayAlone
-        }
+        Gate::ArrivalsDropped
+        | Gate::ConnectionsHeld
+        | Gate::RateNotAchieved
+        | Gate::RequestErrors
+        | Gate::NoAnswers => Blame::GatewayAlone,
         // The outcome names the culprit.
         Gate::NotCompleted => Blame::Other,
         Gate::EngineSaturated

@@ -213,3 +213,24 @@ fn the_candidate_is_compared_with_the_mean_of_both_processes_of_the_baseline() {
     let ratio = decisive.unwrap().result.ratio;
     assert!((ratio - 1.0).abs() < 2e-4, "{ratio}");
 }
+
+#[test]
+fn of_several_scenarios_the_one_that_decides_is_named() {
+    let mut manifest = duel_of(20);
+    let mut second = manifest.plan.scenarios[0].clone();
+    second.scenario = "second".into();
+    manifest.plan.scenarios.push(second);
+    manifest.plan.trials = every_cell(&manifest.plan, 20);
+    let (_, findings) = analysed_run(manifest, |mut made: Made| {
+        let trial = made.record.trial.clone();
+        let wobble = f64::from((trial.block * 7 + trial.variant.len() as u32) % 5) - 2.0;
+        let is_slower = trial.variant == "mine" && trial.scenario == "second";
+        let cpu_ns = if is_slower { 22_000.0 } else { 20_000.0 } * (1.0 + wobble / 2_000.0);
+        made.used("steady", "gateway").cpu_ns = (cpu_ns * (RATE * SECONDS) as f64) as u64;
+        Some(made)
+    });
+    let found = findings.duel.unwrap();
+    assert_eq!(found.decision, Decision::Worse, "{}", found.text);
+    let begins = "mine is worse than nginx: in second, mine uses 1.1";
+    assert!(found.text.starts_with(begins), "{}", found.text);
+}

@@ -141,6 +141,31 @@ fn engine_late() {
 }
 
 /// Changes the throughput of the closed load and everything that must go with it.
+#[test]
+fn requests_that_wait_for_a_connection_wait_for_the_gateway() {
+    let waited = |longest_ns: u64| {
+        move |made: &mut Made| {
+            let values = [(1_000, 49_000), (longest_ns, 1_000)];
+            made.record_values("steady", "lateness", &values);
+            made.open().counts.queued_max = 4_961;
+        }
+    };
+    check(
+        Gate::ConnectionsHeld,
+        Validity::Invalid,
+        &[Aspect::Latency, Aspect::LatencyTail],
+        waited(900_000_000),
+        waited(500_000),
+    );
+    let found = reasons(|made| {
+        waited(900_000_000)(made);
+        made.open().engine.run_queue_wait_ns = 1_000_000_000;
+    });
+    let gates: Vec<Gate> = found.iter().map(|it| it.gate).collect();
+    assert!(gates.contains(&Gate::EngineLate), "{gates:?}");
+    assert!(!gates.contains(&Gate::ConnectionsHeld), "{gates:?}");
+}
+
 fn capacity(made: &mut Made, per_second: u64) {
     let requests = per_second * common::SECONDS;
     let phase = made.closed();

@@ -189,6 +189,33 @@ fn a_soak_that_was_stopped_at_once_is_undetermined() {
     assert!(found.text.contains("3 s of 5 min"), "{}", found.text);
 }
 
+#[test]
+fn descriptors_that_leak_at_the_end_keep_a_soak_open_though_memory_does_not_grow() {
+    let leaks_lately = |made: &mut Made| {
+        let last = made.rows.len() as u32 * 19 / 20;
+        for row in &mut made.rows {
+            let leaked = u64::from(row.second.saturating_sub(last)) * 50;
+            row.gateway.as_mut().unwrap().descriptors = 40 + leaked;
+        }
+    };
+    let findings = soaked(0.0, leaks_lately);
+    let found = findings.soak.as_ref().unwrap();
+    assert_eq!(found.decision, Decision::Open, "{}", found.text);
+    assert!(found.text.contains("descriptors"), "{}", found.text);
+}
+
+#[test]
+fn a_soak_that_dropped_arrivals_did_not_endure() {
+    let findings = soaked(0.0, |made| made.open().counts.dropped = 100_000);
+    let found = findings.soak.as_ref().unwrap();
+    assert_eq!(found.decision, Decision::Worse, "{}", found.text);
+    assert!(
+        found.text.contains("100,000 arrivals were dropped"),
+        "{}",
+        found.text
+    );
+}
+
 const SCENARIOS: [&str; 3] = ["errors", "errors-healthy", "errors-healthy-again"];
 
 /// Blocks of three scenarios, the first with failing groups.

@@ -232,7 +232,11 @@ fn check_one(
 /// Removes an earlier check's files from a scenario's folder: a program that copies or appends
 /// would find them.
 fn empty(work: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(work).into_iter().flatten() {
+    let entries = match fs::read_dir(work) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
         let path = entry?.path();
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         if name == GATEWAY_FOLDER || name.starts_with(UPSTREAM_FOLDER) {

@@ -60,7 +60,15 @@ impl Spoiled {
         if let Some((_, lost)) = self.one_sided()
             && self.p_value(blocks).is_some_and(|p| p <= level)
         {
-            return lost;
+            // What the other blocks show speaks for the side that lost: the two say different things.
+            return match (lost, verdict) {
+                (Verdict::Worse, Verdict::Better) | (Verdict::Better, Verdict::Worse) => {
+                    Verdict::Inconclusive {
+                        blocks_needed: None,
+                    }
+                }
+                _ => lost,
+            };
         }
         match verdict {
             _ if !self.any() => verdict,
@@ -96,6 +104,20 @@ mod tests {
     }
 
     #[test]
+    fn who_lost_by_spoiled_blocks_and_leads_in_the_others_gets_no_verdict() {
+        use Verdict::{Better, NoChange, Worse};
+        let (none, many) = (by(0, 0), by(7, 7));
+        assert_eq!(weighed(many, none, Better), OPEN);
+        assert_eq!(weighed(none, many, Worse), OPEN);
+        for verdict in [Worse, NoChange, OPEN] {
+            assert_eq!(weighed(many, none, verdict), Worse);
+        }
+        for verdict in [Better, NoChange, OPEN] {
+            assert_eq!(weighed(none, many, verdict), Better);
+        }
+    }
+
+    #[test]
     fn no_verdict_favours_a_side_that_spoiled_a_block() {
         use Verdict::{Better, NoChange, Worse};
         let none = by(0, 0);
@@ -122,10 +144,10 @@ mod tests {
     #[test]
     fn six_blocks_that_one_side_alone_spoiled_are_lost() {
         let none = by(0, 0);
-        assert_eq!(weighed(by(5, 5), none, Verdict::Better), OPEN);
-        assert_eq!(weighed(by(6, 6), none, Verdict::Better), Verdict::Worse);
-        assert_eq!(weighed(none, by(6, 6), Verdict::Worse), Verdict::Better);
-        assert_eq!(weighed(by(6, 6), by(0, 1), Verdict::Better), OPEN);
+        assert_eq!(weighed(by(5, 5), none, Verdict::NoChange), OPEN);
+        assert_eq!(weighed(by(6, 6), none, Verdict::NoChange), Verdict::Worse);
+        assert_eq!(weighed(none, by(6, 6), Verdict::NoChange), Verdict::Better);
+        assert_eq!(weighed(by(6, 6), by(0, 1), Verdict::NoChange), OPEN);
         // 2^(1 − 6) is 0.031, which six comparisons held together do not allow.
         let six = Spoiled {
             candidate: by(6, 6),
@@ -133,7 +155,7 @@ mod tests {
         };
         let few = Verdict::TooFewBlocks { blocks: 3 };
         assert_eq!(six.p_value(4), Some(0.031_25));
-        assert_eq!(six.weigh(Verdict::Better, 10, 0.05 / 6.0), OPEN);
+        assert_eq!(six.weigh(Verdict::NoChange, 10, 0.05 / 6.0), OPEN);
         assert_eq!(six.weigh(few, 3, 0.05), few, "nine blocks carry no verdict");
     }
 

@@ -57,6 +57,8 @@ pub enum Gate {
     EngineWaited,
     /// Requests left late.
     EngineLate,
+    /// Requests waited for a free connection while the gateway held all of them.
+    ConnectionsHeld,
     /// Throughput near what the upstream alone delivers.
     UpstreamNearFloor,
     /// Arrivals were dropped.

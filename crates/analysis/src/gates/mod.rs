@@ -82,7 +82,7 @@ pub(crate) const EVERYTHING: [Aspect; 4] = [
 
 type PhaseGate = fn(&View) -> Option<Reason>;
 
-const PHASE_GATES: [PhaseGate; 33] = [
+const PHASE_GATES: [PhaseGate; 34] = [
     answers::checks_failed,
     answers::errors,
     answers::no_answers,
@@ -94,6 +94,7 @@ const PHASE_GATES: [PhaseGate; 33] = [
     schedule::dropped,
     schedule::rate_not_achieved,
     schedule::late,
+    schedule::connections_held,
     schedule::tail_late,
     instrument::engine_saturated,
     instrument::engine_waited,

@@ -54,7 +54,7 @@ pub(super) fn rate_not_achieved(view: &View) -> Option<Reason> {
 /// Lateness is inside the response time, so nothing is hidden; but it is not the gateway's alone.
 pub(super) fn late(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.0)?;
-    (lateness > LATENESS_P99_NS_MAX).then_some(())?;
+    (lateness > LATENESS_P99_NS_MAX && !are_held(view, lateness)).then_some(())?;
     let message = format!(
         "One request in 100 left more than {} late; response times include that.",
         quantity(lateness, Unit::Nanoseconds)
@@ -62,10 +62,37 @@ pub(super) fn late(view: &View) -> Option<Reason> {
     Some(is_late(view, Aspect::Latency, message))
 }
 
+/// Requests that wait for a free connection wait for the gateway. Added latency, which counts from the
+/// send, leaves that out, and a gateway that stalls would look fast.
+pub(super) fn connections_held(view: &View) -> Option<Reason> {
+    let lateness = lateness(view, 99.0)?;
+    (lateness > LATENESS_P99_NS_MAX && are_held(view, lateness)).then_some(())?;
+    let message = format!(
+        "One request in 100 waited more than {} for a free connection, while the gateway held all of them; added \
+         latency leaves that wait out.",
+        quantity(lateness, Unit::Nanoseconds)
+    );
+    let remedy = "Lower the rate below the knee, or find out why the gateway stalls.";
+    Some(view.reason(
+        Gate::ConnectionsHeld,
+        Validity::Invalid,
+        &[Aspect::Latency, Aspect::LatencyTail],
+        says(message, remedy),
+    ))
+}
+
+/// Whether requests left late because no connection was free: some queued, and the engine itself did
+/// not wait for its core for as long.
+fn are_held(view: &View, lateness_ns: f64) -> bool {
+    let waited_ns = view.phase.engine.run_queue_wait_ns as f64;
+    !view.is_floor() && view.phase.counts.queued_max > 0 && waited_ns < lateness_ns
+}
+
 /// The same for the 99.9th percentiles; the others remain valid.
 pub(super) fn tail_late(view: &View) -> Option<Reason> {
     let lateness = lateness(view, 99.9)?;
-    (lateness > LATENESS_P999_NS_MAX && late(view).is_none()).then_some(())?;
+    let is_told = late(view).or_else(|| connections_held(view)).is_some();
+    (lateness > LATENESS_P999_NS_MAX && !is_told).then_some(())?;
     let message = format!(
         "One request in 1,000 left more than {} late; the 99.9th percentile of the response time includes that.",
         quantity(lateness, Unit::Nanoseconds)

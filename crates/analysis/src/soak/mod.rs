@@ -5,10 +5,13 @@ mod words;
 
 use gatebench_model::{Shape, Soak};
 use gatebench_stats::LeakVerdict;
+use gatebench_stats::leak::Because;
 use gatebench_store::{PhaseRecord, StoreError, StoredTrial};
 
 use crate::context::Context;
-use crate::findings::{Decision, Sentence, SoakFindings, SoakSegment, SoakWhat, Tone};
+use crate::findings::{
+    Decision, Sentence, SoakFindings, SoakQuantity, SoakSegment, SoakWhat, Tone,
+};
 use crate::loads;
 use crate::trials::outcome_words;
 
@@ -102,6 +105,9 @@ fn decide(segments: &[SoakSegment]) -> Decision {
     if segments.iter().any(|it| has_failed(it) || has_leak(it)) {
         return Decision::Worse;
     }
+    if segments.iter().any(grows_lately) {
+        return Decision::Open;
+    }
     let longest = segments
         .iter()
         .max_by(|a, b| a.measured_seconds.total_cmp(&b.measured_seconds));
@@ -116,14 +122,25 @@ fn decide(segments: &[SoakSegment]) -> Decision {
 }
 
 fn has_failed(segment: &SoakSegment) -> bool {
-    segment.errors + segment.checks_failed > 0
+    segment.errors + segment.checks_failed + segment.dropped > 0
         || segment.processes_ended > 0
         || segment.outcome == "failed"
 }
 
+/// Whether anything but latency grows at the end of a process.
+fn grows_lately(segment: &SoakSegment) -> bool {
+    segment.quantities.iter().any(is_growing_lately)
+}
+
+fn is_growing_lately(found: &SoakQuantity) -> bool {
+    let because = Because::GrowingLately;
+    found.what != SoakWhat::ResponseP50
+        && matches!(found.growth.verdict, LeakVerdict::Undetermined { because: why, .. } if why == because)
+}
+
 /// Latency that grows is told and decides nothing: the machine has its part in it.
 fn has_leak(segment: &SoakSegment) -> bool {
-    let leaks = |it: &&crate::findings::SoakQuantity| {
+    let leaks = |it: &&SoakQuantity| {
         it.what != SoakWhat::ResponseP50 && it.growth.verdict == LeakVerdict::Leak
     };
     segment.quantities.iter().any(|it| leaks(&it))

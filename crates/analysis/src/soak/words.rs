@@ -3,7 +3,7 @@
 use gatebench_stats::LeakVerdict;
 use gatebench_stats::leak::Because;
 
-use super::{has_failed, has_leak};
+use super::{grows_lately, has_failed, has_leak, is_growing_lately};
 use crate::findings::{SoakFindings, SoakQuantity, SoakSegment, SoakWhat, Unit};
 use crate::words::{counted, duration, grouped, quantity, three_figures};
 
@@ -24,12 +24,14 @@ pub(super) fn summary(found: &SoakFindings) -> String {
         .iter()
         .max_by(|a, b| a.measured_seconds.total_cmp(&b.measured_seconds));
     let telling = |segment: &&SoakSegment| {
-        has_leak(segment) || longest.is_some_and(|it| it.trial == segment.trial)
+        has_leak(segment)
+            || grows_lately(segment)
+            || longest.is_some_and(|it| it.trial == segment.trial)
     };
     for segment in found.segments.iter().filter(telling) {
         let told = segment.quantities.iter().filter(|it| {
             let is_leak = it.growth.verdict == LeakVerdict::Leak;
-            it.what == SoakWhat::Memory || is_leak
+            it.what == SoakWhat::Memory || is_leak || is_growing_lately(it)
         });
         sentences.extend(told.map(|it| it.text.clone()));
     }
@@ -66,6 +68,11 @@ fn failure(variant: &str, segment: &SoakSegment) -> String {
             segment.checks_failed,
             "answer failed a check",
             "answers failed a check",
+        ),
+        (
+            segment.dropped,
+            "arrival was dropped",
+            "arrivals were dropped",
         ),
     ];
     let told: Vec<String> = counts
