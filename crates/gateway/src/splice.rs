@@ -163,6 +163,16 @@ impl<I: Io> Worker<I> {
             other_end.is_paused = false;
             self.io.resume(other);
         }
+        if self.is_over(conn) {
+            self.close_both(conn);
+        }
+    }
+
+    /// Whether both sides have ended and every byte has been passed on.
+    fn is_over(&self, conn: ConnId) -> bool {
+        let is_done = |end: &&End| end.has_ended && end.outbox.pending_bytes() == 0;
+        let end = self.ends.get(conn).filter(is_done);
+        end.is_some_and(|end| self.ends.get(end.other).filter(is_done).is_some())
     }
 
     fn ended(&mut self, conn: ConnId) {
@@ -171,15 +181,10 @@ impl<I: Io> Worker<I> {
         };
         end.has_ended = true;
         let other = end.other;
-        let Some(other_end) = self.ends.get_mut(other) else {
-            return;
-        };
-        let is_over = other_end.has_ended && other_end.outbox.pending_bytes() == 0;
-        other_end.is_ending = true;
-        self.go_on(other);
-        if is_over {
-            self.close_both(conn);
+        if let Some(other_end) = self.ends.get_mut(other) {
+            other_end.is_ending = true;
         }
+        self.go_on(other);
     }
 
     fn close_both(&mut self, conn: ConnId) {

@@ -97,3 +97,37 @@ fn a_target_that_refuses_ends_the_connection() {
         });
     }
 }
+
+/// A target that has ended long before the client reads: the pair must be closed all the same.
+#[test]
+fn a_pair_is_closed_though_bytes_were_pending_when_its_last_side_ended() {
+    const BYTES: usize = 8 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = listener.local_addr().unwrap();
+    let (ended, is_closed) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let ended = ended.clone();
+            thread::spawn(move || {
+                stream.write_all(&vec![7; BYTES]).unwrap();
+                stream.shutdown(Shutdown::Write).unwrap();
+                // The end of the stream comes once the null gateway has closed the pair.
+                let left = stream.read_to_end(&mut Vec::new()).unwrap();
+                ended.send(left).unwrap();
+            });
+        }
+    });
+    for backend in BACKENDS {
+        spliced(backend, target, |address| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+            thread::sleep(std::time::Duration::from_millis(50));
+            let mut back = Vec::new();
+            stream.read_to_end(&mut back).unwrap();
+            assert_eq!(back.len(), BYTES, "{backend:?}");
+            let patience = std::time::Duration::from_secs(10);
+            assert_eq!(is_closed.recv_timeout(patience), Ok(0), "{backend:?}");
+        });
+    }
+}

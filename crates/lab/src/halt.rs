@@ -86,6 +86,15 @@ impl Failure {
         )
     }
 
+    /// A core that could not be kept from idling.
+    pub(crate) fn of_keeper(error: &io::Error) -> Self {
+        Self::new(
+            Culprit::Environment,
+            format!("a core of the gateway cannot be kept awake: {error}"),
+            "leave --keep-awake out, or run gatebench where threads may be pinned and may use SCHED_IDLE",
+        )
+    }
+
     /// An error of the engine. `target` is whom it could not reach.
     pub(crate) fn of_engine(error: &EngineError, target: Culprit) -> Self {
         let reason = error.to_string();

@@ -2,7 +2,9 @@
 //! its wake-up takes from tens of microseconds to milliseconds, which would count as the gateway's
 //! time.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread::{self, Scope};
 
 use gatebench_net::turns::run_when_idle;
@@ -11,27 +13,38 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// Name of the threads.
 const NAME: &str = "keeper";
 
-/// Spins on each of these cores, whenever nothing else runs there, until `over` is set.
+/// Spins on each of these cores, whenever nothing else runs there, until `over` is set. It returns
+/// when all of them do.
+///
+/// # Errors
+/// The system's reason why a core is not kept awake; a thread on another core, or of a higher
+/// priority, would disturb the load, and is not left running.
 pub(crate) fn keep_awake<'scope>(
     scope: &'scope Scope<'scope, '_>,
     cores: &[usize],
     over: &'scope AtomicBool,
-) {
+) -> io::Result<()> {
+    let (is_set_up, all) = mpsc::channel();
     for core in cores.iter().copied() {
+        let is_set_up = is_set_up.clone();
         let spin = move || {
             let mut set = CpuSet::new();
             set.set(core);
-            // A thread on another core, or of a higher priority, would disturb the load.
-            if sched_setaffinity(None, &set).is_err() || run_when_idle().is_err() {
-                return;
-            }
-            while !over.load(Ordering::Relaxed) {
+            let ready = sched_setaffinity(None, &set)
+                .map_err(io::Error::from)
+                .and_then(|()| run_when_idle());
+            let spins = ready.is_ok();
+            // Nobody waits for it once another core has failed.
+            let _ = is_set_up.send(ready);
+            drop(is_set_up);
+            while spins && !over.load(Ordering::Relaxed) {
                 std::hint::spin_loop();
             }
         };
-        // Without the thread the load is one like any other.
-        let _ = thread::Builder::new()
+        thread::Builder::new()
             .name(NAME.into())
-            .spawn_scoped(scope, spin);
+            .spawn_scoped(scope, spin)?;
     }
+    drop(is_set_up);
+    all.into_iter().collect()
 }

@@ -1,5 +1,6 @@
 //! One load: from a phase of the profile to its record.
 
+use std::io;
 use std::panic;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -118,11 +119,11 @@ pub(crate) fn measure(
         scrapes,
         admin,
         profile,
+        kept_awake,
     } = run_watched(&load, &shared, &mut seconds, watch, beside);
     let halt = ended_by(scene, &watched, profile.as_ref(), phase)?;
-    let outcome = outcome.map_err(|error| {
-        Failure::of_engine(&error, scene.target_culprit()).in_phase(&phase.name)
-    })?;
+    let outcome = undisturbed(outcome, kept_awake, scene);
+    let outcome = outcome.map_err(|failure| failure.in_phase(&phase.name))?;
     let after = match &halt {
         None => scene.ledger(stage)?,
         // What was interrupted has not been heard to the end.
@@ -278,6 +279,7 @@ struct Run {
     scrapes: Vec<Scrape>,
     admin: Option<AdminLoadRecord>,
     profile: Option<Result<Profile, ProfileError>>,
+    kept_awake: io::Result<()>,
 }
 
 /// Runs the engine on this thread, and the watch and who does something besides on one of their own each.
@@ -295,7 +297,7 @@ fn run_watched(
         kept_awake,
     } = beside;
     thread::scope(|scope| {
-        keeper::keep_awake(scope, kept_awake, &shared.over);
+        let kept_awake = keeper::keep_awake(scope, kept_awake, &shared.over);
         let watching = scope.spawn(|| watch.run());
         let scraping = scope.spawn(|| scraping.map(|it| it.run(shared)).unwrap_or_default());
         let calling = scope.spawn(|| calling.map(|it| it.run(shared)));
@@ -313,8 +315,19 @@ fn run_watched(
             scrapes: joined(scraping),
             admin: joined(calling),
             profile: joined(profiling),
+            kept_awake,
         }
     })
+}
+
+/// The engine's outcome, where the gateway's cores were kept awake as asked.
+fn undisturbed(
+    outcome: Result<Outcome, gatebench_engine::EngineError>,
+    kept_awake: io::Result<()>,
+    scene: &Scene<'_>,
+) -> Result<Outcome, Failure> {
+    kept_awake.map_err(|error| Failure::of_keeper(&error))?;
+    outcome.map_err(|error| Failure::of_engine(&error, scene.target_culprit()))
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {

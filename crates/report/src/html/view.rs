@@ -50,7 +50,7 @@ pub struct Page {
 }
 
 /// The sections of the method that a report of one run rests on.
-const METHODS: [&str; 10] = [
+const METHODS: [&str; 12] = [
     "Two kinds of load",
     "What a gateway adds",
     "CPU per request",
@@ -61,6 +61,8 @@ const METHODS: [&str; 10] = [
     "Equal on the wire",
     "Percentiles",
     "Validity",
+    "Steady state",
+    "Cores",
 ];
 
 /// Those that a search rests on besides.
