@@ -156,7 +156,7 @@ fn a_gateway_in_no_list_is_begun_filled_in_and_proven() {
     let proven = bench.gatebench("check gateway ./mine --out checked");
     proven.assert_code(0).assert_prints(&[
         "My own gateway",
-        "contract: 13 cases",
+        "contract: 14 cases",
         "api-key: 6 cases",
         "mock: not supported: mock",
         "mine holds all it claims",
