@@ -81,8 +81,8 @@ pub(super) fn connections_held(view: &View) -> Option<Reason> {
     ))
 }
 
-/// Whether requests left late because no connection was free: some queued, and the engine itself did
-/// not wait for its core for as long.
+/// Requests left late because no connection was free: some queued, and the engine itself did not
+/// wait for its core for as long.
 fn are_held(view: &View, lateness_ns: f64) -> bool {
     let waited_ns = view.phase.engine.run_queue_wait_ns as f64;
     !view.is_floor() && view.phase.counts.queued_max > 0 && waited_ns < lateness_ns

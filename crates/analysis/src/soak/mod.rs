@@ -127,7 +127,7 @@ fn has_failed(segment: &SoakSegment) -> bool {
         || segment.outcome == "failed"
 }
 
-/// Whether anything but latency grows at the end of a process.
+/// Something other than latency grows at the end of a process.
 fn grows_lately(segment: &SoakSegment) -> bool {
     segment.quantities.iter().any(is_growing_lately)
 }
