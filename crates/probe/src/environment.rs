@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounting::Accounting;
 use crate::cgroup;
+use crate::clock::clock_source;
+use crate::frequency::FrequencySource;
 use crate::proc::{field, kibibytes};
 use crate::topology::{cpu_list, topology};
 
@@ -54,6 +56,9 @@ pub struct EnvironmentFacts {
     pub limits: LimitFacts,
     /// Kernel settings by name, as `net.core.somaxconn`.
     pub sysctls: BTreeMap<String, String>,
+    /// The place where the frequency of cores is read; not recorded by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<FrequencySource>,
 }
 
 /// Processors.
@@ -131,7 +136,8 @@ pub struct LimitFacts {
 }
 
 impl EnvironmentFacts {
-    /// Reads the machine.
+    /// Reads the machine. What takes time to find out is left out: the source of frequencies, and
+    /// the accounting where the kernel's configuration cannot be read.
     pub fn read() -> Self {
         Self {
             cpu: cpu(),
@@ -139,6 +145,7 @@ impl EnvironmentFacts {
             kernel: kernel(),
             limits: limits(),
             sysctls: sysctls(),
+            frequency: None,
         }
     }
 }
@@ -208,7 +215,7 @@ fn kernel() -> KernelFacts {
         release: line_of("/proc/sys/kernel/osrelease"),
         version: line_of("/proc/sys/kernel/version"),
         distribution: field(&release, "PRETTY_NAME=").map(|name| name.trim_matches('"').to_owned()),
-        clock_source: line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        clock_source: clock_source(),
         accounting: Some(Accounting::configured()),
         boot_options: boot_options(&line_of("/proc/cmdline").unwrap_or_default()),
     }

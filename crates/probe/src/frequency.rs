@@ -1,0 +1,111 @@
+//! The frequency at which cores run, as far as the kernel shows it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+const CPUS: &str = "sys/devices/system/cpu";
+const CPUINFO: &str = "proc/cpuinfo";
+
+/// The current frequency of a core in kHz, in the core's folder.
+const CURRENT: &str = "cpufreq/scaling_cur_freq";
+
+/// Time between two readings of `/proc/cpuinfo`. The kernel refreshes its values every 10 ms.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The place where the kernel shows the frequency of cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FrequencySource {
+    /// `scaling_cur_freq` of each core.
+    #[serde(rename = "cpufreq")]
+    Cpufreq,
+    /// `cpu MHz` in `/proc/cpuinfo`, if it changes.
+    #[serde(rename = "cpuinfo")]
+    Cpuinfo,
+    /// None, as in most virtual machines.
+    #[serde(rename = "not visible")]
+    NotVisible,
+}
+
+impl FrequencySource {
+    /// The source on this machine.
+    pub fn of_this_machine() -> Self {
+        static KNOWN: OnceLock<FrequencySource> = OnceLock::new();
+        *KNOWN.get_or_init(|| Self::below(Path::new("/"), || thread::sleep(PAUSE)))
+    }
+
+    /// The source on the machine whose `/proc` and `/sys` are below `root`. `pause` lets time pass
+    /// between two readings of `/proc/cpuinfo`: a virtual machine shows one constant there.
+    pub fn below(root: &Path, pause: impl FnOnce()) -> Self {
+        let cores = fs::read_dir(root.join(CPUS)).into_iter().flatten();
+        let mut folders = cores.flatten().map(|core| core.path());
+        if folders.any(|folder| current_khz(&folder).is_some()) {
+            return Self::Cpufreq;
+        }
+        let first = in_cpuinfo(root);
+        let constant = first.values().next().copied();
+        if first.values().any(|khz| Some(*khz) != constant) {
+            return Self::Cpuinfo;
+        }
+        pause();
+        match in_cpuinfo(root) == first {
+            true => Self::NotVisible,
+            false => Self::Cpuinfo,
+        }
+    }
+
+    /// The frequencies of these cores of this machine in kHz, in their order; none unless all of
+    /// them are visible.
+    pub fn read_khz(self, cores: &[usize]) -> Option<Vec<u64>> {
+        self.read_khz_below(Path::new("/"), cores)
+    }
+
+    /// As [`FrequencySource::read_khz`], of the machine whose `/proc` and `/sys` are below `root`.
+    pub fn read_khz_below(self, root: &Path, cores: &[usize]) -> Option<Vec<u64>> {
+        if cores.is_empty() {
+            return None;
+        }
+        match self {
+            Self::Cpufreq => {
+                let folder = |core: &usize| root.join(CPUS).join(format!("cpu{core}"));
+                let khz = |core: &usize| current_khz(&folder(core));
+                cores.iter().map(khz).collect()
+            }
+            Self::Cpuinfo => {
+                let all = in_cpuinfo(root);
+                cores.iter().map(|core| all.get(core).copied()).collect()
+            }
+            Self::NotVisible => None,
+        }
+    }
+}
+
+fn current_khz(core: &Path) -> Option<u64> {
+    let text = fs::read_to_string(core.join(CURRENT)).ok()?;
+    let khz: u64 = text.trim().parse().ok()?;
+    (khz > 0).then_some(khz)
+}
+
+/// The frequency of each core in kHz, by its number.
+fn in_cpuinfo(root: &Path) -> BTreeMap<usize, u64> {
+    let text = fs::read_to_string(root.join(CPUINFO)).unwrap_or_default();
+    let mut core: Option<usize> = None;
+    let mut found = BTreeMap::new();
+    for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        match name.trim() {
+            "processor" => core = value.trim().parse().ok(),
+            "cpu MHz" => {
+                let mhz = value.trim().parse::<f64>().ok().filter(|mhz| *mhz > 0.0);
+                let khz = mhz.map(|mhz| (mhz * 1_000.0).round() as u64);
+                found.extend(core.zip(khz));
+            }
+            _ => {}
+        }
+    }
+    found
+}
