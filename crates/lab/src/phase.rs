@@ -91,7 +91,7 @@ pub(crate) fn measure(
     let phase = loading.phase;
     let load = load(scene, stage, loading)?;
     let before = scene.ledger(stage)?;
-    let mut samplers = Samplers::new(stage);
+    let mut samplers = Samplers::new(stage, scene.cores().gateway);
     let pss_before = samplers.pss();
     let outside = samplers.outside();
     let warming = Warming::of(scene, phase);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use gatebench_drivers::Launcher;
 use gatebench_model::{Culprit, Trial, Variant};
 use gatebench_net::{Backend, choose};
-use gatebench_probe::{Accounting, EnvironmentFacts};
+use gatebench_probe::{Accounting, EnvironmentFacts, FrequencySource};
 use gatebench_store::{
     GatewayIdentity, Manifest, Outcome, Run, RunWriter, SCHEMA_VERSION, Status, StoreError,
     Timestamp, TrialRecord, TrialWriter,
@@ -132,6 +132,7 @@ fn open(request: &RunRequest) -> Result<Opened, LabError> {
     }
     let mut facts = EnvironmentFacts::read();
     facts.kernel.accounting = Some(Accounting::of_this_machine());
+    facts.frequency = Some(FrequencySource::of_this_machine());
     let environment = serde_json::to_value(facts).unwrap_or_default();
     let manifest = Manifest {
         schema: SCHEMA_VERSION,

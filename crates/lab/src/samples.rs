@@ -6,9 +6,12 @@
 //! between its own samples, so what remains is only that this window is shifted by as much.
 
 use gatebench_probe::{
-    Accounting, MachineSample, Sample, Sampler, Scope, SoftirqPayer, foreign_cpu_ns,
+    Accounting, FrequencySource, MachineSample, Sample, Sampler, Scope, SoftirqPayer,
+    foreign_cpu_ns,
 };
-use gatebench_store::{CoreUsage, MachineFacts, SeriesUsage, Throttling, Usage};
+use gatebench_store::{
+    CoreFrequency, CoreUsage, FrequencyRange, MachineFacts, SeriesUsage, Throttling, Usage,
+};
 
 use gatebench_net::clock;
 
@@ -29,6 +32,8 @@ pub(crate) struct Moment {
     /// CPU time of the supervisors, which are children of this process.
     pub(crate) supervisors_cpu_ns: u64,
     pub(crate) machine: MachineSample,
+    /// The frequencies of the gateway's cores, in their order; empty where they are not visible.
+    pub(crate) frequencies_khz: Vec<u64>,
 }
 
 /// Samples a gateway again and again, wherever it runs.
@@ -89,14 +94,16 @@ pub(crate) struct Samplers {
     upstream: Option<Sampler>,
     own: Sampler,
     supervisors: Vec<Sampler>,
+    /// The gateway's cores on this machine.
+    gateway_cores: Vec<usize>,
 }
 
 /// Proportional set sizes of gateway, upstream and this process.
 pub(crate) type Pss = [Option<u64>; 3];
 
 impl Samplers {
-    /// Samplers of what is up.
-    pub(crate) fn new(stage: &Stage) -> Self {
+    /// Samplers of what is up, with the gateway on these cores of this machine.
+    pub(crate) fn new(stage: &Stage, gateway_cores: Vec<usize>) -> Self {
         let gateway = stage.gateway_sampler();
         let upstream = stage.upstream_root();
         let supervisor = match &gateway {
@@ -111,6 +118,7 @@ impl Samplers {
                 .map(|root| Sampler::new(root, Scope::Process))
                 .collect(),
             own: Sampler::new(std::process::id(), Scope::Process),
+            gateway_cores,
         }
     }
 
@@ -127,6 +135,9 @@ impl Samplers {
                 .map(|supervisor| supervisor.sample().cpu_ns)
                 .sum(),
             machine: MachineSample::read(),
+            frequencies_khz: FrequencySource::of_this_machine()
+                .read_khz(&self.gateway_cores)
+                .unwrap_or_default(),
         }
     }
 
@@ -221,6 +232,8 @@ pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
 pub(crate) struct TrialCores {
     /// Each of them once.
     pub(crate) all: Vec<usize>,
+    /// The gateway's.
+    pub(crate) gateway: Vec<usize>,
     /// The gateway's cores, if nothing else of the run is on them.
     pub(crate) gateway_alone: Option<Vec<usize>>,
 }
@@ -244,6 +257,7 @@ fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) ->
     let ours_ns = cpu(gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own)) + supervisors_ns;
     let (before, after) = (&first.machine, &last.machine);
     let gateway_cores = cores.gateway_alone.as_deref();
+    let gateway_frequency = frequency(moments, &cores.gateway);
     let cores = &cores.all[..];
     MachineFacts {
         window_ns: after.at_ns - before.at_ns,
@@ -252,7 +266,28 @@ fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) ->
         throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
         foreign_cpu_ns: foreign_cpu_ns(cores, before, after, ours_ns, payer),
         gateway_cores: gateway_cores.map(|cores| core_times(cores, before, after)),
+        gateway_frequency,
     }
+}
+
+/// The frequency of these cores over the moments that have it.
+fn frequency(moments: &[Moment], cores: &[usize]) -> Option<CoreFrequency> {
+    let seen = moments.iter().map(|it| &it.frequencies_khz);
+    let seen: Vec<&Vec<u64>> = seen.filter(|it| it.len() == cores.len()).collect();
+    let of_core = |(index, core): (usize, &usize)| {
+        let values = seen.iter().map(|it| it[index]);
+        Some(FrequencyRange {
+            core: *core,
+            min_khz: values.clone().min()?,
+            max_khz: values.max()?,
+        })
+    };
+    let ranges: Option<Vec<_>> = cores.iter().enumerate().map(of_core).collect();
+    let sum_khz: u64 = seen.iter().flat_map(|it| it.iter()).sum();
+    Some(CoreFrequency {
+        mean_khz: sum_khz.checked_div((seen.len() * cores.len()) as u64)?,
+        cores: ranges?,
+    })
 }
 
 fn core_times(cores: &[usize], before: &MachineSample, after: &MachineSample) -> CoreUsage {
@@ -329,7 +364,7 @@ mod tests {
         let moments = [moment(0, 0, 0), moment(1_000, 600, 700)];
         let mut cores = TrialCores {
             all: vec![1],
-            gateway_alone: None,
+            ..TrialCores::default()
         };
         let facts = machine_where(&moments, &cores, SoftirqPayer::Processes);
         assert_eq!(
@@ -343,5 +378,42 @@ mod tests {
         assert_eq!(facts.foreign_cpu_ns, 0);
         let core = facts.gateway_cores.unwrap();
         assert_eq!((core.busy_ns, core.softirq_ns), (700, 70));
+    }
+
+    #[test]
+    fn frequencies_are_of_the_gateways_cores_at_every_moment() {
+        let moment = |frequencies_khz: &[u64]| Moment {
+            frequencies_khz: frequencies_khz.into(),
+            ..Moment::default()
+        };
+        let cores = TrialCores {
+            all: vec![0, 2, 3],
+            gateway: vec![2, 3],
+            gateway_alone: None,
+        };
+        let of = |moments: &[Moment]| {
+            machine_where(moments, &cores, SoftirqPayer::Processes).gateway_frequency
+        };
+        let moments = [
+            moment(&[3_000_000, 2_000_000]),
+            moment(&[3_300_000, 2_000_000]),
+            moment(&[2_700_000, 2_000_000]),
+        ];
+        let range = |core, min_khz, max_khz| FrequencyRange {
+            core,
+            min_khz,
+            max_khz,
+        };
+        let expected = CoreFrequency {
+            mean_khz: 2_500_000,
+            cores: vec![
+                range(2, 2_700_000, 3_300_000),
+                range(3, 2_000_000, 2_000_000),
+            ],
+        };
+        assert_eq!(of(&moments), Some(expected));
+        let once = of(&[moments[1].clone(), moment(&[])]);
+        assert_eq!(once.map(|it| it.mean_khz), Some(2_650_000));
+        assert_eq!(of(&[moment(&[]), moment(&[])]), None);
     }
 }

@@ -9,8 +9,8 @@ use gatebench_model::{Culprit, Phase, Plan, Scenario, Shares, Trial, Variant};
 use gatebench_net::{Backend, clock};
 use gatebench_probe::Profile;
 use gatebench_store::{
-    Buffering, ErrorLog, Outcome, ParityRecord, ProfileRecord, SCHEMA_VERSION, SeriesRow,
-    SettleRecord, TaggedInterval, Timestamp, TrialRecord, TrialWriter,
+    Buffering, ClockSource, ErrorLog, Outcome, ParityRecord, ProfileRecord, SCHEMA_VERSION,
+    SeriesRow, SettleRecord, TaggedInterval, Timestamp, TrialRecord, TrialWriter,
 };
 use gatebench_upstream::Snapshot;
 
@@ -80,6 +80,7 @@ pub(crate) fn run(scene: &Scene<'_>, writer: &TrialWriter) -> Ended {
     };
     course.ended.record.outcome = course.take_down(&mut stage, outcome);
     course.keep_error_log(writer);
+    course.keep_clock_source();
     course.ended.record.finished = Timestamp::now();
     course.ended
 }
@@ -163,6 +164,7 @@ impl<'a> Scene<'a> {
         let is_alone = placement.gateway_is_alone() && self.company.is_none();
         TrialCores {
             all: cores,
+            gateway: gateway.to_vec(),
             gateway_alone: Some(gateway.to_vec()).filter(|cores| is_alone && !cores.is_empty()),
         }
     }
@@ -243,6 +245,8 @@ const FIRST_PHASE_SLOT: u32 = 2;
 struct Course<'a> {
     scene: &'a Scene<'a>,
     began_ns: u64,
+    /// The clock source at its begin, where the kernel shows it.
+    clock_source: Option<String>,
     ended: Ended,
     /// Of the gateway's processes, from readiness to the end of the trial.
     processes: Option<GatewaySampler>,
@@ -263,6 +267,7 @@ impl<'a> Course<'a> {
             gateway: None,
             phases: Vec::new(),
             admin: None,
+            clock_source: None,
             warnings: Vec::new(),
         };
         let ended = Ended {
@@ -274,6 +279,7 @@ impl<'a> Course<'a> {
         Self {
             scene,
             began_ns: clock::now_ns(),
+            clock_source: gatebench_probe::clock_source(),
             ended,
             processes: None,
         }
@@ -458,6 +464,15 @@ impl<'a> Course<'a> {
         let warning = record.and_then(|it| settle::warning(&loading.phase.name, &it));
         self.ended.record.warnings.extend(warning);
         Ok(record)
+    }
+
+    /// Notes the clock source at both ends: times read from two of them do not agree.
+    fn keep_clock_source(&mut self) {
+        let both = self
+            .clock_source
+            .take()
+            .zip(gatebench_probe::clock_source());
+        self.ended.record.clock_source = both.map(|(began, ended)| ClockSource { began, ended });
     }
 
     /// Notes where the gateway's complaints are kept.

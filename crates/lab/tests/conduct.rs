@@ -51,6 +51,9 @@ fn a_run_leaves_everything_that_a_report_needs() {
     assert_eq!(manifest.gateways["reference"].version, "0.0.0");
     assert_eq!(manifest.gateways["reference"].folder.len(), 2);
     assert!(manifest.environment["kernel"]["release"].is_string());
+    let frequency = &manifest.environment["frequency"];
+    assert!(frequency.is_string(), "{frequency}");
+    let shows_frequency = frequency != "not visible";
     for variant in ["floor", "reference"] {
         let stored = trial(stored.trials(), variant);
         let record = &stored.record;
@@ -59,8 +62,12 @@ fn a_run_leaves_everything_that_a_report_needs() {
             record.parity_before.as_ref().unwrap().holds()
                 && record.parity_after.as_ref().unwrap().holds()
         );
+        let clock = record.clock_source.clone();
+        assert_eq!(clock.map(|it| it.ended), gatebench_probe::clock_source());
         let histograms = stored.histograms().unwrap();
         for phase in &record.phases {
+            let seen = phase.machine.gateway_frequency.is_some();
+            assert_eq!(seen, shows_frequency && variant != "floor");
             let counts = &phase.counts;
             assert!(
                 counts.completed > 0 && counts.errors.is_empty() && counts.checks_failed.is_empty(),

@@ -38,13 +38,14 @@ pub use histograms::TaggedInterval;
 pub use jiff::Timestamp;
 pub use manifest::{GatewayIdentity, Manifest, Status};
 pub use phase::{
-    BinsRecord, CeilingRecord, ChangeRecord, CoreUsage, Counts, EngineFacts, ExactSum,
-    FailureRecord, LedgerDelta, MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord,
-    SettleRecord, TargetShare, Throttling, TraceCounts, Usage, WarmUpRecord, WeighedRecord,
+    BinsRecord, CeilingRecord, ChangeRecord, CoreFrequency, CoreUsage, Counts, EngineFacts,
+    ExactSum, FailureRecord, FrequencyRange, LedgerDelta, MachineFacts, OwnMetricsRecord,
+    PhaseRecord, ProfileRecord, SettleRecord, TargetShare, Throttling, TraceCounts, Usage,
+    WarmUpRecord, WeighedRecord,
 };
 pub use record::{
-    AdminLoadRecord, AdminRecord, ErrorLog, FileDigest, GatewayFacts, Outcome, ParityCaseRecord,
-    ParityRecord, TrialRecord,
+    AdminLoadRecord, AdminRecord, ClockSource, ErrorLog, FileDigest, GatewayFacts, Outcome,
+    ParityCaseRecord, ParityRecord, TrialRecord,
 };
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;

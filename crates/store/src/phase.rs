@@ -402,6 +402,29 @@ pub struct MachineFacts {
     /// The busy time of the gateway's cores, if nothing else of the run is on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway_cores: Option<CoreUsage>,
+    /// The frequency of the gateway's cores; none where it is not visible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway_frequency: Option<CoreFrequency>,
+}
+
+/// The frequency of some cores at the begin of a measurement, at each of its seconds and at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreFrequency {
+    /// The mean over cores and samples.
+    pub mean_khz: u64,
+    /// The range of each core.
+    pub cores: Vec<FrequencyRange>,
+}
+
+/// The frequencies that were seen of a core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrequencyRange {
+    /// The core's number.
+    pub core: usize,
+    /// The lowest.
+    pub min_khz: u64,
+    /// The highest.
+    pub max_khz: u64,
 }
 
 /// The busy time of some cores, from any process: the kernel's count in ticks.

@@ -41,9 +41,22 @@ pub struct TrialRecord {
     /// What was done through the gateway's admin interface, after the loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<AdminRecord>,
+    /// The clock source at both ends; none where the kernel does not show it, and in runs that did
+    /// not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_source: Option<ClockSource>,
     /// What did not stop the trial and the reader must know.
     #[serde(default)]
     pub warnings: Vec<String>,
+}
+
+/// The hardware that the kernel reads time from, as `tsc`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockSource {
+    /// When the trial began.
+    pub began: String,
+    /// When it had ended.
+    pub ended: String,
 }
 
 /// What was done through an admin interface, round after round.

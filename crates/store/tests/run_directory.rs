@@ -73,6 +73,7 @@ fn record(number: u32, outcome: Outcome) -> TrialRecord {
         gateway: None,
         phases: vec![phase("steady", 1_500_000_000)],
         admin: None,
+        clock_source: None,
         warnings: vec![],
     }
 }

@@ -345,6 +345,7 @@ pub fn made(manifest: &Manifest, trial: &Trial) -> Made {
                 ),
             ],
             admin: None,
+            clock_source: None,
             warnings: vec![],
         },
         intervals: vec![],

@@ -118,7 +118,7 @@ impl Running<'_> {
     fn measure(&mut self) -> Result<Measured, Halt> {
         let order = self.order(Part::Measure)?;
         let before = self.scene.ledger(self.stage)?;
-        let samplers = Samplers::new(self.stage);
+        let samplers = Samplers::new(self.stage, self.scene.cores().gateway);
         let pss_before = samplers.pss();
         let began_ns = clock::now_ns();
         let mut watched = Some(Watched {
@@ -127,9 +127,10 @@ impl Running<'_> {
             samplers,
         });
         let text = self.run(&order, "measure", &mut watched)?;
-        let Some(watched) = watched else {
+        let Some(mut watched) = watched else {
             return Err(Halt::Interrupted);
         };
+        watched.forget_idle_cores();
         let after = self.scene.ledger(self.stage)?;
         let figures = parse(self.engine.peer, &text).map_err(|error| {
             let what = format!(
@@ -296,5 +297,15 @@ impl Watched {
         // Else it would be taken for a process that has nothing to do with the run.
         moment.own.cpu_ns += self.engine.last().map_or(0, |sample| sample.cpu_ns);
         self.moments.push(moment);
+    }
+
+    /// Before the engine's start and after its end, cores idle at another frequency.
+    fn forget_idle_cores(&mut self) {
+        let ends = [0, self.moments.len().saturating_sub(1)];
+        for at in ends {
+            if let Some(moment) = self.moments.get_mut(at) {
+                moment.frequencies_khz.clear();
+            }
+        }
     }
 }
