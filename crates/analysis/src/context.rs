@@ -23,6 +23,8 @@ pub(crate) struct Context<'a> {
     floor: BTreeMap<&'a str, BTreeMap<u32, f64>>,
     /// Median bytes of an answer by scenario, variant and phase.
     answer_bytes: BTreeMap<(&'a str, &'a str, &'a str), f64>,
+    /// The lowest and the highest mean frequency of the gateways' cores by scenario, block and phase.
+    frequencies_khz: BTreeMap<(&'a str, u32, &'a str), (u64, u64)>,
 }
 
 impl<'a> Context<'a> {
@@ -33,6 +35,7 @@ impl<'a> Context<'a> {
             plan,
             floor: BTreeMap::new(),
             answer_bytes: BTreeMap::new(),
+            frequencies_khz: BTreeMap::new(),
         };
         let mut sizes: BTreeMap<_, Vec<f64>> = BTreeMap::new();
         for record in context.completed() {
@@ -44,6 +47,7 @@ impl<'a> Context<'a> {
                         .entry(trial.block)
                         .or_insert_with(|| throughput_per_second(phase));
                 }
+                context.note_frequency(record, phase);
                 if let Some(size) = bytes_per_answer(phase) {
                     let key = (
                         trial.scenario.as_str(),
@@ -59,6 +63,33 @@ impl<'a> Context<'a> {
             .filter_map(|(key, all)| Some((key, median(&all)?)))
             .collect();
         context
+    }
+
+    /// Notes the frequency of a gateway's cores. Controls are not compared with gateways.
+    fn note_frequency(&mut self, record: &'a TrialRecord, phase: &'a PhaseRecord) {
+        let trial = &record.trial;
+        let is_control = self.variant(&trial.variant).is_none_or(Variant::is_control);
+        let seen = phase.machine.gateway_frequency.as_ref();
+        if let Some(seen) = seen.filter(|_| !is_control) {
+            let mean_khz = seen.mean_khz;
+            let key = (trial.scenario.as_str(), trial.block, phase.name.as_str());
+            let range = self.frequencies_khz.entry(key);
+            let (min_khz, max_khz) = range.or_insert((mean_khz, mean_khz));
+            *min_khz = mean_khz.min(*min_khz);
+            *max_khz = mean_khz.max(*max_khz);
+        }
+    }
+
+    /// The lowest and the highest mean frequency of the cores under the gateways of the same block
+    /// in the same phase.
+    pub(crate) fn frequencies_khz(
+        &self,
+        record: &TrialRecord,
+        phase: &PhaseRecord,
+    ) -> Option<(u64, u64)> {
+        let trial = &record.trial;
+        let key = (trial.scenario.as_str(), trial.block, phase.name.as_str());
+        self.frequencies_khz.get(&key).copied()
     }
 
     /// Trials on disk.

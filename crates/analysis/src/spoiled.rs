@@ -45,6 +45,9 @@ fn blame(gate: Gate) -> Blame {
         | Gate::Throttled
         | Gate::Steal
         | Gate::ForeignProcess
+        | Gate::ClockSourceChanged
+        | Gate::ClockSourceSlow
+        | Gate::FrequencyChanged
         | Gate::NotSteady
         | Gate::GatewayNotSaturated
         | Gate::Inconsistent

@@ -83,6 +83,12 @@ pub enum Gate {
     ForeignProcess,
     /// Engine or upstream ran on another thread of the gateway's physical core.
     SharedCore,
+    /// The clock source changed during the trial.
+    ClockSourceChanged,
+    /// The clock source is slow to read.
+    ClockSourceSlow,
+    /// The gateway's cores changed their frequency.
+    FrequencyChanged,
     /// The series has a trend.
     NotSteady,
     /// The phase was too short for a test of steady state.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod audited;
+mod clock;
 mod consistency;
 mod gateway;
 mod instrument;
@@ -82,7 +83,7 @@ pub(crate) const EVERYTHING: [Aspect; 4] = [
 
 type PhaseGate = fn(&View) -> Option<Reason>;
 
-const PHASE_GATES: [PhaseGate; 34] = [
+const PHASE_GATES: [PhaseGate; 37] = [
     answers::checks_failed,
     answers::errors,
     answers::no_answers,
@@ -108,6 +109,9 @@ const PHASE_GATES: [PhaseGate; 34] = [
     machine::steal,
     machine::foreign_process,
     machine::shared_core,
+    clock::source_changed,
+    clock::source_slow,
+    clock::frequency,
     steady::throughput,
     steady::cpu,
     steady::latency,

@@ -47,6 +47,24 @@ pub const STEAL_SHARE_MAX: f64 = 0.01;
 /// Share of one core that processes outside the run may use on the pinned cores.
 pub const FOREIGN_SHARE_MAX: f64 = 0.05;
 
+/// Clock sources whose reads take tens of nanoseconds: counters of the processor, and clocks that
+/// hypervisors derive from them. Others are devices, whose reads take microseconds, or count ticks.
+pub const FAST_CLOCK_SOURCES: [&str; 9] = [
+    "tsc",
+    "tsc-early",
+    "kvm-clock",
+    "xen",
+    "hyperv_clocksource_tsc_page",
+    "arch_sys_counter",
+    "riscv_clocksource",
+    "timebase",
+    "tod",
+];
+
+/// Relative difference of frequencies of a core, in a phase or between the gateways of a block:
+/// the same work then takes other CPU time by about as much, and gateways differ by less.
+pub const FREQUENCY_SPREAD_MAX: f64 = 0.05;
+
 /// Share of its cores that a gateway must keep busy in a load that claims its capacity.
 pub const GATEWAY_BUSY_MIN: f64 = 0.80;
 
