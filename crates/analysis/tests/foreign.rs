@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Made, analysed_run, manifest, row};
-use gatebench_analysis::findings::{Metric, PhaseKind, Tone, Validity};
+use gatebench_analysis::findings::{Aspect, Gate, Metric, PhaseKind, Tone, Validity};
 use gatebench_store::{ForeignEngine, ForeignFigures, TraceCounts};
 
 /// As `k6` leaves a trial: percentiles, but no histograms, no series and no traces.
@@ -98,10 +98,22 @@ fn told_percentiles_stand_where_enough_answers_lie_beyond_them() {
             .metric(PhaseKind::Closed, Metric::Throughput)
             .is_some()
     );
-    assert_eq!(
-        nginx.validity,
-        Some(Validity::Valid),
-        "{:#?}",
-        nginx.reasons
+    // Ten seconds long, and yet nothing says whether they were steady.
+    assert_eq!(nginx.validity, Some(Validity::Limited));
+    let reasons: Vec<_> = nginx
+        .reasons
+        .iter()
+        .map(|it| (it.gate, it.phase.as_deref(), it.spoils.as_slice()))
+        .collect();
+    let (untested, cpu) = (Gate::SteadinessUntested, Aspect::CpuPerRequest);
+    let closed = (untested, Some("saturate"), &[Aspect::Throughput, cpu][..]);
+    let open = (untested, Some("steady"), &[cpu, Aspect::Latency][..]);
+    assert_eq!(reasons, [closed, open]);
+    let said = &nginx.reasons[0].message;
+    assert!(said.contains("k6 records no figures over time"), "{said}");
+    assert!(
+        !findings.notes.iter().any(|it| it.contains("Steady state")),
+        "{:?}",
+        findings.notes
     );
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::Made;
-use common::gates::check;
+use common::gates::{check, reasons};
 use gatebench_analysis::findings::{Aspect, Gate, Validity};
 use gatebench_store::BinsRecord;
 
@@ -63,12 +63,45 @@ fn what_is_too_short_to_be_tested_is_not_valid() {
         made.phase("steady").bins = None;
     };
     let long = |made: &mut Made| in_bins(made, 20, |bin| around(1_000, bin), |_| 20_000);
-    let spoils = [Aspect::Throughput];
+    let spoils = [Aspect::Throughput, Aspect::CpuPerRequest];
     check(
         Gate::SteadinessUntested,
         Validity::Limited,
         &spoils,
         short,
         long,
+    );
+}
+
+#[test]
+fn cpu_time_of_a_closed_load_with_few_responses_is_untested() {
+    // One response in each bin: ten bins are merged, which leaves three.
+    let few = |made: &mut Made| {
+        in_bins(made, 30, |_| 1, |_| 20_000);
+        made.phase("steady").bins = None;
+    };
+    let enough = |made: &mut Made| {
+        in_bins(made, 30, |_| 10, |_| 20_000);
+        made.phase("steady").bins = None;
+    };
+    let spoils = [Aspect::CpuPerRequest];
+    let gate = Gate::SteadinessUntested;
+    check(gate, Validity::Limited, &spoils, few, enough);
+}
+
+#[test]
+fn bins_that_were_merged_are_told_by_their_length() {
+    let found = reasons(|made| {
+        in_bins(made, 30, |_| 5, |bin| 20_000 - bin * 300);
+        made.phase("steady").bins = None;
+    });
+    let [reason] = found.as_slice() else {
+        panic!("{found:#?}")
+    };
+    assert_eq!(reason.gate, Gate::NotSteady);
+    assert!(
+        reason.message.contains("over 15 bins of 200 ms"),
+        "{}",
+        reason.message
     );
 }

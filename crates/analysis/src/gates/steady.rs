@@ -2,7 +2,7 @@
 //!
 //! Throughput and CPU time per request are tested on bins of a tenth of a second. The median
 //! response time needs more values and is tested on seconds, and so is everything in runs recorded
-//! without bins.
+//! without bins. Another engine records neither.
 
 use gatebench_stats::drift::BINS_MIN;
 use gatebench_stats::{Trend, drift, trend};
@@ -27,6 +27,42 @@ struct Tested {
     drift_max: f64,
 }
 
+/// A figure over time.
+enum Series {
+    /// By bins, each merged of so many of 100 ms.
+    Bins(Vec<f64>, usize),
+    Seconds(Vec<f64>),
+}
+
+impl Tested {
+    /// None of a series that is too short.
+    fn of(
+        what: &'static str,
+        aspects: &'static [Aspect],
+        series: Series,
+        drift_max: f64,
+    ) -> Option<Self> {
+        let (trend, over, p_max) = match series {
+            Series::Bins(values, merged) => {
+                let over = format!("{} bins of {} ms", values.len(), 100 * merged);
+                (drift(&values)?, over, DRIFT_P_MAX)
+            }
+            Series::Seconds(values) => {
+                let over = format!("{} seconds", values.len());
+                (trend(&values)?, over, TREND_P_MAX)
+            }
+        };
+        Some(Self {
+            what,
+            aspects,
+            trend,
+            over,
+            p_max,
+            drift_max,
+        })
+    }
+}
+
 /// The throughput of a closed load.
 pub(super) fn throughput(view: &View) -> Option<Reason> {
     throughput_of(view).and_then(|tested| not_steady(view, tested))
@@ -42,28 +78,50 @@ pub(super) fn latency(view: &View) -> Option<Reason> {
     latency_of(view).and_then(|tested| not_steady(view, tested))
 }
 
-/// An untested phase is not called valid. Runs without bins have a note instead.
+/// An untested figure is not called valid. Runs of gatebench's own engine without bins have a note
+/// instead.
 pub(super) fn untested(view: &View) -> Option<Reason> {
-    (is_meant_to_be_steady(view) && view.phase.bins.is_some()).then_some(())?;
-    let is_known = |component| view.phase.usage.contains_key(component);
-    let (spoils, is_tested): (&[Aspect], bool) = match view.kind() {
-        PhaseKind::Closed => (&[Aspect::Throughput], throughput_of(view).is_some()),
-        // Without CPU time, the test of latency decides.
-        _ if !is_known(measured(view)) => (&[Aspect::Latency], latency_of(view).is_some()),
-        kind => (aspects_of_cpu(kind), cpu_of(view).is_some()),
+    let foreign = view.phase.foreign.as_ref();
+    let may_be_tested = view.phase.bins.is_some() || foreign.is_some();
+    (is_meant_to_be_steady(view) && may_be_tested).then_some(())?;
+    let spoils = untested_aspects(view);
+    (!spoils.is_empty()).then_some(())?;
+    let says = match foreign {
+        Some(foreign) => says(
+            format!(
+                "Steady state was not tested: {} records no figures over time.",
+                foreign.engine
+            ),
+            "Repeat the run with gatebench's own engine (leave out --engine), whose loads are tested.",
+        ),
+        None => says(
+            format!(
+                "Steady state was not tested: the test needs {BINS_MIN} bins, each of 100 ms or more, with \
+                 {BIN_RESPONSES_MIN:.0} responses on average."
+            ),
+            "Lengthen the measurement of the load profile.",
+        ),
     };
-    (!is_tested).then_some(())?;
-    let message = format!(
-        "Steady state was not tested: the test needs {BINS_MIN} bins of 100 ms with at least {BIN_RESPONSES_MIN:.0} \
-         responses each."
-    );
-    let remedy = "Lengthen the measurement of the load profile.";
-    Some(view.reason(
-        Gate::SteadinessUntested,
-        Validity::Limited,
-        spoils,
-        says(message, remedy),
-    ))
+    let gate = Gate::SteadinessUntested;
+    Some(view.reason(gate, Validity::Limited, &spoils, says))
+}
+
+/// The figures of a phase whose tests are missing. A CPU time that is not known needs none.
+fn untested_aspects(view: &View) -> Vec<Aspect> {
+    let is_known = view.phase.usage.contains_key(measured(view));
+    let cpu = match cpu_of(view) {
+        None if is_known => aspects_of_cpu(view.kind()),
+        _ => &[],
+    };
+    let other: &[Aspect] = match view.kind() {
+        PhaseKind::Closed if throughput_of(view).is_none() => &[Aspect::Throughput],
+        // Without CPU time, the test of latency decides.
+        PhaseKind::Paced | PhaseKind::Open if !is_known && latency_of(view).is_none() => {
+            &[Aspect::Latency]
+        }
+        _ => &[],
+    };
+    [other, cpu].concat()
 }
 
 fn throughput_of(view: &View) -> Option<Tested> {
@@ -71,13 +129,14 @@ fn throughput_of(view: &View) -> Option<Tested> {
     let (what, aspects) = ("throughput", &[Aspect::Throughput][..]);
     let Some(bins) = &view.phase.bins else {
         let seconds = whole_seconds(view.series, view.phase);
-        let values = seconds.map(|row| row.completed as f64).collect();
-        return of_seconds(what, aspects, values, THROUGHPUT_DRIFT_MAX);
+        let values = Series::Seconds(seconds.map(|row| row.completed as f64).collect());
+        return Tested::of(what, aspects, values, THROUGHPUT_DRIFT_MAX);
     };
     let (lengths, rest) = (lengths_ns(bins), &bins.responses);
     let rates = rest.iter().zip(lengths);
     let rates = rates.map(|(count, length_ns)| *count as f64 * 1e9 / length_ns);
-    of_bins(what, aspects, rates.collect(), THROUGHPUT_DRIFT_MAX)
+    let rates = Series::Bins(rates.collect(), 1);
+    Tested::of(what, aspects, rates, THROUGHPUT_DRIFT_MAX)
 }
 
 fn cpu_of(view: &View) -> Option<Tested> {
@@ -90,7 +149,8 @@ fn cpu_of(view: &View) -> Option<Tested> {
         false => &bins.gateway_cpu_ns,
     };
     if !cpu_ns.is_empty() {
-        return of_bins(what, aspects, costs(&bins.responses, cpu_ns), CPU_DRIFT_MAX);
+        let costs = costs(&bins.responses, cpu_ns);
+        return Tested::of(what, aspects, costs, CPU_DRIFT_MAX);
     }
     // A gateway on another host is sampled once a second.
     let cost = |row: &SeriesRow| {
@@ -102,7 +162,8 @@ fn cpu_of(view: &View) -> Option<Tested> {
         (row.completed > 0).then(|| Some(usage?.cpu_ns as f64 / row.completed as f64))?
     };
     let values = whole_seconds(view.series, view.phase).map(cost);
-    of_seconds(what, aspects, values.collect::<Option<_>>()?, CPU_DRIFT_MAX)
+    let values = Series::Seconds(values.collect::<Option<_>>()?);
+    Tested::of(what, aspects, values, CPU_DRIFT_MAX)
 }
 
 fn latency_of(view: &View) -> Option<Tested> {
@@ -110,13 +171,9 @@ fn latency_of(view: &View) -> Option<Tested> {
     (is_meant_to_be_steady(view) && is_paced).then_some(())?;
     let seconds = whole_seconds(view.series, view.phase);
     let medians = seconds.filter_map(|row| row.response_p50_ns.map(|p50| p50 as f64));
-    let aspects = &[Aspect::Latency];
-    of_seconds(
-        "median response time",
-        aspects,
-        medians.collect(),
-        LATENCY_DRIFT_MAX,
-    )
+    let (what, aspects) = ("median response time", &[Aspect::Latency]);
+    let medians = Series::Seconds(medians.collect());
+    Tested::of(what, aspects, medians, LATENCY_DRIFT_MAX)
 }
 
 /// A phase with a deliberate change need not be steady.
@@ -148,7 +205,7 @@ fn lengths_ns(bins: &BinsRecord) -> impl Iterator<Item = f64> {
 }
 
 /// CPU time per request. Neighbouring bins are merged until they have enough responses on average.
-fn costs(responses: &[u64], cpu_ns: &[u64]) -> Vec<f64> {
+fn costs(responses: &[u64], cpu_ns: &[u64]) -> Series {
     let mean = responses.iter().sum::<u64>() as f64 / responses.len().max(1) as f64;
     let neighbours = (BIN_RESPONSES_MIN / mean.max(f64::MIN_POSITIVE))
         .ceil()
@@ -160,41 +217,8 @@ fn costs(responses: &[u64], cpu_ns: &[u64]) -> Vec<f64> {
         .zip(cpu_ns.chunks_exact(neighbours));
     // A bin without a response has no cost.
     let answered = pairs.filter(|(responses, _)| sum(responses) > 0.0);
-    answered
-        .map(|(responses, cpu_ns)| sum(cpu_ns) / sum(responses))
-        .collect()
-}
-
-fn of_bins(
-    what: &'static str,
-    aspects: &'static [Aspect],
-    values: Vec<f64>,
-    drift_max: f64,
-) -> Option<Tested> {
-    Some(Tested {
-        what,
-        aspects,
-        trend: drift(&values)?,
-        over: format!("{} bins of 100 ms", values.len()),
-        p_max: DRIFT_P_MAX,
-        drift_max,
-    })
-}
-
-fn of_seconds(
-    what: &'static str,
-    aspects: &'static [Aspect],
-    values: Vec<f64>,
-    drift_max: f64,
-) -> Option<Tested> {
-    Some(Tested {
-        what,
-        aspects,
-        trend: trend(&values)?,
-        over: format!("{} seconds", values.len()),
-        p_max: TREND_P_MAX,
-        drift_max,
-    })
+    let costs = answered.map(|(responses, cpu_ns)| sum(cpu_ns) / sum(responses));
+    Series::Bins(costs.collect(), neighbours)
 }
 
 fn not_steady(view: &View, tested: Tested) -> Option<Reason> {
