@@ -212,8 +212,7 @@ fn decide(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::f64::consts::TAU;
-
+    use gatebench_stats::simulate::Noise;
     use gatebench_stats::{Direction, Pair};
 
     use super::*;
@@ -232,25 +231,10 @@ mod tests {
         }
     }
 
-    /// Numbers from 0 to 1: Knuth's generator of 64 bits, its upper half.
-    struct Random(u64);
-
-    impl Random {
-        fn uniform(&mut self) -> f64 {
-            let next = self.0.wrapping_mul(6_364_136_223_846_793_005);
-            self.0 = next.wrapping_add(1_442_695_040_888_963_407);
-            ((self.0 >> 32) as f64 + 0.5) / 4_294_967_296.0
-        }
-
-        /// Values of blocks whose logarithms differ by this deviation.
-        fn values(&mut self, deviation: f64) -> Vec<f64> {
-            let mut normal = || {
-                let radius = (-2.0 * self.uniform().ln()).sqrt();
-                radius * (TAU * self.uniform()).cos()
-            };
-            let block = |_| (deviation * normal()).exp();
-            (0..BLOCKS).map(block).collect()
-        }
+    /// Values of blocks whose logarithms differ by this deviation.
+    fn values(noise: &mut Noise, deviation: f64) -> Vec<f64> {
+        let block = |_| (deviation * noise.normal()).exp();
+        (0..BLOCKS).map(block).collect()
     }
 
     /// Reports whether a run of these values ever calls the two different.
@@ -274,12 +258,12 @@ mod tests {
     /// different from the baseline, and the baseline from itself, in any of them.
     fn wrong(scenarios: usize) -> (f64, f64) {
         let looks = looks(&duel(), scenarios).unwrap();
-        let mut random = Random(7);
+        let mut noise = Noise::seeded(7);
         let (mut verdicts, mut vetoes) = (0, 0);
         for _ in 0..RUNS {
             let (mut verdict, mut veto) = (false, false);
             for _ in 0..scenarios {
-                let [candidate, baseline, again] = [(); 3].map(|()| random.values(0.06));
+                let [candidate, baseline, again] = [(); 3].map(|()| values(&mut noise, 0.06));
                 let pair = |candidate: &[f64], baseline: &[f64]| Pair {
                     candidate: candidate.to_vec(),
                     baseline: baseline.to_vec(),

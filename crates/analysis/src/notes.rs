@@ -182,9 +182,12 @@ fn warm_ups(context: &Context) -> Option<String> {
     let longest = adaptive.iter().map(|(length_ns, _)| *length_ns).max()?;
     let seconds = |length_ns: u64| decimals(length_ns as f64 / 1e9, 1);
     let unsettled = adaptive.iter().filter(|(_, settled)| !settled).count();
+    let whose = match context.plan.placement.gateway_is_elsewhere {
+        true => "the upstream's CPU time per request (that of a gateway on another host is not read as often)",
+        false => "the CPU time per request",
+    };
     Some(format!(
-        "Warm-ups lasted {} to {} s, until the CPU time per request had settled; {unsettled} of {} ended at their \
-         bound before it had.",
+        "Warm-ups lasted {} to {} s, until {whose} had settled; {unsettled} of {} ended at their bound before it had.",
         seconds(shortest),
         seconds(longest),
         adaptive.len()

@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::Made;
 use common::gates::{check, reasons};
+use common::{Made, analysed_run, manifest};
 use gatebench_analysis::findings::{Aspect, Gate, Validity};
-use gatebench_store::BinsRecord;
+use gatebench_store::{BinsRecord, WarmUpRecord};
 
 /// Thirty bins of both loads: responses, and CPU time of gateway and upstream, by the number of the
 /// bin.
@@ -104,4 +104,25 @@ fn bins_that_were_merged_are_told_by_their_length() {
         "{}",
         reason.message
     );
+}
+
+#[test]
+fn the_warm_up_of_a_gateway_on_another_host_is_told_by_what_was_watched() {
+    let note = |is_elsewhere: bool| {
+        let mut manifest = manifest(1);
+        manifest.plan.placement.gateway_is_elsewhere = is_elsewhere;
+        let findings = analysed_run(manifest, |mut made| {
+            made.open().adaptive_warm_up = Some(WarmUpRecord {
+                min_ns: 500_000_000,
+                max_ns: 2_000_000_000,
+                settled: true,
+            });
+            Some(made)
+        });
+        let mut notes = findings.1.notes.into_iter();
+        notes.find(|it| it.starts_with("Warm-ups lasted")).unwrap()
+    };
+    let (here, there) = (note(false), note(true));
+    assert!(here.contains("until the CPU time per request"), "{here}");
+    assert!(there.contains("until the upstream's CPU time"), "{there}");
 }

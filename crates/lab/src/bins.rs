@@ -16,11 +16,13 @@ pub(crate) struct Glance {
     pub(crate) responses: u64,
     /// None for the floor, and for a gateway on another host, which is too far to read often.
     pub(crate) gateway_cpu_ns: Option<u64>,
+    /// None where the upstream is not ours, or has several targets.
     pub(crate) upstream_cpu_ns: Option<u64>,
 }
 
 impl Glance {
-    /// CPU time of what is measured: the gateway's, or the upstream's where there is none.
+    /// The CPU time that a warm-up is judged by: the gateway's, or the upstream's where that cannot
+    /// be read.
     pub(crate) fn cpu_ns(&self) -> Option<u64> {
         self.gateway_cpu_ns.or(self.upstream_cpu_ns)
     }

@@ -1,12 +1,11 @@
 //! The warm-up of a load: until the CPU time per request has settled, within bounds.
 //!
 //! The duration of a warm-up is not known beforehand: a compiler starts, a pool fills, a table
-//! grows. So the warm-up is observed in bins of a tenth of a second, and ends when its last third
-//! costs the same as the third before. Thirds, because a falling cost falls ever more slowly.
-//! Kalibera and Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no fixed
-//! time is enough.
+//! grows. So the warm-up is observed in bins of a tenth of a second, and ends when their cost has
+//! settled ([`settled`]).
 
 use gatebench_model::{Phase, Shape, Span};
+use gatebench_stats::settled::{self, Total};
 use gatebench_store::WarmUpRecord;
 
 use crate::bins::{BIN_NS, Glance};
@@ -15,15 +14,6 @@ use crate::trial::Scene;
 
 /// The longest warm-up of a gateway whose folder sets none.
 pub(crate) const WARM_UP_MAX: Span = Span::from_millis(2_000);
-
-/// The fewest bins to judge a warm-up by: two for each third.
-const BINS_MIN: usize = 6;
-
-/// The largest difference of two thirds: the drift allowed for the throughput of a steady phase.
-const CHANGE_MAX: f64 = 0.05;
-
-/// The fewest responses of a third that give a cost per request.
-const RESPONSES_MIN: u64 = 30;
 
 /// Time from the decision to the start of the measurement. Workers see it in their next round.
 const AHEAD_NS: u64 = 10_000_000;
@@ -132,77 +122,42 @@ fn is_adaptive(scene: &Scene<'_>, phase: &Phase) -> bool {
     !is_step && !paces_itself && scene.plan.soak.is_none() && scene.plan.is_traced()
 }
 
-/// Reports whether the last third costs the same as the third before it.
+/// Reports whether the cost has settled, by the CPU time that is watched; never where there is none.
 fn has_settled(glances: &[Glance]) -> bool {
-    let bins = glances.len().saturating_sub(1);
-    let third = bins / 3;
-    if bins < BINS_MIN {
-        return false;
-    }
-    let cost = |from: usize| {
-        let (from, to) = (&glances[from], &glances[from + third]);
-        let responses = to.responses - from.responses;
-        let cpu_ns = to.cpu_ns()?.saturating_sub(from.cpu_ns()?);
-        (responses >= RESPONSES_MIN && cpu_ns > 0).then(|| cpu_ns as f64 / responses as f64)
+    let total = |glance: &Glance| {
+        Some(Total {
+            responses: glance.responses,
+            cpu_ns: glance.cpu_ns()?,
+        })
     };
-    let last = cost(bins - third);
-    let before = cost(bins - 2 * third);
-    last.zip(before)
-        .is_some_and(|(last, before)| (last / before).ln().abs() <= CHANGE_MAX)
+    let totals: Option<Vec<Total>> = glances.iter().map(total).collect();
+    totals.is_some_and(|totals| settled::has_settled(&totals))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A thousand requests in each bin, with this cost at each time in seconds.
-    fn glances(bins: usize, cost_ns: impl Fn(f64) -> f64) -> Vec<Glance> {
-        let mut cpu_ns = 0.0;
-        let glance = |at: usize| {
-            let glance = Glance {
-                at_ns: at as u64 * BIN_NS,
-                responses: at as u64 * 1_000,
-                gateway_cpu_ns: Some(cpu_ns as u64),
-                upstream_cpu_ns: None,
-            };
-            cpu_ns += 1_000.0 * cost_ns(at as f64 / 10.0);
-            glance
+    /// A thousand requests in each of thirty bins. The gateway's cost falls by half all the time, and
+    /// the upstream's never.
+    fn glances(gateway: bool, upstream: bool) -> Vec<Glance> {
+        let mut gateway_cpu_ns = 0_u64;
+        let glance = |at: u64| {
+            gateway_cpu_ns += 8_000_000_000_u64 >> at;
+            Glance {
+                at_ns: at * BIN_NS,
+                responses: at * 1_000,
+                gateway_cpu_ns: gateway.then_some(gateway_cpu_ns),
+                upstream_cpu_ns: upstream.then_some(at * 5_000_000),
+            }
         };
-        (0..=bins).map(glance).collect()
-    }
-
-    /// The number of bins after which the warm-up ends.
-    fn ends_after(cost_ns: impl Fn(f64) -> f64 + Copy) -> Option<usize> {
-        (1..1_000).find(|bins| has_settled(&glances(*bins, cost_ns)))
+        (0..=30).map(glance).collect()
     }
 
     #[test]
-    fn a_steady_gateway_settles_as_soon_as_it_may() {
-        assert_eq!(ends_after(|_| 8_000.0), Some(BINS_MIN));
-    }
-
-    #[test]
-    fn a_compiler_is_waited_for() {
-        // Three times as costly at first, and a third of the excess left after two seconds.
-        let warming = |at: f64| 8_000.0 * (1.0 + 2.0 * (-at / 2.0).exp());
-        let ended = ends_after(warming).unwrap_or(0);
-        assert!((100..=160).contains(&ended), "{ended}");
-        // Little of the drift is left for the next three seconds.
-        let left = warming(ended as f64 / 10.0) / warming(ended as f64 / 10.0 + 3.0);
-        assert!(left < 1.01, "{left}");
-    }
-
-    #[test]
-    fn without_cpu_time_or_responses_nothing_settles() {
-        let mut blind = glances(30, |_| 8_000.0);
-        for glance in &mut blind {
-            glance.gateway_cpu_ns = None;
-        }
-        assert!(!has_settled(&blind));
-        let mut slow = glances(30, |_| 8_000.0);
-        for glance in &mut slow {
-            glance.responses /= 1_000;
-        }
-        assert!(!has_settled(&slow));
+    fn the_gateways_cpu_time_is_watched_and_the_upstreams_where_it_is_too_far_to_see() {
+        assert!(!has_settled(&glances(true, true)));
+        assert!(has_settled(&glances(false, true)));
+        assert!(!has_settled(&glances(false, false)));
     }
 }

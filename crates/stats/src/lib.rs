@@ -18,14 +18,14 @@ pub mod little;
 pub mod normal;
 pub mod percentile;
 pub mod published;
-mod random;
+pub mod random;
 pub mod rank;
 pub mod scaling;
 pub mod sequential;
+pub mod settled;
 pub mod share;
 pub mod sign_flip;
-#[cfg(test)]
-mod simulate;
+pub mod simulate;
 pub mod spoiled;
 pub mod student;
 pub mod trend;

@@ -6,12 +6,13 @@
 
 /// The generator SplitMix64.
 #[derive(Clone, Debug)]
-pub(crate) struct Random {
+pub struct Random {
     state: u64,
 }
 
 impl Random {
-    pub(crate) fn seeded(seed: u64) -> Self {
+    /// The same numbers for the same seed.
+    pub fn seeded(seed: u64) -> Self {
         Self { state: seed }
     }
 
@@ -24,12 +25,12 @@ impl Random {
     }
 
     /// An index below `count`. Its bias is `count` ÷ 2⁶⁴, far below what resampling can show.
-    pub(crate) fn index(&mut self, count: usize) -> usize {
+    pub fn index(&mut self, count: usize) -> usize {
         ((u128::from(self.next()) * count as u128) >> 64) as usize
     }
 
     /// A number between 0 and 1, never either of them.
-    pub(crate) fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
@@ -37,7 +38,7 @@ impl Random {
     ///
     /// Source: R. A. Fisher, F. Yates, *Statistical Tables*, 1938; R. Durstenfeld, Communications of
     /// the ACM 7(7), 1964.
-    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.index(last + 1));
         }

@@ -1,66 +1,71 @@
-//! Noise of known kinds, for tests of procedures whose truth must be known.
+//! Noise of known kinds, for simulations of procedures whose truth must be known.
 
 use std::f64::consts::PI;
 
 use crate::random::Random;
 
 /// A source of noise.
-pub(crate) struct Noise {
+#[derive(Clone, Debug)]
+pub struct Noise {
     random: Random,
 }
 
 impl Noise {
-    pub(crate) fn seeded(seed: u64) -> Self {
+    /// The same noise for the same seed.
+    pub fn seeded(seed: u64) -> Self {
         Self {
             random: Random::seeded(seed),
         }
     }
 
     /// Between 0 and 1.
-    pub(crate) fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         self.random.uniform()
     }
 
-    pub(crate) fn coin(&mut self) -> bool {
+    /// One of two, each equally likely.
+    pub fn coin(&mut self) -> bool {
         self.random.index(2) == 1
     }
 
     /// Standard normal: G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal
     /// Deviates*, Annals of Mathematical Statistics 29(2), 1958.
-    pub(crate) fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         radius * (2.0 * PI * self.uniform()).cos()
     }
 
     /// Of mean 1.
-    pub(crate) fn exponential(&mut self) -> f64 {
+    pub fn exponential(&mut self) -> f64 {
         -self.uniform().ln()
     }
 
     /// Student's t of three degrees of freedom, scaled to a deviation of 1: one value in a hundred
     /// lies beyond three deviations.
-    pub(crate) fn heavy(&mut self) -> f64 {
+    pub fn heavy(&mut self) -> f64 {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt() / 3.0_f64.sqrt()
     }
 }
 
 /// A value that remembers itself: an autoregressive process of order 1 and deviation 1.
-pub(crate) struct Drift {
+#[derive(Clone, Debug)]
+pub struct Drift {
     memory: f64,
     value: f64,
 }
 
 impl Drift {
     /// `memory` is the correlation of a step with the one before.
-    pub(crate) fn new(memory: f64, noise: &mut Noise) -> Self {
+    pub fn new(memory: f64, noise: &mut Noise) -> Self {
         Self {
             memory,
             value: noise.normal(),
         }
     }
 
-    pub(crate) fn next(&mut self, noise: &mut Noise) -> f64 {
+    /// The value of the next step.
+    pub fn next(&mut self, noise: &mut Noise) -> f64 {
         let shock = (1.0 - self.memory * self.memory).sqrt() * noise.normal();
         self.value = self.memory * self.value + shock;
         self.value

@@ -130,6 +130,8 @@ pub fn best_seconds(completed: &[u64], seconds: usize) -> Option<(usize, f64)> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gatebench_stats::random::Random;
+
     use super::*;
 
     fn shape(text: &str) -> Shape {
@@ -207,21 +209,14 @@ mod tests {
 
     #[test]
     fn a_steady_closed_loop_reads_as_more_in_flight_than_connections_by_wrk() {
-        // Numbers from 0 to 1 of a linear congruential generator (Knuth's MMIX).
-        let mut state = 7_u64;
-        let mut random = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 11) as f64 / (1_u64 << 53) as f64
-        };
+        let mut random = Random::seeded(7);
         // 99 of 100 responses take 2 to 26 ms, and one of a hundred up to 97 ms.
         let time_ns = || {
-            let (from, to) = match random() < 0.01 {
+            let (from, to) = match random.uniform() < 0.01 {
                 true => (32.5e6, 97e6),
                 false => (2e6, 26.2e6),
             };
-            (from + random() * (to - from)) as u64
+            (from + random.uniform() * (to - from)) as u64
         };
         let length_ns = 10_000_000_000;
         let (rate, times) = closed_loop(1_000, length_ns, time_ns);

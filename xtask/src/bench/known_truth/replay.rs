@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use gatebench_stats::random::Random;
 use gatebench_stats::{Direction, MIN_BLOCKS, Pair, Sequential, Verdict};
 
 use super::record::{Key, Values};
@@ -95,15 +96,14 @@ fn whole(variants: &BTreeMap<String, BTreeMap<u32, f64>>) -> Vec<[f64; 3]> {
 /// The number of comparisons that end with better, with worse, and with a baseline that differs
 /// from itself.
 fn ends(plan: &Sequential, blocks: &[[f64; 3]], factor: f64, direction: Direction) -> [usize; 3] {
-    let mut random = Random(1);
+    let mut random = Random::seeded(1);
     let mut counts = [0; 3];
     for _ in 0..RUNS {
         let (mut one, mut own) = (Vec::new(), Vec::new());
         let mut candidate = Vec::new();
         for _ in 0..plan.blocks_max() {
-            let mut block = blocks[random.below(blocks.len())];
-            block.swap(0, random.below(3));
-            block.swap(1, 1 + random.below(2));
+            let mut block = blocks[random.index(blocks.len())];
+            random.shuffle(&mut block);
             candidate.push(factor * block[0]);
             one.push(block[1]);
             own.push(block[2]);
@@ -149,17 +149,6 @@ fn end(plan: &Sequential, judged: &Pair, own: &Pair) -> Option<usize> {
         };
     }
     None
-}
-
-/// Pseudo-random numbers: Knuth's generator of 64 bits, its upper half.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        let next = self.0.wrapping_mul(6_364_136_223_846_793_005);
-        self.0 = next.wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
 }
 
 #[cfg(test)]
