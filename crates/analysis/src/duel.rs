@@ -1,7 +1,7 @@
 //! A run that is made for a comparison: what decides is judged after every block, by intervals that hold at
 //! all looks together.
 
-use gatebench_model::{DecisiveMetric, Duel, Plan};
+use gatebench_model::{DecisiveMetric, Duel, Plan, Variant};
 use gatebench_stats::{Comparison, MIN_BLOCKS, Sequential, Verdict};
 use gatebench_store::{Run, StoreError};
 
@@ -21,6 +21,10 @@ const ALPHA: f64 = 0.05;
 /// The part of each share that the sign test of spoiled blocks takes; that test holds at all looks
 /// together. The looks at the metric take the rest.
 const SPOILED_PART: f64 = 0.1;
+
+/// A difference below this may be nothing but the layout of two binaries (Mytkowicz et al., ASPLOS
+/// 2009).
+const LAYOUT_MAX: f64 = 0.03;
 
 /// The metric that decides.
 pub(crate) fn metric(duel: &Duel) -> Metric {
@@ -83,18 +87,65 @@ pub fn is_settled(run: &Run) -> Result<bool, StoreError> {
     Ok(settled == scenarios.len())
 }
 
-/// The answer, which opens the report.
-pub(crate) fn headline(found: &DuelFindings) -> Sentence {
-    Sentence {
-        text: found.text.clone(),
-        tone: match found.decision {
-            Decision::Fine => Tone::Plain,
-            Decision::Open => Tone::Caution,
-            Decision::Worse => Tone::Alarm,
-        },
+/// The answer, which opens the report, and what limits it.
+pub(crate) fn headlines(found: &DuelFindings) -> impl Iterator<Item = Sentence> {
+    let tone = match found.decision {
+        Decision::Fine => Tone::Plain,
+        Decision::Open => Tone::Caution,
+        Decision::Worse => Tone::Alarm,
+    };
+    let caution = found.caution.iter().map(|text| (text, Tone::Caution));
+    let all = std::iter::once((&found.text, tone)).chain(caution);
+    all.map(|(text, tone)| Sentence {
+        text: text.clone(),
+        tone,
         scenario: None,
         variant: None,
+    })
+}
+
+/// Differences of a gateway from itself, in a run that loads it twice: each makes the verdicts of
+/// the scenario by that metric doubtful.
+pub(crate) fn differences_from_itself(
+    context: &Context,
+    scenario: &ScenarioFindings,
+) -> Vec<Sentence> {
+    // A run that is made for a comparison has a verdict of its own on that.
+    if context.plan.duel.is_some() {
+        return Vec::new();
     }
+    let is_itself = |it: &&ComparisonFindings| {
+        let pair = [&it.candidate, &it.baseline].map(|label| context.variant(label));
+        differs(it) && matches!(pair, [Some(one), Some(other)] if is_same(one, other))
+    };
+    let sentence = |it: &ComparisonFindings| Sentence {
+        text: format!(
+            "{} and {} are the same gateway, and yet: {} Something on this machine changed meanwhile; do not use this \
+             scenario's other verdicts by the {}, and repeat the run on a quieter machine.",
+            it.candidate,
+            it.baseline,
+            it.text,
+            metric_title(it.metric)
+        ),
+        tone: Tone::Alarm,
+        scenario: Some(scenario.name.clone()),
+        variant: None,
+    };
+    let found = scenario.comparisons.iter().filter(is_itself);
+    found.map(sentence).collect()
+}
+
+/// Reports whether two variants are one gateway with the same settings.
+fn is_same(one: &Variant, other: &Variant) -> bool {
+    let of = |variant: &Variant| match variant {
+        Variant::Gateway { folder, setup, .. } => Some((folder.clone(), setup.clone())),
+        Variant::Floor | Variant::Attached { .. } => None,
+    };
+    of(one).is_some_and(|one| of(other) == Some(one))
+}
+
+fn differs(it: &ComparisonFindings) -> bool {
+    matches!(it.result.verdict, Verdict::Better | Verdict::Worse)
 }
 
 /// The basis of the verdict, and its error rate.
@@ -144,6 +195,35 @@ pub(crate) fn findings(context: &Context, scenarios: &[ScenarioFindings]) -> Opt
         again: duel.again.clone(),
         decision,
         text,
+        caution: layout(context, duel, &judged).filter(|_| decision != Decision::Open),
+    })
+}
+
+/// A caution about a difference so small that the layout of the two programs may make it. Blocks
+/// start the same two programs, so no number of them averages it out.
+fn layout(
+    context: &Context,
+    duel: &Duel,
+    judged: &[Option<&ComparisonFindings>],
+) -> Option<String> {
+    let known = &context.run.manifest().gateways;
+    let program = |label: &String| known.get(label).map(|it| it.sha256.as_str());
+    let programs = program(&duel.candidate).zip(program(&duel.baseline));
+    let are_two = programs.is_some_and(|(one, other)| one != other);
+    let is_small = |it: &ComparisonFindings| {
+        differs(it) && (it.result.ratio - 1.0).abs() < LAYOUT_MAX
+    };
+    let takes_time = duel.metric != DecisiveMetric::Memory;
+    let mut judged = judged.iter().copied().flatten();
+    (takes_time && are_two && judged.any(is_small)).then(|| {
+        format!(
+            "The difference is below {:.0} %, and {} and {} are two binaries: the layout of their code alone can make \
+             1 to 3 %, the same in every block. Build both again with another layout (link order, alignment), or find \
+             the cause with `gatebench flame`, before you act on it.",
+            100.0 * LAYOUT_MAX,
+            duel.candidate,
+            duel.baseline
+        )
     })
 }
 
@@ -168,8 +248,6 @@ fn decide(
     own: &[Option<&ComparisonFindings>],
 ) -> (Decision, String) {
     let verdict = |it: &Option<&ComparisonFindings>| it.map(|it| it.result.verdict);
-    let differs =
-        |it: &&ComparisonFindings| matches!(it.result.verdict, Verdict::Better | Verdict::Worse);
     if let Some(noise) = own.iter().flatten().find(|it| differs(it)) {
         let text = format!(
             "Nothing may be said: {} and {} are the same gateway, and yet: {} Something on this machine changed meanwhile.",

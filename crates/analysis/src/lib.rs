@@ -70,7 +70,9 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let mut scenarios = rows::of_run(&context, &collected);
     let costs = verdicts::add(&context, &mut scenarios);
     for scenario in &mut scenarios {
-        scenario.sentences = sentences::of_scenario(scenario);
+        scenario.sentences = duel::differences_from_itself(&context, scenario);
+        let others = sentences::of_scenario(scenario);
+        scenario.sentences.extend(others);
     }
     let scale = scale::of_run(&context, &scenarios);
     let duel = duel::findings(&context, &scenarios);
@@ -78,7 +80,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
         sentences::headlines(&context, &scenarios, (costs.as_ref(), &scale), &parity);
     let soak = soak::findings(&context)?;
     let isolation = isolation::findings(&context, &collected);
-    let answers = duel.iter().map(duel::headline);
+    let answers = duel.iter().flat_map(duel::headlines);
     let answers = answers.chain(soak.iter().map(soak::headline));
     let answers = answers.chain(isolation.iter().map(isolation::headline));
     headlines.splice(0..0, answers.collect::<Vec<_>>());

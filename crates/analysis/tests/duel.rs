@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Made, RATE, SECONDS, analysed_run, every_cell, manifest};
-use gatebench_analysis::findings::{Decision, Findings, Method, Metric, Verdict};
+use gatebench_analysis::findings::{Decision, Findings, Method, Metric, Tone, Verdict};
 use gatebench_analysis::is_settled;
 use gatebench_model::{DecisiveMetric, Duel, Variant};
 use gatebench_store::{Manifest, Run, UpstreamWire, WireFacts};
@@ -29,8 +29,15 @@ fn duel_of(blocks: u32) -> Manifest {
 
 /// A run whose variants use this CPU time per request; blocks differ by a thousandth either way.
 fn run(blocks: u32, cpu_ns: impl Fn(&str) -> f64) -> (TempDir, Findings) {
-    analysed_run(duel_of(blocks), |mut made: Made| {
+    run_of(duel_of(blocks), cpu_ns)
+}
+
+fn run_of(manifest: Manifest, cpu_ns: impl Fn(&str) -> f64) -> (TempDir, Findings) {
+    analysed_run(manifest, |mut made: Made| {
         let trial = made.record.trial.clone();
+        if trial.variant == "floor" {
+            return Some(made);
+        }
         let wobble = f64::from((trial.block * 7 + trial.variant.len() as u32) % 5) - 2.0;
         let cpu_ns = cpu_ns(&trial.variant) * (1.0 + wobble / 2_000.0);
         made.used("steady", "gateway").cpu_ns = (cpu_ns * (RATE * SECONDS) as f64) as u64;
@@ -233,4 +240,97 @@ fn of_several_scenarios_the_one_that_decides_is_named() {
     assert_eq!(found.decision, Decision::Worse, "{}", found.text);
     let begins = "mine is worse than nginx: in second, mine uses 1.1";
     assert!(found.text.starts_with(begins), "{}", found.text);
+}
+
+/// The decision and the caution where the candidate needs `factor` times as much of everything, and
+/// these are the digests of the two programs.
+fn caution(
+    programs: [&str; 2],
+    metric: DecisiveMetric,
+    factor: f64,
+) -> (Decision, Option<String>) {
+    let mut manifest = duel_of(10);
+    manifest.plan.duel.as_mut().unwrap().metric = metric;
+    for (label, sha256) in ["mine", "nginx"].into_iter().zip(programs) {
+        let mut identity = manifest.gateways["nginx"].clone();
+        identity.sha256 = sha256.into();
+        manifest.gateways.insert(label.into(), identity);
+    }
+    let findings = analysed_run(manifest, |mut made: Made| {
+        let trial = made.record.trial.clone();
+        let wobble = f64::from((trial.block * 7 + trial.variant.len() as u32) % 5) - 2.0;
+        let factor = if trial.variant == "mine" { factor } else { 1.0 } * (1.0 + wobble / 2_000.0);
+        for phase in ["saturate", "steady"] {
+            made.used(phase, "gateway").rss_anon_bytes_max = (8e6 * factor) as u64;
+        }
+        let cpu_ns = 20_000.0 * factor * (RATE * SECONDS) as f64;
+        made.used("steady", "gateway").cpu_ns = cpu_ns as u64;
+        Some(made)
+    });
+    let duel = findings.1.duel.unwrap();
+    if let Some(caution) = &duel.caution {
+        let second = &findings.1.headlines[1];
+        assert_eq!((&second.text, second.tone), (caution, Tone::Caution));
+    }
+    (duel.decision, duel.caution)
+}
+
+#[test]
+fn a_small_difference_of_two_binaries_may_be_their_layout() {
+    let (cpu, two) = (DecisiveMetric::Cpu, ["aa", "bb"]);
+    let (decision, said) = caution(two, cpu, 1.025);
+    assert_eq!(decision, Decision::Worse);
+    let said = said.unwrap();
+    assert!(
+        said.starts_with("The difference is below 3 %, and mine and nginx are two binaries"),
+        "{said}"
+    );
+    let better = caution(two, cpu, 0.975);
+    assert!(better.0 == Decision::Fine && better.1.is_some());
+    assert_eq!(caution(two, cpu, 1.035), (Decision::Worse, None));
+    assert_eq!(caution(["aa"; 2], cpu, 1.025), (Decision::Worse, None));
+    assert_eq!(caution(two, cpu, 1.0), (Decision::Fine, None));
+    let memory = caution(two, DecisiveMetric::Memory, 1.025);
+    assert_eq!(memory, (Decision::Worse, None), "memory has no layout");
+}
+
+#[test]
+fn a_gateway_that_differs_from_itself_makes_the_verdicts_of_a_run_doubtful() {
+    let found = |again_ns: f64| {
+        let mut manifest = manifest(10);
+        manifest.plan.variants = vec![
+            Variant::Floor,
+            Variant::gateway("nginx", "nginx"),
+            Variant::gateway("haproxy", "haproxy"),
+            Variant::gateway("haproxy-2", "haproxy"),
+        ];
+        manifest.plan.trials = every_cell(&manifest.plan, 10);
+        let of = |label: &str| match label {
+            "nginx" => 24_000.0,
+            "haproxy" => 20_000.0,
+            _ => again_ns,
+        };
+        let findings = run_of(manifest, of).1;
+        let scenario = &findings.scenarios[0];
+        let alarms = scenario.sentences.iter();
+        let alarms = alarms.filter(|it| it.tone == Tone::Alarm);
+        let alarms: Vec<String> = alarms.map(|it| it.text.clone()).collect();
+        (alarms, findings)
+    };
+    let (none, findings) = found(20_000.0);
+    assert!(none.is_empty(), "{none:?}");
+    let mut pairs = findings.scenarios[0].comparisons.iter();
+    let itself = pairs.find(|it| it.primary && it.candidate == "haproxy");
+    assert_eq!(itself.unwrap().result.verdict, Verdict::NoChange);
+    let (alarms, findings) = found(22_000.0);
+    let [alarm] = alarms.as_slice() else {
+        panic!("{alarms:?}")
+    };
+    let begins = "haproxy and haproxy-2 are the same gateway, and yet: haproxy uses 0.909×";
+    assert!(alarm.starts_with(begins), "{alarm}");
+    assert!(
+        alarm.contains("do not use this scenario's other verdicts by the gateway CPU per request"),
+        "{alarm}"
+    );
+    assert_eq!(findings.headlines[0].text, format!("proxy-json: {alarm}"));
 }

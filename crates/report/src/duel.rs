@@ -88,6 +88,9 @@ pub fn comment(findings: &Findings) -> String {
         Decision::Open => "❔",
     };
     let mut out = format!("### {mark} {}\n\n", markdown::escape(&duel.text));
+    if let Some(caution) = &duel.caution {
+        out.push_str(&format!("{}\n\n", markdown::escape(caution)));
+    }
     let compared = |it: &&ScenarioFindings| !it.comparisons.is_empty();
     for scenario in findings.scenarios.iter().filter(compared) {
         out.push_str(&format!(

@@ -15,6 +15,10 @@ pub struct DuelFindings {
     pub decision: Decision,
     /// Why, in a sentence with its full stop.
     pub text: String,
+    /// Another cause that the difference may have, and what to do, as sentences; none where it has
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caution: Option<String>,
 }
 
 /// What a comparison means for whoever asked.

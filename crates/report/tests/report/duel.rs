@@ -16,6 +16,7 @@ fn judged(decision: Decision) -> Findings {
         again: "haproxy-2".into(),
         decision,
         text: "nginx is <better> than haproxy: because.".into(),
+        caution: None,
     });
     for scenario in &mut findings.scenarios {
         for cell in &mut scenario.comparisons {
@@ -70,6 +71,15 @@ fn a_comment_begins_with_the_answer_and_has_the_noise_beside_it() {
     assert_eq!(cells[4], "0.60× (0.59–0.61)", "the baseline beside itself");
     assert!(comment(&judged(Decision::Open)).starts_with("### ❔ "));
     assert!(comment(&judged(Decision::Fine)).starts_with("### ✅ "));
+}
+
+#[test]
+fn a_comment_has_the_caution_below_the_answer() {
+    let mut findings = judged(Decision::Worse);
+    findings.duel.as_mut().unwrap().caution = Some("It may be <layout>.".into());
+    let text = comment(&findings);
+    let caution = "because.\n\nIt may be &lt;layout&gt;.\n\n**proxy-json**";
+    assert!(text.contains(caution), "{text}");
 }
 
 #[test]

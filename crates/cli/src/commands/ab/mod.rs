@@ -160,6 +160,7 @@ impl Ab {
         };
         if !self.measuring.json {
             terminal::say(&format!("\n{}", found.text))?;
+            found.caution.iter().try_for_each(|it| terminal::say(it))?;
         }
         Ok(match found.decision {
             Decision::Fine => Exit::Fine,
