@@ -182,7 +182,7 @@ pub(crate) fn kind_of(shape: &Shape, is_side_by_side: bool) -> PhaseKind {
 }
 
 /// Answers per second of the measurement; 0 for a measurement without length.
-pub(crate) fn throughput_per_second(phase: &PhaseRecord) -> f64 {
+pub fn throughput_per_second(phase: &PhaseRecord) -> f64 {
     if phase.measure_ns == 0 {
         return 0.0;
     }

@@ -15,7 +15,7 @@ use crate::findings::{
 use crate::gates::{View, is_smoke, judge_phase, worst};
 use crate::metrics::of_phase;
 
-const EXPLANATION: &str = "A closed load of 64 connections finds the gateway's saturation, in the same \
+const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the same \
                            process; then requests arrive as a Poisson process at shares of that rate. Median \
                            of the blocks, with their range. The rates differ between gateways: each row names \
                            its own, and rows of different gateways are not ranked.";

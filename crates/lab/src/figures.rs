@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gatebench_analysis::throughput_per_second;
 use gatebench_engine::{Class, ErrorKind, Metric, Outcome, Recordings};
 use gatebench_store::{Counts, EngineFacts, ExactSum, Histogram, PhaseRecord, Usage};
 
@@ -105,12 +106,7 @@ pub(crate) fn answered(recordings: &Recordings) -> Histogram<u64> {
 
 pub(crate) fn summary(record: &PhaseRecord, outcome: &Outcome) -> PhaseSummary {
     let response = answered(&outcome.recordings);
-    let seconds = record.measure_ns as f64 / 1e9;
-    let completed_per_second = if seconds > 0.0 {
-        record.counts.completed_in_window as f64 / seconds
-    } else {
-        0.0
-    };
+    let completed_per_second = throughput_per_second(record);
     let per_request = |usage: &Usage| {
         let cores = usage.cpu_ns as f64 / usage.window_ns.max(1) as f64;
         (completed_per_second > 0.0).then(|| cores * 1e9 / completed_per_second)

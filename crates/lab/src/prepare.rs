@@ -155,6 +155,7 @@ pub fn prepare(
     catalogue: &Catalogue,
     launcher: &Launcher,
 ) -> Result<Prepared, LabError> {
+    purpose::refuse_unknown_cores(selection)?;
     let (mut suite, base) = suite_of(selection, library)?;
     suite.floor &= !selection.no_floor;
     let scenarios = chosen(selection, &suite, &base, library)?;

@@ -105,11 +105,25 @@ pub(crate) fn soak(selection: &Selection, plan: &Plan) -> Option<Soak> {
     })
 }
 
+/// Refuses to keep the cores of a gateway awake that gatebench did not place on any.
+///
+/// # Errors
+/// Such a gateway takes part.
+pub(crate) fn refuse_unknown_cores(selection: &Selection) -> Result<(), LabError> {
+    if !selection.keep_awake || selection.attach.is_none() {
+        return Ok(());
+    }
+    Err(LabError::words(
+        "--keep-awake keeps cores awake that gatebench gives to gateways, and an attached gateway has its own",
+        "leave out --keep-awake, or let gatebench start the gateway with --gateway",
+    ))
+}
+
 /// The shares of saturation at which gateways are also measured.
 ///
 /// # Errors
 /// Gateways that are loaded side by side: the rate of each would be a share of its saturation
-/// alone.
+/// alone. A load of the profile that has the name of one at a share.
 pub(crate) fn shares(selection: &Selection, plan: &Plan) -> Result<Option<Shares>, LabError> {
     if selection.at.is_empty() {
         return Ok(None);
@@ -123,7 +137,16 @@ pub(crate) fn shares(selection: &Selection, plan: &Plan) -> Result<Option<Shares
             "leave out --at, or choose another load with --load",
         ));
     }
-    Ok(Some(Shares::new(selection.at.clone(), selection.length)))
+    let shares = Shares::new(selection.at.clone(), selection.length);
+    let is_taken = |name: &String| plan.phases().any(|phase| phase.name == *name);
+    let taken = shares.names().find(is_taken);
+    if let Some(name) = taken {
+        return Err(LabError::words(
+            format!("--at adds a load named '{name}', and the load profile has one of that name"),
+            "rename that phase in the load profile, leave out --at, or choose another load with --load",
+        ));
+    }
+    Ok(Some(shares))
 }
 
 /// Lets a soak fetch what its gateway says of its pools, where that says anything.

@@ -241,6 +241,13 @@ const PARITY_BEFORE_SLOT: u32 = 0;
 const PARITY_AFTER_SLOT: u32 = 1;
 const FIRST_PHASE_SLOT: u32 = 2;
 
+/// The target of a trial's loads, their requests, and the place of their files.
+struct Setting<'s> {
+    stage: &'s mut Stage,
+    demand: &'s Demand,
+    writer: &'s TrialWriter,
+}
+
 /// A trial on its way.
 struct Course<'a> {
     scene: &'a Scene<'a>,
@@ -299,18 +306,16 @@ impl<'a> Course<'a> {
         }
         self.ended.record.buffering = Some(self.try_buffering(stage, &demand)?);
         scene.meet()?;
+        let mut setting = Setting {
+            stage: &mut *stage,
+            demand: &demand,
+            writer,
+        };
         for (slot, phase) in (FIRST_PHASE_SLOT..).zip(scene.plan.phases_of(scene.trial)) {
-            let loading = Loading {
-                phase,
-                demand: &demand,
-                tag: scene.tag(slot),
-                trial_began_ns: self.began_ns,
-                folder: writer.folder(),
-            };
-            self.measure(stage, &loading, writer)?;
+            self.load(&mut setting, phase, slot)?;
         }
-        self.search(stage, &demand, writer)?;
-        self.at_shares(stage, &demand, writer)?;
+        self.search(&mut setting)?;
+        self.at_shares(&mut setting)?;
         self.ended.record.admin = admin::rounds(scene, stage, &mut self.ended.record.warnings)?;
         scene.meet()?;
         scene.step(Step::ParityAfter)?;
@@ -407,6 +412,24 @@ impl<'a> Course<'a> {
         if let Some((facts, last)) = self.ended.record.gateway.as_mut().zip(last) {
             facts.processes_ended = last.processes_ended;
         }
+    }
+
+    /// The slot after those of the loads of the profile.
+    fn slot_after_phases(&self) -> u32 {
+        let phases = self.scene.phases().len();
+        FIRST_PHASE_SLOT + u32::try_from(phases).unwrap_or(u32::MAX)
+    }
+
+    /// Measures a load in this slot of the trial.
+    fn load(&mut self, setting: &mut Setting<'_>, phase: &Phase, slot: u32) -> Result<(), Halt> {
+        let loading = Loading {
+            phase,
+            demand: setting.demand,
+            tag: self.scene.tag(slot),
+            trial_began_ns: self.began_ns,
+            folder: setting.writer.folder(),
+        };
+        self.measure(setting.stage, &loading, setting.writer)
     }
 
     fn measure(

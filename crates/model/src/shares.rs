@@ -10,7 +10,7 @@ use crate::load::{Closed, Open, Spread};
 use crate::{Length, Phase, Shape, Span};
 
 /// Connections of the closed load, and of the others at most.
-const CONNECTIONS: u32 = 64;
+pub const CONNECTIONS: u32 = 64;
 
 /// Shares of each gateway's own saturation, in each scenario: a closed load finds it in the trial's
 /// own process, open loads at these shares of its throughput follow.
@@ -61,7 +61,13 @@ impl Shares {
             arrivals: self.arrivals,
             ..Open::new(saturation_per_second * f64::from(percent) / 100.0)
         };
-        self.phase(format!("at-{percent}"), Shape::Open(open))
+        self.phase(name(percent), Shape::Open(open))
+    }
+
+    /// The names of the loads, which no load of the profile may have.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let saturation = std::iter::once(SATURATION.to_owned());
+        saturation.chain(self.percents.iter().map(|percent| name(*percent)))
     }
 
     /// Loads of a trial.
@@ -83,6 +89,11 @@ impl Shares {
     }
 }
 
+/// The name of the load at a share.
+fn name(percent: u32) -> String {
+    format!("at-{percent}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +103,8 @@ mod tests {
         let shares = Shares::new(vec![90, 50, 90], Length::Quick);
         assert_eq!(shares.percents, [50, 90]);
         assert_eq!(shares.expected(), Duration::from_millis(7_500));
+        let names: Vec<String> = shares.names().collect();
+        assert_eq!(names, ["saturation", "at-50", "at-90"]);
         let phase = shares.at(50, 30_000.0);
         assert_eq!(
             (phase.name.as_str(), phase.measure),

@@ -1,5 +1,6 @@
 //! Latency at shares of what a gateway carries.
 
+use gatebench_model::shares::CONNECTIONS;
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -52,6 +53,10 @@ fn a_plan_has_its_shares_and_wrong_ones_are_refused() {
                 "write whole percentages from 1% to 99%, as in 50%,70%,90%",
             ]);
     }
+    let help = bench.gatebench("run --help").stdout.clone();
+    let help: Vec<&str> = help.split_whitespace().collect();
+    let connections = format!("{CONNECTIONS} connections find it in the same process");
+    assert!(help.join(" ").contains(&connections));
     let script = bench.gatebench("run suite.yaml --engine wrk --at 50%");
     script
         .assert_code(2)

@@ -165,6 +165,50 @@ fn an_attached_gateway_stands_alone_beside_the_floor() {
     assert_eq!(labels, ["floor", "attached"]);
 }
 
+#[test]
+fn the_cores_of_an_attached_gateway_are_not_kept_awake() {
+    let attach = Attach {
+        url: "http://127.0.0.1:9".into(),
+        pid: Some(1),
+    };
+    let selection = Selection {
+        attach: Some(attach),
+        keep_awake: true,
+        ..Selection::default()
+    };
+    let error = prepare_with(&selection).unwrap_err();
+    assert!(matches!(error, LabError::Words { .. }), "{error}");
+    assert!(error.to_string().contains("--keep-awake"), "{error}");
+    assert!(error.remedy().contains("leave out"), "{}", error.remedy());
+}
+
+#[test]
+fn a_load_profile_may_not_have_the_names_of_loads_at_shares() {
+    let at = tempfile::tempdir().unwrap();
+    let gateway = folder(at.path(), "mine", "{}");
+    let prepared = |phase: &str| {
+        let load = at.path().join("l.yaml");
+        let text = format!(
+            "profile: l\ntitle: t\nphases:\n  - {{name: {phase}, open: {{rate_per_second: 100}}, measure: 1s}}\n"
+        );
+        std::fs::write(&load, text).unwrap();
+        prepare_with(&Selection {
+            words: words(&["proxy-json"]),
+            gateways: vec![gateway.clone()],
+            load: Some(load.display().to_string()),
+            at: vec![50],
+            ..Selection::default()
+        })
+    };
+    for taken in ["saturation", "at-50"] {
+        let error = prepared(taken).unwrap_err();
+        assert!(matches!(error, LabError::Words { .. }), "{error}");
+        assert!(error.to_string().contains(taken), "{error}");
+    }
+    let plan = prepared("at-90").unwrap().plan;
+    assert_eq!(plan.at.map(|it| it.percents), Some(vec![50]));
+}
+
 /// A suite whose one scenario has a load of its own.
 fn suite_with_its_own_load(at: &Path, scenario: &str) -> Vec<String> {
     let gateway = folder(at, "mine", "{}");

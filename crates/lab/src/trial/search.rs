@@ -4,23 +4,15 @@ use gatebench_analysis::capacity::{NextStep, judge_step, next_step};
 use gatebench_model::{Culprit, Variant};
 use gatebench_store::{StepRecord, StepRole, StoreError, Timestamp, TrialWriter};
 
-use super::{Course, FIRST_PHASE_SLOT};
-use crate::demand::Demand;
+use super::{Course, Setting};
 use crate::halt::{Failure, Halt};
-use crate::phase::Loading;
-use crate::stage::Stage;
 
 /// Steps of one repeat. A search without noise takes 16 to 25; a disturbed step takes up to three.
 pub(super) const STEPS_MAX: u32 = 200;
 
 impl Course<'_> {
     /// Searches, where the plan is made for it. Every step is on disk before the next one.
-    pub(super) fn search(
-        &mut self,
-        stage: &mut Stage,
-        demand: &Demand,
-        writer: &TrialWriter,
-    ) -> Result<(), Halt> {
+    pub(super) fn search(&mut self, setting: &mut Setting<'_>) -> Result<(), Halt> {
         let scene = self.scene;
         let Some(capacity) = &scene.plan.capacity else {
             return Ok(());
@@ -30,24 +22,17 @@ impl Course<'_> {
             return Ok(());
         }
         let loads = scene.phases().len();
-        let first_slot = FIRST_PHASE_SLOT + u32::try_from(loads).unwrap_or(u32::MAX);
+        let first_slot = self.slot_after_phases();
         for number in 0..STEPS_MAX {
             let Some(next) = next_step(scene.plan, &scene.earlier, &self.ended.record) else {
                 break;
             };
             let phase = capacity.step(name(number + 1, &next), next.rate_per_second);
-            let loading = Loading {
-                phase: &phase,
-                demand,
-                tag: scene.tag(first_slot + number),
-                trial_began_ns: self.began_ns,
-                folder: writer.folder(),
-            };
             // Of all steps the last one is told.
             self.ended.summaries.truncate(loads);
-            self.measure(stage, &loading, writer)?;
+            self.load(setting, &phase, first_slot + number)?;
             self.judge(next.role);
-            self.keep(writer)?;
+            self.keep(setting.writer)?;
         }
         Ok(())
     }

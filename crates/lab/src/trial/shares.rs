@@ -1,22 +1,17 @@
 //! Loads at shares of the saturation of this trial's gateway.
 
+use gatebench_analysis::throughput_per_second;
 use gatebench_model::Phase;
-use gatebench_store::{PhaseRecord, TrialWriter};
 
-use super::{Course, FIRST_PHASE_SLOT};
-use crate::demand::Demand;
+use super::{Course, Setting};
 use crate::halt::Halt;
-use crate::phase::Loading;
-use crate::stage::Stage;
+
+/// The share of the load that finds the saturation.
+const SATURATED: u32 = 100;
 
 impl Course<'_> {
     /// Finds the saturation and offers the shares of it, if the plan has shares.
-    pub(super) fn at_shares(
-        &mut self,
-        stage: &mut Stage,
-        demand: &Demand,
-        writer: &TrialWriter,
-    ) -> Result<(), Halt> {
+    pub(super) fn at_shares(&mut self, setting: &mut Setting<'_>) -> Result<(), Halt> {
         let scene = self.scene;
         let Some(shares) = &scene.plan.at else {
             return Ok(());
@@ -25,51 +20,41 @@ impl Course<'_> {
         if scene.variant.is_control() {
             return Ok(());
         }
-        let first_slot = FIRST_PHASE_SLOT + u32::try_from(scene.phases().len()).unwrap_or(u32::MAX);
-        self.at_share(
-            100,
-            &shares.saturation(),
-            first_slot,
-            (stage, demand, writer),
-        )?;
-        let last = self.ended.record.phases.last();
-        let saturation_per_second = last.map_or(0.0, completed_per_second);
+        let first_slot = self.slot_after_phases();
+        self.at_share(setting, (SATURATED, &shares.saturation()), first_slot)?;
+        let saturation_per_second = self.saturation_per_second();
         if saturation_per_second <= 0.0 {
-            let warning =
-                "no request was answered at saturation, so there is no share of it to offer";
+            let warning = "no request was answered at saturation, so there is no share of it to offer; read the \
+                           gateway's log for why, or leave out --at";
             self.ended.record.warnings.push(warning.into());
             return Ok(());
         }
         for (percent, slot) in shares.percents.iter().zip(first_slot + 1..) {
             let phase = shares.at(*percent, saturation_per_second);
-            self.at_share(*percent, &phase, slot, (stage, demand, writer))?;
+            self.at_share(setting, (*percent, &phase), slot)?;
         }
         Ok(())
     }
 
+    /// The throughput of the load that found the saturation; 0 if there was none.
+    fn saturation_per_second(&self) -> f64 {
+        let mut phases = self.ended.record.phases.iter();
+        phases
+            .rfind(|phase| phase.saturation_percent == Some(SATURATED))
+            .map_or(0.0, throughput_per_second)
+    }
+
     fn at_share(
         &mut self,
-        percent: u32,
-        phase: &Phase,
+        setting: &mut Setting<'_>,
+        (percent, phase): (u32, &Phase),
         slot: u32,
-        (stage, demand, writer): (&mut Stage, &Demand, &TrialWriter),
     ) -> Result<(), Halt> {
-        let loading = Loading {
-            phase,
-            demand,
-            tag: self.scene.tag(slot),
-            trial_began_ns: self.began_ns,
-            folder: writer.folder(),
-        };
-        let measured = self.measure(stage, &loading, writer);
+        let measured = self.load(setting, phase, slot);
         let last = self.ended.record.phases.last_mut();
         if let Some(record) = last.filter(|record| record.name == phase.name) {
             record.saturation_percent = Some(percent);
         }
         measured
     }
-}
-
-fn completed_per_second(phase: &PhaseRecord) -> f64 {
-    phase.counts.completed_in_window as f64 * 1e9 / phase.measure_ns.max(1) as f64
 }

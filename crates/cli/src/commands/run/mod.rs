@@ -67,10 +67,8 @@ pub struct Run {
     /// Take this load profile instead of the suite's: a name or file
     #[arg(long, value_name = "NAME or FILE")]
     load: Option<String>,
-    /// Also measure latency at these shares of each gateway's own saturation, as 50%,70%,90%: after the
-    /// load, 64 connections find it in the same process
     #[arg(long, value_name = "SHARE,...", value_delimiter = ',', value_parser = shares::percent,
-          conflicts_with = "as_published")]
+          conflicts_with = "as_published", help = shares::help())]
     at: Vec<u32>,
     /// Repetitions, each with fresh processes; a claim needs at least 10
     #[arg(long, value_name = "N")]

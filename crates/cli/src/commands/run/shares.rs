@@ -1,5 +1,15 @@
 //! Shares of saturation, as words.
 
+use gatebench_model::shares::CONNECTIONS;
+
+/// The help of `--at`.
+pub(super) fn help() -> String {
+    format!(
+        "Also measure latency at these shares of each gateway's own saturation, as 50%,70%,90%: after the load, \
+         {CONNECTIONS} connections find it in the same process"
+    )
+}
+
 /// Reads a whole percentage, `50%`.
 pub(super) fn percent(word: &str) -> Result<u32, String> {
     let digits = word.trim().strip_suffix('%');
