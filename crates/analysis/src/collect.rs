@@ -73,14 +73,15 @@ impl<'a> Collected<'a> {
         let cell = (record.trial.scenario.clone(), record.trial.variant.clone());
         if record.outcome == Outcome::Completed {
             let digest = Digest::of(trial)?;
+            let view_of = |phase| View {
+                context,
+                record,
+                phase,
+                digest: &digest,
+                series: &series,
+            };
             for phase in record.phases.iter().filter(|phase| is_a_load(phase)) {
-                let view = View {
-                    context,
-                    record,
-                    phase,
-                    digest: &digest,
-                    series: &series,
-                };
+                let view = view_of(phase);
                 let found = judge_phase(&view);
                 spoiled.extend(spoiled::of(&record.trial, &found, is_disturbed(&view)));
                 reasons.extend(found);
@@ -90,14 +91,7 @@ impl<'a> Collected<'a> {
             }
             let offered = |phase: &&'a PhaseRecord| phase.saturation_percent.is_some();
             for phase in record.phases.iter().filter(offered) {
-                let view = View {
-                    context,
-                    record,
-                    phase,
-                    digest: &digest,
-                    series: &series,
-                };
-                let found = OfShare::of(&view, (trial, phase), &reasons);
+                let found = OfShare::of(&view_of(phase), (trial, phase), &reasons);
                 of_shares.extend(found.reasons.clone());
                 self.shares.push(found);
             }

@@ -48,7 +48,9 @@ pub mod words;
 
 use gatebench_store::{Run, StoreError};
 
-pub use across::{RunSummary, compare, compare_with_baseline, entry, history, summarise};
+pub use across::{
+    HISTORY_RUNS_MIN, RunSummary, compare, compare_with_baseline, entry, history, summarise,
+};
 pub use context::throughput_per_second;
 pub use documents::{Document, in_columns_of};
 pub use duel::is_settled;

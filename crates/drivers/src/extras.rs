@@ -2,10 +2,11 @@
 //! be used. They are looked for where the program is: on this machine, on the host that asks, or in
 //! the image.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use gatebench_model::gateway::Extra;
@@ -15,6 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::command;
 use crate::folder::Folder;
 use crate::installed;
+
+/// The place of what is on this machine; no image has an empty name.
+const HERE: &str = "";
 
 /// A test loads a library or two.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -37,23 +41,23 @@ pub(crate) fn on_this_machine(folder: &Folder, program: &Path) -> BTreeMap<Strin
         let finished = command::run(Command::new(program).args(arguments), TEST_TIMEOUT)?;
         Ok((finished.status.success(), finished.output))
     };
-    found(folder, program, has, run).unwrap_or_default()
+    found((folder, HERE), program, has, run).unwrap_or_default()
 }
 
-/// The extras of a folder that are in an image: `has` looks for a file in it, and `run` runs a
+/// The extras of a folder that are in this image: `has` looks for a file in it, and `run` runs a
 /// command there and returns its success and output. No image has a data folder of gatebench.
 pub(crate) fn in_image(
-    folder: &Folder,
+    (folder, image): (&Folder, &str),
     program: &Path,
     has: impl Fn(&str) -> io::Result<bool>,
     run: impl Fn(&[String]) -> io::Result<(bool, String)>,
 ) -> io::Result<BTreeMap<String, FoundExtra>> {
     let has = |path: &str| Ok(Path::new(path).is_absolute() && has(path)?);
-    found(folder, program, has, run)
+    found((folder, image), program, has, run)
 }
 
 fn found(
-    folder: &Folder,
+    (folder, place): (&Folder, &str),
     program: &Path,
     has: impl Fn(&str) -> io::Result<bool>,
     run: impl Fn(&[String]) -> io::Result<(bool, String)>,
@@ -61,28 +65,43 @@ fn found(
     let mut found = BTreeMap::new();
     for (name, extra) in &folder.spec.extras {
         if has(&extra.path)? {
-            found.insert(name.clone(), tested(extra, program, &run));
+            found.insert(name.clone(), tested((extra, place), program, &run));
         }
     }
     Ok(found)
 }
 
+/// Tests that succeeded, by the place where they ran and their words. A program is looked up for
+/// each of its variants, and again when a gateway is prepared.
+static SUCCEEDED: Mutex<BTreeSet<(String, Vec<String>)>> = Mutex::new(BTreeSet::new());
+
+/// Runs the test of an extra, unless it succeeded in this process before. A test that failed runs
+/// again: `gatebench install` may have mended the extra meanwhile.
 fn tested(
-    extra: &Extra,
+    (extra, place): (&Extra, &str),
     program: &Path,
     run: impl Fn(&[String]) -> io::Result<(bool, String)>,
 ) -> FoundExtra {
     if extra.test.is_empty() {
         return FoundExtra::Usable;
     }
+    let succeeded = || SUCCEEDED.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = |words: Vec<String>| -> io::Result<(bool, String)> {
+        let test = (place.to_owned(), words);
+        if succeeded().contains(&test) {
+            return Ok((true, String::new()));
+        }
+        let (is_usable, output) = run(&test.1)?;
+        if is_usable {
+            succeeded().insert(test);
+        }
+        Ok((is_usable, output))
+    };
     let binary = program.display().to_string();
     let templates = Environment::new();
     let word = |word: &String| templates.render_str(word, context! { binary => &binary });
     let words: Result<Vec<String>, _> = extra.test.iter().map(word).collect();
-    match words
-        .map_err(io::Error::other)
-        .and_then(|words| run(&words))
-    {
+    match words.map_err(io::Error::other).and_then(run) {
         Ok((true, _)) => FoundExtra::Usable,
         Ok((false, output)) => {
             let mut lines = output
@@ -95,5 +114,44 @@ fn tested(
             FoundExtra::Unusable(last.to_owned())
         }
         Err(error) => FoundExtra::Unusable(format!("its test could not be run: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// How often the test of an extra runs when it is looked up three times.
+    fn runs(name: &str, place: &str, outcome: bool) -> u32 {
+        let extra = Extra {
+            path: "/".into(),
+            test: vec![name.into(), "{{ binary }}".into()],
+            install: String::new(),
+        };
+        let runs = Cell::new(0);
+        let run = |words: &[String]| {
+            assert_eq!(words, [name, "/bin/gw"]);
+            runs.set(runs.get() + 1);
+            Ok((outcome, "why".into()))
+        };
+        let expected = match outcome {
+            true => FoundExtra::Usable,
+            false => FoundExtra::Unusable("why".into()),
+        };
+        for _ in 0..3 {
+            let found = tested((&extra, place), Path::new("/bin/gw"), run);
+            assert_eq!(found, expected);
+        }
+        runs.get()
+    }
+
+    #[test]
+    fn a_test_that_succeeded_is_not_run_again_in_the_same_place() {
+        assert_eq!(runs("works", HERE, true), 1);
+        assert_eq!(runs("works", HERE, true), 0);
+        assert_eq!(runs("works", "image:1", true), 1);
+        assert_eq!(runs("fails", HERE, false), 3);
     }
 }

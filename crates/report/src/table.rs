@@ -267,8 +267,8 @@ fn metrics(kind: PhaseKind, has_open: bool) -> &'static [(Metric, [&'static str;
     const P99: (Metric, [&str; 2]) = (Metric::ResponseP99, ["response", "p99"]);
     const ADDED_P50: (Metric, [&str; 2]) = (Metric::AddedP50, ["added", "p50"]);
     const ADDED_P99: (Metric, [&str; 2]) = (Metric::AddedP99, ["added", "p99"]);
-    const OVER_NULL_P50: (Metric, [&str; 2]) = (Metric::AddedP50OverNull, ["added − null", "p50"]);
-    const OVER_NULL_P99: (Metric, [&str; 2]) = (Metric::AddedP99OverNull, ["added − null", "p99"]);
+    const OVER_NULL_P50: (Metric, [&str; 2]) = (Metric::AddedP50OverNull, ["over null", "p50"]);
+    const OVER_NULL_P99: (Metric, [&str; 2]) = (Metric::AddedP99OverNull, ["over null", "p99"]);
     // Of phases in which something was changed.
     const AFFECTED: (Metric, [&str; 2]) = (Metric::ChangeAffected, ["affected", "requests"]);
     const FAILED: (Metric, [&str; 2]) = (Metric::ChangeErrors, ["failed", "requests"]);

@@ -20,7 +20,7 @@ use crate::words::{counted, metric_title, quantity};
 const FALSE_ALARMS: f64 = 0.05;
 
 /// The fewest runs with which a change can be reported.
-const RUNS_MIN: usize = WATCHED_MIN + LOOKS - 1;
+pub const RUNS_MIN: usize = WATCHED_MIN + LOOKS - 1;
 
 /// What the index keeps of a run.
 pub fn entry(run: &RunSummary, stamp: String) -> RunEntry {

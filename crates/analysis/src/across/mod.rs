@@ -13,7 +13,7 @@ use crate::analyse;
 use crate::findings::{Findings, RunLine};
 
 pub use compare::{compare, compare_with_baseline};
-pub use history::{entry, history};
+pub use history::{RUNS_MIN as HISTORY_RUNS_MIN, entry, history};
 
 /// A run and what it says, under the name that a reader knows it by.
 #[derive(Clone, Debug)]

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use gatebench_analysis::findings::HistoryFindings;
-use gatebench_analysis::{entry, history as over_time};
+use gatebench_analysis::{HISTORY_RUNS_MIN, entry, history as over_time};
 use gatebench_report::history;
+use gatebench_stats::change_points::LOOKS;
 use gatebench_store::Timestamp;
 use gatebench_store::history::{Found, HistoryIndex, RunEntry};
 
@@ -14,7 +15,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{reports, terminal};
 
-const EXAMPLES: &str = "\
+fn examples() -> String {
+    format!(
+        "\
 Examples:
   gatebench history                                 the runs of ./gatebench-runs over time
   gatebench history --scenario proxy-json --gateway mine
@@ -22,12 +25,14 @@ Examples:
   gatebench history --rescan                        make the index anew
 
 Reads what is new or has changed into DIR/history.sqlite; the run directories stay the truth, and the index can be
-deleted at any time. `gatebench run` and `ab` write nothing there. A change is reported from 13 runs under the
-same conditions (machine, load, scenario, size) on, once four looks in a row have found it.";
+deleted at any time. `gatebench run` and `ab` write nothing there. A change is reported from {HISTORY_RUNS_MIN} runs
+under the same conditions (machine, load, scenario, size) on, once {LOOKS} looks in a row have found it."
+    )
+}
 
 /// Shows how gateways did over many runs, and where that changed
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples())]
 pub struct History {
     /// The folder of runs
     #[arg(default_value = "gatebench-runs")]

@@ -40,6 +40,7 @@ pub struct Page {
     combined: Option<CombinedView>,
     /// What policies cost; empty where no policy has a plain proxy beside it.
     costs: Vec<CostView>,
+    costs_explanation: &'static str,
     /// What grows with routes, consumers and idle connections.
     scale: Vec<ScaleView>,
     /// What only some runs measure.
@@ -184,6 +185,7 @@ impl Page {
             capacity: capacity(findings, &palette),
             combined: combined(findings, &palette),
             costs: costs(findings, &palette),
+            costs_explanation: crate::costs::EXPLANATION,
             scale: scales(findings, &palette),
             sections: sections(findings, &palette),
             scenarios: findings

@@ -173,12 +173,12 @@ impl Part<'_> {
                     &group.label
                 };
                 let label = text::clean(label);
-                let label = text::truncate(&label, width);
+                let label = text::truncate(&label, self.label_room(width));
                 let rest = width.saturating_sub(text::width(&label) + 1);
                 let rule = if rest > 0 {
                     format!("{} ", "─".repeat(rest))
                 } else {
-                    " ".repeat(width - text::width(&label))
+                    " ".repeat(width.saturating_sub(text::width(&label)))
                 };
                 line.push_str(&" ".repeat(GROUP_GAP));
                 line.push_str(&rule);
@@ -187,6 +187,16 @@ impl Part<'_> {
             last_group = Some(slot.group);
         }
         self.paint.with(Style::Soft, line.trim_end())
+    }
+
+    /// The room of the label over a group of this width: a group that stands alone, as the last
+    /// columns of a wide one do, has the whole line.
+    fn label_room(&self, width: usize) -> usize {
+        let groups = [self.slots.first(), self.slots.last()].map(|slot| slot.map(|it| it.group));
+        match groups[0] == groups[1] {
+            true => width.max(self.columns - self.name_width - GROUP_GAP),
+            false => width,
+        }
     }
 
     fn of_group(&self, group: usize) -> Vec<Slot<'_>> {

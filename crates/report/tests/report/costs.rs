@@ -201,6 +201,10 @@ fn the_page_draws_a_waterfall_for_each_gateway() {
     assert_eq!(text.matches("class=\"guide\"").count(), 2 * 2 * 3);
     assert_eq!(text.matches("\"bar less\"").count(), 3);
     assert!(text.contains("not supported"));
+    let told = markdown::render(&with_costs());
+    let mut lines = told.lines();
+    let explained = lines.find(|line| line.starts_with("Each policy stands"));
+    assert!(text.contains(explained.unwrap()), "one explanation");
     assert!(!html::render(&findings()).contains("id=\"costs\""));
     // To be looked at in a browser.
     std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/costs.html"), &text).unwrap();

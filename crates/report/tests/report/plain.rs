@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::RowStatus;
+use gatebench_analysis::findings::{Metric, PhaseKind, RowStatus, Validity, Variant};
 use gatebench_report::{TerminalOptions, csv, json, markdown, terminal};
 
 use crate::{fixture, verdicts};
@@ -123,4 +123,70 @@ fn json_carries_the_findings_and_a_schema() {
     assert_eq!(value["scenarios"][0]["rows"][2]["variant"], "nginx");
     assert!(text.starts_with("{\n  \"schema\": 1,\n  \"run\""));
     assert_eq!(text, json::render(&fixture::findings()));
+}
+
+/// The findings of a run with the null gateway, whose open loads are all limited.
+fn with_null() -> Findings {
+    let mut findings = fixture::findings();
+    for scenario in &mut findings.scenarios {
+        for row in scenario.rows.iter_mut().skip(1) {
+            let pairs = [
+                (Metric::AddedP50, Metric::AddedP50OverNull),
+                (Metric::AddedP99, Metric::AddedP99OverNull),
+            ];
+            for (of, over) in pairs {
+                let mut found = row.metric(PhaseKind::Open, of).unwrap().clone();
+                found.metric = over;
+                row.metrics.push(found);
+            }
+            let open = row.metrics.iter_mut();
+            let open = open.filter(|it| it.kind == PhaseKind::Open);
+            open.for_each(|it| it.validity = Validity::Limited);
+        }
+        scenario.rows.last_mut().unwrap().variant = "haproxy@2.8.5".into();
+        let mut null = scenario.rows[0].clone();
+        null.variant = "null".into();
+        null.kind = Variant::null();
+        scenario.null = Some(null);
+    }
+    findings
+}
+
+#[test]
+fn the_columns_over_the_null_gateway_stand_beside_the_others() {
+    let text = terminal::render(&with_null(), TerminalOptions::default());
+    let heads: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("over null"))
+        .collect();
+    assert_eq!(heads.len(), 2, "one for each scenario: {text}");
+    for head in heads {
+        let columns: Vec<&str> = head.split("  ").map(str::trim).collect();
+        let columns: Vec<&str> = columns.into_iter().filter(|it| !it.is_empty()).collect();
+        let expected = [
+            "CPU/request",
+            "response",
+            "response",
+            "added",
+            "added",
+            "over null",
+            "over null",
+        ];
+        assert_eq!(columns, expected, "{text}");
+    }
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest.unwrap() <= 100, "{text}");
+}
+
+#[test]
+fn a_load_is_named_in_full_over_few_columns() {
+    let options = TerminalOptions {
+        columns: 60,
+        ..TerminalOptions::default()
+    };
+    let text = terminal::render(&with_null(), options);
+    let labels = text.lines().map(|line| line.trim_start_matches([' ', '─']));
+    let labels: Vec<&str> = labels.filter(|it| it.starts_with("5,000 re")).collect();
+    // Its seven columns take three lines in each of two scenarios, and the last has one column.
+    assert_eq!(labels, ["5,000 requests/s, 5s"; 6], "{text}");
 }

@@ -73,10 +73,10 @@ impl Results {
     /// The table in Markdown: a row for each truth.
     pub fn table(&self) -> String {
         let mut lines = vec![
-            "| truth | N | worse | better | no change | open | refused | found, or false, with its 95 % interval | \
-             ratio | true ratio | blocks | s |"
+            "| truth | N | worse | better | no change | open | refused | found, with its 95 % interval | \
+             false, with its 95 % interval | ratio | true ratio | blocks | s |"
                 .to_owned(),
-            "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
+            "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|".to_owned(),
         ];
         lines.extend(Truth::ALL.map(|truth| self.row(truth)));
         lines.join("\n")
@@ -88,19 +88,20 @@ impl Results {
         let (worse, better) = (count("worse"), count("better"));
         let (no_change, refused) = (count("no_change"), count("refused"));
         let open = own.len() - worse - better - no_change - refused;
-        let counted = match truth {
-            Truth::Same => worse + better,
-            Truth::Slower => worse,
+        // Of equals nothing can be found, and either verdict is false.
+        let (found, wrong) = match truth {
+            Truth::Same => ("–".to_owned(), worse + better),
+            Truth::Slower => (rate(worse, own.len()), better),
         };
         let values =
             |name: &str| -> Vec<f64> { own.iter().filter_map(|it| it.0[name].as_f64()).collect() };
         let middle =
             |name: &str| median(&values(name)).map_or("–".into(), |it| format!("{it:.0}"));
         format!(
-            "| {} | {} | {worse} | {better} | {no_change} | {open} | {refused} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {worse} | {better} | {no_change} | {open} | {refused} | {found} | {} | {} | {} | {} | {} |",
             truth.title(),
             own.len(),
-            rate(counted, own.len()),
+            rate(wrong, own.len()),
             ratio(&values("ratio")),
             ratio(&values("true_ratio")),
             middle("blocks"),
@@ -168,11 +169,13 @@ mod tests {
         assert_eq!(again.next(1), None);
         let table = again.table();
         assert!(
-            table.contains("| the same gateway | 1 | 0 | 0 | 1 | 0 | 0 | 0.0 % (0.0–79.3 %) |"),
+            table.contains("| the same gateway | 1 | 0 | 0 | 1 | 0 | 0 | – | 0.0 % (0.0–79.3 %) |"),
             "{table}"
         );
         assert!(
-            table.contains("| slower by 5 % | 2 | 1 | 0 | 0 | 1 | 0 | 50.0 % (9.5–90.5 %) |"),
+            table.contains(
+                "| slower by 5 % | 2 | 1 | 0 | 0 | 1 | 0 | 50.0 % (9.5–90.5 %) | 0.0 % (0.0–65.8 %) |"
+            ),
             "{table}"
         );
         fs::write(folder.join("results.jsonl"), "{\n").unwrap();
