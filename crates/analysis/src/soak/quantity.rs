@@ -12,6 +12,13 @@ use crate::findings::{SoakQuantity, SoakStretch, SoakWhat, Unit};
 /// Growth of a number of descriptors or connections that does not matter, per hour.
 const COUNT_BOUND_PER_HOUR: f64 = 10.0;
 
+/// The largest piece that allocators usually take from the system: an arena of glibc, or of Go's
+/// runtime. Anonymous memory need not show what leaks into one that is already held.
+const ARENA_BYTES: f64 = 67_108_864.0;
+
+/// The piece in which a gateway's own account of a pool grows: objects lie in pages.
+const PAGE_BYTES: f64 = 4_096.0;
+
 /// Growth of the median response time that does not matter, as a share of it over the whole measurement.
 const LATENCY_BOUND: f64 = 0.1;
 
@@ -81,6 +88,16 @@ impl<'a> Reading<'a> {
         ]
     }
 
+    /// What may be taken at once without a reading that shows it.
+    fn step(&self) -> f64 {
+        match self.what {
+            SoakWhat::Memory => ARENA_BYTES,
+            SoakWhat::Pool if self.unit == Unit::Bytes => PAGE_BYTES,
+            SoakWhat::Descriptors | SoakWhat::UpstreamConnections | SoakWhat::Pool => 1.0,
+            SoakWhat::ResponseP50 => 0.0,
+        }
+    }
+
     /// A pool, by the name of its series, which ends with its unit.
     fn of_pool(series: &'a str) -> Self {
         let (name, unit) = match series.rsplit_once('_') {
@@ -114,6 +131,7 @@ impl Watched<'_> {
         let bound_per_hour = self.bound(reading, &samples)?;
         let rule = Rule {
             bound_per_hour,
+            step: reading.step(),
             seed: self.seed,
         };
         let growth = growth(&samples, rule)?;

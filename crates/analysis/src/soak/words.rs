@@ -174,6 +174,16 @@ fn why(because: Because, found: &SoakQuantity) -> String {
             "it is growing lately, by more than the {}/h that do not matter, as a leak that begins late does",
             amount(found.bound_per_hour, found.unit)
         ),
+        Because::Steps => format!(
+            "{}a step that has not come yet may hide growth of {}/h, and together that is more than the {}/h that do \
+             not matter",
+            found
+                .growth
+                .slope_per_hour
+                .map_or(String::new(), |_| format!("it grows by {}, but ", slope(found))),
+            amount(found.growth.resolution_per_hour, found.unit),
+            amount(found.bound_per_hour, found.unit)
+        ),
         Because::Unclear => format!(
             "its growth of {} may lie above the {}/h that do not matter, or below",
             slope(found),

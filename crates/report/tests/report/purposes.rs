@@ -35,6 +35,7 @@ fn quantity(what: SoakWhat, title: &'static str, unit: Unit, level: f64) -> Soak
                 confidence: 0.95,
             }),
             smallest_seen_per_hour: Some(slope / 8.0),
+            resolution_per_hour: slope / 10.0,
             verdict: LeakVerdict::Leak,
         },
         per_thousand_answers: Some(1_024.0),

@@ -44,6 +44,13 @@ pub(super) fn finest(samples: &[Sample]) -> Vec<Sample> {
     minima(samples, WINDOWS_MAX)
 }
 
+/// The rise of a floor from first to last, and the seconds that it spans; none where it spans none.
+pub(super) fn span(floor: &[Sample]) -> Option<(f64, f64)> {
+    let (first, last) = (floor.first()?, floor.last()?);
+    let seconds = last.at_seconds - first.at_seconds;
+    (seconds > 0.0).then_some((last.value - first.value, seconds))
+}
+
 /// The number of windows of the right length that fit into a series.
 fn fitting(samples: &[Sample]) -> f64 {
     let cells = minima(samples, samples.len().min(CELLS_MAX));

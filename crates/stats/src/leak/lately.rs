@@ -4,6 +4,7 @@
 //! point of Theil and Sen's slope).
 
 use super::Sample;
+use super::floor::span;
 use super::slope::theil_sen;
 
 /// Factor over the largest earlier change from which a rise at the end is not chance.
@@ -19,10 +20,7 @@ pub(super) fn grows_lately(floor: &[Sample], bound: f64) -> bool {
 }
 
 fn rises(floor: &[Sample], bound: f64) -> bool {
-    let (Some(first), Some(last)) = (floor.first(), floor.last()) else {
-        return false;
-    };
-    last.value - first.value > bound * (last.at_seconds - first.at_seconds)
+    span(floor).is_some_and(|(rise, seconds)| rise > bound * seconds)
 }
 
 /// Reports whether a stretch at the end, of two windows to a third of them, rises by more than the

@@ -3,6 +3,7 @@
 //! What a healthy process holds is a sawtooth, to which no straight line belongs. Its floor is what
 //! is left after giving back: the minima of windows that are longer than a tooth. The slope of the floor
 //! is Theil and Sen's, its interval a bootstrap of moving blocks, which keeps what neighbours have in common.
+//! What is taken in steps may have grown by one step more than it shows.
 //!
 //! Sources: P. K. Sen, *Estimates of the Regression Coefficient Based on Kendall's Tau*, Journal of the American
 //! Statistical Association 63, 1968; H. R. Künsch, *The Jackknife and the Bootstrap for General Stationary
@@ -13,6 +14,7 @@ mod correlation;
 mod floor;
 mod lately;
 mod slope;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +24,7 @@ use crate::Interval;
 use floor::Floor;
 use lately::{ends_with_a_rise, grows_lately};
 use slope::Resampled;
+use steps::Steps;
 
 pub(crate) use correlation::memory_of_rests;
 
@@ -35,8 +38,9 @@ const SEEN_IN_NINE_OF_TEN: f64 = 1.654;
 /// Shorter series say nothing by their range: memory is taken from the system in large steps.
 const RANGE_SECONDS_MIN: f64 = 600.0;
 
-/// A run that would have to be this many times as long is no advice.
+/// A run that would have to be this many times as long, and longer than a month, is no advice.
 const LONGER_MAX: f64 = 1_000.0;
+const MONTH_SECONDS: f64 = 30.0 * 86_400.0;
 
 /// One reading.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -52,6 +56,9 @@ pub struct Sample {
 pub struct Rule {
     /// Growth that does not matter, in the values' unit per hour; 0 or more.
     pub bound_per_hour: f64,
+    /// What may be taken at once, in the values' unit: an arena of the allocator, a page, a descriptor;
+    /// 0 for what grows smoothly. A larger step that the series shows counts in its place.
+    pub step: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
 }
@@ -66,8 +73,12 @@ pub struct Growth {
     pub slope_per_hour: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
-    /// The smallest growth that nine of ten such runs would call a leak.
+    /// The smallest growth that nine of ten such runs would call a leak; one step over the time is
+    /// added to what the interval tells apart.
     pub smallest_seen_per_hour: Option<f64>,
+    /// Growth that a step which has not come yet may hide, in the values' unit per hour: one step
+    /// over the time.
+    pub resolution_per_hour: f64,
     /// What follows.
     pub verdict: LeakVerdict,
 }
@@ -79,14 +90,15 @@ pub enum LeakVerdict {
     /// The interval lies above the bound.
     Leak,
     /// No leak above the bound: the interval lies at or below it, or the values' whole range is
-    /// less than growth at the bound over the series; and neither the rise from first to last, nor
-    /// the last third, nor the end exceeds it.
+    /// less than growth at the bound over the series, in both cases with one more step; and neither
+    /// the rise from first to last, nor the last third, nor the end exceeds it.
     NoLeak,
     /// Neither can be said.
     Undetermined {
         /// Why.
         because: Because,
-        /// How long a run would have to be; none where that is more than a thousand times as long.
+        /// How long a run would have to be; none where that is more than a thousand times as long,
+        /// and more than a month.
         seconds_needed: Option<f64>,
     },
 }
@@ -103,6 +115,8 @@ pub enum Because {
     GrowingLately,
     /// The interval holds the bound.
     Unclear,
+    /// It shows no growth above the bound, but a step that has not come yet may hide some.
+    Steps,
 }
 
 /// Judges a series whose warm-up has been cut off. None where there are fewer than two samples, one is not finite, or
@@ -120,47 +134,43 @@ pub fn growth(samples: &[Sample], rule: Rule) -> Option<Growth> {
     let brought: Vec<Sample> = samples.iter().map(|s| unit.bring(s)).collect();
     let per_hour = 3_600.0 * unit.range;
     let bound = rule.bound_per_hour / per_hour;
-    let floor = Floor::of(&brought);
-    let told = floor.samples.iter().map(|s| unit.back(s)).collect();
+    let (floor, finest) = (Floor::of(&brought), floor::finest(&brought));
     let resampled = Resampled::of(&floor.samples, rule.seed);
     let needed = floor
         .longer_needed
         .max(resampled.as_ref().map_or(1.0, |r| r.longer_needed));
-    let Some(found) = resampled.filter(|_| needed <= 1.0) else {
-        return Some(Growth {
-            floor: told,
-            slope_per_hour: None,
-            interval: None,
-            smallest_seen_per_hour: None,
-            verdict: match is_narrow(&unit, rule, duration) {
-                true => consistent(
-                    LeakVerdict::NoLeak,
-                    &floor::finest(&brought),
-                    bound,
-                    duration,
-                ),
-                false => consistent(
-                    undetermined(Because::TooShort, needed.max(2.0), duration),
-                    &floor.undisturbed,
-                    bound,
-                    duration,
-                ),
-            },
-        });
+    let found = resampled.filter(|_| needed <= 1.0);
+    let (verdict, judged, grown) = match &found {
+        Some(found) => {
+            let most = found.slope + found.half;
+            (judge(found, bound, duration), &floor.undisturbed, most)
+        }
+        // The values' range is 1.
+        None if is_narrow(&unit, rule, duration) => (LeakVerdict::NoLeak, &finest, 1.0 / duration),
+        None => {
+            let verdict = undetermined(Because::TooShort, needed.max(2.0), duration);
+            (verdict, &floor.undisturbed, 0.0)
+        }
     };
-    let half = found.half * per_hour;
-    let slope = found.slope * per_hour;
-    let verdict = judge(&found, bound, duration);
+    let steps = Steps::of(judged, &finest, rule.step / unit.range, duration);
+    let verdict = steps.allow(consistent(verdict, judged, bound, duration), grown, bound);
+    let resolution_per_hour = steps.per_second() * per_hour;
+    let interval = |found: &Resampled| Interval {
+        low: (found.slope - found.half) * per_hour,
+        high: (found.slope + found.half) * per_hour,
+        confidence: CONFIDENCE,
+    };
+    let smallest = |found: &Resampled| {
+        let apart = SEEN_IN_NINE_OF_TEN * found.half * per_hour;
+        rule.bound_per_hour + apart + resolution_per_hour
+    };
     Some(Growth {
-        floor: told,
-        slope_per_hour: Some(slope),
-        interval: Some(Interval {
-            low: slope - half,
-            high: slope + half,
-            confidence: CONFIDENCE,
-        }),
-        smallest_seen_per_hour: Some(rule.bound_per_hour + SEEN_IN_NINE_OF_TEN * half),
-        verdict: consistent(verdict, &floor.undisturbed, bound, duration),
+        floor: floor.samples.iter().map(|s| unit.back(s)).collect(),
+        slope_per_hour: found.as_ref().map(|found| found.slope * per_hour),
+        interval: found.as_ref().map(interval),
+        smallest_seen_per_hour: found.as_ref().map(smallest),
+        resolution_per_hour,
+        verdict,
     })
 }
 
@@ -208,12 +218,16 @@ fn judge(found: &Resampled, bound: f64, duration: f64) -> LeakVerdict {
 }
 
 fn undetermined(because: Because, times_as_long: f64, duration: f64) -> LeakVerdict {
-    // Not above, rather than below, so that it is none where nothing can be divided by.
-    let sensible = times_as_long <= LONGER_MAX;
     LeakVerdict::Undetermined {
         because,
-        seconds_needed: sensible.then_some(times_as_long * duration),
+        seconds_needed: sensible(times_as_long * duration, duration),
     }
+}
+
+/// The length of a run that may be advised after one of this duration.
+fn sensible(seconds: f64, duration: f64) -> Option<f64> {
+    // Not above, rather than below, so that it is none where nothing can be divided by.
+    (seconds <= MONTH_SECONDS.max(LONGER_MAX * duration)).then_some(seconds)
 }
 
 /// The values' range becomes 1 and their beginning 0, so that neither tiny nor huge ones leave the

@@ -4,6 +4,7 @@ use crate::simulate::{Drift, Noise};
 use proptest::prelude::*;
 
 mod late;
+mod stairs;
 
 /// A kind of memory: MiB at so many samples, `step_seconds` apart, without a leak.
 type Memory = fn(&mut Noise, usize, f64) -> Vec<f64>;
@@ -98,6 +99,7 @@ fn shares(memory: Memory, hours: f64, leak: f64, bound: f64, runs: u64) -> ([f64
             .for_each(|(i, value)| *value += grown(i));
         let rule = Rule {
             bound_per_hour: bound,
+            step: 0.0,
             seed,
         };
         let found = growth(&samples(&values, step), rule).unwrap();
@@ -153,6 +155,7 @@ fn alarms_and_detection_are_those_of_the_documents() {
 
 const RULE: Rule = Rule {
     bound_per_hour: 1.0,
+    step: 0.0,
     seed: 1,
 };
 

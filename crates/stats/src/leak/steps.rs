@@ -1,0 +1,127 @@
+//! Growth that comes in steps: until the next step, a series does not show it.
+//!
+//! An allocator takes memory from the system in arenas, and what leaks into an arena that is already
+//! held changes nothing that can be read. Whatever a series shows, it may have grown by one step more.
+
+use super::floor::span;
+use super::{Because, LeakVerdict, Sample, sensible, undetermined};
+
+/// What is taken at once, over the time that a floor spans.
+pub(super) struct Steps {
+    /// The step that the caller knows of.
+    known: f64,
+    /// The larger of that and the largest step of the series.
+    size: f64,
+    /// Seconds from the first floor to the last.
+    span: f64,
+    /// Seconds of the whole series.
+    duration: f64,
+    /// Growth per second from the first floor to the last.
+    rise: f64,
+}
+
+impl Steps {
+    /// The steps of a series with the floor `judged`; `finest` is its floor in the shortest windows.
+    pub(super) fn of(judged: &[Sample], finest: &[Sample], known: f64, duration: f64) -> Self {
+        let (rise, seconds) = span(judged).unwrap_or((0.0, duration));
+        Self {
+            known,
+            size: known.max(largest(finest)),
+            span: seconds,
+            duration,
+            rise: rise / seconds,
+        }
+    }
+
+    /// The growth per second that one step comes to.
+    pub(super) fn per_second(&self) -> f64 {
+        self.size / self.span
+    }
+
+    /// A verdict that leaves room for one more step. *No leak* needs the growth that is seen, at most
+    /// `grown` per second, and one step to stay within the bound together. A run that decides must be
+    /// long enough for a known step, whatever else it lacks.
+    pub(super) fn allow(&self, verdict: LeakVerdict, grown: f64, bound: f64) -> LeakVerdict {
+        let grown = grown.max(self.rise).max(0.0);
+        match verdict {
+            LeakVerdict::NoLeak if grown + self.per_second() > bound => {
+                let left = (bound - grown).max(0.0);
+                let times_as_long = self.per_second() / left;
+                undetermined(Because::Steps, times_as_long, self.duration)
+            }
+            LeakVerdict::Undetermined {
+                because,
+                seconds_needed,
+            } => {
+                let of_step = self.known / bound * self.duration / self.span;
+                let needed = seconds_needed.map(|seconds| seconds.max(of_step));
+                LeakVerdict::Undetermined {
+                    because,
+                    seconds_needed: needed.and_then(|it| sensible(it, self.duration)),
+                }
+            }
+            settled => settled,
+        }
+    }
+}
+
+/// The largest rise between two neighbours that lies above all before it and was never given back.
+fn largest(floor: &[Sample]) -> f64 {
+    let rise = |at: usize| {
+        let (before, after) = floor.split_at(at);
+        let highest = before.iter().map(|it| it.value);
+        let lowest = after.iter().map(|it| it.value);
+        lowest.fold(f64::INFINITY, f64::min) - highest.fold(f64::NEG_INFINITY, f64::max)
+    };
+    (1..floor.len()).map(rise).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floor(values: &[f64]) -> Vec<Sample> {
+        let sample = |(at, value): (usize, &f64)| Sample {
+            at_seconds: at as f64,
+            value: *value,
+        };
+        values.iter().enumerate().map(sample).collect()
+    }
+
+    #[test]
+    fn a_step_is_a_rise_that_stays() {
+        let cases: [(&[f64], f64); 7] = [
+            (&[5.0, 5.0, 5.0], 0.0),
+            (&[5.0, 5.0, 9.0, 9.0], 4.0),
+            (&[5.0, 6.0, 9.0, 8.5, 10.0], 2.5),
+            (&[5.0, 9.0, 5.0, 9.0, 5.0], 0.0),
+            (&[9.0, 7.0, 5.0], 0.0),
+            (&[5.0], 0.0),
+            (&[], 0.0),
+        ];
+        for (values, step) in cases {
+            assert_eq!(largest(&floor(values)), step, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn no_leak_leaves_room_for_one_more_step() {
+        // Grows by 10 in 100 s, and may grow by 20 more.
+        let values: Vec<f64> = (0..=100).map(|at| f64::from(at) / 10.0).collect();
+        let grown = floor(&values);
+        let steps = Steps::of(&grown, &grown, 20.0, 100.0);
+        assert!((steps.per_second() - 0.2).abs() < 1e-12);
+        let of = |bound| steps.allow(LeakVerdict::NoLeak, 0.0, bound);
+        assert_eq!(of(0.31), LeakVerdict::NoLeak);
+        let LeakVerdict::Undetermined {
+            because: Because::Steps,
+            seconds_needed: Some(seconds),
+        } = of(0.2)
+        else {
+            panic!("{:?}", of(0.2))
+        };
+        // A step of 20 where 0.1 per second are left.
+        assert!((seconds - 200.0).abs() < 1e-9, "{seconds}");
+        assert_eq!(steps.allow(LeakVerdict::Leak, 9.0, 0.2), LeakVerdict::Leak);
+    }
+}
