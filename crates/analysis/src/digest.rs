@@ -112,10 +112,19 @@ pub(crate) fn percentile_of_sent(
     percentile: f64,
     unanswered: u64,
 ) -> Option<f64> {
+    let value = value_of_sent(histogram, percentile, unanswered)?;
+    is_trustworthy(percentile, histogram.len() + unanswered).then_some(value as f64)
+}
+
+/// As [`percentile_of_sent`], however few requests lie beyond it.
+pub(crate) fn value_of_sent(
+    histogram: &Histogram<u64>,
+    percentile: f64,
+    unanswered: u64,
+) -> Option<u64> {
     let sent = histogram.len() + unanswered;
     let quantile = percentile / 100.0 * sent as f64 / histogram.len() as f64;
-    (quantile <= 1.0 && is_trustworthy(percentile, sent))
-        .then(|| histogram.value_at_quantile(quantile) as f64)
+    (quantile <= 1.0).then(|| histogram.value_at_quantile(quantile))
 }
 
 /// The highest percentile of a histogram that may be printed.

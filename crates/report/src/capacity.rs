@@ -1,7 +1,8 @@
 //! Capacities as tables: a row for each gateway, and a curve for each.
 
 use gatebench_analysis::findings::{
-    Answer, Bottleneck, CapacityFindings, CapacityPoint, GatewayCapacity, Rate, Unit, Validity,
+    Answer, Bottleneck, CapacityFindings, CapacityPoint, GatewayCapacity, Rate, Sustained, Unit,
+    Validity,
 };
 
 use crate::number::Scale;
@@ -162,6 +163,7 @@ fn answers(all: &[GatewayCapacity]) -> Lane {
             rate_per_second, ..
         }
         | Answer::Below { rate_per_second } => Some(*rate_per_second),
+        Answer::Lapsing { .. } => None,
     };
     let scale = Scale::of_all(all.iter().filter_map(rate), Unit::RequestsPerSecond);
     let cell = |it: &GatewayCapacity| {
@@ -180,6 +182,7 @@ fn answers(all: &[GatewayCapacity]) -> Lane {
                 rate_per_second, ..
             } => ("≥ ", *rate_per_second, String::new()),
             Answer::Below { rate_per_second } => ("< ", *rate_per_second, String::new()),
+            Answer::Lapsing { .. } => return Cell::Absent("none"),
         };
         Cell::Value {
             median: format!("{sign}{}", scale.number(value)),
@@ -196,7 +199,9 @@ fn answers(all: &[GatewayCapacity]) -> Lane {
 /// The rates at which half of the steps hold; none where none was found.
 fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
     let half = |it: &GatewayCapacity| match it.answer.as_ref()? {
-        Answer::Found(found) => Some((found.half, it.validity == Validity::Limited)),
+        Answer::Found(Sustained { half, .. }) | Answer::Lapsing { half, .. } => {
+            Some((*half, it.validity == Validity::Limited))
+        }
         _ => None,
     };
     let halves: Vec<Option<(Rate, bool)>> = all.iter().map(half).collect();

@@ -7,9 +7,9 @@ use gatebench_stats::capacity::RESOLUTION;
 use gatebench_stats::knee;
 use gatebench_store::{Histogram, PhaseRecord, StepOutcome, StoreError, StoredTrial};
 
-use super::judge::error_share;
+use super::judge::{error_share, unanswered};
 use super::replay::counted;
-use crate::digest::{Digest, trusted_percentile};
+use crate::digest::{Digest, percentile_of_sent};
 use crate::findings::{CapacityPoint, CurveKnee, CurveMetric};
 use crate::metrics::cores_busy;
 
@@ -28,6 +28,7 @@ struct Bin {
     offered: f64,
     completed: f64,
     failed: f64,
+    unanswered: u64,
     intended: f64,
     response_count: u64,
     response_sum_ns: f64,
@@ -82,6 +83,7 @@ impl Bin {
             offered: 0.0,
             completed: 0.0,
             failed: 0.0,
+            unanswered: 0,
             intended: 0.0,
             response_count: 0,
             response_sum_ns: 0.0,
@@ -103,6 +105,7 @@ impl Bin {
         self.completed += phase.counts.completed_in_window as f64;
         self.intended += phase.counts.intended as f64;
         self.failed += error_share(phase) * phase.counts.intended as f64;
+        self.unanswered += unanswered(phase);
         if let Some(response) = response {
             // A histogram that grows takes every value that another one holds.
             let _ = self.histogram.add(response);
@@ -128,7 +131,7 @@ impl Bin {
 
     fn point(&self) -> CapacityPoint {
         let per_second = |total: f64| total / self.seconds.max(1e-9);
-        let percentile = |it| trusted_percentile(&self.histogram, it);
+        let percentile = |it| percentile_of_sent(&self.histogram, it, self.unanswered);
         let [gateway_cores, engine_cores, upstream_cores] = self.busy.map(|it| it.map(per_second));
         CapacityPoint {
             offered_per_second: per_second(self.offered),

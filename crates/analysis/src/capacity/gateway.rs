@@ -79,7 +79,7 @@ pub(super) fn rate_of(answer: &Answer) -> Option<f64> {
         Answer::AtLeast {
             rate_per_second, ..
         } => Some(*rate_per_second),
-        Answer::Below { .. } => None,
+        Answer::Below { .. } | Answer::Lapsing { .. } => None,
     }
 }
 

@@ -4,6 +4,7 @@ use gatebench_model::Objective;
 use gatebench_model::objective::Bound;
 use gatebench_store::{Histogram, PhaseRecord, StepOutcome, TaggedInterval};
 
+use crate::digest::value_of_sent;
 use crate::gates::thresholds::{ACHIEVED_MIN, FOREIGN_SHARE_MAX, STEAL_SHARE_MAX};
 
 /// The tag of response times in the histograms of a phase, without the class of the status.
@@ -13,7 +14,8 @@ const RESPONSE: &str = "response";
 const FAILED: &str = "failed";
 
 /// Judges a step: it held where every percentile of the response time and the share of errors stay below their
-/// bounds, and 99 in 100 intended requests, or all but one, were sent and answered in the measured time.
+/// bounds, and 99 in 100 intended requests, or all but one, were sent and answered in the measured time. Requests
+/// without an answer were slower than any that has one.
 pub fn judge_step(
     objective: &Objective,
     phase: &PhaseRecord,
@@ -27,9 +29,10 @@ pub fn judge_step(
 }
 
 fn holds(objective: &Objective, phase: &PhaseRecord, response: &Histogram<u64>) -> bool {
+    let unanswered = unanswered(phase);
     let kept = |bound: &Bound| {
-        let value_ns = response.value_at_quantile(bound.percentile / 100.0);
-        value_ns < bound.below.as_nanos()
+        let value_ns = value_of_sent(response, bound.percentile, unanswered);
+        value_ns.is_some_and(|value_ns| value_ns < bound.below.as_nanos())
     };
     !response.is_empty()
         && is_achieved(phase)
@@ -46,12 +49,15 @@ fn is_achieved(phase: &PhaseRecord) -> bool {
     missing <= ((1.0 - ACHIEVED_MIN) * counts.intended as f64).max(1.0)
 }
 
+/// Intended requests that got no answer, those among them that were never sent.
+pub(super) fn unanswered(phase: &PhaseRecord) -> u64 {
+    phase.counts.errors.values().sum::<u64>() + phase.counts.dropped
+}
+
 /// Share of the intended requests that were not answered, or wrongly, or never sent.
 pub(super) fn error_share(phase: &PhaseRecord) -> f64 {
-    let counts = &phase.counts;
-    let unanswered: u64 = counts.errors.values().sum();
-    let failed = unanswered + counts.answers_failing_checks();
-    (failed + counts.dropped) as f64 / counts.intended.max(1) as f64
+    let failed = unanswered(phase) + phase.counts.answers_failing_checks();
+    failed as f64 / phase.counts.intended.max(1) as f64
 }
 
 /// Whether somebody else took time of the cores that the load ran on.
@@ -171,6 +177,25 @@ mod tests {
         assert_eq!(judged(few(2), 1_000_000), StepOutcome::Missed);
         let dropped = |phase: &mut PhaseRecord| phase.counts.dropped = 10;
         assert_eq!(judged(dropped, 1_000_000), StepOutcome::Missed);
+    }
+
+    #[test]
+    fn requests_without_an_answer_are_slower_than_any() {
+        // 2 % of the answers are too slow: the 97.5th percentile holds.
+        let objective: Objective = "p97.5<10ms, errors<1%".parse().unwrap();
+        let judged = |unanswered: u64, dropped: u64| {
+            let mut phase = phase();
+            phase.counts.intended += unanswered + dropped;
+            phase.counts.sent += unanswered;
+            phase.counts.errors.insert("timeout".into(), unanswered);
+            phase.counts.dropped = dropped;
+            judge_step(&objective, &phase, &intervals(20_000_000))
+        };
+        assert_eq!(judged(0, 0), StepOutcome::Held);
+        // With 0.7 % more beyond, it lies among the slow ones.
+        assert_eq!(judged(30, 0), StepOutcome::Missed);
+        assert_eq!(judged(0, 30), StepOutcome::Missed);
+        assert_eq!(judged(10, 5), StepOutcome::Held);
     }
 
     #[test]

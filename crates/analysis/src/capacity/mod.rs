@@ -10,13 +10,16 @@ mod sizing;
 mod words;
 
 use gatebench_model::Variant;
+use gatebench_stats::capacity::Answer;
 use gatebench_store::StoreError;
 
 pub use judge::judge_step;
 pub use replay::{NextStep, next_step};
 
 use crate::context::Context;
-use crate::findings::{CapacityFindings, ObjectiveBound, Sentence, Tone, Validity};
+use crate::findings::{
+    CapacityFindings, GatewayCapacity, ObjectiveBound, Sentence, Tone, Validity,
+};
 
 /// What the search came to that a run was made for; none where it was made for something else.
 pub(crate) fn findings(context: &Context) -> Result<Option<CapacityFindings>, StoreError> {
@@ -63,9 +66,21 @@ pub(crate) fn headlines(found: &CapacityFindings) -> Vec<Sentence> {
     });
     let answers = found.gateways.iter().map(|it| Sentence {
         text: it.text.clone(),
-        tone: tone(it.validity),
+        tone: match it.validity {
+            Validity::Valid if is_doubtful(it) => Tone::Caution,
+            validity => tone(validity),
+        },
         scenario: Some(it.scenario.clone()),
         variant: Some(it.variant.clone()),
     });
     sized.chain(answers).collect()
+}
+
+/// Whether the steps speak against a rate that is held with the probability it is meant to have.
+fn is_doubtful(found: &GatewayCapacity) -> bool {
+    match &found.answer {
+        Some(Answer::Found(found)) => found.may_lapse() || !found.deviating.is_empty(),
+        Some(Answer::Lapsing { .. }) => true,
+        _ => false,
+    }
 }

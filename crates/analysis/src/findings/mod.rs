@@ -27,7 +27,7 @@ use serde::Serialize;
 
 // Findings are made of these; a report needs no other crate to read them.
 pub use gatebench_model::{Placement, Variant};
-pub use gatebench_stats::capacity::{Answer, Rate, Sustained};
+pub use gatebench_stats::capacity::{Answer, Lapses, Rate, Sustained};
 pub use gatebench_stats::doubling::Doubling;
 pub use gatebench_stats::leak::{Because, Growth, LeakVerdict, Sample};
 pub use gatebench_stats::{Comparison, Difference, Direction, Estimate, Interval, Method, Verdict};

@@ -3,7 +3,7 @@
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
     Answer, Bottleneck, CapacityFindings, CapacityPoint, CurveKnee, GatewayCapacity, Interval,
-    ObjectiveBound, Rate, SizingFindings, Sustained, Validity,
+    Lapses, ObjectiveBound, Rate, SizingFindings, Sustained, Validity,
 };
 use gatebench_report::{TerminalOptions, html, markdown, terminal};
 
@@ -73,6 +73,15 @@ fn with_capacity() -> Findings {
             probability: 0.95,
             half: rate(rate_per_second + 1_000.0),
             knees_per_second: vec![rate_per_second; 5],
+            deviating: Vec::new(),
+            lapses: Lapses {
+                share: 0.001,
+                interval: Interval {
+                    low: 0.0,
+                    high: 0.022,
+                    confidence: 0.95,
+                },
+            },
         })
     };
     let at_least = Answer::AtLeast {

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::curve::Curve;
+use super::curve::{Curve, Fitted, SUSTAINED_PROBABILITY};
+use super::lapses::Lapses;
 use super::{Plan, Tried};
 use crate::Interval;
 
@@ -18,6 +19,13 @@ const ROUNDING: f64 = 1e-9;
 pub enum Answer {
     /// The rate that is sustained.
     Found(Sustained),
+    /// More steps miss whatever the rate than a sustained rate allows: there is none.
+    Lapsing {
+        /// The share of these steps.
+        lapses: Lapses,
+        /// The rate at which a step holds the objective half of the time.
+        half: Rate,
+    },
     /// The gateway sustained the highest rate to be tried: the result lies above.
     AtLeast {
         /// The highest rate.
@@ -46,6 +54,10 @@ pub struct Sustained {
     pub half: Rate,
     /// The rate at which each repeat's own process holds it half of the time.
     pub knees_per_second: Vec<f64>,
+    /// The repeats, counted from 0, whose processes differ from the others by more than chance.
+    pub deviating: Vec<usize>,
+    /// The share of steps that miss whatever the rate.
+    pub lapses: Lapses,
 }
 
 /// A rate with its interval.
@@ -66,9 +78,43 @@ pub fn answer(plan: &Plan, repeats: &[Vec<Tried>]) -> Option<Answer> {
         let rate_per_second = exact(lowest, plan.min_per_second);
         return Some(Answer::Below { rate_per_second });
     }
-    match Curve::fit(repeats, plan.resolution.ln_1p()) {
-        Some(found) if found.rate.rate_per_second < highest => Some(Answer::Found(found)),
-        _ => Some(at_least(plan, highest, repeats)),
+    let found = Curve::fit(repeats, plan.resolution.ln_1p());
+    Some(match found.map(Answer::of) {
+        Some(Answer::Found(found)) if found.rate.rate_per_second >= highest => {
+            at_least(plan, highest, repeats)
+        }
+        Some(found) => found,
+        None => at_least(plan, highest, repeats),
+    })
+}
+
+impl Answer {
+    fn of(fitted: Fitted) -> Self {
+        let Fitted {
+            sustained,
+            half,
+            lapses,
+            knees_per_second,
+            deviating,
+        } = fitted;
+        match sustained {
+            Some(rate) => Self::Found(Sustained {
+                rate,
+                probability: SUSTAINED_PROBABILITY,
+                half,
+                knees_per_second,
+                deviating,
+                lapses,
+            }),
+            None => Self::Lapsing { lapses, half },
+        }
+    }
+}
+
+impl Sustained {
+    /// Whether the steps leave open that too many miss whatever the rate for any to be sustained.
+    pub fn may_lapse(&self) -> bool {
+        self.lapses.interval.high > 1.0 - self.probability
     }
 }
 

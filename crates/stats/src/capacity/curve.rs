@@ -1,13 +1,15 @@
 //! The logistic curve of a search: the probability that a step holds its objective, over the
 //! logarithm of its rate.
 //!
-//! Within a process a step holds with probability 1 ÷ (1 + exp((x − m) ÷ s)), x the logarithm of
-//! its rate; the middles m of the processes are normal around the middle of the curve. The two
-//! widths, of steps and of processes, and the middle are known as far as the steps say: each
-//! combination on a grid is weighted by the likelihood of all steps, with the middle uniform and
-//! the widths log-uniform before (the prior under which intervals for a normal quantile are exact).
-//! A quantile of the curve over processes and steps follows from each combination; median and the
-//! middle 95 % of those weights are the estimate and its interval.
+//! Within a process a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), x the logarithm
+//! of its rate and λ the share of steps that miss whatever the rate ([`super::lapses`]); the middles m
+//! of the processes are normal around the middle of the curve. The two widths, of steps and of
+//! processes, the lapses and the middle are known as far as the steps say: each combination on a grid
+//! is weighted by the likelihood of all steps, with the middle uniform and the others log-uniform
+//! before (the prior under which intervals for a normal quantile are exact). A quantile of the curve
+//! over processes and steps follows from each combination; median and the middle 95 % of those
+//! weights are the estimate and its interval. No rate is held with a higher probability than 1 − λ:
+//! the sustained rate is that of the combinations whose lapses allow one.
 //!
 //! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
 //! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
@@ -15,7 +17,9 @@
 use std::sync::OnceLock;
 
 use super::Tried;
-use super::answer::{REPEATS_MIN, Rate, Sustained};
+use super::answer::{REPEATS_MIN, Rate};
+use super::deviating::{Middle, deviating};
+use super::lapses::{self, Lapses};
 use crate::Interval;
 
 /// The probability with which a step holds at the reported rate.
@@ -30,12 +34,8 @@ const WIDTHS: usize = 10;
 const WIDTH_MIN: f64 = 0.001;
 const WIDTH_MAX: f64 = 0.2;
 
-/// The share of misses that do not depend on the rate. A single miss far below the others then
-/// widens the curve little.
-///
-/// Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and
-/// goodness of fit*, Perception & Psychophysics 63(8), 2001.
-const LAPSES: f64 = 0.01;
+/// The part of the largest weight below which a combination is left out.
+const NEGLIGIBLE: f64 = 1e-9;
 
 /// Places on the grid of the middle.
 const PLACES: usize = 141;
@@ -43,24 +43,77 @@ const PLACES: usize = 141;
 /// A normal distribution is taken to be zero beyond this many deviations.
 const FAR: f64 = 5.0;
 
+/// Steps hold as often as is asked within this many widths below the middle.
+const FURTHEST: f64 = 6.0;
+
 /// The width of number `index`.
 fn width(index: usize) -> f64 {
     WIDTH_MIN * (WIDTH_MAX / WIDTH_MIN).powf(index as f64 / (WIDTHS - 1) as f64)
+}
+
+/// A probability with which steps hold.
+#[derive(Clone, Copy)]
+enum Held {
+    Half,
+    Sustained,
+}
+
+/// Widths and lapses, by their numbers.
+#[derive(Clone, Copy, Default)]
+struct Combination {
+    steps: usize,
+    processes: usize,
+    lapses: usize,
+}
+
+/// Combinations that there are.
+const COMBINATIONS: usize = WIDTHS * WIDTHS * lapses::COUNT;
+
+impl Combination {
+    fn number(self) -> usize {
+        (self.steps * WIDTHS + self.processes) * lapses::COUNT + self.lapses
+    }
+
+    /// How far below the middle steps hold so often; none if lapses leave fewer.
+    fn below(self, held: Held) -> Option<f64> {
+        static BELOW: [[OnceLock<f64>; COMBINATIONS]; 2] =
+            [const { [const { OnceLock::new() }; COMBINATIONS] }; 2];
+        let (known, probability) = match held {
+            Held::Half => (&BELOW[0], 0.5),
+            Held::Sustained => (&BELOW[1], SUSTAINED_PROBABILITY),
+        };
+        let wanted = probability / (1.0 - lapses::share(self.lapses));
+        let below = || solve(wanted, width(self.steps), width(self.processes));
+        (wanted < 1.0).then(|| *known[self.number()].get_or_init(below))
+    }
 }
 
 /// A grid of middles with the likelihoods of all combinations.
 pub(super) struct Curve {
     low: f64,
     spacing: f64,
-    /// Weight of each place, by width of steps and width of processes.
-    weights: Vec<(usize, usize, Vec<f64>)>,
+    /// Weight of each place.
+    weights: Vec<(Combination, Vec<f64>)>,
+}
+
+/// What follows from the steps of all repeats.
+pub(super) struct Fitted {
+    /// The rate that is held with [`SUSTAINED_PROBABILITY`]; none if more steps miss whatever the rate
+    /// than that allows, as far as the steps say.
+    pub(super) sustained: Option<Rate>,
+    /// The rate that is held half of the time.
+    pub(super) half: Rate,
+    pub(super) lapses: Lapses,
+    /// The rate at which each repeat's own process holds half of the time.
+    pub(super) knees_per_second: Vec<f64>,
+    /// The repeats, counted from 0, whose processes are unlike the others.
+    pub(super) deviating: Vec<usize>,
 }
 
 impl Curve {
-    /// The rates of these repeats that are held half of the time, and with
-    /// [`SUSTAINED_PROBABILITY`]. None if all steps held or all missed. `resolution` is the
+    /// The curve of these repeats. None if all steps held or all missed. `resolution` is the
     /// distance within which middles need not be separated.
-    pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Sustained> {
+    pub(super) fn fit(repeats: &[Vec<Tried>], resolution: f64) -> Option<Fitted> {
         let (mut low, mut high) = span(repeats)?;
         let mut curve = Self::over(repeats, low, high);
         // A single outcome far from the others makes the grid wide: it is drawn in to where the
@@ -69,7 +122,7 @@ impl Curve {
             if curve.spacing < resolution / 5.0 {
                 break;
             }
-            let middles = curve.quantiles(|_, _| 0.0, [1e-6, 1.0 - 1e-6]);
+            let middles = curve.quantiles(|_| Some(0.0), [1e-6, 1.0 - 1e-6]);
             let margin = 2.0 * curve.spacing;
             (low, high) = (
                 (middles[0] - margin).max(low),
@@ -77,13 +130,16 @@ impl Curve {
             );
             curve = Self::over(repeats, low, high);
         }
+        let lapses = curve.lapses();
         let has_interval = repeats.len() >= REPEATS_MIN;
-        let half = curve.rate(|_, _| 0.0, has_interval);
-        Some(Sustained {
-            rate: curve.rate(offset, has_interval),
-            probability: SUSTAINED_PROBABILITY,
-            knees_per_second: curve.knees(repeats, half.rate_per_second.ln()),
-            half,
+        let is_sustained = lapses.share < 1.0 - SUSTAINED_PROBABILITY;
+        let middle = curve.rate(|_| Some(0.0), false);
+        Some(Fitted {
+            sustained: is_sustained.then(|| curve.rate_held(Held::Sustained, has_interval)),
+            half: curve.rate_held(Held::Half, has_interval),
+            lapses,
+            knees_per_second: curve.knees(repeats, middle.rate_per_second.ln()),
+            deviating: deviating(&curve.middles(repeats)),
         })
     }
 
@@ -100,43 +156,55 @@ impl Curve {
         } else {
             1
         };
-        for of_steps in 0..WIDTHS {
-            let likelihoods: Vec<Vec<f64>> = repeats
+        let kernels: Vec<Vec<f64>> = (0..widths).map(|it| curve.kernel(width(it))).collect();
+        let mut largest = 0.0_f64;
+        for steps in 0..WIDTHS {
+            let holds: Vec<Vec<Vec<f64>>> = repeats
                 .iter()
-                .map(|repeat| curve.likelihood(repeat, width(of_steps)))
+                .map(|repeat| curve.holds(repeat, width(steps)))
                 .collect();
-            for of_processes in 0..widths {
-                let kernel = curve.kernel(width(of_processes));
-                let mut weights = vec![1.0; PLACES];
-                for likelihood in &likelihoods {
-                    for (place, weight) in weights.iter_mut().enumerate() {
-                        *weight *= smoothed(likelihood, &kernel, place);
-                    }
+            for cell in 0..lapses::COUNT {
+                let likelihoods: Vec<Vec<f64>> = repeats
+                    .iter()
+                    .zip(&holds)
+                    .map(|(repeat, holds)| likelihood(repeat, holds, lapses::share(cell)))
+                    .collect();
+                let most = |of: &Vec<f64>| of.iter().copied().fold(0.0, f64::max);
+                // No place can have more weight than this.
+                let most: f64 = likelihoods.iter().map(most).product();
+                if most * lapses::prior(cell) < NEGLIGIBLE * largest {
+                    continue;
                 }
-                curve.weights.push((of_steps, of_processes, weights));
+                for (processes, kernel) in kernels.iter().enumerate() {
+                    let mut weights = vec![lapses::prior(cell); PLACES];
+                    for likelihood in &likelihoods {
+                        for (place, weight) in weights.iter_mut().enumerate() {
+                            *weight *= smoothed(likelihood, kernel, place);
+                        }
+                    }
+                    largest = weights.iter().copied().fold(largest, f64::max);
+                    let of = Combination {
+                        steps,
+                        processes,
+                        lapses: cell,
+                    };
+                    curve.weights.push((of, weights));
+                }
             }
         }
         curve
     }
 
-    /// The likelihood of a repeat's steps by the middle of its process.
-    fn likelihood(&self, repeat: &[Tried], width: f64) -> Vec<f64> {
+    /// The probability that each step of a repeat holds, but for lapses, by the middle of its process.
+    fn holds(&self, repeat: &[Tried], width: f64) -> Vec<Vec<f64>> {
         let at = |place: usize| {
             let middle = self.place(place);
-            let log: f64 = repeat
-                .iter()
-                .map(|tried| {
-                    // A mean over a longer time varies less.
-                    let width = width / tried.length.sqrt();
-                    let above = (middle - tried.rate_per_second.ln()) / width;
-                    if tried.held {
-                        log_logistic(above)
-                    } else {
-                        (LAPSES + (1.0 - LAPSES) * log_logistic(-above).exp()).ln()
-                    }
-                })
-                .sum();
-            log.exp()
+            let holds = |tried: &Tried| {
+                // A mean over a longer time varies less.
+                let width = width / tried.length.sqrt();
+                logistic((middle - tried.rate_per_second.ln()) / width)
+            };
+            repeat.iter().map(holds).collect()
         };
         (0..PLACES).map(at).collect()
     }
@@ -155,8 +223,13 @@ impl Curve {
         self.low + place as f64 * self.spacing
     }
 
-    /// The rate that lies this far below the middle, by the widths of steps and processes.
-    fn rate(&self, below: impl Fn(usize, usize) -> f64, has_interval: bool) -> Rate {
+    /// The rate at which steps hold so often, by the combinations that have such a rate.
+    fn rate_held(&self, held: Held, has_interval: bool) -> Rate {
+        self.rate(|of| of.below(held), has_interval)
+    }
+
+    /// The rate that lies this far below the middle, by the combinations that have such a rate.
+    fn rate(&self, below: impl Fn(Combination) -> Option<f64>, has_interval: bool) -> Rate {
         let tail = (1.0 - CONFIDENCE) / 2.0;
         let [low, middle, high] = self.quantiles(below, [tail, 0.5, 1.0 - tail]).map(f64::exp);
         Rate {
@@ -171,12 +244,12 @@ impl Curve {
 
     fn quantiles<const N: usize>(
         &self,
-        below: impl Fn(usize, usize) -> f64,
+        below: impl Fn(Combination) -> Option<f64>,
         wanted: [f64; N],
     ) -> [f64; N] {
         let mut values: Vec<(f64, f64)> = Vec::new();
-        for (of_steps, of_processes, weights) in &self.weights {
-            let below = below(*of_steps, *of_processes);
+        for (of, weights) in &self.weights {
+            let Some(below) = below(*of) else { continue };
             let of_place = |(place, weight): (usize, &f64)| (self.place(place) - below, *weight);
             values.extend(weights.iter().enumerate().map(of_place));
         }
@@ -194,28 +267,82 @@ impl Curve {
         })
     }
 
-    /// The middle of each repeat's process, at the widths that are most likely.
-    fn knees(&self, repeats: &[Vec<Tried>], middle: f64) -> Vec<f64> {
+    /// The share of steps that miss whatever the rate.
+    fn lapses(&self) -> Lapses {
+        let mut cells = [0.0; lapses::COUNT];
+        for (of, weights) in &self.weights {
+            cells[of.lapses] += weights.iter().sum::<f64>();
+        }
+        Lapses::of(cells)
+    }
+
+    /// The widths and lapses that are most likely.
+    fn likeliest(&self) -> Combination {
         let total = |weights: &[f64]| weights.iter().sum::<f64>();
-        let likeliest = self
+        let most = self
             .weights
             .iter()
-            .max_by(|one, other| total(&one.2).total_cmp(&total(&other.2)));
-        let (of_steps, of_processes) = likeliest.map_or((0, 0), |it| (it.0, it.1));
-        let spread = width(of_processes);
+            .max_by(|one, other| total(&one.1).total_cmp(&total(&other.1)));
+        most.map(|it| it.0).unwrap_or_default()
+    }
+
+    /// The middle of each repeat's process, given those of the others, at the likeliest widths.
+    fn knees(&self, repeats: &[Vec<Tried>], middle: f64) -> Vec<f64> {
+        let spread = width(self.likeliest().processes);
+        let own = self.own_middles(repeats, |place| {
+            let away = (self.place(place) - middle) / spread;
+            (-0.5 * away * away).exp()
+        });
+        let rate = |own: Option<Middle>| own.map_or(middle, |it| it.at).exp();
+        own.into_iter().map(rate).collect()
+    }
+
+    /// The middle of each repeat's process by its own steps alone, at the likeliest widths; none
+    /// where a repeat has none.
+    fn middles(&self, repeats: &[Vec<Tried>]) -> Vec<Middle> {
+        let own = self.own_middles(repeats, |_| 1.0).into_iter();
+        own.collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// The middle of each repeat's process, with a weight of each place before; none where no place
+    /// has any.
+    fn own_middles(
+        &self,
+        repeats: &[Vec<Tried>],
+        before: impl Fn(usize) -> f64,
+    ) -> Vec<Option<Middle>> {
+        let of = self.likeliest();
         let of_repeat = |repeat: &Vec<Tried>| {
-            let likelihood = self.likelihood(repeat, width(of_steps));
-            let (mut sum, mut all) = (0.0, 0.0);
-            for (place, likelihood) in likelihood.iter().enumerate() {
-                let away = (self.place(place) - middle) / spread;
-                let weight = likelihood * (-0.5 * away * away).exp();
-                sum += weight * self.place(place);
-                all += weight;
-            }
-            if all > 0.0 { sum / all } else { middle }.exp()
+            let holds = self.holds(repeat, width(of.steps));
+            let likelihood = likelihood(repeat, &holds, lapses::share(of.lapses));
+            let weights = likelihood.iter().enumerate();
+            let weights: Vec<f64> = weights.map(|(place, it)| it * before(place)).collect();
+            let all: f64 = weights.iter().sum();
+            let mean = |value: &dyn Fn(f64) -> f64| {
+                let places = weights.iter().enumerate();
+                let sum: f64 = places.map(|(at, it)| it * value(self.place(at))).sum();
+                sum / all
+            };
+            let at = mean(&|place| place);
+            let error = mean(&|place| (place - at).powi(2)).sqrt();
+            (all > 0.0).then_some(Middle { at, error })
         };
         repeats.iter().map(of_repeat).collect()
     }
+}
+
+/// The likelihood of a repeat's steps by the middle of its process, from the probabilities that they
+/// hold but for lapses.
+fn likelihood(repeat: &[Tried], holds: &[Vec<f64>], lapses: f64) -> Vec<f64> {
+    let at = |holds: &Vec<f64>| {
+        let steps = repeat.iter().zip(holds);
+        let each = steps.map(|(tried, holds)| {
+            let held = (1.0 - lapses) * holds;
+            if tried.held { held } else { 1.0 - held }
+        });
+        each.product::<f64>()
+    };
+    holds.iter().map(at).collect()
 }
 
 /// The kernel's transform of a likelihood at a place.
@@ -240,34 +367,18 @@ fn span(repeats: &[Vec<Tried>]) -> Option<(f64, f64)> {
     Some((low - margin, high + margin))
 }
 
-/// The logarithm of the logistic function.
-fn log_logistic(x: f64) -> f64 {
-    if x > 0.0 {
-        -(-x).exp().ln_1p()
-    } else {
-        x - x.exp().ln_1p()
-    }
+/// The logistic function.
+fn logistic(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
 }
 
-/// The distance below the middle at which steps of these widths hold with
-/// [`SUSTAINED_PROBABILITY`].
-fn offset(of_steps: usize, of_processes: usize) -> f64 {
-    static OFFSETS: OnceLock<Vec<f64>> = OnceLock::new();
-    let all = OFFSETS.get_or_init(|| {
-        let pairs = (0..WIDTHS * WIDTHS).map(|it| (width(it / WIDTHS), width(it % WIDTHS)));
-        pairs
-            .map(|(steps, processes)| solve(steps, processes))
-            .collect()
-    });
-    all[of_steps * WIDTHS + of_processes]
-}
-
-/// Bisects for the distance at which a step holds with [`SUSTAINED_PROBABILITY`], over processes.
-fn solve(steps: f64, processes: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 4.0 * (steps + processes));
-    for _ in 0..40 {
+/// Bisects for the distance below the middle at which a step of these widths holds with a probability
+/// of at least one half, over processes.
+fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
+    let (mut low, mut high) = (0.0, FURTHEST * (steps + processes));
+    for _ in 0..30 {
         let middle = f64::midpoint(low, high);
-        if holds(middle, steps, processes) < SUSTAINED_PROBABILITY {
+        if holds(middle, steps, processes) < probability {
             low = middle
         } else {
             high = middle
@@ -284,7 +395,7 @@ pub(super) fn holds(below: f64, steps: f64, processes: f64) -> f64 {
     for part in -PARTS..=PARTS {
         let away = FAR * f64::from(part) / f64::from(PARTS);
         let weight = (-0.5 * away * away).exp();
-        sum += weight * log_logistic((below + away * processes) / steps).exp();
+        sum += weight * logistic((below + away * processes) / steps);
         all += weight;
     }
     sum / all

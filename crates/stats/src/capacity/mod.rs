@@ -13,12 +13,15 @@
 
 mod answer;
 mod curve;
+mod deviating;
+mod lapses;
 #[cfg(test)]
 mod tests;
 mod walk;
 
 pub use answer::{Answer, Rate, Sustained, answer};
 pub use curve::SUSTAINED_PROBABILITY;
+pub use lapses::Lapses;
 
 use crate::random::Random;
 use walk::Walk;

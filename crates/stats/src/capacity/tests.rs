@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 mod coverage;
+mod lapsing;
 mod queue;
 
 use super::curve::holds;
@@ -45,6 +46,15 @@ fn exactly(knee: f64) -> impl FnMut(f64, usize) -> bool {
 fn found(plan: Plan, repeats: &[Vec<Tried>]) -> Sustained {
     match answer(&plan, repeats).unwrap() {
         Answer::Found(found) => found,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The sustained rate, which lapses may leave none of, and the half.
+fn rates(plan: Plan, repeats: &[Vec<Tried>]) -> (Option<Rate>, Rate) {
+    match answer(&plan, repeats).unwrap() {
+        Answer::Found(found) => (Some(found.rate), found.half),
+        Answer::Lapsing { half, .. } => (None, half),
         other => panic!("{other:?}"),
     }
 }

@@ -1,0 +1,93 @@
+//! Steps that miss whatever the rate, because of something other than the load.
+//!
+//! A gateway that misses one step in ten at every rate sustains no rate with 95 %, however its curve
+//! falls. The share of such lapses is known as far as the steps say: shares on a grid are weighted by
+//! the likelihood of all steps, with a log-uniform prior, as the widths of the curve are.
+//!
+//! Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and
+//! goodness of fit*, Perception & Psychophysics 63(8), 2001.
+
+use serde::Serialize;
+
+use crate::Interval;
+
+/// Ends of the cells of shares that are weighed; one of them is what [`super::SUSTAINED_PROBABILITY`]
+/// leaves.
+const ENDS: [f64; COUNT + 1] = [0.000_1, 0.004, 0.01, 0.022, 0.05, 0.09, 0.165, 0.3];
+
+/// Number of cells.
+pub(super) const COUNT: usize = 7;
+
+/// The confidence of the interval.
+const CONFIDENCE: f64 = 0.95;
+
+/// The share of steps that miss whatever the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Lapses {
+    /// Its median, given the steps.
+    pub share: f64,
+    /// Its interval, whose ends are those of the cells that are weighed.
+    pub interval: Interval,
+}
+
+/// The share that stands for the cell of number `index`.
+pub(super) fn share(index: usize) -> f64 {
+    (ENDS[index] * ENDS[index + 1]).sqrt()
+}
+
+/// The weight of a cell before any step was taken.
+pub(super) fn prior(index: usize) -> f64 {
+    (ENDS[index + 1] / ENDS[index]).ln()
+}
+
+impl Lapses {
+    /// What follows from the weights of the cells.
+    pub(super) fn of(weights: [f64; COUNT]) -> Self {
+        let all: f64 = weights.iter().sum();
+        let tail = (1.0 - CONFIDENCE) / 2.0;
+        let cell = |wanted: f64| {
+            let mut sum = 0.0;
+            let reached = weights.iter().position(|weight| {
+                sum += weight;
+                sum >= wanted * all
+            });
+            reached.unwrap_or(COUNT - 1)
+        };
+        let lowest = cell(tail);
+        Self {
+            share: share(cell(0.5)),
+            interval: Interval {
+                low: if lowest == 0 { 0.0 } else { ENDS[lowest] },
+                high: ENDS[cell(1.0 - tail) + 1],
+                confidence: CONFIDENCE,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capacity::SUSTAINED_PROBABILITY;
+
+    #[test]
+    fn no_cell_lies_on_both_sides_of_what_may_miss() {
+        let may_miss = 1.0 - SUSTAINED_PROBABILITY;
+        assert!(ENDS.iter().any(|end| (end - may_miss).abs() < 1e-12));
+        assert!(ENDS.is_sorted());
+    }
+
+    #[test]
+    fn an_interval_is_the_cells_that_hold_it() {
+        let mut weights = [0.0; COUNT];
+        weights[0] = 1.0;
+        let none = Lapses::of(weights);
+        assert_eq!((none.interval.low, none.interval.high), (0.0, 0.004));
+        assert!(none.share < 0.001);
+        // Ninety, five and five of a hundred.
+        (weights[5], weights[6], weights[4]) = (90.0, 5.0, 5.0);
+        let many = Lapses::of(weights);
+        assert_eq!((many.interval.low, many.interval.high), (0.05, 0.3));
+        assert!((many.share - 0.122).abs() < 0.001, "{}", many.share);
+    }
+}
