@@ -7,7 +7,7 @@ use common::{Made, SECOND_NS, SECONDS, every_cell, made, manifest};
 use gatebench_analysis::analyse;
 use gatebench_analysis::capacity::{judge_step, next_step};
 use gatebench_analysis::findings::{
-    Answer, Bottleneck, CapacityFindings, Findings, Sustained, Validity,
+    Answer, Bottleneck, CapacityFindings, Findings, Sustained, Tone, Validity,
 };
 use gatebench_model::load::{Open, Spread};
 use gatebench_model::{Capacity, Setup, Shape, Span, Trial, Variant};
@@ -99,7 +99,7 @@ fn repeat(manifest: &Manifest, trial: &Trial, earlier: &[TrialRecord], law: Law)
 /// Runs a whole plan; `change` may spoil a trial after it was measured.
 fn run(
     manifest: Manifest,
-    law: impl Fn(&str) -> Law,
+    law: impl Fn(&Trial) -> Law,
     change: impl Fn(&mut TrialRecord),
 ) -> Findings {
     let dir = TempDir::new().unwrap();
@@ -110,7 +110,7 @@ fn run(
             .iter()
             .filter(|it| it.trial.variant == trial.variant && it.outcome == Outcome::Completed);
         let earlier: Vec<TrialRecord> = same.cloned().collect();
-        let mut made = repeat(&manifest, trial, &earlier, law(&trial.variant));
+        let mut made = repeat(&manifest, trial, &earlier, law(trial));
         change(&mut made.record);
         let open = writer.begin_trial(trial).unwrap();
         std::fs::write(open.gateway_folder().join("nginx.conf"), "events {}").unwrap();
@@ -258,6 +258,66 @@ fn an_answer_that_rests_on_disturbed_steps_is_a_lower_bound() {
     );
 }
 
+/// The tone of the sentence that states a gateway's capacity.
+fn tone(findings: &Findings) -> Tone {
+    let text = &capacity(findings).gateways[0].text;
+    let mut headlines = findings.headlines.iter();
+    headlines.find(|it| it.text == *text).unwrap().tone
+}
+
+#[test]
+fn steps_that_miss_whatever_the_rate_leave_no_sustained_rate() {
+    let lapse = |record: &mut TrialRecord| {
+        let block = record.trial.block as usize;
+        let steps = record.phases.iter_mut().filter_map(|it| it.step.as_mut());
+        for (number, step) in steps.enumerate() {
+            if (number + block) % 6 == 0 {
+                step.outcome = StepOutcome::Missed;
+            }
+        }
+    };
+    let findings = run(searching(nginx(), 5), |_| ALONE, lapse);
+    let found = &capacity(&findings).gateways[0];
+    let Some(Answer::Lapsing { lapses, half }) = &found.answer else {
+        panic!("{found:?}")
+    };
+    assert!(
+        lapses.share > 0.05 && lapses.interval.low > 0.0,
+        "{lapses:?}"
+    );
+    let ratio = half.rate_per_second / ALONE.knee;
+    assert!((ratio - 1.0).abs() < 0.05, "{half:?}");
+    let begins = "nginx sustains p99<10ms, errors<0.1% at no rate with 95 % probability: ";
+    assert!(found.text.starts_with(begins), "{}", found.text);
+    assert_eq!(tone(&findings), Tone::Caution);
+    assert_eq!(found.per_core_per_second, None);
+    // Without them, their share is stated beside the rate.
+    let findings = run(searching(nginx(), 5), |_| ALONE, |_| {});
+    let found = &capacity(&findings).gateways[0];
+    let told = " of the steps miss whatever the rate, at most ";
+    assert!(found.text.contains(told), "{}", found.text);
+    assert_eq!(tone(&findings), Tone::Plain);
+}
+
+#[test]
+fn a_process_unlike_the_others_is_a_caution() {
+    let law = |trial: &Trial| Law {
+        knee: if trial.block == 3 {
+            14_000.0
+        } else {
+            ALONE.knee
+        },
+        ..ALONE
+    };
+    let findings = run(searching(nginx(), 5), law, |_| {});
+    assert_eq!(found(&findings).deviating, [2]);
+    let text = &capacity(&findings).gateways[0].text;
+    let told =
+        "Process 3 of 5 differs from the others by more than chance: half of its steps hold at 1";
+    assert!(text.contains(told), "{text}");
+    assert_eq!(tone(&findings), Tone::Caution);
+}
+
 #[test]
 fn a_disturbed_step_is_taken_again_whatever_its_outcome() {
     let manifest = searching(nginx(), 1);
@@ -347,8 +407,8 @@ fn cores_are_told_by_a_line_or_by_the_law() {
         let mut manifest = searching(counts.iter().map(|it| sized(*it)).collect(), 2);
         manifest.plan.placement.gateway = (1..=4).collect();
         // Two of five cores' work is lost to agreeing.
-        let law = |label: &str| {
-            let cores: f64 = label["nginx-".len()..]
+        let law = |trial: &Trial| {
+            let cores: f64 = trial.variant["nginx-".len()..]
                 .trim_end_matches("core")
                 .parse()
                 .unwrap();
