@@ -11,6 +11,7 @@ use gatebench_analysis::findings::{
 use gatebench_analysis::{RunSummary, compare, compare_with_baseline, entry, history};
 use gatebench_model::DecisiveMetric;
 use gatebench_store::Manifest;
+use gatebench_store::history::RunEntry;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -112,6 +113,59 @@ fn a_run_that_spoiled_blocks_is_not_better_than_one_that_did_not() {
         all.notes.iter().any(|it| it.text == note),
         "{:?}",
         all.notes
+    );
+}
+
+/// What the index keeps of a night of two blocks. In a spoiled one haproxy drops requests in so many
+/// of them, and takes a fifth less CPU time.
+fn night(folder: &TempDir, at: usize, spoiled: u32) -> RunEntry {
+    let dir = folder.path().join(format!("night-{at:02}"));
+    let describe = |manifest: &mut Manifest| {
+        manifest.created = format!("2026-01-{:02}T03:04:05Z", at + 1).parse().unwrap();
+    };
+    let wobble = 0.004 * (at % 3) as f64;
+    let factor = if spoiled > 0 { 0.8 } else { 1.0 } + wobble;
+    write_run(&dir, 2, describe, |made| {
+        slower(made, "haproxy", factor);
+        if made.is("haproxy") && made.record.trial.block <= spoiled {
+            made.open().counts.dropped = 100;
+        }
+    });
+    entry(&read_run(&dir), String::new())
+}
+
+#[test]
+fn nights_that_the_gateway_spoiled_are_no_improvement() {
+    let folder = TempDir::new().unwrap();
+    let spoiled = |at: usize| match at {
+        0..6 => 0,
+        17 => 2,
+        _ => 1,
+    };
+    let runs: Vec<RunEntry> = (0..18).map(|at| night(&folder, at, spoiled(at))).collect();
+    let found = history(&runs);
+    let of = |gateway: &str| {
+        let mut series = found.series.iter();
+        series
+            .find(|it| it.gateway == gateway && it.metric == Metric::GatewayCpuPerRequest)
+            .unwrap()
+    };
+    let haproxy = of("haproxy");
+    assert!(haproxy.changes.is_empty(), "{:#?}", haproxy.changes);
+    assert!(!haproxy.searched, "six nights are left");
+    let counts: Vec<u32> = haproxy.points.iter().map(|it| it.spoiled).collect();
+    let last = 17;
+    assert_eq!(counts.len(), last, "the last night has no value");
+    assert_eq!(counts[5..7], [0, 1]);
+    let nginx = of("nginx");
+    assert!(nginx.searched && nginx.points.iter().all(|it| it.spoiled == 0));
+    let told = "proxy-json, haproxy: the gateway itself spoiled blocks of 12 runs, the last of them \
+                night-17 (2 of 2 blocks).";
+    let mut headlines = found.headlines.iter();
+    assert!(
+        headlines.any(|it| it.text.starts_with(told)),
+        "{:?}",
+        found.headlines
     );
 }
 

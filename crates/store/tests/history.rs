@@ -28,6 +28,7 @@ fn entry(dir: &str, stamp: &str, created: &str) -> RunEntry {
         blocks: 3,
         limited: false,
         control: Some(9.5),
+        spoiled: 0,
     };
     RunEntry {
         dir: dir.into(),
@@ -41,6 +42,7 @@ fn entry(dir: &str, stamp: &str, created: &str) -> RunEntry {
             cell.clone(),
             CellEntry {
                 limited: true,
+                spoiled: 2,
                 ..cell
             },
         ],

@@ -10,7 +10,7 @@ use crate::duel::decided_by;
 use crate::findings::{
     Control, Metric, MetricFindings, PhaseKind, ScenarioFindings, Unit, Validity, VariantRow,
 };
-use crate::metrics::aspect;
+use crate::metrics::{aspect, unit};
 use crate::spoiled;
 
 /// A metric of a gateway in a scenario.
@@ -115,6 +115,42 @@ pub(super) fn lost(
         .map(|it| it.place)
         .filter(|place| is_lost(place))
         .collect()
+}
+
+/// Places of the gateways of a run that have no value because the gateway spoiled every block, with
+/// the number of these blocks.
+pub(super) fn wholly_spoiled(run: &RunSummary, decisive: DecisiveMetric) -> Vec<(Place, usize)> {
+    let mut found = Vec::new();
+    for scenario in &run.findings.scenarios {
+        for subject in all_subjects(scenario, decided_by(decisive)) {
+            let phase = scenario.phase(subject.kind);
+            let (Some(phase), Some(aspect)) = (phase, aspect(subject.metric)) else {
+                continue;
+            };
+            for row in scenario.rows.iter().filter(|it| it.kind != Variant::Floor) {
+                let values = row.metric(subject.kind, subject.metric);
+                let own = spoiled::Side { row, values };
+                let blocks = own.blocks_spoiled(&phase.name, aspect).len();
+                if blocks == 0 || values.is_some_and(|it| it.estimate.is_some()) {
+                    continue;
+                }
+                let place = Place {
+                    scenario: scenario.name.clone(),
+                    gateway: row.variant.clone(),
+                    control: None,
+                    phase: phase.name.clone(),
+                    load: phase.load().to_owned(),
+                    kind: subject.kind,
+                    metric: subject.metric,
+                    unit: unit(subject.metric),
+                    direction: subject.direction,
+                    primary: subject.primary,
+                };
+                found.push((place, blocks));
+            }
+        }
+    }
+    found
 }
 
 /// What the floor has that moves with the machine as a gateway's metric does.

@@ -39,7 +39,6 @@ pub fn entry(run: &RunSummary, stamp: String) -> RunEntry {
 }
 
 fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
-    let versions = &run.findings.run.gateways;
     let found = cells::of(run, run, DecisiveMetric::Cpu).into_iter();
     // The floor has no series of its own; its values are the control of the gateways' series.
     let (floors, gateways): (Vec<_>, Vec<_>) =
@@ -54,26 +53,43 @@ fn cells_of(run: &RunSummary) -> Vec<CellEntry> {
     };
     let cell = |it: cells::Candidate| {
         let control = floor(&it.place);
-        let (place, estimate) = (it.place, it.side.estimate);
-        let version = versions.iter().find(|line| line.variant == place.gateway);
+        let estimate = it.side.estimate;
         Some(CellEntry {
-            conditions: conditions::digest(run, &place.scenario, &place.gateway, &place.phase),
-            scenario: place.scenario,
-            gateway: place.gateway,
-            version: version.map(|line| line.version.clone()).unwrap_or_default(),
-            load: place.load,
-            metric: word(place.metric)?,
-            unit: word(place.unit)?,
-            higher_is_better: place.direction == Direction::HigherIsBetter,
             value: estimate.median,
             min: estimate.min,
             max: estimate.max,
             blocks: estimate.blocks as u32,
             limited: it.side.validity == Validity::Limited,
             control,
+            ..without_value(run, it.place, it.side.spoiled)?
         })
     };
-    gateways.into_iter().filter_map(cell).collect()
+    let lost = cells::wholly_spoiled(run, DecisiveMetric::Cpu).into_iter();
+    let lost = lost.filter_map(|(place, blocks)| without_value(run, place, blocks));
+    gateways.into_iter().filter_map(cell).chain(lost).collect()
+}
+
+/// A place of a run, with the blocks that its gateway spoiled, before it has a value.
+fn without_value(run: &RunSummary, place: Place, spoiled: usize) -> Option<CellEntry> {
+    let mut versions = run.findings.run.gateways.iter();
+    let version = versions.find(|line| line.variant == place.gateway);
+    Some(CellEntry {
+        conditions: conditions::digest(run, &place.scenario, &place.gateway, &place.phase),
+        scenario: place.scenario,
+        gateway: place.gateway,
+        version: version.map(|line| line.version.clone()).unwrap_or_default(),
+        load: place.load,
+        metric: word(place.metric)?,
+        unit: word(place.unit)?,
+        higher_is_better: place.direction == Direction::HigherIsBetter,
+        value: 0.0,
+        min: 0.0,
+        max: 0.0,
+        blocks: 0,
+        limited: false,
+        control: None,
+        spoiled: spoiled as u32,
+    })
 }
 
 /// What a metric or unit is called in JSON.
@@ -118,7 +134,8 @@ fn run_line(entry: &RunEntry) -> HistoryRun {
 fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
     let mut found: BTreeMap<_, SeriesFindings> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {
-        for cell in &entry.cells {
+        // A run whose gateway spoiled every block has no value; a sentence names it.
+        for cell in entry.cells.iter().filter(|cell| cell.blocks > 0) {
             let metric: Option<Metric> = of_word(&cell.metric);
             let unit: Option<Unit> = of_word(&cell.unit);
             let (Some(metric), Some(unit)) = (metric, unit) else {
@@ -149,17 +166,19 @@ fn collect(entries: &[RunEntry]) -> Vec<SeriesFindings> {
                 blocks: cell.blocks,
                 limited: cell.limited,
                 control: cell.control,
+                spoiled: cell.spoiled,
             });
         }
     }
     found.into_values().collect()
 }
 
-/// Places of the points that may be searched.
+/// Places of the points that may be searched. What a gateway that spoiled blocks did in the others
+/// must not pass for an improvement.
 fn usable(series: &SeriesFindings) -> Vec<usize> {
     let points = series.points.iter().enumerate();
     points
-        .filter(|(_, point)| !point.limited && point.value > 0.0)
+        .filter(|(_, point)| !point.limited && point.spoiled == 0 && point.value > 0.0)
         .map(|(at, _)| at)
         .collect()
 }
@@ -284,6 +303,7 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
         );
         found.push(say(text, Tone::Plain, None));
     }
+    found.extend(spoiled(entries));
     let short = series.len() - searched;
     if short > 0 {
         let text = format!(
@@ -295,4 +315,38 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
         found.push(say(text, Tone::Caution, None));
     }
     found
+}
+
+/// A sentence for each gateway that spoiled blocks of a scenario, with the latest run in which it did.
+fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
+    let mut seen: BTreeMap<(&str, &str), BTreeMap<usize, (u32, u32)>> = BTreeMap::new();
+    for (run, entry) in entries.iter().enumerate() {
+        for cell in entry.cells.iter().filter(|cell| cell.spoiled > 0) {
+            let of = (cell.scenario.as_str(), cell.gateway.as_str());
+            let runs = seen.entry(of).or_default();
+            let blocks = (cell.spoiled, cell.spoiled + cell.blocks);
+            let most = runs.entry(run).or_insert(blocks);
+            *most = blocks.max(*most);
+        }
+    }
+    let told = |((scenario, gateway), runs): ((&str, &str), BTreeMap<usize, (u32, u32)>)| {
+        let (last, (spoiled, all)) = runs.last_key_value()?;
+        let which = match runs.len() {
+            1 => String::new(),
+            count => format!("{count} runs, the last of them "),
+        };
+        let text = format!(
+            "{scenario}, {gateway}: the gateway itself spoiled blocks of {which}{} ({spoiled} of {}). A run with such blocks \
+             counts as spoiled: its figures are those of the blocks that are left, and are not searched.",
+            entries[*last].dir,
+            counted(u64::from(*all), "block"),
+        );
+        Some(Sentence {
+            text,
+            tone: Tone::Caution,
+            scenario: Some(scenario.to_owned()),
+            variant: Some(gateway.to_owned()),
+        })
+    };
+    seen.into_iter().filter_map(told).collect()
 }

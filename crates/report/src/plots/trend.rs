@@ -52,7 +52,8 @@ pub fn plot(id: &str, series: &SeriesFindings, runs: &[HistoryRun], class: &str)
     for (index, point) in series.points.iter().enumerate() {
         let x = at(index);
         svg.line("range", (x, value.at(point.min)), (x, value.at(point.max)));
-        let class = if point.limited { "dot hollow" } else { "dot" };
+        let is_searched = !point.limited && point.spoiled == 0;
+        let class = if is_searched { "dot" } else { "dot hollow" };
         svg.dot(
             class,
             (x, value.at(point.value)),
@@ -92,8 +93,12 @@ fn levels(svg: &mut Svg, series: &SeriesFindings, value: Axis, edge: impl Fn(usi
 
 fn tip(point: &SeriesPoint, run: &HistoryRun, scale: Scale) -> String {
     let limited = if point.limited { ", limited" } else { "" };
+    let spoiled = match point.spoiled {
+        0 => String::new(),
+        blocks => format!(", {blocks} more spoiled by the gateway"),
+    };
     format!(
-        "{} ({}): {}, blocks from {} to {}{limited}",
+        "{} ({}): {}, blocks from {} to {}{limited}{spoiled}",
         run.dir,
         point.version,
         scale.full(point.value),

@@ -115,6 +115,7 @@ fn over_time() -> HistoryFindings {
         blocks: 3,
         limited: run == 1,
         control: None,
+        spoiled: run as u32,
     };
     let change = SeriesChange {
         at: 1,

@@ -42,16 +42,18 @@ pub struct CellEntry {
     pub unit: String,
     /// Whether large values are good.
     pub higher_is_better: bool,
-    /// Median of the blocks.
+    /// Median of the blocks; 0 without a block.
     pub value: f64,
-    /// The smallest block.
+    /// The smallest block; 0 without a block.
     pub min: f64,
-    /// The largest block.
+    /// The largest block; 0 without a block.
     pub max: f64,
-    /// Blocks.
+    /// Blocks with a value; none if the gateway spoiled them all.
     pub blocks: u32,
     /// Whether something other than the gateway limited it.
     pub limited: bool,
     /// The value of the same run's floor, whose changes are the machine's; none if it has none.
     pub control: Option<f64>,
+    /// Blocks without a value because the gateway itself spoiled them.
+    pub spoiled: u32,
 }

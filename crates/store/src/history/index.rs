@@ -15,7 +15,7 @@ use crate::run::{MANIFEST, TRIALS};
 pub const INDEX_FILE: &str = "history.sqlite";
 
 /// Version of the tables. Another version's file is thrown away and made anew.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// How long another process that writes to the index is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ const TABLES: &str = "
         scenario TEXT NOT NULL, gateway TEXT NOT NULL, version TEXT NOT NULL, conditions TEXT NOT NULL,
         load TEXT NOT NULL, metric TEXT NOT NULL, unit TEXT NOT NULL, higher_is_better INTEGER NOT NULL,
         value REAL NOT NULL, min REAL NOT NULL, max REAL NOT NULL, blocks INTEGER NOT NULL,
-        limited INTEGER NOT NULL, control REAL
+        limited INTEGER NOT NULL, control REAL, spoiled INTEGER NOT NULL
     );
     CREATE INDEX cells_by_run ON cells(run);";
 
@@ -141,7 +141,7 @@ impl HistoryIndex {
                 let (id, mut entry) = run?;
                 let mut query = connection.prepare(
                     "SELECT scenario, gateway, version, conditions, load, metric, unit, higher_is_better, value, min, max, \
-                     blocks, limited, control FROM cells WHERE run = ?1 ORDER BY rowid",
+                     blocks, limited, control, spoiled FROM cells WHERE run = ?1 ORDER BY rowid",
                 )?;
                 entry.cells = query.query_map([id], cell_of)?.collect::<Result<_, _>>()?;
                 entries.push(entry);
@@ -188,11 +188,11 @@ fn insert(connection: &mut Connection, entry: &RunEntry) -> rusqlite::Result<()>
     let run = transaction.last_insert_rowid();
     for cell in &entry.cells {
         transaction.execute(
-            "INSERT INTO cells VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            "INSERT INTO cells VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             params![
                 run, cell.scenario, cell.gateway, cell.version, cell.conditions, cell.load, cell.metric, cell.unit,
                 cell.higher_is_better, cell.value, cell.min, cell.max, cell.blocks, cell.limited,
-                cell.control
+                cell.control, cell.spoiled
             ],
         )?;
     }
@@ -232,6 +232,7 @@ fn cell_of(row: &Row<'_>) -> rusqlite::Result<CellEntry> {
         blocks: row.get(11)?,
         limited: row.get(12)?,
         control: row.get(13)?,
+        spoiled: row.get(14)?,
     })
 }
 
