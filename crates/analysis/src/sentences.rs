@@ -108,17 +108,55 @@ fn row_sentence(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String>
 /// `nginx: 41.2k requests/s (39.8k–42.0k over 3 blocks); at 5,000 requests/s 24.1 µs of CPU per
 /// request and an added latency of 38 µs at p50 and 95 µs at p99 (floor: 12 µs and 30 µs).`
 fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
+    let over = Over {
+        each: blocks_differ(row),
+    };
     let parts = [
-        throughput(row),
-        paced(scenario, row),
-        at_fixed_rate(scenario, row),
+        throughput(row, over),
+        paced(scenario, row, over),
+        at_fixed_rate(scenario, row, over),
         changed(row),
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("{}: {}.", row.variant, parts.join("; ")))
 }
 
-fn throughput(row: &VariantRow) -> Option<String> {
+/// Whether each figure of a sentence names the blocks that it rests on.
+#[derive(Clone, Copy)]
+struct Over {
+    each: bool,
+}
+
+impl Over {
+    /// ` over 10 blocks`; nothing where all figures rest on as many.
+    fn blocks(self, of: &Estimate) -> String {
+        match self.each {
+            true => format!(" over {}", counted(of.blocks as u64, "block")),
+            false => String::new(),
+        }
+    }
+}
+
+/// Whether the figures of a row's sentence rest on different numbers of blocks: those of one load may
+/// be invalid in blocks in which those of another are not.
+fn blocks_differ(row: &VariantRow) -> bool {
+    let figures = [
+        (PhaseKind::Closed, Metric::Throughput),
+        (PhaseKind::Closed, Metric::GatewayCpuPerRequest),
+        (PhaseKind::Paced, Metric::Throughput),
+        (PhaseKind::Paced, Metric::ResponseP50),
+        (PhaseKind::Paced, Metric::ResponseP99),
+        (PhaseKind::Open, Metric::GatewayCpuPerRequest),
+        (PhaseKind::Open, Metric::AddedP50),
+        (PhaseKind::Open, Metric::AddedP99),
+    ];
+    let blocks = |(kind, metric)| Some(row.metric(kind, metric)?.estimate.as_ref()?.blocks);
+    let mut counts = figures.into_iter().filter_map(blocks);
+    let first = counts.next();
+    counts.any(|count| Some(count) != first)
+}
+
+fn throughput(row: &VariantRow, over: Over) -> Option<String> {
     let found = row.metric(PhaseKind::Closed, Metric::Throughput)?;
     let estimate = found.estimate.as_ref()?;
     let least = if is_lower_bound(row) { "at least " } else { "" };
@@ -128,7 +166,10 @@ fn throughput(row: &VariantRow) -> Option<String> {
         .then(|| row.metric(PhaseKind::Closed, Metric::GatewayCpuPerRequest))
         .flatten()
         .and_then(|cpu| cpu.estimate.as_ref())
-        .map(|cpu| format!(", {} of CPU per request", cpu_time(cpu.median)));
+        .map(|cpu| {
+            let (time, over) = (cpu_time(cpu.median), over.blocks(cpu));
+            format!(", {time} of CPU per request{over}")
+        });
     Some(format!(
         "{least}{} ({}){}",
         quantity(estimate.median, Unit::RequestsPerSecond),
@@ -139,30 +180,32 @@ fn throughput(row: &VariantRow) -> Option<String> {
 
 /// `302 requests/s of 200 connections (thinking 650ms), answered within 210 µs at p50 and 1.20 ms at p99`.
 /// Of several such loads it is told what grows from one to the next.
-fn paced(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
+fn paced(scenario: &ScenarioFindings, row: &VariantRow, over: Over) -> Option<String> {
     let of_kind = |phase: &&PhaseLine| phase.kind == PhaseKind::Paced;
     let mut phases = scenario.phases.iter().filter(of_kind);
     let (phase, None) = (phases.next()?, phases.next()) else {
         return None;
     };
-    let median = |metric| {
+    let value = |metric, unit| {
         let found = row.metric(PhaseKind::Paced, metric)?;
-        Some(found.estimate.as_ref()?.median)
+        let estimate = found.estimate.as_ref()?;
+        Some((quantity(estimate.median, unit), over.blocks(estimate)))
     };
-    let rate = quantity(median(Metric::Throughput)?, Unit::RequestsPerSecond);
+    let (rate, over_blocks) = value(Metric::Throughput, Unit::RequestsPerSecond)?;
     let within = [(Metric::ResponseP50, "p50"), (Metric::ResponseP99, "p99")];
     let within: Vec<String> = within
         .into_iter()
         .filter_map(|(metric, name)| {
-            let time = quantity(median(metric)?, Unit::Nanoseconds);
-            Some(format!("{time} at {name}"))
+            let (time, over) = value(metric, Unit::Nanoseconds)?;
+            Some(format!("{time} at {name}{over}"))
         })
         .collect();
     let answered = match within.is_empty() {
         true => String::new(),
         false => format!(", answered within {}", listed(&within)),
     };
-    Some(format!("{rate} of {}{answered}", phase.load()))
+    let load = phase.load();
+    Some(format!("{rate} of {load}{over_blocks}{answered}"))
 }
 
 /// `12 requests noticed the change (10–14 over 3 blocks), 0 of them failed; the longest took 14.0 ms`.
@@ -206,11 +249,13 @@ fn is_lower_bound(row: &VariantRow) -> bool {
         .any(|reason| BOUNDS_FROM_BELOW.contains(&reason.gate))
 }
 
-fn at_fixed_rate(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
+fn at_fixed_rate(scenario: &ScenarioFindings, row: &VariantRow, over: Over) -> Option<String> {
     let rate = open_load(scenario)?;
-    let cpu = estimate(row, Metric::GatewayCpuPerRequest)
-        .map(|cpu| format!("{} of CPU per request", cpu_time(cpu.median)));
-    let added = added(scenario, row);
+    let cpu = estimate(row, Metric::GatewayCpuPerRequest).map(|cpu| {
+        let (time, over) = (cpu_time(cpu.median), over.blocks(cpu));
+        format!("{time} of CPU per request{over}")
+    });
+    let added = added(scenario, row, over);
     let said: Vec<_> = [cpu, added].into_iter().flatten().collect();
     (!said.is_empty()).then(|| format!("at {rate} {}", said.join(" and ")))
 }
@@ -220,17 +265,23 @@ fn open_load(scenario: &ScenarioFindings) -> Option<&str> {
     scenario.load(&scenario.phase(PhaseKind::Open)?.name)
 }
 
-fn added(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
-    let p50 = estimate(row, Metric::AddedP50)?.median;
-    let p99 = estimate(row, Metric::AddedP99).map(|p99| p99.median);
+fn added(scenario: &ScenarioFindings, row: &VariantRow, over: Over) -> Option<String> {
+    let p50 = estimate(row, Metric::AddedP50)?;
+    let p99 = estimate(row, Metric::AddedP99);
     let time = |value| quantity(value, Unit::Nanoseconds);
+    let median = format!("an added latency of {} at p50", time(p50.median));
     let own = match p99 {
-        Some(p99) => format!(
-            "an added latency of {} at p50 and {} at p99",
-            time(p50),
-            time(p99)
-        ),
-        None => format!("an added latency of {} at p50", time(p50)),
+        Some(p99) => {
+            let alike = p50.blocks == p99.blocks;
+            let first = if alike {
+                String::new()
+            } else {
+                over.blocks(p50)
+            };
+            let (p99_ns, last) = (time(p99.median), over.blocks(p99));
+            format!("{median}{first} and {p99_ns} at p99{last}")
+        }
+        None => median + &over.blocks(p50),
     };
     let mut rows = scenario.rows.iter();
     let Some(floor) = rows.find(|row| row.kind == Variant::Floor) else {

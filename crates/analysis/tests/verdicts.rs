@@ -182,6 +182,25 @@ fn where_both_spoiled_blocks_neither_is_better() {
     assert_eq!(found.spoiled.baseline.blocks, [1]);
 }
 
+#[test]
+fn a_sentence_names_the_blocks_of_each_figure_where_they_differ() {
+    let sentence = |findings: &Findings| {
+        let mut sentences = findings.scenarios[0].sentences.iter();
+        let own = sentences.find(|it| it.text.starts_with("nginx: "));
+        own.unwrap().text.clone()
+    };
+    let text = sentence(&spoiled_in(3, 13, "nginx", drop_requests));
+    for told in [
+        "k over 13 blocks); at 5,000 requests/s ",
+        " of CPU per request over 10 blocks and an added latency of ",
+        " at p50 and 125 µs at p99 over 10 blocks (floor: ",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    let text = sentence(&spoiled_in(0, 13, "nginx", drop_requests));
+    assert_eq!(text.matches("blocks").count(), 1, "{text}");
+}
+
 /// A failed trial, with its culprit.
 fn fail(made: &mut Made, culprit: Culprit) {
     made.record.outcome = Outcome::Failed {
