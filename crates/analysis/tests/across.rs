@@ -266,17 +266,91 @@ fn another_accounting_of_cpu_time_forbids_where_both_are_known() {
     for known in [&processes, &nobody] {
         let found = compare(&earlier, known, DecisiveMetric::Cpu);
         assert!(!found.cells.is_empty());
+        assert!(found.cells.iter().all(|it| !is_of_cpu(it)), "{found:#?}");
         let mut differences = found.differences.iter();
         let softirq = differences.find(|it| it.what == "kernel.accounting.softirq");
         let softirq = softirq.unwrap();
         assert_eq!(
             (softirq.weight, &softirq.baseline[..]),
-            (Weight::Caution, "unknown")
+            (Weight::LeavesOut, "unknown")
         );
+        assert_eq!(found.decision, Decision::Open);
+        let begins = "Nothing may be said of CPU time: kernel.accounting.";
+        assert!(found.text.starts_with(begins), "{}", found.text);
+        assert!(found.notes.iter().any(|it| it.text == found.text));
+        let other = compare(&earlier, known, DecisiveMetric::Throughput);
+        assert!(!other.text.starts_with(begins), "{}", other.text);
     }
     let conditions = |run: &RunSummary| entry(run, String::new()).cells[0].conditions.clone();
     assert_eq!(conditions(&earlier), conditions(&processes));
     assert_ne!(conditions(&earlier), conditions(&nobody));
+}
+
+/// Whether a cell is of CPU time, the floor's included.
+fn is_of_cpu(cell: &CellFindings) -> bool {
+    let metrics = [Metric::GatewayCpuPerRequest, Metric::UpstreamCpuPerRequest];
+    metrics.contains(&cell.metric)
+}
+
+#[test]
+fn runs_without_accounting_are_compared_on_the_same_kernel_only() {
+    let folder = TempDir::new().unwrap();
+    let of_kernel = |name: &str, release: Option<&str>| {
+        run(&folder, name, 10, 1.0, |manifest| {
+            if let Some(release) = release {
+                manifest.environment["kernel"] = json!({ "release": release });
+            }
+        })
+    };
+    let old = of_kernel("old", Some("6.1"));
+    let again = of_kernel("again", Some("6.1"));
+    let new = of_kernel("new", Some("6.18"));
+    let silent = of_kernel("silent", None);
+    let found = compare(&old, &again, DecisiveMetric::Cpu);
+    assert!(found.cells.iter().any(is_of_cpu));
+    assert_eq!(found.decision, Decision::Fine, "{}", found.text);
+    let caution = "The runs do not record kernel.accounting.softirq: ";
+    assert!(
+        found.notes.iter().any(|it| it.text.starts_with(caution)),
+        "{:?}",
+        found.notes
+    );
+    for other in [&new, &silent] {
+        let found = compare(&old, other, DecisiveMetric::Cpu);
+        assert!(!found.cells.iter().any(is_of_cpu), "{}", other.name);
+        let begins = "Nothing may be said of CPU time: kernel.release is 6.1 in the baseline";
+        assert!(found.text.starts_with(begins), "{}", found.text);
+    }
+}
+
+#[test]
+fn runs_of_a_baseline_with_other_accounting_are_left_out_of_cpu_time() {
+    let folder = TempDir::new().unwrap();
+    let with = |name: &str, softirq: &str, factor: f64| {
+        run(&folder, name, 2, factor, |manifest| {
+            let accounting = json!({ "paravirt_time": "on", "softirq": softirq });
+            manifest.environment["kernel"]["accounting"] = accounting;
+        })
+    };
+    let mut baseline: Vec<RunSummary> = [1.0, 1.01, 0.99]
+        .into_iter()
+        .enumerate()
+        .map(|(at, factor)| with(&format!("known-{at}"), "processes", factor))
+        .collect();
+    // The latest does not say, and took twice the CPU time.
+    baseline.push(with("unknown", "unknown", 2.0));
+    let candidate = with("candidate", "processes", 1.5);
+    let found = compare_with_baseline(&baseline, &candidate, DecisiveMetric::Cpu);
+    assert_eq!(found.decision, Decision::Worse, "{}", found.text);
+    let judged = cell(&found, "haproxy", Metric::GatewayCpuPerRequest);
+    assert_eq!(judged.baseline.blocks, 3, "three of four runs");
+    let told = "unknown is left out of the baseline for CPU time: kernel.accounting.softirq is \
+                unknown there and processes in the candidate.";
+    assert!(
+        found.notes.iter().any(|it| it.text == told),
+        "{:?}",
+        found.notes
+    );
 }
 
 #[test]

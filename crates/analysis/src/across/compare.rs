@@ -7,14 +7,15 @@ use gatebench_stats::{
 };
 
 use super::cells::{self, Candidate, Side, geometric_mean};
-use super::differences::between;
+use super::differences::{CpuTime, between, cpu_time};
 use super::{RunSummary, words};
 use crate::comparisons::SMALLEST_EFFECT;
 use crate::duel::decided_by;
 use crate::findings::{
-    CellFindings, CompareFindings, CompareMode, Control, Decision, RunDifference, Sentence, Tone,
-    Weight,
+    Aspect, CellFindings, CompareFindings, CompareMode, Control, Decision, RunDifference, Sentence,
+    Tone, Weight,
 };
+use crate::metrics::aspect;
 
 /// A run against another by the blocks of each (Welch). What runs differ by among themselves is not in its
 /// intervals, and that is said.
@@ -29,7 +30,9 @@ pub fn compare(
     } else {
         cells::of(candidate, baseline, metric)
     };
-    let both = found.into_iter().filter_map(|own| {
+    let cpu = cpu_time(candidate, baseline);
+    let may_be_compared = |own: &Candidate| cpu.allows(own.place.metric);
+    let both = found.into_iter().filter(may_be_compared).filter_map(|own| {
         let other = cells::side(baseline, &own.place)?;
         let values = other.values.clone();
         Some(Both {
@@ -110,6 +113,7 @@ fn among(mut own: Candidate, runs: &[&RunSummary], candidate: &RunSummary) -> Op
                 &own.place.scenario,
                 &own.place.phase,
             )
+            && cpu_time(candidate, run).allows(own.place.metric)
     };
     let sides: Vec<Side> = runs
         .iter()
@@ -224,6 +228,14 @@ fn whole(
     (differences, mut notes): (Vec<RunDifference>, Vec<Sentence>),
 ) -> CompareFindings {
     let (mut decision, mut text) = decide(&cells, &differences);
+    if !forbidden(&differences) {
+        let (cautions, refused) = cpu_cautions(candidate, baseline);
+        notes.extend(cautions.iter().map(|it| caution(it)));
+        let is_of_cpu = aspect(decided_by(metric)) == Some(Aspect::CpuPerRequest);
+        if let Some(why) = refused.filter(|_| is_of_cpu) {
+            (decision, text) = (Decision::Open, why);
+        }
+    }
     let latest = baseline.last().filter(|_| !forbidden(&differences));
     let lost = latest.map(|latest| cells::lost(candidate, latest, metric));
     for place in lost.into_iter().flatten() {
@@ -244,6 +256,31 @@ fn whole(
         differences,
         cells,
     }
+}
+
+/// What must be known of CPU time in these runs, and why none of it may be compared, where that is so.
+fn cpu_cautions(
+    candidate: &RunSummary,
+    baseline: &[&RunSummary],
+) -> (Vec<String>, Option<String>) {
+    let (mut cautions, mut unlike) = (Vec::new(), Vec::new());
+    for run in baseline {
+        match cpu_time(candidate, run) {
+            CpuTime::Alike => {}
+            CpuTime::Assumed(fact) => cautions.push(words::accounting_assumed(fact)),
+            CpuTime::Unlike(fact, values) => unlike.push((run, fact, values)),
+        }
+    }
+    cautions.dedup();
+    if unlike.len() == baseline.len()
+        && let Some((_, fact, values)) = unlike.pop()
+    {
+        let why = words::no_cpu_time(fact, &values);
+        return (vec![why.clone()], Some(why));
+    }
+    let left_out = unlike.iter();
+    cautions.extend(left_out.map(|(run, fact, values)| words::without_cpu_time(run, fact, values)));
+    (cautions, None)
 }
 
 /// The machine is asked before the gateways: where it has changed, nothing may be said of them.

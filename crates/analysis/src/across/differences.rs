@@ -6,8 +6,9 @@ use gatebench_model::{Phase, Scenario, Variant};
 use serde::Serialize;
 
 use super::RunSummary;
-use crate::findings::{RunDifference, Weight};
+use crate::findings::{Aspect, Metric, RunDifference, Weight};
 use crate::loads;
+use crate::metrics::aspect;
 use crate::rows::change_words;
 
 /// Facts of the machine without which figures cannot be set beside each other.
@@ -28,6 +29,9 @@ const ACCOUNTING: [&str; 2] = [
 
 /// The word for accounting that the run does not record.
 const UNKNOWN: &str = "unknown";
+
+/// The fact that stands for accounting that neither of two runs records.
+const KERNEL: &str = "kernel.release";
 
 /// Earlier versions did not record accounting. Only unusual values separate a series from theirs.
 const UNUSUAL_ACCOUNTING: [(&str, &str); 2] = [
@@ -119,6 +123,45 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     found.map(|(name, _)| *name).collect()
 }
 
+/// Whether CPU time means the same in two runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum CpuTime {
+    /// Both record the same accounting.
+    Alike,
+    /// Neither records this part of it, and their kernels do not differ as far as they are recorded.
+    Assumed(&'static str),
+    /// This fact of the baseline and of the candidate differs, or only one of them records it.
+    Unlike(&'static str, [String; 2]),
+}
+
+impl CpuTime {
+    /// Whether values of this metric may be compared.
+    pub(super) fn allows(&self, metric: Metric) -> bool {
+        !matches!(self, Self::Unlike(..)) || aspect(metric) != Some(Aspect::CpuPerRequest)
+    }
+}
+
+/// What two runs record of the accounting of CPU time.
+pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime {
+    let facts = [baseline, candidate].map(facts);
+    let values = |name: &str| {
+        let value = |side: usize| facts[side].get(name).copied().unwrap_or(UNKNOWN);
+        [value(0).to_owned(), value(1).to_owned()]
+    };
+    let mut found = CpuTime::Alike;
+    for name in ACCOUNTING {
+        let [own, other] = values(name);
+        let kernels = values(KERNEL);
+        match own == other {
+            false => return CpuTime::Unlike(name, [own, other]),
+            true if own != UNKNOWN => {}
+            true if kernels[0] != kernels[1] => return CpuTime::Unlike(KERNEL, kernels),
+            true => found = CpuTime::Assumed(name),
+        }
+    }
+    found
+}
+
 /// What is compared when two things must be alike to the last word.
 pub(super) fn json(value: &impl Serialize) -> String {
     // Maps with keys that are no strings do not occur in plans; two such would be called different.
@@ -157,6 +200,8 @@ fn machine(found: &mut Differences, candidate: &RunSummary, baseline: &RunSummar
         let is_known = values.iter().all(|value| value != UNKNOWN);
         let weight = if MACHINE.contains(&name) || ACCOUNTING.contains(&name) && is_known {
             Weight::Forbids
+        } else if ACCOUNTING.contains(&name) {
+            Weight::LeavesOut
         } else if CIRCUMSTANCES.iter().any(|topic| name.starts_with(topic)) {
             Weight::Caution
         } else {

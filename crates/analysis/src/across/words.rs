@@ -114,6 +114,34 @@ pub(super) fn cannot_be_compared(differences: &[RunDifference]) -> String {
     )
 }
 
+/// The sentence for runs of which none records how its kernel accounts for CPU time.
+pub(super) fn accounting_assumed(fact: &str) -> String {
+    format!(
+        "The runs do not record {fact}: their CPU time is compared as if it were alike, since nothing that they record of \
+         their kernels differs."
+    )
+}
+
+/// The sentence for runs whose CPU time cannot be compared.
+pub(super) fn no_cpu_time(fact: &str, [baseline, candidate]: &[String; 2]) -> String {
+    format!(
+        "Nothing may be said of CPU time: {fact} is {baseline} in the baseline and {candidate} in the candidate, so it may \
+         not be the same quantity in both. Measure both anew on one kernel, or let another metric decide (--metric)."
+    )
+}
+
+/// The sentence for a run of a baseline whose CPU time is left out of it.
+pub(super) fn without_cpu_time(
+    run: &RunSummary,
+    fact: &str,
+    [baseline, candidate]: &[String; 2],
+) -> String {
+    format!(
+        "{} is left out of the baseline for CPU time: {fact} is {baseline} there and {candidate} in the candidate.",
+        run.name
+    )
+}
+
 fn or_nothing(value: &str) -> &str {
     if value.is_empty() {
         "not on record"
