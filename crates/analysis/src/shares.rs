@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_model::{Scenario, Shape, Trial, Variant};
+use gatebench_model::load::Spread;
+use gatebench_model::{Scenario, Shape, Shares, Trial, Variant};
 use gatebench_stats::Estimate;
 use gatebench_store::{PhaseRecord, StoredTrial};
 
@@ -14,11 +15,12 @@ use crate::findings::{
 };
 use crate::gates::{View, is_smoke, judge_phase, worst};
 use crate::metrics::of_phase;
+use crate::words::counted;
 
-const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the same \
-                           process; then requests arrive as a Poisson process at shares of that rate. Median \
-                           of the blocks, with their range. The rates differ between gateways: each row names \
-                           its own, and rows of different gateways are not ranked.";
+const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the same process; then requests \
+                           arrive at shares of that rate, over as many connections. Median of the blocks, with \
+                           their range. The rates differ between gateways: each row names its own, and rows of \
+                           different gateways are not ranked.";
 
 /// A load at a share, in one trial.
 pub(crate) struct OfShare<'a> {
@@ -143,13 +145,23 @@ pub(crate) fn section(context: &Context, collected: &Collected<'_>) -> Option<Se
         heading: "Equal utilisation",
         explanation: EXPLANATION,
         table: DocumentTable {
-            title: "latency at shares of each gateway's own saturation".into(),
+            title: title(shares),
             first: "gateway",
             groups: groups.map(group).into(),
             rows,
         },
         graphs: Vec::new(),
     })
+}
+
+/// What was loaded, by the plan of the run.
+fn title(shares: &Shares) -> String {
+    let arrivals = match shares.arrivals {
+        Spread::Poisson => "Poisson arrivals",
+        Spread::Uniform => "even arrivals",
+    };
+    let connections = counted(u64::from(shares.connections), "connection");
+    format!("latency at shares of saturation ({connections}, {arrivals})")
 }
 
 fn of_cell<'c, 'a>(

@@ -6,7 +6,7 @@ mod common;
 use common::{SECOND_NS, SECONDS, every_cell, made, manifest};
 use gatebench_analysis::analyse;
 use gatebench_analysis::findings::Findings;
-use gatebench_model::load::Open;
+use gatebench_model::load::{Open, Spread};
 use gatebench_model::{Length, Shape, Shares, Variant};
 use gatebench_store::{Run, RunWriter, Status};
 use tempfile::TempDir;
@@ -20,9 +20,11 @@ fn saturation(variant: &str) -> f64 {
     }
 }
 
-fn run(blocks: u32) -> Findings {
+fn run(blocks: u32, change: impl Fn(&mut Shares)) -> Findings {
     let mut manifest = manifest(blocks);
-    manifest.plan.at = Some(Shares::new(vec![50, 90], Length::Full));
+    let mut shares = Shares::new(vec![50, 90], Length::Full);
+    change(&mut shares);
+    manifest.plan.at = Some(shares);
     manifest.plan.variants = ["nginx", "haproxy"]
         .map(|name| Variant::gateway(name, name))
         .into();
@@ -71,8 +73,30 @@ fn run(blocks: u32) -> Findings {
 }
 
 #[test]
+fn the_load_is_told_as_it_was_planned() {
+    let title = |change: fn(&mut Shares)| {
+        let findings = run(1, change);
+        let mut sections = findings.sections.iter();
+        let section = sections.find(|it| it.id == "shares").unwrap();
+        assert!(!section.explanation.contains("64"));
+        section.table.title.clone()
+    };
+    assert_eq!(
+        title(|_| ()),
+        "latency at shares of saturation (64 connections, Poisson arrivals)"
+    );
+    assert_eq!(
+        title(|shares| {
+            shares.connections = 16;
+            shares.arrivals = Spread::Uniform;
+        }),
+        "latency at shares of saturation (16 connections, even arrivals)"
+    );
+}
+
+#[test]
 fn each_row_names_its_own_rate_and_none_is_a_load_of_the_profile() {
-    let findings = run(2);
+    let findings = run(2, |_| ());
     let section = findings
         .sections
         .iter()
