@@ -9,10 +9,12 @@ use crate::collect::Collected;
 use crate::comparisons::{Cell, SMALLEST_EFFECT, cells_of_run};
 use crate::context::Context;
 use crate::findings::{
-    ComparisonFindings, Decision, DuelFindings, Metric, ScenarioFindings, Sentence, Tone,
+    ComparisonFindings, Decision, DuelFindings, Metric, PhaseKind, RowStatus, ScenarioFindings,
+    Sentence, Tone, Validity, VariantRow,
 };
 use crate::rows;
-use crate::words::metric_title;
+use crate::trials::blocks_complete;
+use crate::words::{listed, metric_title};
 
 /// Share of runs of equal gateways in which the deciding verdict may be wrong in any scenario, and
 /// share of runs in which the baseline may differ from itself in any.
@@ -187,8 +189,8 @@ pub(crate) fn findings(context: &Context, scenarios: &[ScenarioFindings]) -> Opt
     let duel = context.plan.duel.as_ref()?;
     let judged = deciding(scenarios, &duel.candidate, &duel.baseline);
     let own = deciding(scenarios, &duel.baseline, &duel.again);
-    let names: Vec<&str> = scenarios.iter().map(|it| it.name.as_str()).collect();
-    let (decision, text) = decide(duel, &names, &judged, &own);
+    let blocks = blocks_complete(context) as usize;
+    let (decision, text) = decide(duel, (scenarios, blocks), &judged, &own);
     Some(DuelFindings {
         candidate: duel.candidate.clone(),
         baseline: duel.baseline.clone(),
@@ -240,10 +242,10 @@ fn deciding<'a>(
     scenarios.iter().map(of_scenario).collect()
 }
 
-/// The decision over all scenarios, and why.
+/// The decision over all scenarios of so many complete blocks, and why.
 fn decide(
     duel: &Duel,
-    scenarios: &[&str],
+    (scenarios, blocks): (&[ScenarioFindings], usize),
     judged: &[Option<&ComparisonFindings>],
     own: &[Option<&ComparisonFindings>],
 ) -> (Decision, String) {
@@ -274,17 +276,55 @@ fn decide(
         Decision::Fine => it.result.verdict == Verdict::Better,
         Decision::Open => !is_final(it.result.verdict),
     };
-    let found = || scenarios.iter().zip(judged.iter().copied());
-    let found = || found().filter_map(|(name, it)| Some((name, it?)));
+    let all = || scenarios.iter().zip(judged.iter().copied());
+    let found = || all().filter_map(|(scenario, it)| Some((&scenario.name, it?)));
     let first = found()
         .find(|(_, it)| decided(it))
         .or_else(|| found().next().filter(|_| decision == Decision::Fine));
     let why = match first {
         Some((name, it)) if scenarios.len() > 1 => format!("in {name}, {}", it.text),
         Some((_, it)) => it.text.clone(),
-        None => format!("a verdict needs {MIN_BLOCKS} blocks."),
+        None => {
+            let mut without = all().filter(|(_, it)| it.is_none());
+            let reason = without.find_map(|(scenario, _)| not_compared(duel, scenario, blocks));
+            reason.unwrap_or_else(|| format!("a verdict needs {MIN_BLOCKS} blocks."))
+        }
     };
     (decision, format!("{candidate} {word} {baseline}: {why}"))
+}
+
+/// Why a scenario has no comparison by what decides; none where it is only that blocks are too few.
+fn not_compared(duel: &Duel, scenario: &ScenarioFindings, blocks: usize) -> Option<String> {
+    let labels = [&duel.candidate, &duel.baseline, &duel.again];
+    let row = |label: &&String| scenario.rows.iter().find(|row| row.variant == **label);
+    let rows = || labels.iter().filter_map(row);
+    let is_limited = |row: &VariantRow| {
+        let found = row.metric(PhaseKind::Closed, Metric::Throughput);
+        found.is_some_and(|it| it.validity == Validity::Limited)
+    };
+    let excluded = rows().find_map(|row| match &row.status {
+        RowStatus::NotSupported { policies } => Some(format!(
+            "{} does not support {}",
+            row.variant,
+            listed(policies)
+        )),
+        RowStatus::Failed => Some(format!("every trial of {} failed", row.variant)),
+        RowStatus::Measured | RowStatus::Missing => None,
+    });
+    let why = match excluded {
+        Some(excluded) => excluded,
+        None if blocks < MIN_BLOCKS => return None,
+        None if metric(duel) == Metric::Throughput && rows().any(is_limited) => {
+            "something other than the gateways limited the throughput".into()
+        }
+        None => format!(
+            "{} and {} have no block in common that can be used for the {}",
+            duel.candidate,
+            duel.baseline,
+            metric_title(metric(duel))
+        ),
+    };
+    Some(format!("in {}, {why}.", scenario.name))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ mod common;
 use common::{Made, RATE, SECONDS, analysed_run, every_cell, manifest};
 use gatebench_analysis::findings::{Decision, Findings, Method, Metric, Tone, Verdict};
 use gatebench_analysis::is_settled;
-use gatebench_model::{DecisiveMetric, Duel, Variant};
-use gatebench_store::{Manifest, Run, UpstreamWire, WireFacts};
+use gatebench_model::{Culprit, DecisiveMetric, Duel, Variant};
+use gatebench_store::{Manifest, Outcome, Run, UpstreamWire, WireFacts};
 use tempfile::TempDir;
 
 /// The candidate `mine`, and nginx twice.
@@ -221,14 +221,56 @@ fn the_candidate_is_compared_with_the_mean_of_both_processes_of_the_baseline() {
     assert!((ratio - 1.0).abs() < 2e-4, "{ratio}");
 }
 
-#[test]
-fn of_several_scenarios_the_one_that_decides_is_named() {
-    let mut manifest = duel_of(20);
+/// As [`duel_of`], with a second scenario.
+fn of_two_scenarios(blocks: u32) -> Manifest {
+    let mut manifest = duel_of(blocks);
     let mut second = manifest.plan.scenarios[0].clone();
     second.scenario = "second".into();
     manifest.plan.scenarios.push(second);
-    manifest.plan.trials = every_cell(&manifest.plan, 20);
-    let (_, findings) = analysed_run(manifest, |mut made: Made| {
+    manifest.plan.trials = every_cell(&manifest.plan, blocks);
+    manifest
+}
+
+#[test]
+fn a_scenario_without_the_candidate_is_the_reason_and_not_the_blocks() {
+    let excluded = |outcome: Outcome| {
+        let (_, findings) = analysed_run(of_two_scenarios(12), |mut made: Made| {
+            let trial = made.record.trial.clone();
+            let wobble = f64::from((trial.block * 7 + trial.variant.len() as u32) % 5) - 2.0;
+            let cpu_ns = 20_000.0 * (1.0 + wobble / 2_000.0);
+            made.used("steady", "gateway").cpu_ns = (cpu_ns * (RATE * SECONDS) as f64) as u64;
+            if trial.variant == "mine" && trial.scenario == "second" {
+                made.record.outcome = outcome.clone();
+                made.record.phases.clear();
+                made.intervals.clear();
+                made.rows.clear();
+            }
+            Some(made)
+        });
+        let duel = findings.duel.unwrap();
+        assert_eq!(duel.decision, Decision::Open);
+        duel.text
+    };
+    let policies = vec!["api-key".to_owned()];
+    assert_eq!(
+        excluded(Outcome::NotSupported { policies }),
+        "mine cannot be told from nginx: in second, mine does not support api-key."
+    );
+    let failed = Outcome::Failed {
+        culprit: Culprit::Engine,
+        reason: "it ended".into(),
+        remedy: "read its log".into(),
+        phase: None,
+    };
+    assert_eq!(
+        excluded(failed),
+        "mine cannot be told from nginx: in second, every trial of mine failed."
+    );
+}
+
+#[test]
+fn of_several_scenarios_the_one_that_decides_is_named() {
+    let (_, findings) = analysed_run(of_two_scenarios(20), |mut made: Made| {
         let trial = made.record.trial.clone();
         let wobble = f64::from((trial.block * 7 + trial.variant.len() as u32) % 5) - 2.0;
         let is_slower = trial.variant == "mine" && trial.scenario == "second";
