@@ -137,8 +137,8 @@ impl Over {
     }
 }
 
-/// Whether the figures of a row's sentence rest on different numbers of blocks: those of one load may
-/// be invalid in blocks in which those of another are not.
+/// Whether the figures of a row's sentence rest on different numbers of blocks: those of one load
+/// may be invalid in blocks in which those of another are not.
 fn blocks_differ(row: &VariantRow) -> bool {
     let figures = [
         (PhaseKind::Closed, Metric::Throughput),

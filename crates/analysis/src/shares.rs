@@ -17,10 +17,11 @@ use crate::gates::{View, is_smoke, judge_phase, worst};
 use crate::metrics::of_phase;
 use crate::words::counted;
 
-const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the same process; then requests \
-                           arrive at shares of that rate, over as many connections. Median of the blocks, with \
-                           their range. The rates differ between gateways: each row names its own, and rows of \
-                           different gateways are not ranked.";
+const EXPLANATION: &str = "A closed load finds the gateway's saturation, in the same process; then \
+                           requests arrive at shares of that rate, over as many connections. \
+                           Median of the blocks, with their range. The rates differ between \
+                           gateways: each row names its own, and rows of different gateways are \
+                           not ranked.";
 
 /// A load at a share, in one trial.
 pub(crate) struct OfShare<'a> {

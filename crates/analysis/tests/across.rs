@@ -116,8 +116,8 @@ fn a_run_that_spoiled_blocks_is_not_better_than_one_that_did_not() {
     );
 }
 
-/// What the index keeps of a night of two blocks. In a spoiled one haproxy drops requests in so many
-/// of them, and takes a fifth less CPU time.
+/// What the index keeps of a night of two blocks. In a spoiled one haproxy drops requests in so
+/// many of them, and takes a fifth less CPU time.
 fn night(folder: &TempDir, at: usize, spoiled: u32) -> RunEntry {
     let dir = folder.path().join(format!("night-{at:02}"));
     let describe = |manifest: &mut Manifest| {
@@ -159,8 +159,8 @@ fn nights_that_the_gateway_spoiled_are_no_improvement() {
     assert_eq!(counts[5..7], [0, 1]);
     let nginx = of("nginx");
     assert!(nginx.searched && nginx.points.iter().all(|it| it.spoiled == 0));
-    let told = "proxy-json, haproxy: the gateway itself spoiled blocks of 12 runs, the last of them \
-                night-17 (2 of 2 blocks).";
+    let told = "proxy-json, haproxy: the gateway itself spoiled blocks of 12 runs, the last of \
+                them night-17 (2 of 2 blocks).";
     let mut headlines = found.headlines.iter();
     assert!(
         headlines.any(|it| it.text.starts_with(told)),

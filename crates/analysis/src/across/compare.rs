@@ -258,7 +258,8 @@ fn whole(
     }
 }
 
-/// What must be known of CPU time in these runs, and why none of it may be compared, where that is so.
+/// What must be known of CPU time in these runs, and why none of it may be compared, where that is
+/// so.
 fn cpu_cautions(
     candidate: &RunSummary,
     baseline: &[&RunSummary],

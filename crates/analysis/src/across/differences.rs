@@ -128,7 +128,8 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
 pub(super) enum CpuTime {
     /// Both record the same accounting.
     Alike,
-    /// Neither records this part of it, and their kernels do not differ as far as they are recorded.
+    /// Neither records this part of it, and their kernels do not differ as far as they are
+    /// recorded.
     Assumed(&'static str),
     /// This fact of the baseline and of the candidate differs, or only one of them records it.
     Unlike(&'static str, [String; 2]),

@@ -317,7 +317,8 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
     found
 }
 
-/// A sentence for each gateway that spoiled blocks of a scenario, with the latest run in which it did.
+/// A sentence for each gateway that spoiled blocks of a scenario, with the latest run in which it
+/// did.
 fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
     let mut seen: BTreeMap<(&str, &str), BTreeMap<usize, (u32, u32)>> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {
@@ -336,8 +337,9 @@ fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
             count => format!("{count} runs, the last of them "),
         };
         let text = format!(
-            "{scenario}, {gateway}: the gateway itself spoiled blocks of {which}{} ({spoiled} of {}). A run with such blocks \
-             counts as spoiled: its figures are those of the blocks that are left, and are not searched.",
+            "{scenario}, {gateway}: the gateway itself spoiled blocks of {which}{} ({spoiled} of {}). \
+             A run with such blocks counts as spoiled: its figures are those of the blocks that are \
+             left, and are not searched.",
             entries[*last].dir,
             counted(u64::from(*all), "block"),
         );

@@ -117,16 +117,17 @@ pub(super) fn cannot_be_compared(differences: &[RunDifference]) -> String {
 /// The sentence for runs of which none records how its kernel accounts for CPU time.
 pub(super) fn accounting_assumed(fact: &str) -> String {
     format!(
-        "The runs do not record {fact}: their CPU time is compared as if it were alike, since nothing that they record of \
-         their kernels differs."
+        "The runs do not record {fact}: their CPU time is compared as if it were alike, since nothing \
+         that they record of their kernels differs."
     )
 }
 
 /// The sentence for runs whose CPU time cannot be compared.
 pub(super) fn no_cpu_time(fact: &str, [baseline, candidate]: &[String; 2]) -> String {
     format!(
-        "Nothing may be said of CPU time: {fact} is {baseline} in the baseline and {candidate} in the candidate, so it may \
-         not be the same quantity in both. Measure both anew on one kernel, or let another metric decide (--metric)."
+        "Nothing may be said of CPU time: {fact} is {baseline} in the baseline and {candidate} in the \
+         candidate, so it may not be the same quantity in both. Measure both anew on one kernel, or let \
+         another metric decide (--metric)."
     )
 }
 
@@ -137,7 +138,8 @@ pub(super) fn without_cpu_time(
     [baseline, candidate]: &[String; 2],
 ) -> String {
     format!(
-        "{} is left out of the baseline for CPU time: {fact} is {baseline} there and {candidate} in the candidate.",
+        "{} is left out of the baseline for CPU time: {fact} is {baseline} there and {candidate} in \
+         the candidate.",
         run.name
     )
 }

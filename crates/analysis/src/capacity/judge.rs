@@ -14,8 +14,8 @@ const RESPONSE: &str = "response";
 const FAILED: &str = "failed";
 
 /// Judges a step: it held where every percentile of the response time and the share of errors stay below their
-/// bounds, and 99 in 100 intended requests, or all but one, were sent and answered in the measured time. Requests
-/// without an answer were slower than any that has one.
+/// bounds, and 99 in 100 intended requests, or all but one, were sent and answered in the measured
+/// time. Requests without an answer were slower than any that has one.
 pub fn judge_step(
     objective: &Objective,
     phase: &PhaseRecord,

@@ -59,8 +59,8 @@ pub(super) fn answer(found: &GatewayCapacity, capacity: &Capacity, names_scenari
             doubts(rates)
         ),
         Answer::Lapsing { lapses, half } => format!(
-            "{lead} sustains {objective} at no rate with {} probability: {} of its steps ({} to {}) miss however low the rate \
-             is. Half of them hold at {}.",
+            "{lead} sustains {objective} at no rate with {} probability: {} of its steps ({} to {}) miss \
+             however low the rate is. Half of them hold at {}.",
             percent(SUSTAINED_PROBABILITY),
             percent(lapses.share),
             percent(lapses.interval.low),
@@ -91,8 +91,8 @@ fn doubts(rates: &Sustained) -> String {
     let alike = || (0..knees.len()).filter(is_alike).map(move |at| knees[at]);
     let deviating = rates.deviating.iter().map(|at| {
         format!(
-            " Process {} of {} differs from the others by more than chance: half of its steps hold at {}, and of theirs at {} \
-             to {}. The rates are those of all together.",
+            " Process {} of {} differs from the others by more than chance: half of its steps hold at {}, \
+             and of theirs at {} to {}. The rates are those of all together.",
             at + 1,
             knees.len(),
             rate_words(knees[*at]),
@@ -102,8 +102,8 @@ fn doubts(rates: &Sustained) -> String {
     });
     let lapses = rates.may_lapse().then(|| {
         format!(
-            " The steps do not exclude that more than {} of them miss whatever the rate, and then no rate is held with {}; \
-             more repeats would tell (--repeat).",
+            " The steps do not exclude that more than {} of them miss whatever the rate, and then no rate \
+             is held with {}; more repeats would tell (--repeat).",
             percent(1.0 - rates.probability),
             percent(rates.probability)
         )
@@ -208,10 +208,10 @@ pub(super) fn method(capacity: &Capacity, repeats: u32, confirmed: bool) -> Stri
          fixed rates, {arrivals}, over as many connections, and response times count from when each was due. In steps of {} after a \
          warm-up the rate grows until the objective is missed and bisects on its logarithm; {near}. A logistic \
          curve is fitted to all steps and allows for differences between processes: the sustained rate is the \
-         rate at which a step holds with 95 % probability in any process. Some steps may miss whatever the \
-         rate; their share is estimated with the curve. A step holds if each percentile, over all requests \
-         that were due, and the share of errors stay below their bounds, and 99 in 100 requests, or all but \
-         one, were sent and answered in time. A step {again}.",
+         rate at which a step holds with 95 % probability in any process. Some steps may miss \
+         whatever the rate; their share is estimated with the curve. A step holds if each percentile, \
+         over all requests that were due, and the share of errors stay below their bounds, and 99 in \
+         100 requests, or all but one, were sent and answered in time. A step {again}.",
         counted(u64::from(repeats), "repeat"),
         capacity.connections,
         capacity.step,

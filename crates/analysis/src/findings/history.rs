@@ -78,8 +78,8 @@ pub struct SeriesPoint {
     pub limited: bool,
     /// The value of the same run's floor, whose changes are the machine's.
     pub control: Option<f64>,
-    /// Blocks that the gateway spoiled itself. The others may look better for it, so such a point is
-    /// shown and not searched.
+    /// Blocks that the gateway spoiled itself. The others may look better for it, so such a point
+    /// is shown and not searched.
     pub spoiled: u32,
 }
 

@@ -175,8 +175,8 @@ fn why(because: Because, found: &SoakQuantity) -> String {
             amount(found.bound_per_hour, found.unit)
         ),
         Because::Steps => format!(
-            "{}a step that has not come yet may hide growth of {}/h, and together that is more than the {}/h that do \
-             not matter",
+            "{}a step that has not come yet may hide growth of {}/h, and together that is more than \
+             the {}/h that do not matter",
             found
                 .growth
                 .slope_per_hour

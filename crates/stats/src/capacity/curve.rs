@@ -2,14 +2,14 @@
 //! logarithm of its rate.
 //!
 //! Within a process a step holds with probability (1 − λ) ÷ (1 + exp((x − m) ÷ s)), x the logarithm
-//! of its rate and λ the share of steps that miss whatever the rate ([`super::lapses`]); the middles m
-//! of the processes are normal around the middle of the curve. The two widths, of steps and of
-//! processes, the lapses and the middle are known as far as the steps say: each combination on a grid
-//! is weighted by the likelihood of all steps, with the middle uniform and the others log-uniform
-//! before (the prior under which intervals for a normal quantile are exact). A quantile of the curve
-//! over processes and steps follows from each combination; median and the middle 95 % of those
-//! weights are the estimate and its interval. No rate is held with a higher probability than 1 − λ:
-//! the sustained rate is that of the combinations whose lapses allow one.
+//! of its rate and λ the share of steps that miss whatever the rate ([`super::lapses`]); the
+//! middles m of the processes are normal around the middle of the curve. The two widths, of steps
+//! and of processes, the lapses and the middle are known as far as the steps say: each combination
+//! on a grid is weighted by the likelihood of all steps, with the middle uniform and the others
+//! log-uniform before (the prior under which intervals for a normal quantile are exact). A quantile
+//! of the curve over processes and steps follows from each combination; median and the middle 95 %
+//! of those weights are the estimate and its interval. No rate is held with a higher probability
+//! than 1 − λ: the sustained rate is that of the combinations whose lapses allow one.
 //!
 //! Sources: H. Jeffreys, *Theory of Probability*, 1961 (prior); D. R. Cox, *The Regression Analysis
 //! of Binary Sequences*, Journal of the Royal Statistical Society B 20(2), 1958.
@@ -98,8 +98,8 @@ pub(super) struct Curve {
 
 /// What follows from the steps of all repeats.
 pub(super) struct Fitted {
-    /// The rate that is held with [`SUSTAINED_PROBABILITY`]; none if more steps miss whatever the rate
-    /// than that allows, as far as the steps say.
+    /// The rate that is held with [`SUSTAINED_PROBABILITY`]; none if more steps miss whatever the
+    /// rate than that allows, as far as the steps say.
     pub(super) sustained: Option<Rate>,
     /// The rate that is held half of the time.
     pub(super) half: Rate,
@@ -195,7 +195,8 @@ impl Curve {
         curve
     }
 
-    /// The probability that each step of a repeat holds, but for lapses, by the middle of its process.
+    /// The probability that each step of a repeat holds, but for lapses, by the middle of its
+    /// process.
     fn holds(&self, repeat: &[Tried], width: f64) -> Vec<Vec<f64>> {
         let at = |place: usize| {
             let middle = self.place(place);
@@ -331,8 +332,8 @@ impl Curve {
     }
 }
 
-/// The likelihood of a repeat's steps by the middle of its process, from the probabilities that they
-/// hold but for lapses.
+/// The likelihood of a repeat's steps by the middle of its process, from the probabilities that
+/// they hold but for lapses.
 fn likelihood(repeat: &[Tried], holds: &[Vec<f64>], lapses: f64) -> Vec<f64> {
     let at = |holds: &Vec<f64>| {
         let steps = repeat.iter().zip(holds);
@@ -372,8 +373,8 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// Bisects for the distance below the middle at which a step of these widths holds with a probability
-/// of at least one half, over processes.
+/// Bisects for the distance below the middle at which a step of these widths holds with a
+/// probability of at least one half, over processes.
 fn solve(probability: f64, steps: f64, processes: f64) -> f64 {
     let (mut low, mut high) = (0.0, FURTHEST * (steps + processes));
     for _ in 0..30 {

@@ -1,8 +1,9 @@
 //! Steps that miss whatever the rate, because of something other than the load.
 //!
-//! A gateway that misses one step in ten at every rate sustains no rate with 95 %, however its curve
-//! falls. The share of such lapses is known as far as the steps say: shares on a grid are weighted by
-//! the likelihood of all steps, with a log-uniform prior, as the widths of the curve are.
+//! A gateway that misses one step in ten at every rate sustains no rate with 95 %, however its
+//! curve falls. The share of such lapses is known as far as the steps say: shares on a grid are
+//! weighted by the likelihood of all steps, with a log-uniform prior, as the widths of the curve
+//! are.
 //!
 //! Source: F. A. Wichmann, N. J. Hill, *The psychometric function: I. Fitting, sampling, and
 //! goodness of fit*, Perception & Psychophysics 63(8), 2001.
@@ -11,8 +12,8 @@ use serde::Serialize;
 
 use crate::Interval;
 
-/// Ends of the cells of shares that are weighed; one of them is what [`super::SUSTAINED_PROBABILITY`]
-/// leaves.
+/// Ends of the cells of shares that are weighed; one of them is what
+/// [`super::SUSTAINED_PROBABILITY`] leaves.
 const ENDS: [f64; COUNT + 1] = [0.000_1, 0.004, 0.01, 0.022, 0.05, 0.09, 0.165, 0.3];
 
 /// Number of cells.

@@ -56,8 +56,9 @@ pub struct Sample {
 pub struct Rule {
     /// Growth that does not matter, in the values' unit per hour; 0 or more.
     pub bound_per_hour: f64,
-    /// What may be taken at once, in the values' unit: an arena of the allocator, a page, a descriptor;
-    /// 0 for what grows smoothly. A larger step that the series shows counts in its place.
+    /// What may be taken at once, in the values' unit: an arena of the allocator, a page, a
+    /// descriptor; 0 for what grows smoothly. A larger step that the series shows counts in its
+    /// place.
     pub step: f64,
     /// Seed of the bootstrap.
     pub seed: u64,

@@ -1,7 +1,8 @@
 //! Growth that comes in steps: until the next step, a series does not show it.
 //!
-//! An allocator takes memory from the system in arenas, and what leaks into an arena that is already
-//! held changes nothing that can be read. Whatever a series shows, it may have grown by one step more.
+//! An allocator takes memory from the system in arenas, and what leaks into an arena that is
+//! already held changes nothing that can be read. Whatever a series shows, it may have grown by one
+//! step more.
 
 use super::floor::span;
 use super::{Because, LeakVerdict, Sample, sensible, undetermined};
@@ -21,7 +22,8 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// The steps of a series with the floor `judged`; `finest` is its floor in the shortest windows.
+    /// The steps of a series with the floor `judged`; `finest` is its floor in the shortest
+    /// windows.
     pub(super) fn of(judged: &[Sample], finest: &[Sample], known: f64, duration: f64) -> Self {
         let (rise, seconds) = span(judged).unwrap_or((0.0, duration));
         Self {
@@ -38,9 +40,9 @@ impl Steps {
         self.size / self.span
     }
 
-    /// A verdict that leaves room for one more step. *No leak* needs the growth that is seen, at most
-    /// `grown` per second, and one step to stay within the bound together. A run that decides must be
-    /// long enough for a known step, whatever else it lacks.
+    /// A verdict that leaves room for one more step. *No leak* needs the growth that is seen, at
+    /// most `grown` per second, and one step to stay within the bound together. A run that decides
+    /// must be long enough for a known step, whatever else it lacks.
     pub(super) fn allow(&self, verdict: LeakVerdict, grown: f64, bound: f64) -> LeakVerdict {
         let grown = grown.max(self.rise).max(0.0);
         match verdict {

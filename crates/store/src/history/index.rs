@@ -188,7 +188,8 @@ fn insert(connection: &mut Connection, entry: &RunEntry) -> rusqlite::Result<()>
     let run = transaction.last_insert_rowid();
     for cell in &entry.cells {
         transaction.execute(
-            "INSERT INTO cells VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            "INSERT INTO cells VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
+             ?15, ?16)",
             params![
                 run, cell.scenario, cell.gateway, cell.version, cell.conditions, cell.load, cell.metric, cell.unit,
                 cell.higher_is_better, cell.value, cell.min, cell.max, cell.blocks, cell.limited,

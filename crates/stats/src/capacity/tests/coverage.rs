@@ -76,8 +76,8 @@ impl Truth {
         let half = count(|it| it.half);
         let steps = results.iter().map(|it| it.steps).sum::<usize>() as f64 / runs as f64;
         println!(
-            "steps {} processes {} disturbed {}: sustained {sustained} of {answered}, half {half} of {runs}, in {steps:.0} \
-             steps",
+            "steps {} processes {} disturbed {}: sustained {sustained} of {answered}, half {half} of \
+             {runs}, in {steps:.0} steps",
             self.steps, self.processes, self.disturbed
         );
         Coverage {

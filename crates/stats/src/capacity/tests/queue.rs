@@ -79,8 +79,8 @@ fn truth(process: f64, steps: usize) -> (f64, f64) {
     rates
 }
 
-/// Prints and returns in how many of `runs` the intervals contain the sustained rate, where there is
-/// one or none is said to be, and the half.
+/// Prints and returns in how many of `runs` the intervals contain the sustained rate, where there
+/// is one or none is said to be, and the half.
 fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
     let (sustained, half) = truth(process, true_steps);
     let (mut of_sustained, mut refused, mut of_half, mut steps) = (0, 0, 0, 0);
@@ -98,8 +98,8 @@ fn coverage(runs: u64, process: f64, true_steps: usize) -> (usize, usize) {
         of_half += usize::from(is_in(found_half.interval, half));
     }
     println!(
-        "processes {process}: {of_sustained} of {runs} hold {sustained:.0}/s, {refused} have no such rate, {of_half} hold \
-         {half:.0}/s, in {} steps",
+        "processes {process}: {of_sustained} of {runs} hold {sustained:.0}/s, {refused} have no such \
+         rate, {of_half} hold {half:.0}/s, in {} steps",
         steps / runs as usize
     );
     (of_sustained + refused, of_half)
