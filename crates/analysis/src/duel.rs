@@ -212,9 +212,8 @@ fn layout(
     let program = |label: &String| known.get(label).map(|it| it.sha256.as_str());
     let programs = program(&duel.candidate).zip(program(&duel.baseline));
     let are_two = programs.is_some_and(|(one, other)| one != other);
-    let is_small = |it: &ComparisonFindings| {
-        differs(it) && (it.result.ratio - 1.0).abs() < LAYOUT_MAX
-    };
+    let is_small =
+        |it: &ComparisonFindings| differs(it) && (it.result.ratio - 1.0).abs() < LAYOUT_MAX;
     let takes_time = duel.metric != DecisiveMetric::Memory;
     let mut judged = judged.iter().copied().flatten();
     (takes_time && are_two && judged.any(is_small)).then(|| {

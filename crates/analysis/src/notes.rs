@@ -183,7 +183,9 @@ fn warm_ups(context: &Context) -> Option<String> {
     let seconds = |length_ns: u64| decimals(length_ns as f64 / 1e9, 1);
     let unsettled = adaptive.iter().filter(|(_, settled)| !settled).count();
     let whose = match context.plan.placement.gateway_is_elsewhere {
-        true => "the upstream's CPU time per request (that of a gateway on another host is not read as often)",
+        true => {
+            "the upstream's CPU time per request (that of a gateway on another host is not read as often)"
+        }
         false => "the CPU time per request",
     };
     Some(format!(

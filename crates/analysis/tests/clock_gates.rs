@@ -102,7 +102,9 @@ fn a_core_that_changes_its_frequency_limits_cpu_time() {
     );
     let found = reasons(|made| run_at(made, "steady", [2_000, 3_000]));
     assert!(
-        found[0].message.contains("core 1 ran at 2,000 to 3,000 MHz"),
+        found[0]
+            .message
+            .contains("core 1 ran at 2,000 to 3,000 MHz"),
         "{}",
         found[0].message
     );

@@ -286,11 +286,7 @@ fn of_several_scenarios_the_one_that_decides_is_named() {
 
 /// The decision and the caution where the candidate needs `factor` times as much of everything, and
 /// these are the digests of the two programs.
-fn caution(
-    programs: [&str; 2],
-    metric: DecisiveMetric,
-    factor: f64,
-) -> (Decision, Option<String>) {
+fn caution(programs: [&str; 2], metric: DecisiveMetric, factor: f64) -> (Decision, Option<String>) {
     let mut manifest = duel_of(10);
     manifest.plan.duel.as_mut().unwrap().metric = metric;
     for (label, sha256) in ["mine", "nginx"].into_iter().zip(programs) {

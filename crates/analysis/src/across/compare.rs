@@ -260,10 +260,7 @@ fn whole(
 
 /// What must be known of CPU time in these runs, and why none of it may be compared, where that is
 /// so.
-fn cpu_cautions(
-    candidate: &RunSummary,
-    baseline: &[&RunSummary],
-) -> (Vec<String>, Option<String>) {
+fn cpu_cautions(candidate: &RunSummary, baseline: &[&RunSummary]) -> (Vec<String>, Option<String>) {
     let (mut cautions, mut unlike) = (Vec::new(), Vec::new());
     for run in baseline {
         match cpu_time(candidate, run) {

@@ -12,9 +12,9 @@ use crate::findings::{SoakQuantity, SoakStretch, SoakWhat, Unit};
 /// Growth of a number of descriptors or connections that does not matter, per hour.
 const COUNT_BOUND_PER_HOUR: f64 = 10.0;
 
-/// The largest piece that allocators usually take from the system: an arena of glibc, or of Go's
-/// runtime. Anonymous memory need not show what leaks into one that is already held.
-const ARENA_BYTES: f64 = 67_108_864.0;
+/// The largest piece by which the kernel's count of anonymous memory usually grows: a huge page.
+/// Arenas of allocators are larger, but they count only as far as they have been touched.
+const HUGE_PAGE_BYTES: f64 = 2_097_152.0;
 
 /// The piece in which a gateway's own account of a pool grows: objects lie in pages.
 const PAGE_BYTES: f64 = 4_096.0;
@@ -91,7 +91,7 @@ impl<'a> Reading<'a> {
     /// What may be taken at once without a reading that shows it.
     fn step(&self) -> f64 {
         match self.what {
-            SoakWhat::Memory => ARENA_BYTES,
+            SoakWhat::Memory => HUGE_PAGE_BYTES,
             SoakWhat::Pool if self.unit == Unit::Bytes => PAGE_BYTES,
             SoakWhat::Descriptors | SoakWhat::UpstreamConnections | SoakWhat::Pool => 1.0,
             SoakWhat::ResponseP50 => 0.0,

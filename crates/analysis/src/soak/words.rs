@@ -180,7 +180,10 @@ fn why(because: Because, found: &SoakQuantity) -> String {
             found
                 .growth
                 .slope_per_hour
-                .map_or(String::new(), |_| format!("it grows by {}, but ", slope(found))),
+                .map_or(String::new(), |_| format!(
+                    "it grows by {}, but ",
+                    slope(found)
+                )),
             amount(found.growth.resolution_per_hour, found.unit),
             amount(found.bound_per_hour, found.unit)
         ),

@@ -21,7 +21,7 @@ const SUITE: &str = "soak";
 
 const EXAMPLES: &str = "\
 Examples:
-  gatebench soak nginx                                 2,000 requests/s for half an hour
+  gatebench soak nginx                                 2,000 requests/s for an hour
   gatebench soak ./mine --duration 24h --rate 5000
   gatebench soak kong --scenario api-key --connections 64 --duration 2h
   gatebench soak nginx --growth 512KiB                 what may grow in an hour
@@ -44,7 +44,7 @@ pub struct Soak {
     /// What it does: a scenario's name or file; without, proxy-json
     #[arg(long, value_name = "NAME or FILE")]
     scenario: Option<String>,
-    /// How long is measured; before it come a tenth of that, at most 1m, as warm-up [default: 30m]
+    /// How long is measured; before it come a tenth of that, at most 1m, as warm-up [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = measured)]
     duration: Option<Span>,
     /// Requests per second, whether answers come or not [default: 2000]

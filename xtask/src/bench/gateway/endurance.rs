@@ -14,8 +14,8 @@ const EVERY_MINUTE: Variant = Variant {
     routes: 100,
 };
 
-/// Growth that does not matter, in an hour: a mebibyte in ten minutes.
-const GROWTH: &str = "6MiB";
+/// Growth that does not matter, in an hour: more than a huge page in fifteen minutes.
+const GROWTH: &str = "12MiB";
 
 /// Soaks it for so many minutes, and refuses what the soak calls wrong or cannot tell.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {

@@ -18,7 +18,7 @@ fn verdicts(memory: Memory, runs: u64, grown: Grown<'_>) -> [u64; 4] {
         }
         let rule = Rule {
             bound_per_hour: BOUND_PER_HOUR,
-            step: super::stairs::ARENA,
+            step: stairs::ARENA,
             seed,
         };
         found[match growth(&samples(&values, 10.0), rule).unwrap().verdict {
