@@ -1,5 +1,7 @@
 //! How long the body is, and whether the connection lives on: RFC 9112 6.3 and 9.3.
 
+use std::net::Ipv6Addr;
+
 use super::ProtocolError;
 
 /// How the end of a body is found (RFC 9112 6.3).
@@ -128,7 +130,8 @@ impl FieldFacts {
         if self.host {
             return Err(ProtocolError::HostRepeated);
         }
-        if !value.iter().all(|&byte| IN_HOST[byte as usize]) {
+        // It may be empty, where the target has no authority (RFC 9110 7.2).
+        if !(value.is_empty() || is_host(value)) {
             return Err(ProtocolError::Host);
         }
         self.host = true;
@@ -200,19 +203,34 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// The bytes of `uri-host [ ":" port ]` (RFC 3986 3.2.2): unreserved, sub-delims, `%`, `:`, `[`, `]`.
-const IN_HOST: [bool; 256] = {
-    let allowed = b"-._~!$&'()*+,;=%:[]";
-    let mut table = [false; 256];
-    let mut index = 0;
-    while index < 256 {
-        table[index] = (index as u8).is_ascii_alphanumeric();
-        index += 1;
+/// Whether this is a host with an optional port (RFC 9110 7.2): a name, an IPv4 address, or an IPv6
+/// address in brackets. Names are made of unreserved characters. What else RFC 3986 3.2.2 allows in
+/// them (percent-encodings, commas and other delimiters) is in no name that can be looked up, and
+/// other programs take it for several hosts or for another one.
+pub fn is_host(value: &[u8]) -> bool {
+    let port = match value.strip_prefix(b"[") {
+        Some(rest) => {
+            let Some(end) = rest.iter().position(|&byte| byte == b']') else {
+                return false;
+            };
+            let address = std::str::from_utf8(&rest[..end]).unwrap_or_default();
+            if address.parse::<Ipv6Addr>().is_err() {
+                return false;
+            }
+            &rest[end + 1..]
+        }
+        None => {
+            let in_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+            let length = value.iter().take_while(in_name).count();
+            if length == 0 {
+                return false;
+            }
+            &value[length..]
+        }
+    };
+    match port.split_first() {
+        None => true,
+        Some((b':', digits)) => digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit),
+        Some(_) => false,
     }
-    index = 0;
-    while index < allowed.len() {
-        table[allowed[index] as usize] = true;
-        index += 1;
-    }
-    table
-};
+}

@@ -15,20 +15,28 @@ const HOP_BY_HOP: [&str; 7] = [
     "upgrade",
 ];
 
-/// Whether a field concerns one connection only. `connection_options` are the values of the
-/// message's Connection fields: whatever they list does not go further either.
+/// Whether a field is another one to programs that replace the marks in names, such as CGI, WSGI and
+/// PHP: to them `X_User` is `X-User`, as both become `HTTP_X_USER` (RFC 3875 4.1.18). The case of
+/// letters does not matter.
+pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
+    name.len() == known.len()
+        && name.iter().zip(known).all(|(byte, wanted)| {
+            byte.eq_ignore_ascii_case(wanted) || (*wanted == b'-' && !byte.is_ascii_alphanumeric())
+        })
+}
+
+/// Whether a field concerns one connection only, or is alike such a field. `connection_options` are
+/// the values of the message's Connection fields: whatever they list does not go further either.
 pub fn is_hop_by_hop<'c>(
     name: impl AsRef<[u8]>,
     connection_options: impl IntoIterator<Item = &'c [u8]>,
 ) -> bool {
     let name = name.as_ref();
-    HOP_BY_HOP
-        .iter()
-        .any(|hop| name.eq_ignore_ascii_case(hop.as_bytes()))
+    HOP_BY_HOP.iter().any(|hop| is_alike(name, hop.as_bytes()))
         || connection_options
             .into_iter()
             .flat_map(elements)
-            .any(|option| option.eq_ignore_ascii_case(name))
+            .any(|option| is_alike(name, option))
 }
 
 /// The values of the Connection fields of a message.
@@ -43,7 +51,7 @@ pub fn connection_options<'a>(head: &Head<'a>) -> impl Iterator<Item = &'a [u8]>
 pub fn forwarded<'a>(head: &Head<'a>) -> impl Iterator<Item = Field<'a>> + use<'a> {
     let options = connection_options(head);
     head.fields().filter(move |field| {
-        !field.name.eq_ignore_ascii_case("content-length")
+        !is_alike(field.name.as_bytes(), b"content-length")
             && !is_hop_by_hop(field.name, options.clone())
     })
 }

@@ -50,7 +50,7 @@ mod tests;
 
 pub use decode::{Decoder, Event, Role};
 pub use error::ProtocolError;
-pub use framing::Framing;
+pub use framing::{Framing, is_host};
 pub use head::{Field, Head};
 pub use limits::Limits;
 pub use write::{

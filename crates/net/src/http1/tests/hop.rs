@@ -32,6 +32,30 @@ fn fields_of_one_connection() {
 }
 
 #[test]
+fn what_cgi_takes_for_another_field_goes_no_further_than_that() {
+    let alike = [
+        ("Transfer_Encoding", "transfer-encoding"),
+        ("X_User", "X-User"),
+        ("x.user", "X-User"),
+        ("X-USER", "x-user"),
+    ];
+    for (name, known) in alike {
+        assert!(hop::is_alike(name.as_bytes(), known.as_bytes()), "{name}");
+    }
+    let others = [
+        ("X-User", "X_User"),
+        ("XaUser", "X-User"),
+        ("X_User2", "X-User"),
+        ("X_Uses", "X-User"),
+    ];
+    for (name, known) in others {
+        assert!(!hop::is_alike(name.as_bytes(), known.as_bytes()), "{name}");
+    }
+    assert!(hop::is_hop_by_hop("Keep_Alive", []));
+    assert!(hop::is_hop_by_hop("X_Secret", [&b"x-secret"[..]]));
+}
+
+#[test]
 fn what_a_proxy_sends_on() {
     let mut input = &b"GET / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\nConnection: x-a\r\nX-B: 2\r\n\
         Content-Length: 0\r\nTE: trailers\r\nConnection: keep-alive, TE\r\nX-C: 3\r\n\r\n"[..];

@@ -186,6 +186,23 @@ fn host_of_a_request() {
         ("1.1", "Host: a/b\r\n", Some(Host)),
         ("1.1", "Host: user@a\r\n", Some(Host)),
         ("1.1", "Host: a\u{e9}\r\n", Some(Host)),
+        ("1.1", "Host: a_b-c.d~:\r\n", None),
+        ("1.1", "Host: [::ffff:1.2.3.4]\r\n", None),
+        ("1.1", "Host: a:b:c\r\n", Some(Host)),
+        ("1.1", "Host: a:80:80\r\n", Some(Host)),
+        ("1.1", "Host: a:080808\r\n", Some(Host)),
+        ("1.1", "Host: a:-1\r\n", Some(Host)),
+        ("1.1", "Host: a,b\r\n", Some(Host)),
+        ("1.1", "Host: a;b\r\n", Some(Host)),
+        ("1.1", "Host: a%00b\r\n", Some(Host)),
+        ("1.1", "Host: :80\r\n", Some(Host)),
+        ("1.1", "Host: [::1\r\n", Some(Host)),
+        ("1.1", "Host: ::1]\r\n", Some(Host)),
+        ("1.1", "Host: [::1]a\r\n", Some(Host)),
+        ("1.1", "Host: [::1]]\r\n", Some(Host)),
+        ("1.1", "Host: [a]\r\n", Some(Host)),
+        ("1.1", "Host: []\r\n", Some(Host)),
+        ("1.1", "Host: [::1%25lo]\r\n", Some(Host)),
     ];
     for (version, fields, expected) in cases {
         let bytes = format!("GET / HTTP/{version}\r\n{fields}\r\n");
