@@ -92,6 +92,8 @@ pub(crate) struct Exchange {
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
     pub(crate) log: LogEntry,
+    /// Its connection keeps so much of other requests that this one waits.
+    pub(crate) is_crowded: bool,
     is_paused: bool,
     /// The client has sent FIN.
     is_finished: bool,
@@ -216,7 +218,7 @@ impl Client {
         let exchange = &mut self.exchange;
         if !exchange
             .deadline
-            .expired(core.now_ns, exchange.id, &mut core.timers)
+            .expired(core.polled_ns, exchange.id, &mut core.timers)
         {
             return Fate::Keep;
         }
@@ -370,6 +372,7 @@ impl Exchange {
             delays: Delays::default(),
             hold: Hold::default(),
             log: LogEntry::default(),
+            is_crowded: false,
             is_paused: false,
             is_finished: false,
             is_in_head: false,
@@ -383,7 +386,8 @@ impl Exchange {
         match self.phase {
             Phase::Idle | Phase::Draining => has_room,
             // A request that is whole may wait for Redis or a helper, and the next one for it.
-            Phase::Local(_) | Phase::Collecting => has_room && !self.is_request_done,
+            Phase::Local(_) => has_room && !self.is_request_done,
+            Phase::Collecting => has_room && !self.is_request_done && !self.is_crowded,
             Phase::Relaying => {
                 let origin = self.origin.and_then(|id| origins.get(id));
                 !self.is_request_done
@@ -410,12 +414,28 @@ impl Exchange {
     /// The client has taken enough for the upstream to be read on.
     pub(crate) fn relieve<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
         if self.outbox.pending_bytes() < PENDING_BYTES_LOW
+            && !self.is_crowded
             && let Some(origin) = self.origin.and_then(|id| origins.get_mut(id))
             && origin.is_paused
         {
             origin.resume(&mut core.io);
             origin.expect_life(core.now_ns, &mut core.timers);
         }
+    }
+
+    /// Whether no more of the answer may be read from the upstream now.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_crowded || self.outbox.pending_bytes() > PENDING_BYTES_MAX
+    }
+
+    /// Whether a body is being kept until it is whole.
+    pub(crate) fn keeps(&self) -> bool {
+        self.phase == Phase::Collecting || self.collected_answer.is_begun()
+    }
+
+    /// Bytes of the bodies that are kept.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.collected.body().len() + self.collected_answer.body().len()
     }
 
     /// No request is awaited here now.
@@ -427,7 +447,7 @@ impl Exchange {
     pub(crate) fn forget_deadline<I: Io>(&mut self, core: &mut Core<I>) {
         self.deadline.clear();
         self.deadline
-            .expired(core.now_ns, self.id, &mut core.timers);
+            .expired(core.polled_ns, self.id, &mut core.timers);
     }
 
     /// Queues an answer of the gateway's own.

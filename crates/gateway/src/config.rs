@@ -42,6 +42,14 @@ pub struct GatewayConfig {
     /// with 502. One in gzip that SOAP or XML is processed in may unpack to as much; more is a fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
+    /// Bytes of all bodies that are edited at once for one connection of HTTP/2. Beyond that only the
+    /// body of its oldest request goes on; the others wait until there is room.
+    #[serde(default = "sixteen_mebibytes")]
+    pub connection_collected_bytes_max: u32,
+    /// Connections of clients that each worker has open at once. One more is closed as soon as it is
+    /// accepted.
+    #[serde(default = "many_connections")]
+    pub connections_max: u32,
 }
 
 /// TLS 1.2 and 1.3 towards clients.
@@ -131,6 +139,9 @@ pub struct Route {
     pub name: String,
     /// The prefix, from `/` on. It ends where a segment ends: `/json` is not a prefix of `/jsonx`.
     pub path: String,
+    /// How the paths of its requests may be written.
+    #[serde(default)]
+    pub paths: Paths,
     /// Whether the prefix is taken off before the request goes on.
     #[serde(default)]
     pub strip_path: bool,
@@ -146,6 +157,19 @@ pub struct Route {
     /// Holds requests and answers back, to prove that added latency is measured right.
     #[serde(default)]
     pub test_delay: Option<TestDelay>,
+}
+
+/// How the paths of a route's requests may be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Paths {
+    /// In their normal form (RFC 3986 6.2.2), which they are put into where that is all that differs.
+    /// Empty segments, dot segments, encoded slashes, backslashes and control characters get 400.
+    #[default]
+    Strict,
+    /// In any way: they are matched and sent on as they are written. A path that can be read as one
+    /// of another route gets 400.
+    Verbatim,
 }
 
 /// Known delays, by timers whose last part is spent spinning: exact to a few microseconds, at the
@@ -230,6 +254,14 @@ fn one_worker() -> u32 {
 
 fn one_mebibyte() -> u32 {
     1 << 20
+}
+
+fn sixteen_mebibytes() -> u32 {
+    16 << 20
+}
+
+fn many_connections() -> u32 {
+    65_536
 }
 
 fn ten_seconds() -> u32 {

@@ -9,7 +9,7 @@ use gatebench_net::{ConnId, ConnMap, Io};
 
 use crate::client::{Exchange, Phase};
 use crate::flaws::Flawed;
-use crate::forward::{Destination, Relay, Target, write_request};
+use crate::forward::{Destination, Relay, write_request};
 use crate::handicap::Burden;
 use crate::hold::{DelayTurns, Delays, Holds};
 use crate::live::Current;
@@ -18,7 +18,8 @@ use crate::log::AccessLog;
 use crate::openapi::Refusal;
 use crate::origin::Origin;
 use crate::party::Party;
-use crate::policy::Notes;
+use crate::path::{Target, Way};
+use crate::policy::{Notes, Request};
 use crate::redis::Link;
 use crate::routes::strip;
 use crate::saxon::Line;
@@ -44,6 +45,8 @@ pub(crate) struct Core<I> {
     pub(crate) lines: Vec<Line>,
     /// Memory for a key of Redis.
     pub(crate) redis_key: Vec<u8>,
+    /// Memory for the normal form of a path.
+    pub(crate) path: String,
     /// A slow-down that was asked for.
     pub(crate) handicap: Option<Burden>,
     /// Flaws that were asked for.
@@ -59,11 +62,20 @@ pub(crate) struct Core<I> {
     pub(crate) holds: Holds,
     pub(crate) log: AccessLog,
     pub(crate) totals: Totals,
-    /// The clock as it was after the last poll.
+    /// The clock as it was after the last poll: what is due by then is due. What has come since the poll
+    /// is not known yet, so nobody is late by a later time.
+    pub(crate) polled_ns: u64,
+    /// The clock as it was after the last poll, or after work since then that may have taken long: what
+    /// is awaited from now on has its time from there.
     pub(crate) now_ns: u64,
 }
 
 impl<I: Io> Core<I> {
+    /// Work is done that may have taken long.
+    pub(crate) fn note_time(&mut self) {
+        self.now_ns = self.io.now_ns();
+    }
+
     /// A connection to a target: an idle one, else one that is being opened.
     pub(crate) fn origin_for(
         &mut self,
@@ -153,28 +165,8 @@ impl Exchange {
         if !Rc::ptr_eq(&self.live, &core.current.live) {
             self.live = Rc::clone(&core.current.live);
         }
-        let target = Target::new(head.target());
-        let metrics = self.live.site.metrics.as_ref();
-        let asks_metrics = metrics.is_some_and(|metrics| metrics.path == target.path);
-        self.route = self.live.site.table.find(target.path);
-        let choice = match self.route {
-            _ if asks_metrics => {
-                self.route = None;
-                Some(Choice::Metrics)
-            }
-            _ if !target.is_sound() => {
-                self.route = None;
-                let words = "the target's authority is not a host with an optional port";
-                self.notes.refusal = Some(Refusal::new(400, words));
-                Some(Choice::Refused)
-            }
-            None => Some(Choice::Error(404)),
-            Some(_) if core.flawed.strays() => Some(Choice::Error(500)),
-            Some(route) => self.judge(route, head, core).or_else(|| {
-                let sent = self.send_on(route, head, target, origins, core);
-                sent.err().map(|_| Choice::Error(502))
-            }),
-        };
+        self.is_crowded = false;
+        let choice = self.choose(head, origins, core);
         match choice {
             // Sent on, or collected first.
             None => {}
@@ -188,11 +180,62 @@ impl Exchange {
         }
     }
 
+    /// An answer of the gateway's own, or nothing where the request is on its way.
+    fn choose<I: Io>(
+        &mut self,
+        head: &Head<'_>,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Option<Choice> {
+        let live = Rc::clone(&self.live);
+        let mut memory = std::mem::take(&mut core.path);
+        self.route = None;
+        let choice = match live.site.router.find(head.target(), &mut memory) {
+            Err(words) => {
+                self.notes.refusal = Some(Refusal::new(400, words));
+                Some(Choice::Refused)
+            }
+            Ok(Way { target, .. }) if live.site.answers_metrics(target.path) => {
+                Some(Choice::Metrics)
+            }
+            Ok(Way { route: None, .. }) => Some(Choice::Error(404)),
+            Ok(Way {
+                route: Some(route),
+                target,
+            }) => {
+                self.route = Some(route);
+                self.pass_on(route, head, target, origins, core)
+            }
+        };
+        core.path = memory;
+        choice
+    }
+
+    /// Sends a request on, unless a policy of its route is against it.
+    fn pass_on<I: Io>(
+        &mut self,
+        route: usize,
+        head: &Head<'_>,
+        target: Target<'_>,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Option<Choice> {
+        if core.flawed.strays() {
+            return Some(Choice::Error(500));
+        }
+        let judged = self.judge(route, head, target.path, core);
+        judged.or_else(|| {
+            let sent = self.send_on(route, head, target, origins, core);
+            sent.err().map(|_| Choice::Error(502))
+        })
+    }
+
     /// The policies of a route: an answer, or nothing against the request.
     fn judge<I: Io>(
         &mut self,
         route: usize,
         head: &Head<'_>,
+        path: &str,
         core: &mut Core<I>,
     ) -> Option<Choice> {
         let site = &self.live.site;
@@ -201,7 +244,19 @@ impl Exchange {
         if chain.soap.is_some() {
             self.passage.begin(head);
         }
-        let choice = chain.judge(head, &site.consumers, caches, core.now_ns, &mut self.notes);
+        let request = Request {
+            head,
+            path,
+            now_ns: core.now_ns,
+        };
+        let choice = chain.judge(&request, &site.consumers, caches, &mut self.notes);
+        if chain.openapi.is_some() {
+            core.note_time();
+        }
+        let choice = choice.or_else(|| {
+            self.notes.refusal = Some(chain.unreadable(head)?);
+            Some(Choice::Refused)
+        });
         // What cannot be kept whole is refused before it comes.
         let max_bytes = core.limits.collected_max as u64;
         let is_too_long = matches!(head.framing(), Framing::Length(length) if length > max_bytes);
@@ -259,6 +314,7 @@ impl Exchange {
             consumer: route_of
                 .chain
                 .consumer_field(&self.notes, &live.site.consumers),
+            trusted: route_of.chain.trusted(),
             is_collected: collects,
             is_gzip_alone: route_of.chain.processes_answers(),
         };
@@ -417,6 +473,8 @@ impl Exchange {
         origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) {
+        // The upstream's time begins now.
+        core.note_time();
         match edited {
             Ok(Edited::Done) => {}
             Ok(Edited::Parked) => return,

@@ -22,6 +22,8 @@ pub(crate) struct Destination<'a> {
     pub(crate) edits: &'a HeaderProgram,
     /// What tells the upstream who calls.
     pub(crate) consumer: Option<(&'a str, &'a [u8])>,
+    /// Fields that policies go by. What the upstream may take for one of them stays behind.
+    pub(crate) trusted: &'a [String],
     /// The body is not passed on as it comes: whoever has it whole writes its length, and the client need
     /// not be told to send it.
     pub(crate) is_collected: bool,
@@ -50,7 +52,11 @@ pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination
     ];
     let kept = passed_on(head).filter(|(name, _)| {
         let is_replaced = to.authority.is_some() && name.eq_ignore_ascii_case(b"host");
-        !(is_replaced || to.is_collected && name.eq_ignore_ascii_case(b"expect"))
+        let is_impostor = to.trusted.iter().any(|trusted| {
+            let trusted = trusted.as_bytes();
+            hop::is_alike(name, trusted) && !name.eq_ignore_ascii_case(trusted)
+        });
+        !(is_replaced || is_impostor || to.is_collected && name.eq_ignore_ascii_case(b"expect"))
     });
     let kept = kept.filter_map(|(name, value)| {
         if !to.is_gzip_alone || !name.eq_ignore_ascii_case(b"accept-encoding") {
@@ -174,7 +180,7 @@ fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> 
     head.raw_fields().filter(move |(name, _)| {
         let stays = match name.len() {
             2 | 7 | 10 | 16 | 17 => hop::is_hop_by_hop(name, []),
-            14 => name.eq_ignore_ascii_case(b"content-length"),
+            14 => hop::is_alike(name, b"content-length"),
             _ => false,
         };
         // RFC 9110 7.6.1 forbids to list fields that concern all recipients; Host without its field
@@ -194,56 +200,14 @@ fn named<'a>(
     fields.filter_map(|(name, value)| Some((std::str::from_utf8(name).ok()?, value)))
 }
 
-/// A target taken apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Target<'a> {
-    /// Of the absolute form (RFC 9112 3.2.2).
-    pub(crate) authority: Option<&'a str>,
-    /// What routes are chosen by.
-    pub(crate) path: &'a str,
-    /// Path and query, the path as it was written: perhaps nothing, in the absolute form.
-    pub(crate) rest: &'a str,
-}
-
-impl<'a> Target<'a> {
-    pub(crate) fn new(target: &'a str) -> Self {
-        let (authority, rest) = match target.strip_prefix("http://") {
-            Some(after) => {
-                let end = after.find(['/', '?']).unwrap_or(after.len());
-                (Some(&after[..end]), &after[end..])
-            }
-            None => (None, target),
-        };
-        let path = &rest[..rest.find('?').unwrap_or(rest.len())];
-        let path = if authority.is_some() && path.is_empty() {
-            "/"
-        } else {
-            path
-        };
-        Self {
-            authority,
-            path,
-            rest,
-        }
-    }
-
-    /// Whether the authority, where there is one, can stand in Host: a host with an optional port, and nobody's name
-    /// and password (RFC 9110 4.2.4).
-    pub(crate) fn is_sound(&self) -> bool {
-        let may_stand =
-            |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%:[]".contains(&byte);
-        self.authority.is_none_or(|authority| {
-            !authority.is_empty() && !authority.starts_with(':') && authority.bytes().all(may_stand)
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use gatebench_net::http1::{Decoder, Event, Limits};
 
     use super::*;
+    use crate::config::Paths;
+    use crate::path::{Router, Target};
 
     fn with_head<T>(mut decoder: Decoder, bytes: &str, check: impl FnOnce(&Head<'_>) -> T) -> T {
         let mut input = bytes.as_bytes();
@@ -255,9 +219,12 @@ mod tests {
 
     fn forwarded(request: &str, is_last: bool) -> String {
         with_head(Decoder::requests(Limits::default()), request, |head| {
+            let router = Router::new([("/", Paths::Strict)].into_iter());
+            let mut memory = String::new();
             let Target {
                 authority, rest, ..
-            } = Target::new(head.target());
+            } = router.find(head.target(), &mut memory).unwrap().target;
+            let trusted = ["X-Trusted".to_owned()];
             let to = Destination {
                 rest,
                 authority,
@@ -265,6 +232,7 @@ mod tests {
                 is_last,
                 edits: &HeaderProgram::default(),
                 consumer: None,
+                trusted: &trusted,
                 is_collected: false,
                 is_gzip_alone: false,
             };
@@ -300,40 +268,12 @@ mod tests {
     }
 
     #[test]
-    fn targets_come_apart() {
-        let parts = |target| {
-            let Target {
-                authority,
-                path,
-                rest,
-            } = Target::new(target);
-            (authority, path, rest)
-        };
-        assert_eq!(parts("/a/b?c?d"), (None, "/a/b", "/a/b?c?d"));
-        assert_eq!(parts("http://h:1/a?b"), (Some("h:1"), "/a", "/a?b"));
-        assert_eq!(parts("http://h"), (Some("h"), "/", ""));
-        assert_eq!(parts("http://h?q"), (Some("h"), "/", "?q"));
-        assert_eq!(parts("*"), (None, "*", "*"));
-    }
-
-    #[test]
-    fn an_authority_is_a_host() {
-        for (target, expected) in [
-            ("/a", true),
-            ("http://h/", true),
-            ("http://[::1]:80/", true),
-            ("http://h", true),
-            ("http:///a", false),
-            ("http://:80/a", false),
-            ("http://user@h/a", false),
-            ("http://u:p@h/a", false),
-            ("http://h\\@g/a", false),
-            ("http://h\"/a", false),
-            ("http://h#g/a", false),
-            ("http://\u{e4}/a", false),
-        ] {
-            assert_eq!(Target::new(target).is_sound(), expected, "{target}");
-        }
+    fn what_is_taken_for_another_field_stays_behind() {
+        let request = "GET /a HTTP/1.1\r\nHost: h\r\nTransfer_Encoding: chunked\r\nContent_Length: 5\r\nProxy_Connection: p\r\nKeep.Alive: 1\r\nX_Trusted: 1\r\nx-trusted: 2\r\nX_Other: 3\r\n\r\n";
+        assert_eq!(
+            forwarded(request, false),
+            "GET /a HTTP/1.1\r\nHost: h\r\nx-trusted: 2\r\nX_Other: 3\r\n\r\n"
+        );
     }
 
     #[test]

@@ -4,8 +4,9 @@ use gatebench_net::http1::{Decoder, Event, Limits};
 
 use crate::collect::Collected;
 use crate::config::{ConfigErrors, GatewayConfig};
-use crate::forward::Target;
-use crate::policy::{Notes, jwt};
+use crate::openapi::json;
+use crate::path::Way;
+use crate::policy::{Notes, Request, jwt};
 use crate::redis::resp;
 use crate::site::Site;
 
@@ -26,6 +27,11 @@ pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, bool) {
         held = input.to_vec();
     }
     (told, true)
+}
+
+/// Whether this is JSON in which no object has a member twice.
+pub fn is_json(text: &[u8]) -> bool {
+    json::read(text).is_ok()
 }
 
 /// Routes and their policies.
@@ -66,13 +72,23 @@ impl Policies {
         let Ok(Some(Event::Head(head))) = decoder.next(&mut input) else {
             return Outcome::None;
         };
-        let Some(route) = self.site.table.find(Target::new(head.target()).path) else {
+        let mut memory = String::new();
+        let Ok(Way {
+            route: Some(route),
+            target,
+        }) = self.site.router.find(head.target(), &mut memory)
+        else {
             return Outcome::Answered;
         };
         let chain = &self.site.routes[route].chain;
         let consumers = &self.site.consumers;
-        let answer = chain.judge(&head, consumers, &mut self.caches, 1 << 40, &mut notes);
-        if answer.is_some() {
+        let request = Request {
+            head: &head,
+            path: target.path,
+            now_ns: 1 << 40,
+        };
+        let answer = chain.judge(&request, consumers, &mut self.caches, &mut notes);
+        if answer.is_some() || chain.unreadable(&head).is_some() {
             return Outcome::Answered;
         }
         let edits = chain.collects(&head, &notes);

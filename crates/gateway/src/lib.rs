@@ -6,14 +6,18 @@
 //! Clients speak HTTP/1.1 or HTTP/2, in the clear or over TLS. Requests go on as HTTP/1.1 with the client's `Host`, every field that is not hop-by-hop (RFC 9110
 //! 7.6.1), and the framing they came with; answers come back likewise. A client of HTTP/1.0 gets
 //! bodies of unknown length until close. `100 Continue` is passed on, other 1xx are not.
-//! The path is taken as it came: nothing is decoded or resolved.
+//! A path is written in one way, or refused: the one that a route is chosen by is the one that goes on.
+//! A route may have its paths sent on as they are written.
+//! Fields that CGI and its kin take for one that the gateway sets or goes by (`X_Consumer` for
+//! `X-Consumer`) stay behind.
 //!
 //! # Policies
 //! Those that may refuse a request, or answer it, act in the order of the route's list and see the head as
 //! the client sent it; then come the edits of the request, each kind in its order, and those of the answer.
 //! What the gateway answers by itself is not edited. JSON is edited where the Content-Type says that it is
 //! JSON and no Content-Encoding is named; such a message is held until it is whole, everything else is
-//! streamed. Answers in XML go through stylesheets likewise. Where answers are edited, Accept-Encoding does not
+//! streamed. A request whose Content-Type or Content-Encoding is there twice is refused where that
+//! matters, and so is compressed JSON that is to be edited. Answers in XML go through stylesheets likewise. Where answers are edited, Accept-Encoding does not
 //! go to the upstream; where SOAP and XML are processed in them, gzip alone is asked for. Entity tags
 //! and digests pass as they are. A rate limit is a token bucket, shared by all workers. A
 //! verified token is known again by its bytes, for a minute or until it expires. Credentials that are there
@@ -62,6 +66,7 @@ mod metrics;
 mod openapi;
 mod origin;
 mod party;
+mod path;
 mod policy;
 mod pool;
 mod redis;
@@ -88,8 +93,8 @@ use gatebench_net::workers::{Workers, WorkersError};
 use gatebench_xml::soap::Refresher;
 
 pub use config::{
-    Bimodal, ConfigError, ConfigErrors, Consumer, GatewayConfig, Metrics, Route, RouteTimeouts,
-    Target, TestDelay, Timeouts, Tls, Upstream, UpstreamTls,
+    Bimodal, ConfigError, ConfigErrors, Consumer, GatewayConfig, Metrics, Paths, Route,
+    RouteTimeouts, Target, TestDelay, Timeouts, Tls, Upstream, UpstreamTls,
 };
 pub use document::Document;
 pub use flaws::{Flaws, Leak};

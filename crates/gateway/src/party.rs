@@ -74,6 +74,10 @@ impl Clients {
         self.0.is_empty()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Every connection.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (ConnId, &mut Front)> {
         self.0.iter_mut()

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 /// Prefixes with their routes' numbers.
 ///
-/// The path is taken as it came: no `..` is resolved, no `%2F` decoded. `/json` matches `/json` and
-/// `/json/x`, not `/jsonx`; `/json/` matches `/json/` and `/json/x`, not `/json`; `/` matches all.
+/// Paths are compared as they are: [`crate::path`] says in which form that is. `/json` matches `/json`
+/// and `/json/x`, not `/jsonx`; `/json/` matches `/json/` and `/json/x`, not `/json`; `/` matches all.
 #[derive(Debug, Default)]
 pub(crate) struct RouteTable {
     by_prefix: HashMap<Box<[u8]>, usize>,
@@ -16,15 +16,19 @@ impl RouteTable {
     pub(crate) fn new<'a>(prefixes: impl IntoIterator<Item = &'a str>) -> Self {
         let mut table = Self::default();
         for (route, prefix) in prefixes.into_iter().enumerate() {
-            table.longest_bytes = table.longest_bytes.max(prefix.len());
-            table.by_prefix.insert(prefix.as_bytes().into(), route);
+            table.add(prefix.as_bytes(), route);
         }
         table
     }
 
+    /// Adds a prefix, unless there is a route that has it.
+    pub(crate) fn add(&mut self, prefix: &[u8], route: usize) {
+        self.longest_bytes = self.longest_bytes.max(prefix.len());
+        self.by_prefix.entry(prefix.into()).or_insert(route);
+    }
+
     /// The route of a path (without its query).
-    pub(crate) fn find(&self, path: &str) -> Option<usize> {
-        let path = path.as_bytes();
+    pub(crate) fn find(&self, path: &[u8]) -> Option<usize> {
         let mut end = path.len();
         if end > self.longest_bytes {
             // No prefix is longer, and one that is as long ends at most there.
@@ -99,14 +103,14 @@ mod tests {
             ("", None),
             ("*", None),
         ] {
-            assert_eq!(table.find(path), expected, "{path}");
+            assert_eq!(table.find(path.as_bytes()), expected, "{path}");
         }
         let all = RouteTable::new(["/"]);
         assert_eq!(
-            (all.find("/a/b"), all.find("/"), all.find("*")),
+            (all.find(b"/a/b"), all.find(b"/"), all.find(b"*")),
             (Some(0), Some(0), None)
         );
-        assert_eq!(RouteTable::new([]).find("/a"), None);
+        assert_eq!(RouteTable::new([]).find(b"/a"), None);
     }
 
     #[test]
@@ -125,7 +129,7 @@ mod tests {
         ) {
             let prefixes: Vec<String> = prefixes.into_iter().collect();
             let table = RouteTable::new(prefixes.iter().map(String::as_str));
-            proptest::prop_assert_eq!(table.find(&path), find_slowly(&prefixes, &path));
+            proptest::prop_assert_eq!(table.find(path.as_bytes()), find_slowly(&prefixes, &path));
         }
     }
 }

@@ -75,6 +75,16 @@ fn bound_integers(schema: &mut Value) {
 /// An IPv4 or IPv6 address with a port. Which groups of an IPv6 address make one is not said.
 const ADDRESS: &str = "^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}|\\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[0-9]+)?\\]):0*(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[0-5]?[0-9]{1,4})$";
 
+/// A path of RFC 3986 3.3 with its slash.
+const PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%[0-9A-Fa-f]{2})*$";
+
+/// The same in which only is encoded what has to be, in upper case; and no slash, backslash or control
+/// character is.
+const NORMAL_PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%(2[0-9A-C]|3[A-F]|[46]0|5[BDE]|7[B-D]|[89A-F][0-9A-F]))*$";
+
+/// Empty segments but the last one, dot segments, and what has parameters but no name.
+const NOT_NORMAL_SEGMENT: &str = "//|/\\.\\.?(;|/|$)|/;";
+
 /// A token of RFC 9110 5.6.2.
 const TOKEN: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
 
@@ -118,6 +128,7 @@ fn of_the_file() -> Meaning {
             json!({"minimum": 1, "maximum": 1024}),
         ),
         ("/$defs/Metrics/properties/path", json!({"pattern": "^/"})),
+        ("/properties/connections_max", at_least_1()),
     ];
     meaning.extend(timeouts.map(|place| (place, at_least_1())));
     meaning
@@ -159,11 +170,6 @@ fn of_routes() -> Meaning {
     let edits: Vec<Value> = edits.into_iter().map(has).collect();
     vec![
         ("/$defs/Route/properties/name", some_text()),
-        // Visible ASCII without `#` and `?`.
-        (
-            "/$defs/Route/properties/path",
-            json!({"pattern": "^/[!\"$->@-~]*$"}),
-        ),
         // Somebody must answer.
         (
             "/$defs/Route",
@@ -171,6 +177,17 @@ fn of_routes() -> Meaning {
                 {"required": ["upstream"], "properties": {"upstream": {"type": "string"}}},
                 {"required": ["policies"], "properties": {"policies": has("mock")}},
             ]}),
+        ),
+        (
+            "/$defs/Route",
+            json!({
+                "if": {"required": ["paths"], "properties": {"paths": {"const": "verbatim"}}},
+                "then": {"properties": {"path": {"pattern": PATH}}},
+                "else": {"properties": {"path": {
+                    "pattern": NORMAL_PATH,
+                    "not": {"pattern": NOT_NORMAL_SEGMENT},
+                }}},
+            }),
         ),
         (
             "/$defs/Route/properties/policies",

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use gatebench_model::policy::{JwtPolicy, MockPolicy, Policy, RedisCounting, RedisRateLimitPolicy};
 use gatebench_xml::soap::Refresher;
 
-use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Route, TestDelay, Timeouts};
+use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Route, TestDelay};
 use crate::metrics::Metrics;
+use crate::path::Router;
 use crate::policy::consumers::Consumers;
 use crate::policy::soap::Soap;
 use crate::policy::{Chain, Compiler};
-use crate::routes::RouteTable;
 use crate::target::{self, SiteTarget};
 
 /// What all workers share. Nothing in it changes but the buckets of rate limits.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) listen: Vec<SocketAddr>,
-    pub(crate) table: RouteTable,
+    pub(crate) router: Router,
     pub(crate) routes: Vec<SiteRoute>,
     pub(crate) upstreams: Vec<SiteUpstream>,
     /// The targets of all upstreams, numbered through.
@@ -77,7 +77,7 @@ impl Waits {
     }
 }
 
-/// [`Timeouts`] in nanoseconds, and the largest body that a policy may want whole.
+/// [`crate::Timeouts`] in nanoseconds, and what clients may make a worker keep.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) waits: Waits,
@@ -87,10 +87,15 @@ pub(crate) struct Limits {
     pub(crate) drain_ns: u64,
     /// In bytes, of one message.
     pub(crate) collected_max: usize,
+    /// In bytes, of all messages of a connection.
+    pub(crate) connection_collected_max: usize,
+    /// Of clients, at one worker.
+    pub(crate) connections_max: usize,
 }
 
 impl Limits {
-    fn new(timeouts: Timeouts, collected_max: u32) -> Self {
+    fn new(config: &GatewayConfig) -> Self {
+        let timeouts = &config.timeouts;
         let ns = |ms: u32| u64::from(ms) * 1_000_000;
         Self {
             waits: Waits {
@@ -101,7 +106,9 @@ impl Limits {
             request_head_ns: ns(timeouts.request_head_ms),
             request_body_ns: ns(timeouts.request_body_ms),
             drain_ns: ns(timeouts.drain_ms),
-            collected_max: collected_max as usize,
+            collected_max: config.collected_bytes_max as usize,
+            connection_collected_max: config.connection_collected_bytes_max as usize,
+            connections_max: config.connections_max as usize,
         }
     }
 }
@@ -116,7 +123,7 @@ impl Site {
         if !mistakes.is_empty() {
             return Err(ConfigErrors(mistakes));
         }
-        let limits = Limits::new(config.timeouts, config.collected_bytes_max);
+        let limits = Limits::new(config);
         let routes = config.routes.iter().zip(chains);
         let mut routes: Vec<SiteRoute> = routes
             .map(|(route, (_, chain))| ready_route(route, chain, config, &limits))
@@ -131,7 +138,12 @@ impl Site {
                 .iter()
                 .filter_map(|address| address.parse().ok())
                 .collect(),
-            table: RouteTable::new(config.routes.iter().map(|route| route.path.as_str())),
+            router: Router::new(
+                config
+                    .routes
+                    .iter()
+                    .map(|route| (route.path.as_str(), route.paths)),
+            ),
             routes,
             upstreams,
             targets,
@@ -150,6 +162,12 @@ impl Site {
             }),
             limits,
         })
+    }
+
+    /// Whether a path is the one that answers with metrics.
+    pub(crate) fn answers_metrics(&self, path: &str) -> bool {
+        let metrics = self.metrics.as_ref();
+        metrics.is_some_and(|metrics| metrics.path == path)
     }
 
     /// What compiles its definitions again in time; nothing where there are none.

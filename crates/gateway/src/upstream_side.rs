@@ -7,12 +7,12 @@ use gatebench_net::{ConnId, Io};
 use gatebench_xml::soap::Fault;
 
 use crate::client::{Client, Exchange, Fate};
-use crate::exchange::{CONTINUE, Core, PENDING_BYTES_MAX, relay};
+use crate::exchange::{CONTINUE, Core, relay};
 use crate::forward::{AnswerEdits, Relay, write_response};
 use crate::local::{Choice, RateFields};
 use crate::openapi::{AnswerCheck, Refusal};
 use crate::origin::Origin;
-use crate::policy::{Chain, Form};
+use crate::policy::{Chain, form_of};
 use crate::soap::{Edited, Refused};
 use crate::worker::Worker;
 
@@ -96,7 +96,7 @@ impl<I: Io> Worker<I> {
             Progress::Whole => self.answer_is_whole(id, input.is_empty()),
             Progress::Partial => {
                 let now_ns = self.core.now_ns;
-                if exchange.outbox.pending_bytes() > PENDING_BYTES_MAX && !origin.is_paused {
+                if exchange.is_full() && !origin.is_paused {
                     origin.is_paused = true;
                     self.core.io.pause(id);
                 }
@@ -215,6 +215,10 @@ impl Exchange {
         };
         let chain = &route.chain;
         self.answer_check = self.judge_answer(chain, head)?;
+        if let Some(why) = chain.unreadable_answer(head) {
+            let words = format!("the upstream's answer cannot be edited: {why}");
+            return Err(self.refuse_answer(502, &words));
+        }
         let is_collected =
             self.answer_check.is_some_and(AnswerCheck::wants_body) || chain.collects_answer(head);
         let rate = self.notes.standing.filter(|standing| standing.has_headers);
@@ -230,7 +234,7 @@ impl Exchange {
             if chain.soap.is_some() {
                 self.passage.turn(head);
             }
-            self.answer_form = Form::of(head);
+            self.answer_form = form_of(head);
             self.collected_answer.begin(|out| {
                 write_response(out, head, toward, &edits);
             });
@@ -272,7 +276,9 @@ impl Exchange {
             }
             return Ok(Edited::Done);
         }
-        match self.edit_answer(core) {
+        let edited = self.edit_answer(core);
+        core.note_time();
+        match edited {
             Ok(edited) => Ok(self.write_edited(Ok(edited))),
             Err(Refused::NotJson) => {
                 let words = "the upstream's answer is not the JSON it says it is";

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use gatebench_model::Policy;
 
-use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Route, Upstream};
+use crate::config::{ConfigError, ConfigErrors, GatewayConfig, Paths, Route, Upstream};
+use crate::path::{is_normal, is_path};
 use crate::policy::Compiler;
 use crate::site::{names, policy_errors};
 
@@ -53,6 +54,12 @@ impl GatewayConfig {
             );
         }
         mistakes.timeouts(self);
+        if self.connections_max == 0 {
+            mistakes.add(
+                "/connections_max",
+                "nobody could connect; write 1 or more",
+            );
+        }
         if mistakes.0.is_empty() {
             Ok(())
         } else {
@@ -189,14 +196,21 @@ impl Mistakes {
     fn route(&mut self, number: usize, route: &Route, known: &Known<'_>) {
         let at = format!("/routes/{number}");
         let path = &route.path;
-        if !path.starts_with('/')
-            || !path
-                .bytes()
-                .all(|b| b.is_ascii_graphic() && !b"?#".contains(&b))
-        {
-            let message = format!(
-                "\"{path}\" is not a path prefix; write visible ASCII from \"/\" on, without ? and #"
-            );
+        let is_prefix = match route.paths {
+            Paths::Strict => is_normal(path),
+            Paths::Verbatim => is_path(path),
+        };
+        if !is_prefix {
+            let message = match is_path(path) {
+                true => format!(
+                    "no request has a path that begins with \"{path}\", as it has another normal form; \
+                     write that, or add \"paths\": \"verbatim\""
+                ),
+                false => format!(
+                    "\"{path}\" is not the beginning of a path; write it as in a URL, from \"/\" on and \
+                     without a query"
+                ),
+            };
             self.add(format!("{at}/path"), message);
         }
         self.upstream_of(&at, route, known);

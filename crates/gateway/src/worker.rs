@@ -132,12 +132,16 @@ pub(crate) struct Worker<I> {
     pub(crate) core: Core<I>,
     pub(crate) clients: Clients,
     pub(crate) origins: ConnMap<Origin>,
+    /// The operator was told that there are too many connections.
+    has_told_full: bool,
 }
 
 impl<I: Io> Worker<I> {
     fn new(io: I, site: Arc<Site>, worker: usize, heed: Heed) -> Self {
+        let now_ns = io.now_ns();
         let core = Core {
-            now_ns: io.now_ns(),
+            polled_ns: now_ns,
+            now_ns,
             io,
             worker,
             limits: site.limits,
@@ -147,6 +151,7 @@ impl<I: Io> Worker<I> {
             links: Vec::new(),
             lines: Vec::new(),
             redis_key: Vec::new(),
+            path: String::new(),
             heed,
             handicap: None,
             flawed: Flawed::default(),
@@ -159,12 +164,14 @@ impl<I: Io> Worker<I> {
             core,
             clients: Clients::default(),
             origins: ConnMap::default(),
+            has_told_full: false,
         }
     }
 
     /// Goes by another configuration from now on; requests on their way keep theirs.
     fn replace(&mut self, site: Arc<Site>) {
         self.core.limits = site.limits;
+        self.has_told_full = false;
         let replaced = self.core.current.replace(site);
         for id in replaced.idle {
             self.origins.remove(id);
@@ -184,14 +191,15 @@ impl<I: Io> Worker<I> {
             .flatten()
             .fold(core.now_ns + wait_ns, u64::min);
         core.io.poll(Some(until_ns), events)?;
-        core.now_ns = core.io.now_ns();
+        core.note_time();
+        core.polled_ns = core.now_ns;
         for event in events.drain(..) {
             self.handle(event);
         }
         while let Some(id) = self.core.holds.pop_due(self.core.now_ns) {
             self.release(id);
         }
-        while let Some(id) = self.core.timers.pop_due(self.core.now_ns) {
+        while let Some(id) = self.core.timers.pop_due(self.core.polled_ns) {
             self.due(id);
         }
         self.core.tell_redis();
@@ -210,6 +218,11 @@ impl<I: Io> Worker<I> {
             return self.handle_line(line, event);
         }
         match event {
+            Event::Accepted { .. }
+                if self.clients.len() >= self.core.limits.connections_max =>
+            {
+                self.turn_away(id);
+            }
             Event::Accepted { .. } => {
                 let client = Client::new(id.into(), &mut self.core);
                 self.clients.insert(id, Front::Http1(client));
@@ -230,6 +243,18 @@ impl<I: Io> Worker<I> {
                 self.obey(id.into(), Fate::Close);
                 self.origin_broke(id, Choice::Error(502));
             }
+        }
+    }
+
+    /// Closes a connection that is one too many.
+    fn turn_away(&mut self, id: ConnId) {
+        self.core.io.close(id);
+        if !std::mem::replace(&mut self.has_told_full, true) {
+            let count = self.core.limits.connections_max;
+            (self.core.heed)(&format!(
+                "gateway: clients have {count} connections open at one worker, so it closes new ones; \
+                 raise connections_max, or add workers"
+            ));
         }
     }
 
@@ -309,7 +334,7 @@ impl<I: Io> Worker<I> {
         if let Some(origin) = self.origins.get_mut(id)
             && origin
                 .deadline
-                .expired(self.core.now_ns, party, &mut self.core.timers)
+                .expired(self.core.polled_ns, party, &mut self.core.timers)
         {
             if origin.owes_nothing(&self.clients) {
                 origin.expect_life(self.core.now_ns, &mut self.core.timers);

@@ -85,6 +85,8 @@ fn frame() -> Value {
         "access_log": true,
         "metrics": {"path": "/metrics"},
         "collected_bytes_max": 1000,
+        "connection_collected_bytes_max": 2000,
+        "connections_max": 3,
         "upstreams": [
             {"name": "o", "keepalive": 1, "rest_after_failure_ms": 5,
              "tls": {"ca": "ca.pem", "skip_verify": true, "server_name": "s"},
@@ -94,11 +96,11 @@ fn frame() -> Value {
         ],
         "consumers": [{"name": "alice", "keys": ["k", "l"], "password": "secret"}, {"name": "bob"}],
         "routes": [
-            {"name": "a", "path": "/a", "strip_path": true, "upstream": "o", "policies": [],
+            {"name": "a", "path": "/a", "paths": "strict", "strip_path": true, "upstream": "o", "policies": [],
              "timeouts": {"connect_ms": 5, "upstream_ms": 6},
              "test_delay": {"request_ns": 1, "response_ns": 2,
                             "bimodal": {"every": 10, "request_ns": 3, "response_ns": 4}}},
-            {"name": "b", "path": "/b", "policies": [
+            {"name": "b", "path": "/b//%2f", "paths": "verbatim", "policies": [
                 {"mock": {"status": 204, "content_type": "text/plain", "body": ""}}]},
         ],
         "timeouts": {"connect_ms": 1, "upstream_ms": 2, "client_idle_ms": 3, "request_head_ms": 4,
@@ -161,6 +163,10 @@ fn odd() -> Vec<Value> {
         "/",
         "/a~2",
         "/x#",
+        "/x//y",
+        "/%2e",
+        "/a/..;b",
+        "/%C3%A9;c/%20",
         "x:y",
         "nonsense",
         "hOst",
@@ -376,11 +382,15 @@ fn any_good() -> impl Strategy<Value = Value> {
         "access_log",
         "metrics",
         "collected_bytes_max",
+        "connection_collected_bytes_max",
+        "connections_max",
         "timeouts",
     ];
     let chosen = proptest::collection::btree_set(0..count, 0..4);
     let named = proptest::sample::subsequence(settings.to_vec(), 0..=settings.len());
-    (chosen, named, 1_u32..=1024, "/[!-~&&[^#?]]{0,8}", "[a-z]{1,5}").prop_map(
+    // No empty segment, no dot segment, and encoded is what has to be.
+    let path = "/([!$&-+,:=@A-Z_a-z~-][!$&-.0-;=@A-Z_a-z~]{0,4}(%20|%[89A-F][0-9A-F])?/?){0,3}";
+    (chosen, named, 1_u32..=1024, path, "[a-z]{1,5}").prop_map(
         move |(chosen, named, workers, path, name)| {
             let mut whole = frame();
             let mut file = file(json!([]));

@@ -6,7 +6,8 @@
 //! speaks HTTP/1.1 pays nothing for it.
 //!
 //! A stream that does not get on (its upstream takes no more, or a policy wants it whole) is held back by
-//! its own window; the others go on.
+//! its own window; the others go on. Bodies that policies want whole, of requests and of answers, are kept
+//! up to a bound for all of them; beyond it only that of the oldest request goes on, so that one ends.
 
 mod stream;
 mod translate;
@@ -45,6 +46,10 @@ pub(crate) struct Multiplexed {
     stirred: Vec<u32>,
     /// Those that wait until what is queued has left.
     crowded: Vec<u32>,
+    /// Bytes of all bodies that are kept whole.
+    kept_bytes: usize,
+    /// There were too many of them when that was looked at last.
+    is_full: bool,
     /// Memory of answers' heads.
     block: Block,
     deadline: Deadline,
@@ -81,6 +86,8 @@ impl Multiplexed {
             streams: Vec::new(),
             stirred: Vec::new(),
             crowded: Vec::new(),
+            kept_bytes: 0,
+            is_full: false,
             block: Block::response(200),
             deadline: Deadline::default(),
             state: State::Open,
@@ -212,7 +219,7 @@ impl Multiplexed {
     /// The connection's own deadline came out of the queue.
     pub(crate) fn due<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
         let party = Party::from(self.id);
-        if !self.deadline.expired(core.now_ns, party, &mut core.timers) || self.is_busy() {
+        if !self.deadline.expired(core.polled_ns, party, &mut core.timers) || self.is_busy() {
             return Fate::Keep;
         }
         let owes_bytes = self.outbox.pending_bytes() > 0 || self.server.open_count() > 0;
@@ -274,6 +281,10 @@ impl Multiplexed {
             while let Some(slot) = self.stirred.pop() {
                 self.speak(slot, origins, core);
             }
+            self.share_memory(origins, core);
+            if !self.stirred.is_empty() {
+                continue;
+            }
             self.outbox.flush(&mut core.io, self.id, false);
             // A send that is done at once is told by no event.
             if self.outbox.pending_bytes() > 0 || self.crowded.is_empty() {
@@ -309,6 +320,7 @@ impl Multiplexed {
         let Some(stream) = self.streams.get_mut(slot as usize) else {
             return;
         };
+        stream.count(&mut self.kept_bytes);
         let Some(id) = stream.id else { return };
         let out = self.outbox.queue();
         if out.len() > PENDING_BYTES_MAX {
@@ -326,16 +338,42 @@ impl Multiplexed {
             }
         }
         if stream.is_answered {
-            return stream.end(origins, core);
+            stream.end(origins, core);
+            return stream.count(&mut self.kept_bytes);
         }
         if stream.fate != Fate::Keep {
             let code = ErrorCode::INTERNAL_ERROR;
             self.server.reset(id, code, self.outbox.queue());
-            return stream.give_up(origins, core);
+            stream.give_up(origins, core);
+            return stream.count(&mut self.kept_bytes);
         }
         let waits = stream.client.is_waiting();
         if std::mem::replace(&mut stream.is_held, waits) != waits {
             self.server.hold(id, waits, self.outbox.queue());
+        }
+    }
+
+    /// Lets bodies wait that are being kept while too much is kept already, but for that of the oldest
+    /// request; and go on when there is room.
+    fn share_memory<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        // One body must fit.
+        let limits = &core.limits;
+        let max = limits.connection_collected_max.max(limits.collected_max);
+        let was_full = std::mem::replace(&mut self.is_full, self.kept_bytes > max);
+        if !was_full && !self.is_full {
+            return;
+        }
+        let oldest = self.streams.iter().filter_map(Stream::keeper).min();
+        for (slot, stream) in (0..).zip(&mut self.streams) {
+            let Some(id) = stream.id else { continue };
+            let exchange = &stream.client.exchange;
+            let is_oldest = Some(id.number()) == oldest;
+            let waits = exchange.keeps() && !is_oldest && self.kept_bytes > max;
+            if waits != exchange.is_crowded {
+                stream.crowd(waits, origins, core);
+                stream.count(&mut self.kept_bytes);
+                self.stirred.push(slot);
+            }
         }
     }
 

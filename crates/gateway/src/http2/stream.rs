@@ -30,6 +30,8 @@ pub(super) struct Stream {
     pub(super) is_answered: bool,
     /// The client is held back.
     pub(super) is_held: bool,
+    /// Bytes of bodies kept here, as the connection counted them last.
+    kept_bytes: usize,
 }
 
 impl Stream {
@@ -44,6 +46,37 @@ impl Stream {
             fate: Fate::Keep,
             is_answered: false,
             is_held: false,
+            kept_bytes: 0,
+        }
+    }
+
+    /// Counts the bytes of bodies that are kept here now among those of all streams.
+    pub(super) fn count(&mut self, of_all: &mut usize) {
+        let kept_bytes = match self.id {
+            Some(_) => self.client.exchange.kept_bytes(),
+            None => 0,
+        };
+        *of_all = *of_all + kept_bytes - self.kept_bytes;
+        self.kept_bytes = kept_bytes;
+    }
+
+    /// The number of its request, where a body of that is kept.
+    pub(super) fn keeper(&self) -> Option<u32> {
+        (self.kept_bytes > 0).then_some(self.id?.number())
+    }
+
+    /// Lets the body that is being kept wait, or go on.
+    pub(super) fn crowd<I: Io>(
+        &mut self,
+        waits: bool,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        let exchange = &mut self.client.exchange;
+        let waited = std::mem::replace(&mut exchange.is_crowded, waits);
+        if waited && !waits && self.fate == Fate::Keep {
+            exchange.relieve(origins, core);
+            self.fate = self.client.advance(origins, core);
         }
     }
 

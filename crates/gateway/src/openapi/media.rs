@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use super::Mistake;
 use super::document::{Direction, Document};
+use super::json;
 use super::parameter::decoded_parameters;
 use super::schema::Schema;
 use super::shape::Shape;
+use crate::policy::form::{essence, is_json};
 
 /// The Content-Types of one body, those without `*` first.
 #[derive(Debug, Default)]
@@ -93,8 +95,7 @@ impl Media {
         match reader {
             None => Ok(()),
             Some(Reader::Json(schema)) => {
-                let value: Value = serde_json::from_slice(body)
-                    .map_err(|error| format!("the body is not JSON: {error}"))?;
+                let value = json::read(body).map_err(|error| format!("the body is not JSON: {error}"))?;
                 judge(schema, &value)
             }
             Some(Reader::Form(schema, shape)) => {
@@ -118,8 +119,7 @@ fn judge(schema: &Schema, value: &Value) -> Result<(), String> {
 fn reader(name: &str, schema: Schema, shape: impl FnOnce() -> Shape) -> Option<Reader> {
     match name {
         "application/x-www-form-urlencoded" => Some(Reader::Form(schema, shape())),
-        "application/json" | "text/json" => Some(Reader::Json(schema)),
-        _ if name.ends_with("+json") => Some(Reader::Json(schema)),
+        _ if is_json(name) => Some(Reader::Json(schema)),
         "text/plain" => Some(Reader::Text(schema)),
         _ => None,
     }
@@ -128,10 +128,13 @@ fn reader(name: &str, schema: Schema, shape: impl FnOnce() -> Shape) -> Option<R
 /// A form as an object; members that are arrays may come several times.
 fn form(text: &str, shape: &Shape) -> Result<Value, String> {
     let pairs = decoded_parameters(text)?;
-    let plain = pairs
+    let single = pairs
         .iter()
-        .map(|(name, text)| (name.as_ref(), text.as_ref()));
-    let mut object = shape.object(plain);
+        .map(|(name, text)| (&**name, &**text))
+        .filter(|(name, _)| !shape.member(name).is_array());
+    let mut object = shape
+        .object(single)
+        .map_err(|words| format!("the body: {words}"))?;
     for name in shape.members().filter(|name| shape.member(name).is_array()) {
         let texts = pairs.iter().filter(|(other, _)| other == name);
         let mut texts = texts.map(|(_, text)| text.as_ref()).peekable();
@@ -140,10 +143,4 @@ fn form(text: &str, shape: &Shape) -> Result<Value, String> {
         }
     }
     Ok(object)
-}
-
-/// A Content-Type without its parameters.
-fn essence(content_type: &[u8]) -> &str {
-    let text = std::str::from_utf8(content_type).unwrap_or_default();
-    text.split(';').next().unwrap_or_default().trim()
 }

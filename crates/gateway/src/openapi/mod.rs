@@ -6,9 +6,13 @@
 //! the upstream sees, without what `servers` puts before them. Security requirements are for other policies;
 //! a discriminator picks nothing, as `oneOf` and `anyOf` say the same. Nothing outside the document is
 //! referred to, so nothing is ever fetched.
+//!
+//! What a message says twice it does not say: a Content-Type, a parameter that is no list, a member of
+//! JSON. Whoever reads the message next could take the other one.
 
 mod document;
 mod format;
+pub(crate) mod json;
 mod media;
 mod operation;
 mod parameter;
@@ -16,9 +20,9 @@ mod paths;
 mod schema;
 mod shape;
 
-use gatebench_net::http1::{Framing, Head};
+use gatebench_net::http1::Head;
 
-use crate::forward::Target;
+use crate::path::without_parameters;
 use crate::routes::strip;
 use document::Document;
 use operation::Operation;
@@ -128,15 +132,26 @@ impl Contract {
         self
     }
 
-    /// Judges a request by its head: which operation it asks for, and what its body is to be held
-    /// against; nothing for an operation that is not named, where only answers are judged.
-    pub(crate) fn judge(&self, head: &Head<'_>) -> Result<Option<Check>, Box<Refusal>> {
-        let target = Target::new(head.target());
+    /// The headers that requests are held against.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = &str> {
+        self.operations.iter().flat_map(Operation::headers)
+    }
+
+    /// Judges a request for that path by its head: which operation it asks for, and what its body is to
+    /// be held against; nothing for an operation that is not named, where only answers are judged.
+    pub(crate) fn judge(
+        &self,
+        head: &Head<'_>,
+        path: &str,
+    ) -> Result<Option<Check>, Box<Refusal>> {
         let path = match &self.prefix {
-            Some(prefix) => strip(target.path, prefix),
-            None => target.path,
+            Some(prefix) => strip(path, prefix),
+            None => path,
         };
         let path = if path.is_empty() { "/" } else { path };
+        if self.are_requests && path.contains(';') {
+            self.judge_parameters_of_path(path)?;
+        }
         let Some(found) = self.paths.find(path) else {
             if !self.are_requests {
                 return Ok(None);
@@ -164,6 +179,21 @@ impl Contract {
             check.media = operation.judge_body_type(head)?;
         }
         Ok(Some(check))
+    }
+
+    /// Some upstreams leave out what follows `;` in a segment: that may not change the operation.
+    fn judge_parameters_of_path(&self, path: &str) -> Result<(), Box<Refusal>> {
+        let bare = without_parameters(path);
+        let (with, without) = (self.paths.find(path), self.paths.find(&bare));
+        let are_same = match (&with, &without) {
+            (Some(with), Some(without)) => with.is_of_item(without),
+            (with, without) => with.is_none() && without.is_none(),
+        };
+        if are_same {
+            return Ok(());
+        }
+        let words = "without what follows `;` the path is another one of the OpenAPI document";
+        Err(Refusal::new(400, words))
     }
 
     /// Whether a request's body must be whole to be held against something.
@@ -194,9 +224,4 @@ impl Contract {
     ) -> Result<(), Box<Refusal>> {
         self.operations[check.operation].judge_answer_body(answer, body)
     }
-}
-
-/// Whether a message has no body, as far as its head tells.
-fn is_empty(head: &Head<'_>) -> bool {
-    matches!(head.framing(), Framing::None | Framing::Length(0))
 }

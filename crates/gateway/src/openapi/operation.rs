@@ -5,7 +5,8 @@ use gatebench_net::http1::{Framing, Head};
 use super::document::{Direction, Document};
 use super::media::Media;
 use super::parameter::Parameter;
-use super::{Mistake, Refusal, is_empty};
+use super::{Mistake, Refusal};
+use crate::policy::form::{Body as Told, is_empty};
 
 /// What the rest of a request, and its answer, are held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +108,11 @@ impl Operation {
         })
     }
 
+    /// The headers among its parameters.
+    pub(super) fn headers(&self) -> impl Iterator<Item = &str> {
+        self.parameters.iter().filter_map(Parameter::header)
+    }
+
     pub(super) fn judge_parameters(
         &self,
         head: &Head<'_>,
@@ -128,14 +134,13 @@ impl Operation {
             }
             return Ok(None);
         }
-        let found = head
-            .field("Content-Type")
-            .and_then(|kind| body.media.find(kind));
+        let told = Told::of_request(head).map_err(|words| Refusal::new(400, words))?;
+        let found = told.content_type.and_then(|kind| body.media.find(kind));
         let Some(number) = found else {
             let words = "the OpenAPI document does not name the Content-Type";
             return Err(Refusal::new(415, words));
         };
-        if body.media.is_read(number) && is_coded(head) {
+        if body.media.is_read(number) && told.is_coded {
             return Err(Refusal::new(
                 415,
                 "the body is compressed and cannot be looked into",
@@ -187,13 +192,12 @@ impl Operation {
                 media: None,
             });
         }
-        let found = head
-            .field("Content-Type")
-            .and_then(|kind| answer.media.find(kind));
+        let told = Told::of(head).map_err(Refusal::of_answer)?;
+        let found = told.content_type.and_then(|kind| answer.media.find(kind));
         let Some(number) = found else {
             return Err(Refusal::of_answer("it does not name the Content-Type"));
         };
-        if answer.media.is_read(number) && is_coded(head) {
+        if answer.media.is_read(number) && told.is_coded {
             return Err(Refusal::of_answer(
                 "the body is compressed and cannot be looked into",
             ));
@@ -263,10 +267,4 @@ fn parameters(document: &Document, pointer: &str, mistakes: &mut Vec<Mistake>) -
         }
     }
     found
-}
-
-/// Whether a body is compressed.
-fn is_coded(head: &Head<'_>) -> bool {
-    let coding = head.field("Content-Encoding");
-    coding.is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity"))
 }

@@ -6,6 +6,7 @@ use gatebench_net::http1::Head;
 use serde_json::Value;
 
 use super::document::{Direction, Document};
+use super::json;
 use super::schema::Schema;
 use super::shape::Shape;
 use super::{Mistake, Refusal};
@@ -34,6 +35,9 @@ enum Style {
     /// JSON, as `content` says.
     Json,
 }
+
+/// Of two values the upstream could take the other one.
+const TWICE: &str = "it is there more than once";
 
 /// A parameter of an operation.
 #[derive(Debug)]
@@ -133,6 +137,16 @@ impl Parameter {
         self.place == other.place && self.name == other.name
     }
 
+    /// Its name, where it is a header.
+    pub(super) fn header(&self) -> Option<&str> {
+        (self.place == Place::Header).then_some(self.name.as_str())
+    }
+
+    /// Whether it may have several values, which are one list.
+    fn is_list(&self) -> bool {
+        self.style != Style::Json && (self.shape.is_array() || self.shape.is_object())
+    }
+
     /// Holds a request against it.
     pub(super) fn judge(
         &self,
@@ -186,7 +200,11 @@ impl Parameter {
                     return Ok(None);
                 };
                 let text = std::str::from_utf8(first.value).map_err(|_| "it is not UTF-8")?;
-                // Several lines are one list (RFC 9110 5.3).
+                // Several lines are one list (RFC 9110 5.3), where it is one.
+                let mut lines = lines.peekable();
+                if lines.peek().is_some() && !self.is_list() {
+                    return Err(TWICE.into());
+                }
                 let joined = lines.try_fold(Cow::Borrowed(text), |all, next| {
                     let next = std::str::from_utf8(next.value).map_err(|_| "it is not UTF-8")?;
                     Ok::<_, &str>(Cow::Owned(format!("{all},{next}")))
@@ -194,17 +212,22 @@ impl Parameter {
                 self.parts(&joined, ',', false).map(Some)
             }
             Place::Cookie => {
-                let cookies = head.field("Cookie").map(std::str::from_utf8);
-                let Some(Ok(cookies)) = cookies else {
-                    return Ok(None);
-                };
-                let mut pairs = cookies
-                    .split(';')
-                    .filter_map(|pair| pair.trim().split_once('='));
-                let found = pairs.find(|(name, _)| *name == self.name);
-                found
-                    .map(|(_, text)| self.parts(text, ',', false))
-                    .transpose()
+                let fields = head.fields();
+                let fields = fields.filter(|field| field.name.eq_ignore_ascii_case("Cookie"));
+                let pairs = fields.flat_map(|field| field.value.split(|&byte| byte == b';'));
+                let mut found = None;
+                for pair in pairs {
+                    let mut halves = pair.splitn(2, |&byte| byte == b'=').map(<[u8]>::trim_ascii);
+                    if halves.next() == Some(self.name.as_bytes())
+                        && let Some(value) = halves.next()
+                        && found.replace(value).is_some()
+                    {
+                        return Err(TWICE.into());
+                    }
+                }
+                let text = found.map(std::str::from_utf8).transpose();
+                let text = text.map_err(|_| "it is not UTF-8")?;
+                text.map(|text| self.parts(text, ',', false)).transpose()
             }
             Place::Query => self.of_query(query::query_of(head.target())),
         }
@@ -216,7 +239,8 @@ impl Parameter {
             let pairs = members
                 .iter()
                 .map(|(name, text)| (name.as_str(), text.as_str()));
-            return Ok((!members.is_empty()).then(|| self.shape.object(pairs)));
+            let has_any = !members.is_empty();
+            return has_any.then(|| self.shape.object(pairs)).transpose();
         }
         if self.style == Style::Form && self.explodes && self.shape.is_object() {
             let all = decoded_parameters(query)?;
@@ -225,7 +249,9 @@ impl Parameter {
                 .iter()
                 .map(|(name, text)| (name.as_ref(), text.as_ref()));
             let pairs: Vec<(&str, &str)> = pairs.filter(|(name, _)| known(name)).collect();
-            return Ok((!pairs.is_empty()).then(|| self.shape.object(pairs.into_iter())));
+            let has_any = !pairs.is_empty();
+            let object = || self.shape.object(pairs.into_iter());
+            return has_any.then(object).transpose();
         }
         let named = query::parameters(query).filter_map(|(name, text)| {
             let is_this = decoded(name, true).is_ok_and(|name| name == self.name);
@@ -238,6 +264,9 @@ impl Parameter {
         if self.shape.is_array() && self.style == Style::Form && self.explodes {
             let texts: Result<Vec<_>, _> = texts.iter().map(|text| decoded(text, true)).collect();
             return Ok(Some(self.shape.array(texts?.iter().map(AsRef::as_ref))));
+        }
+        if texts.len() > 1 {
+            return Err(TWICE.into());
         }
         if last.is_empty() && self.may_be_empty {
             return Ok(None);
@@ -267,7 +296,7 @@ impl Parameter {
         };
         if self.style == Style::Json {
             let text = plain(text)?;
-            return serde_json::from_str(&text).map_err(|error| format!("it is not JSON: {error}"));
+            return json::read(text.as_bytes()).map_err(|error| format!("it is not JSON: {error}"));
         }
         if !self.shape.is_array() && !self.shape.is_object() {
             return Ok(self.shape.value(&plain(text)?));
@@ -287,7 +316,7 @@ impl Parameter {
             };
             pairs.push(pair.ok_or("a member has no value")?);
         }
-        Ok(self.shape.object(pairs.into_iter()))
+        self.shape.object(pairs.into_iter())
     }
 
     /// The members of `name[member]=value`.

@@ -39,6 +39,11 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Whether both are of the same path item.
+    pub(super) fn is_of_item(&self, other: &Self) -> bool {
+        std::ptr::eq(self.item, other.item)
+    }
+
     /// The number of the operation.
     pub(super) fn operation(&self, method: &str) -> Option<usize> {
         let mut methods = self.item.methods.iter();

@@ -105,13 +105,19 @@ impl Shape {
         Value::Array(texts.map(|text| items.value(text)).collect())
     }
 
-    /// Names and texts as an object; the last of several with a name counts.
-    pub(super) fn object<'t>(&self, pairs: impl Iterator<Item = (&'t str, &'t str)>) -> Value {
+    /// Names and texts as an object, each name once.
+    pub(super) fn object<'t>(
+        &self,
+        pairs: impl Iterator<Item = (&'t str, &'t str)>,
+    ) -> Result<Value, String> {
         let mut object = Map::new();
         for (name, text) in pairs {
-            object.insert(name.to_owned(), self.member(name).value(text));
+            let value = self.member(name).value(text);
+            if object.insert(name.to_owned(), value).is_some() {
+                return Err("it has a member twice".into());
+            }
         }
-        Value::Object(object)
+        Ok(Value::Object(object))
     }
 
     /// What a member may be.

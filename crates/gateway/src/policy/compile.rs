@@ -76,9 +76,12 @@ impl Compiler {
 
     fn add(&mut self, at: usize, policy: &Policy, chain: &mut Chain) -> Result<(), Vec<Mistake>> {
         let stage = match policy {
-            Policy::ApiKey(api_key) => Stage::ApiKey {
-                header: api_key.header.clone(),
-            },
+            Policy::ApiKey(api_key) => {
+                chain.trust(&api_key.header);
+                Stage::ApiKey {
+                    header: api_key.header.clone(),
+                }
+            }
             Policy::ApiKeyQuery(api_key) => Stage::ApiKeyQuery {
                 name: api_key.name.clone(),
             },
@@ -96,8 +99,12 @@ impl Compiler {
                 self.caches.push(jwt.clone());
                 Stage::Jwt(verifier)
             }
-            Policy::RateLimit(limit) => Stage::RateLimit(RateLimiter::new(limit, self.consumers)),
+            Policy::RateLimit(limit) => {
+                limit.header.iter().for_each(|name| chain.trust(name));
+                Stage::RateLimit(RateLimiter::new(limit, self.consumers))
+            }
             Policy::RedisRateLimit(limit) => {
+                limit.header.iter().for_each(|name| chain.trust(name));
                 if chain.redis.is_some() {
                     let words = "a second one on the same route; keep one";
                     return Err(vec![(String::new(), words.into())]);
@@ -123,6 +130,8 @@ impl Compiler {
                     // A compressed answer could not be looked into.
                     chain.request_headers.remove("Accept-Encoding");
                 }
+                chain.trust_bodies();
+                contract.headers().for_each(|name| chain.trust(name));
                 chain.openapi = Some(Arc::clone(&contract));
                 Stage::Openapi(contract)
             }
@@ -137,7 +146,10 @@ impl Compiler {
         match policy {
             Policy::RequestHeaders(edits) => chain.request_headers.then(edits),
             Policy::ResponseHeaders(edits) => chain.response_headers.then(edits),
-            Policy::RequestJson(edits) => chain.request_json.push(Plan::new(edits)?),
+            Policy::RequestJson(edits) => {
+                chain.trust_bodies();
+                chain.request_json.push(Plan::new(edits)?);
+            }
             Policy::ResponseJson(edits) => chain.response_json.push(Plan::new(edits)?),
             Policy::ResponseXslt(policy) => {
                 let stylesheet = xslt::compile(policy, self.collected_max)?;
@@ -164,6 +176,7 @@ impl Compiler {
             bodies,
             is_check: self.is_check,
         };
+        chain.trust_bodies();
         chain.soap = Some(Soap::new(at, policy, &around)?);
         Ok(())
     }

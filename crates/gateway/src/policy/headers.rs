@@ -1,6 +1,7 @@
 //! Edits of header fields, compiled to one pass over the fields of a message.
 
 use gatebench_model::policy::HeaderEdits;
+use gatebench_net::http1::hop;
 
 /// What several edits, one after the other, do to a field, and what they add. Nothing where there is none.
 #[derive(Clone, Debug, Default)]
@@ -61,11 +62,14 @@ impl HeaderProgram {
         kept.chain(added.map(|(name, value)| (name.as_str(), value.as_slice())))
     }
 
-    /// What becomes of a field's name; nothing where it is taken out.
+    /// What becomes of a field's name; nothing where it is taken out, as every field is that an upstream
+    /// may take for one that is.
     fn name_of<'f>(&'f self, mut name: &'f str) -> Option<&'f str> {
         for step in &self.steps {
             match step {
-                Step::Remove(other) if name.eq_ignore_ascii_case(other) => return None,
+                Step::Remove(other) if hop::is_alike(name.as_bytes(), other.as_bytes()) => {
+                    return None;
+                }
                 Step::Rename(other, to) if name.eq_ignore_ascii_case(other) => name = to,
                 Step::Remove(_) | Step::Rename(..) => {}
             }
@@ -110,6 +114,18 @@ mod tests {
         );
         assert_eq!(edited(&[r#"{"set": {"New": "9"}}"#], ""), "New:9");
         assert_eq!(edited(&["{}"], fields), fields);
+    }
+
+    #[test]
+    fn what_is_taken_for_a_field_leaves_with_it() {
+        let fields = "X_User:1 x-user:2 X.User:3 XaUser:4 X_Users:5";
+        let rest = "XaUser:4 X_Users:5";
+        assert_eq!(edited(&[r#"{"remove": ["X-User"]}"#], fields), rest);
+        assert_eq!(
+            edited(&[r#"{"set": {"X-User": "9"}}"#], fields),
+            format!("{rest} X-User:9")
+        );
+        assert_eq!(edited(&[r#"{"remove": ["X_User"]}"#], "X-User:1"), "X-User:1");
     }
 
     #[test]

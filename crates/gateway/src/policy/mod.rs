@@ -4,6 +4,7 @@
 mod basic;
 mod compile;
 pub(crate) mod consumers;
+pub(crate) mod form;
 mod headers;
 pub(crate) mod json;
 pub(crate) mod jwt;
@@ -23,6 +24,8 @@ use crate::openapi::{Check, Contract, Refusal};
 use crate::redis::RedisLimit;
 pub(crate) use compile::Compiler;
 use consumers::Consumers;
+pub(crate) use form::Form;
+use form::{Body, is_empty};
 pub(crate) use headers::HeaderProgram;
 use json::Plan;
 use rate::{RateLimiter, Standing};
@@ -40,6 +43,8 @@ pub(crate) struct Chain {
     pub(crate) response_headers: HeaderProgram,
     /// The header that tells the upstream who calls.
     consumer_header: Option<String>,
+    /// Fields that policies go by.
+    trusted: Vec<String>,
     pub(crate) request_json: Vec<Plan>,
     pub(crate) response_json: Vec<Plan>,
     pub(crate) response_xslt: Vec<Transform>,
@@ -65,6 +70,16 @@ enum Stage {
     Openapi(Arc<Contract>),
     /// By its number.
     Mock(usize),
+}
+
+/// A request that is judged by its head.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a> {
+    /// As the client sent it.
+    pub(crate) head: &'a Head<'a>,
+    /// The path in the form that goes on.
+    pub(crate) path: &'a str,
+    pub(crate) now_ns: u64,
 }
 
 /// What a chain learns of a request on the way.
@@ -97,18 +112,57 @@ impl Chain {
         }
     }
 
-    /// Judges a request by its head, as the client sent it: an answer, or nothing against it.
+    /// Judges a request: an answer, or nothing against it.
     pub(crate) fn judge(
         &self,
-        head: &Head<'_>,
+        request: &Request<'_>,
         consumers: &Consumers,
         caches: &mut [jwt::Cache],
-        now_ns: u64,
         notes: &mut Notes,
     ) -> Option<Choice> {
         self.stages
             .iter()
-            .find_map(|stage| stage.judge(head, consumers, caches, now_ns, notes))
+            .find_map(|stage| stage.judge(request, consumers, caches, notes))
+    }
+
+    /// Why a request cannot be edited though its route edits such: nobody can say what its body is, or
+    /// look into it.
+    pub(crate) fn unreadable(&self, head: &Head<'_>) -> Option<Box<Refusal>> {
+        if self.request_json.is_empty() || is_empty(head) {
+            return None;
+        }
+        match Body::of_request(head) {
+            Err(words) => Some(Refusal::new(400, words)),
+            Ok(body) if body.is_coded && body.decoded_form() == Form::Json => {
+                let words = "the body is compressed, so it cannot be edited; send it as it is";
+                Some(Refusal::new(415, words))
+            }
+            Ok(_) => None,
+        }
+    }
+
+    /// Why an answer cannot be edited though its route edits such.
+    pub(crate) fn unreadable_answer(&self, head: &Head<'_>) -> Option<String> {
+        match self.edits_answers() && !is_empty(head) {
+            true => Body::of(head).err(),
+            false => None,
+        }
+    }
+
+    /// Fields that policies go by: no other one that an upstream may take for one of them goes on.
+    pub(crate) fn trusted(&self) -> &[String] {
+        &self.trusted
+    }
+
+    /// Goes by that field from now on.
+    fn trust(&mut self, name: &str) {
+        self.trusted.push(name.to_owned());
+    }
+
+    /// Goes by what bodies are from now on.
+    fn trust_bodies(&mut self) {
+        self.trust("Content-Type");
+        self.trust("Content-Encoding");
     }
 
     /// What tells the upstream who calls, as a field.
@@ -126,9 +180,7 @@ impl Chain {
         let contract = self.openapi.as_ref().zip(notes.operation);
         contract.is_some_and(|(contract, check)| contract.wants_body(check))
             || self.soap.as_ref().is_some_and(Soap::has_request)
-            || !self.request_json.is_empty()
-                && !matches!(head.framing(), Framing::None | Framing::Length(0))
-                && Form::of(head) == Form::Json
+            || !self.request_json.is_empty() && !is_empty(head) && form_of(head) == Form::Json
     }
 
     /// Whether an answer must be whole before it goes on.
@@ -137,7 +189,7 @@ impl Chain {
             Framing::None => false,
             _ if self.processes_answers() => true,
             Framing::Length(0) => false,
-            _ => match Form::of(head) {
+            _ => match form_of(head) {
                 Form::Json => !self.response_json.is_empty(),
                 Form::Xml => !self.response_xslt.is_empty(),
                 Form::Other => false,
@@ -147,8 +199,11 @@ impl Chain {
 
     /// Whether answers may get another body.
     pub(crate) fn replaces_answers(&self) -> bool {
+        self.edits_answers() || self.processes_answers()
+    }
+
+    fn edits_answers(&self) -> bool {
         !(self.response_json.is_empty() && self.response_xslt.is_empty())
-            || self.processes_answers()
     }
 
     /// Whether answers go along a SOAP/XML chain, which knows gzip and no other coding.
@@ -160,12 +215,12 @@ impl Chain {
 impl Stage {
     fn judge(
         &self,
-        head: &Head<'_>,
+        request: &Request<'_>,
         consumers: &Consumers,
         caches: &mut [jwt::Cache],
-        now_ns: u64,
         notes: &mut Notes,
     ) -> Option<Choice> {
+        let Request { head, path, now_ns } = *request;
         match self {
             Self::ApiKey { header } => {
                 let found = only(head, header).and_then(|key| consumers.keys.find(key));
@@ -208,7 +263,7 @@ impl Stage {
                     _ => None,
                 }
             }
-            Self::Openapi(contract) => match contract.judge(head) {
+            Self::Openapi(contract) => match contract.judge(head, path) {
                 Ok(check) => {
                     notes.operation = check;
                     None
@@ -241,42 +296,7 @@ fn admit(found: Option<u32>, challenge: Challenge, notes: &mut Notes) -> Option<
     None
 }
 
-/// What a body is as it stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Its type is `application/json` or ends with `+json` (RFC 6839), and it is not compressed.
-    Json,
-    /// Its type is `text/xml` or `application/xml`, and it is not compressed.
-    Xml,
-    /// All else.
-    #[default]
-    Other,
-}
-
-impl Form {
-    /// By the head of a message.
-    pub(crate) fn of(head: &Head<'_>) -> Self {
-        let Some(value) = head.field("Content-Type") else {
-            return Self::Other;
-        };
-        let essence = value.split(|&byte| byte == b';').next().unwrap_or_default();
-        let essence = essence.trim_ascii_end();
-        let is = |word: &[u8]| essence.eq_ignore_ascii_case(word);
-        let suffix = essence.last_chunk::<5>();
-        let form = if is(b"application/json")
-            || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"))
-        {
-            Self::Json
-        } else if is(b"text/xml") || is(b"application/xml") {
-            Self::Xml
-        } else {
-            Self::Other
-        };
-        let coding = head.field("Content-Encoding");
-        if coding.is_none_or(|coding| coding.eq_ignore_ascii_case(b"identity")) {
-            form
-        } else {
-            Self::Other
-        }
-    }
+/// What a body is as it stands; what nobody can tell is refused before.
+pub(crate) fn form_of(head: &Head<'_>) -> Form {
+    Body::of(head).map_or(Form::Other, |body| body.form())
 }

@@ -16,11 +16,15 @@ pub(crate) fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// Whose key the first parameter of that name carries: the consumer's number.
+/// Whose key the parameter of that name carries: the consumer's number. Of two keys the upstream could
+/// believe the other one, so they are nobody's.
 pub(crate) fn consumer(target: &str, name: &str, keys: &Keys) -> Option<u32> {
     let mut buffer = [0_u8; VALUE_BYTES_MAX];
-    let mut all = parameters(query_of(target));
-    let (_, value) = all.find(|(written, _)| is_named(written, name))?;
+    let mut named = parameters(query_of(target)).filter(|(written, _)| is_named(written, name));
+    let (_, value) = named.next()?;
+    if named.next().is_some() {
+        return None;
+    }
     let length = decode(value, &mut buffer)?;
     keys.find(&buffer[..length])
 }
@@ -55,8 +59,8 @@ pub(crate) fn decode(written: &str, buffer: &mut [u8]) -> Option<usize> {
     Some(length)
 }
 
-/// The byte that two hexadecimal digits name.
-fn code(digits: &[u8]) -> Option<u8> {
+/// The byte that the two hexadecimal digits at the beginning name.
+pub(crate) fn code(digits: &[u8]) -> Option<u8> {
     let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
     Some((digit(0)? * 16 + digit(1)?) as u8)
 }
@@ -96,8 +100,11 @@ mod tests {
             "/a?api+key=Alpha",
             "/a?api+key=alpha1",
             "/a?apikey=alpha",
-            // The first of several counts, as the upstream may take another.
+            // Of several the upstream may take another.
             "/a?api+key=x&api+key=alpha",
+            "/a?api+key=alpha&api+key=x",
+            "/a?api+key=alpha&b&api%20key=alpha",
+            "/a?api+key=alpha&api+key",
         ] {
             assert_eq!(found(target), None, "{target}");
         }

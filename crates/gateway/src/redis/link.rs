@@ -186,7 +186,7 @@ impl Link {
     /// Whether its deadline has passed.
     pub(super) fn is_due<I: Io>(&mut self, core: &mut Base<'_, I>) -> bool {
         let conn = self.conn.map(Party::from);
-        conn.is_some_and(|party| self.deadline.expired(core.now_ns, party, core.timers))
+        conn.is_some_and(|party| self.deadline.expired(core.polled_ns, party, core.timers))
     }
 
     /// Takes what was received; `heard` is told each answer. Answers false where that is no Redis, or one
@@ -293,6 +293,7 @@ impl Link {
 pub(super) struct Base<'c, I> {
     pub(super) io: &'c mut I,
     pub(super) timers: &'c mut gatebench_net::timers::Timers<Party>,
+    pub(super) polled_ns: u64,
     pub(super) now_ns: u64,
 }
 
@@ -302,6 +303,7 @@ impl<'c, I> Base<'c, I> {
         let base = Self {
             io: &mut core.io,
             timers: &mut core.timers,
+            polled_ns: core.polled_ns,
             now_ns: core.now_ns,
         };
         (&mut core.links, base)

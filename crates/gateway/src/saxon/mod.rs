@@ -159,10 +159,10 @@ impl<I: Io> Worker<I> {
         let Core {
             timers,
             lines,
-            now_ns,
+            polled_ns,
             ..
         } = &mut self.core;
-        if lines[at].is_due(*now_ns, timers) {
+        if lines[at].is_due(*polled_ns, timers) {
             self.line_broke(at);
         }
     }

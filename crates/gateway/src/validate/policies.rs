@@ -6,6 +6,7 @@ use gatebench_model::policy::{
 };
 
 use super::Mistakes;
+use crate::policy::form::is_token;
 
 /// Fields that no edit may touch: without them, or with others, nobody knows where a message ends or for
 /// whom it is.
@@ -151,10 +152,4 @@ impl Mistakes {
             self.add(format!("{at}/body"), message);
         }
     }
-}
-
-/// A token of RFC 9110 5.6.2.
-fn is_token(text: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !text.is_empty() && text.bytes().all(allowed)
 }

@@ -1,5 +1,6 @@
 //! Edits of a JSON document in one pass over its text, without a tree: what no edit concerns is checked and
-//! copied as it stands, white space, numbers and all. A document is edited whole or not at all.
+//! copied as it stands, white space, numbers and all. A document is edited whole or not at all. One that
+//! has a member twice that an edit concerns is none: whoever reads it next could take either.
 
 mod plan;
 mod scan;
@@ -74,7 +75,11 @@ impl Editor<'_> {
                 .places
                 .iter()
                 .position(|place| place.name.as_bytes() == &*name);
-            seen |= place.map_or(0, |number| 1 << number);
+            let bit = place.map_or(0, |number| 1 << number);
+            if seen & bit != 0 {
+                return Err(NotJson { at: member.name.0 });
+            }
+            seen |= bit;
             // Where a member comes under this name, the one that has it leaves.
             let is_replaced = before != 0 && replaced(plan, before, &name);
             if !is_replaced

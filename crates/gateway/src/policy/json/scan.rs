@@ -3,7 +3,8 @@
 /// Arrays and objects inside one another.
 pub(super) const DEPTH_MAX: usize = 128;
 
-/// The text is not JSON, or is nested deeper than 128; the place is a byte of the text.
+/// The text is not JSON, is nested deeper than 128, or has a member twice that is to be edited; the place
+/// is a byte of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotJson {
     /// Where, in bytes from the start.

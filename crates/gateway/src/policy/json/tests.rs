@@ -132,10 +132,23 @@ fn names_are_what_they_mean_and_not_how_they_are_written() {
 fn numbers_and_duplicates_stay_as_they_are() {
     let text = r#"{"n": 1.000000000000000000000000001e400, "a": 1, "a": 2}"#;
     assert_eq!(good(json!({"remove": ["/x"]}), text), text);
-    assert_eq!(
-        good(json!({"remove": ["/a"]}), text),
-        r#"{"n": 1.000000000000000000000000001e400}"#
-    );
+}
+
+#[test]
+fn a_member_that_is_edited_is_there_once() {
+    let twice = r#"{"a": 1, "b": 2, "\u0061": 3}"#;
+    for edits in [
+        json!({"remove": ["/a"]}),
+        json!({"rename": {"/a": "c"}}),
+        json!({"add": {"/a": 1}}),
+        json!({"default": {"/a": 1}}),
+        json!({"remove": ["/a/b"]}),
+    ] {
+        assert_eq!(edited(edits, twice), Err(17), "at the second one");
+    }
+    let inside = r#"{"a": {"b": 1, "b": 2}}"#;
+    assert!(edited(json!({"remove": ["/a/b"]}), inside).is_err());
+    assert_eq!(good(json!({"remove": ["/b"]}), inside), inside);
 }
 
 #[test]

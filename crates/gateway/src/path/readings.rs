@@ -1,0 +1,272 @@
+//! The ways in which upstreams are known to read a path. Which of them the one behind a route takes is
+//! not known, so all are looked at.
+//!
+//! - Percent-encodings are left as they are, decoded once, or decoded again where that makes new ones.
+//! - A backslash is a backslash, or a slash.
+//! - What follows `;` in a segment belongs to it, or is left out, before or after decoding.
+//! - Empty segments count, are left out before dot segments are resolved, or after.
+//! - Blanks and dots at the end of a segment belong to it, or are left out; and a path ends where it
+//!   ends, or at an encoded NUL, `?` or `#`.
+//!
+//! Dot segments are resolved in each (RFC 3986 5.2.4). UTF-8 that is longer than it has to be is not
+//! read at all: no path needs it, and some take it for ASCII.
+
+use crate::policy::query::code;
+
+/// How often a path may be decoded. One that changes more often is no path that anybody means.
+const ROUNDS_MAX: usize = 3;
+
+/// Longer paths are not looked into, as each is read dozens of times.
+const BYTES_MAX: usize = 4096;
+
+/// How empty segments are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Empty {
+    Kept,
+    LeftOutFirst,
+    LeftOutLast,
+}
+
+/// How a path is read after it was decoded.
+#[derive(Clone, Copy, Debug)]
+struct Manner {
+    has_backslashes: bool,
+    has_parameters: bool,
+    empty: Empty,
+    is_trimmed: bool,
+}
+
+/// Hands every reading of a path on, some of them several times, until one is found wrong. Answers
+/// whether none was; a path that cannot be read to its end is wrong as well.
+pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
+    if path.len() > BYTES_MAX {
+        return false;
+    }
+    let mut begins = vec![path.to_vec()];
+    if path.contains(&b';') {
+        begins.push(cut_parameters(path));
+    }
+    begins.into_iter().all(|mut text| {
+        for round in 0.. {
+            let mut manners = manners(&text);
+            if has_overlong(&text) || !manners.all(|manner| is_fine(&read(&text, manner))) {
+                return false;
+            }
+            let next = decoded(&text);
+            if next == text {
+                break;
+            }
+            if round == ROUNDS_MAX {
+                return false;
+            }
+            text = next;
+        }
+        true
+    })
+}
+
+/// A path without what follows `;` in its segments.
+pub(crate) fn without_parameters(path: &str) -> String {
+    let segments = path.split('/').map(|segment| match segment.split_once(';') {
+        Some((name, _)) => name,
+        None => segment,
+    });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+fn cut_parameters(path: &[u8]) -> Vec<u8> {
+    let segments = path.split(|&byte| byte == b'/').map(name);
+    segments.collect::<Vec<_>>().join(&b'/')
+}
+
+/// A segment without its parameters.
+fn name(segment: &[u8]) -> &[u8] {
+    let end = segment.iter().position(|&byte| byte == b';');
+    &segment[..end.unwrap_or(segment.len())]
+}
+
+/// The manners in which a text can be read, without those that make no difference to it.
+fn manners(text: &[u8]) -> impl Iterator<Item = Manner> + use<> {
+    const NO: &[bool] = &[false];
+    const BOTH: &[bool] = &[false, true];
+    let both = |differ: bool| if differ { BOTH } else { NO };
+    let backslashes = both(text.contains(&b'\\'));
+    let parameters = both(text.contains(&b';'));
+    let empties = [Empty::Kept, Empty::LeftOutFirst, Empty::LeftOutLast];
+    backslashes.iter().flat_map(move |&has_backslashes| {
+        parameters.iter().flat_map(move |&has_parameters| {
+            empties.into_iter().flat_map(move |empty| {
+                [false, true].map(|is_trimmed| Manner {
+                    has_backslashes,
+                    has_parameters,
+                    empty,
+                    is_trimmed,
+                })
+            })
+        })
+    })
+}
+
+/// A path as it is read in that manner.
+fn read(text: &[u8], manner: Manner) -> Vec<u8> {
+    let is_end = |byte: &u8| manner.is_trimmed && matches!(byte, 0 | b'?' | b'#');
+    let end = text.iter().position(is_end).unwrap_or(text.len());
+    let is_slash = |byte: &u8| *byte == b'/' || manner.has_backslashes && *byte == b'\\';
+    let mut segments: Vec<&[u8]> = Vec::new();
+    // The last one is empty where the path ends with a slash, or with what is resolved.
+    let mut is_open = true;
+    for segment in text[..end].split(is_slash).skip(1) {
+        let segment = if manner.has_parameters {
+            name(segment)
+        } else {
+            segment
+        };
+        let bare = if manner.is_trimmed {
+            trimmed(segment, b" ")
+        } else {
+            segment
+        };
+        is_open = true;
+        match bare {
+            b"." => continue,
+            b".." => {
+                segments.pop();
+                continue;
+            }
+            _ => {}
+        }
+        let kept = if manner.is_trimmed {
+            trimmed(segment, b" .")
+        } else {
+            segment
+        };
+        if kept.is_empty() && manner.empty == Empty::LeftOutFirst {
+            continue;
+        }
+        is_open = false;
+        segments.push(kept);
+    }
+    if manner.empty == Empty::LeftOutLast {
+        is_open |= segments.last().is_some_and(|last| last.is_empty());
+        segments.retain(|segment| !segment.is_empty());
+    }
+    let mut path = Vec::with_capacity(text.len() + 1);
+    for segment in segments {
+        path.push(b'/');
+        path.extend_from_slice(segment);
+    }
+    if is_open {
+        path.push(b'/');
+    }
+    path
+}
+
+/// A text without any of these at its end.
+fn trimmed<'t>(mut text: &'t [u8], ends: &[u8]) -> &'t [u8] {
+    while let Some((last, rest)) = text.split_last()
+        && ends.contains(last)
+    {
+        text = rest;
+    }
+    text
+}
+
+/// Decodes percent-encodings once; what encodes nothing stays as it is.
+fn decoded(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        let encoded = if byte == b'%' { code(after) } else { None };
+        out.push(encoded.unwrap_or(byte));
+        rest = match encoded {
+            Some(_) => &after[2..],
+            None => after,
+        };
+    }
+    out
+}
+
+/// Whether UTF-8 of more bytes than a character has is somewhere in a text (RFC 3629 3).
+fn has_overlong(text: &[u8]) -> bool {
+    text.windows(2).any(|two| {
+        matches!(
+            two,
+            [0xC0 | 0xC1, 0x80..=0xBF] | [0xE0, 0x80..=0x9F] | [0xF0, 0x80..=0x8F]
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// All readings; nothing where the path cannot be read to its end.
+    fn readings(path: &str) -> Option<BTreeSet<String>> {
+        let mut found = BTreeSet::new();
+        let is_read = all(path.as_bytes(), |reading| {
+            found.insert(String::from_utf8_lossy(reading).into_owned());
+            true
+        });
+        is_read.then_some(found)
+    }
+
+    fn are(path: &str, expected: &[&str]) {
+        let expected: BTreeSet<String> = expected.iter().map(|&one| one.to_owned()).collect();
+        assert_eq!(readings(path), Some(expected), "{path}");
+    }
+
+    #[test]
+    fn a_plain_path_is_read_in_one_way() {
+        for path in ["/", "/a", "/a/b/", "/a.b/c-d", "/.well-known"] {
+            are(path, &[path]);
+        }
+    }
+
+    #[test]
+    fn each_manner_is_one_reading() {
+        are("/a//b", &["/a//b", "/a/b"]);
+        are("/a/../b", &["/b"]);
+        are("/a/./b/..", &["/a/"]);
+        are("/../../a", &["/a"]);
+        are("/a//../b", &["/a/b", "/b"]);
+        are("/a/b//..//c", &["/a/b//c", "/a/b/c", "/a/c"]);
+        are("/a;b/c", &["/a;b/c", "/a/c"]);
+        are("/a%5Cb", &["/a%5Cb", "/a\\b", "/a/b"]);
+        are("/a%2561", &["/a%2561", "/a%61", "/aa"]);
+        are("/a%20", &["/a%20", "/a ", "/a"]);
+        are("/a./b", &["/a./b", "/a/b"]);
+        are("/a/.../b", &["/a/.../b", "/a//b", "/a/b"]);
+        are("/a%00b", &["/a%00b", "/a\0b", "/a"]);
+        are("/a%3Fb", &["/a%3Fb", "/a?b", "/a"]);
+        are("/%2E%2E%20/a", &["/%2E%2E%20/a", "/.. /a", "/a"]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_wrong() {
+        assert_eq!(readings("/a%C0%AFb"), None);
+        assert_eq!(readings("/a%E0%80%AFb"), None);
+        assert_eq!(readings("/a%25252525"), None);
+        assert_eq!(readings(&format!("/{}", "a".repeat(BYTES_MAX))), None);
+        assert!(!all(b"/a;b", |reading| reading != b"/a"));
+    }
+
+    #[test]
+    fn parameters_are_left_out_of_each_segment() {
+        for (path, expected) in [("/a;b/c;d=e;f/g", "/a/c/g"), ("/;a/b", "//b"), ("/a", "/a")] {
+            assert_eq!(without_parameters(path), expected);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_makes_it_panic_and_readings_are_paths(path in "/[a/.;%\\\\? 0-9A-F]{0,24}") {
+            all(path.as_bytes(), |reading| {
+                assert!(reading.starts_with(b"/"), "{path}");
+                assert!(!reading.windows(4).any(|it| it == b"/../"), "{path}");
+                true
+            });
+        }
+    }
+}

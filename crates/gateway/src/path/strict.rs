@@ -1,0 +1,286 @@
+//! The one way in which paths of strict routes are written, and what no target may hold.
+
+use super::Words;
+use crate::policy::query::code;
+
+/// A byte that RFC 3986 has no place for in a path, or in a query.
+const NOT_IN_PATH: u8 = 1;
+const NOT_IN_QUERY: u8 = 2;
+/// Two of these in a row are worth a second look: `//`, `/.`, `./`.
+const CUT: u8 = 4;
+/// So is one of these: `%` and `;`.
+const MARK: u8 = 8;
+/// The query begins.
+const QUERY: u8 = 16;
+
+static CLASSES: [u8; 256] = {
+    let mut classes = [NOT_IN_PATH | NOT_IN_QUERY; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        classes[byte] = class(byte as u8);
+        byte += 1;
+    }
+    classes
+};
+
+const fn class(byte: u8) -> u8 {
+    match byte {
+        b'/' | b'.' => CUT,
+        b'%' | b';' => MARK,
+        b'?' => QUERY,
+        // Not in RFC 3986 either, but in queries it is usual: `filter[name]=x`.
+        b'[' | b']' => NOT_IN_PATH,
+        _ if is_unreserved(byte) => 0,
+        b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b'=' | b':' | b'@' => 0,
+        _ => NOT_IN_PATH | NOT_IN_QUERY,
+    }
+}
+
+const fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+/// What one look over a path and its query tells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub(super) path_bytes: usize,
+    /// The path is in its normal form, and nobody reads it otherwise.
+    pub(super) is_plain: bool,
+}
+
+/// Looks over a path and its query once.
+pub(super) fn look(rest: &[u8]) -> Result<Look, Words> {
+    let (mut found, mut pairs, mut before) = (0, 0, 0);
+    let mut path_bytes = 0;
+    for &byte in rest {
+        let class = CLASSES[usize::from(byte)];
+        if class == QUERY {
+            break;
+        }
+        found |= class;
+        pairs |= class & before;
+        before = class;
+        path_bytes += 1;
+    }
+    let (path, query) = rest.split_at(path_bytes);
+    let in_query = query
+        .iter()
+        .fold(0, |found, &byte| found | CLASSES[usize::from(byte)]);
+    if found & NOT_IN_PATH != 0 || in_query & NOT_IN_QUERY != 0 {
+        return Err("the target holds a character that no URI has (RFC 3986); percent-encode it");
+    }
+    let odd = (found & MARK) | (pairs & CUT);
+    Ok(Look {
+        path_bytes,
+        is_plain: odd == 0 && path.last() != Some(&b'.'),
+    })
+}
+
+/// What a path that a strict route may take is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    /// It is what [`normalise`] makes of it.
+    pub(super) is_normal: bool,
+    /// Others may read it as another path.
+    pub(super) is_ambiguous: bool,
+}
+
+/// Looks into a path that is not plain: its form, or why no strict route takes it.
+pub(super) fn judge(path: &str) -> Result<Form, Words> {
+    let mut form = Form {
+        is_normal: true,
+        is_ambiguous: false,
+    };
+    // What does not begin with a slash is a path of no route.
+    let Some(path) = path.strip_prefix('/') else {
+        return Ok(form);
+    };
+    let mut segments = path.split('/').peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        if segment.is_empty() && !is_last {
+            return Err("the target's path has an empty segment; write one slash for `//`");
+        }
+        judge_segment(segment.as_bytes(), &mut form)?;
+    }
+    Ok(form)
+}
+
+fn judge_segment(segment: &[u8], form: &mut Form) -> Result<(), Words> {
+    // Of the name, which ends where its parameters begin.
+    let (mut name_bytes, mut dots, mut is_name) = (0, 0, true);
+    let mut last = 0;
+    let mut at = 0;
+    while at < segment.len() {
+        let byte = match segment[at] {
+            b'%' => {
+                let digits = &segment[at + 1..];
+                let Some(byte) = code(digits) else {
+                    return Err("the target's path has a `%` that encodes nothing; write `%25`");
+                };
+                judge_encoded(byte, form)?;
+                let is_lower = |digit: &u8| digit.is_ascii_lowercase();
+                form.is_normal &= !(is_unreserved(byte) || digits[..2].iter().any(is_lower));
+                at += 2;
+                byte
+            }
+            b';' => {
+                form.is_ambiguous = true;
+                is_name = false;
+                b';'
+            }
+            byte => byte,
+        };
+        if is_name {
+            name_bytes += 1;
+            dots += usize::from(byte == b'.');
+        }
+        last = byte;
+        at += 1;
+    }
+    if (1..=2).contains(&dots) && dots == name_bytes {
+        return Err("the target's path has a segment `.` or `..`; write where it leads to");
+    }
+    if name_bytes == 0 && !segment.is_empty() {
+        return Err("the target's path has a segment that begins with `;`; leave it out");
+    }
+    // Some file systems leave these out.
+    form.is_ambiguous |= matches!(last, b'.' | b' ');
+    Ok(())
+}
+
+/// Looks at a byte that is percent-encoded.
+fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
+    match byte {
+        b'/' => Err("the target's path has an encoded slash; write `/`"),
+        b'\\' => Err("the target's path has an encoded backslash; leave it out"),
+        0..=0x1F | 0x7F => Err("the target's path has an encoded control character; leave it out"),
+        // What is decoded twice, or has a meaning where it is not encoded; and bytes with which UTF-8
+        // may hide ASCII.
+        b'%' | b';' | b'?' | b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 => {
+            form.is_ambiguous = true;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the normal form of a path that [`judge`] found nothing wrong with: unreserved characters as
+/// they are, percent-encodings in upper case (RFC 3986 6.2.2).
+pub(super) fn normalise(path: &str, out: &mut String) {
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('%') {
+        out.push_str(before);
+        let (digits, after) = after.split_at_checked(2).unwrap_or((after, ""));
+        match code(digits.as_bytes()) {
+            Some(byte) if is_unreserved(byte) => out.push(char::from(byte)),
+            _ => {
+                out.push('%');
+                out.extend(digits.chars().map(|digit| digit.to_ascii_uppercase()));
+            }
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+}
+
+/// Whether this can be the prefix of a strict route: a path in its normal form, which requests have.
+pub(crate) fn is_normal(path: &str) -> bool {
+    let is_path = path.starts_with('/') && !path.contains('?') && look(path.as_bytes()).is_ok();
+    is_path && judge(path).is_ok_and(|form| form.is_normal)
+}
+
+/// Whether this can be the prefix of a verbatim route: a path, however it is written.
+pub(crate) fn is_path(path: &str) -> bool {
+    let is_encoded = |after: &str| code(after.as_bytes()).is_some();
+    path.starts_with('/')
+        && !path.contains('?')
+        && look(path.as_bytes()).is_ok()
+        && path.split('%').skip(1).all(is_encoded)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_plain_path_needs_no_second_look() {
+        for (path, expected) in [
+            ("/", true),
+            ("/a/b-c_d~e/f.g/!$&'()*+,=:@", true),
+            ("/a/", true),
+            ("*", true),
+            ("", true),
+            ("/a//b", false),
+            ("/a/.b", false),
+            ("/a./b", false),
+            ("/a.", false),
+            ("/a%20", false),
+            ("/a;b", false),
+        ] {
+            let found = look(path.as_bytes()).unwrap();
+            assert_eq!((found.is_plain, found.path_bytes), (expected, path.len()), "{path}");
+        }
+        assert_eq!(look(b"/a?b?c").unwrap().path_bytes, 2);
+    }
+
+    #[test]
+    fn prefixes_are_in_the_form_that_requests_have() {
+        for (path, normal, any) in [
+            ("/", true, true),
+            ("/a/b/", true, true),
+            ("/caf%C3%A9/a%20b", true, true),
+            ("/v1.", true, true),
+            ("/a;b", true, true),
+            ("/a//b", false, true),
+            ("/a/..", false, true),
+            ("/a/..;b", false, true),
+            ("/;a", false, true),
+            ("/%61", false, true),
+            ("/%c3", false, true),
+            ("/%2F", false, true),
+            ("/%5C", false, true),
+            ("/%00", false, true),
+            ("/%zz", false, false),
+            ("/a%", false, false),
+            ("/a b", false, false),
+            ("/a#", false, false),
+            ("/a?", false, false),
+            ("/[a]", false, false),
+            ("a", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!((is_normal(path), is_path(path)), (normal, any), "{path}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_normal_form_is_normal_and_means_the_same(path in "(/[a-c.~;]{0,2}(%[2-7][0-9a-fA-F]){0,2}){1,3}") {
+            if let Ok(form) = judge(&path) {
+                let mut normal = String::new();
+                normalise(&path, &mut normal);
+                let again = judge(&normal).unwrap();
+                proptest::prop_assert_eq!(again, Form { is_normal: true, ..form });
+                proptest::prop_assert_eq!(form.is_normal, normal == path);
+                let plain = |path: &str| {
+                    let mut bytes = vec![0; path.len()];
+                    // As that takes `+` for a blank, which is in no path here.
+                    let length = crate::policy::query::decode(path, &mut bytes).unwrap();
+                    bytes.truncate(length);
+                    bytes
+                };
+                proptest::prop_assert_eq!(plain(&path), plain(&normal));
+            }
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(path in "\\PC*") {
+            let _ = look(path.as_bytes());
+            let _ = judge(&path);
+            normalise(&path, &mut String::new());
+            is_path(&path);
+        }
+    }
+}
