@@ -101,7 +101,9 @@ pub fn contract(data: &[u8]) {
         _ => "application/x-www-form-urlencoded",
     };
     let outcome = pass(
-        &format!("POST /contract/{path}?{query} HTTP/1.1\r\nCookie: {cookie}\r\nContent-Type: {kind}\r\n"),
+        &format!(
+            "POST /contract/{path}?{query} HTTP/1.1\r\nCookie: {cookie}\r\nContent-Type: {kind}\r\n"
+        ),
         body,
     );
     if let Outcome::Passed(passed) = outcome {

@@ -80,7 +80,8 @@ const PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%[0-9A-Fa-f]{2})*$";
 
 /// The same in which only is encoded what has to be, in upper case; and no slash, backslash or control
 /// character is.
-const NORMAL_PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%(2[0-9A-C]|3[A-F]|[46]0|5[BDE]|7[B-D]|[89A-F][0-9A-F]))*$";
+const NORMAL_PATH: &str =
+    "^/([!$&-;=@A-Z_a-z~]|%(2[0-9A-C]|3[A-F]|[46]0|5[BDE]|7[B-D]|[89A-F][0-9A-F]))*$";
 
 /// Empty segments but the last one, dot segments, and what has parameters but no name.
 const NOT_NORMAL_SEGMENT: &str = "//|/\\.\\.?(;|/|$)|/;";

@@ -55,10 +55,7 @@ impl GatewayConfig {
         }
         mistakes.timeouts(self);
         if self.connections_max == 0 {
-            mistakes.add(
-                "/connections_max",
-                "nobody could connect; write 1 or more",
-            );
+            mistakes.add("/connections_max", "nobody could connect; write 1 or more");
         }
         if mistakes.0.is_empty() {
             Ok(())

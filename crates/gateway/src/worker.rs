@@ -218,9 +218,7 @@ impl<I: Io> Worker<I> {
             return self.handle_line(line, event);
         }
         match event {
-            Event::Accepted { .. }
-                if self.clients.len() >= self.core.limits.connections_max =>
-            {
+            Event::Accepted { .. } if self.clients.len() >= self.core.limits.connections_max => {
                 self.turn_away(id);
             }
             Event::Accepted { .. } => {

@@ -219,7 +219,11 @@ impl Multiplexed {
     /// The connection's own deadline came out of the queue.
     pub(crate) fn due<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
         let party = Party::from(self.id);
-        if !self.deadline.expired(core.polled_ns, party, &mut core.timers) || self.is_busy() {
+        if !self
+            .deadline
+            .expired(core.polled_ns, party, &mut core.timers)
+            || self.is_busy()
+        {
             return Fate::Keep;
         }
         let owes_bytes = self.outbox.pending_bytes() > 0 || self.server.open_count() > 0;

@@ -95,7 +95,8 @@ impl Media {
         match reader {
             None => Ok(()),
             Some(Reader::Json(schema)) => {
-                let value = json::read(body).map_err(|error| format!("the body is not JSON: {error}"))?;
+                let value =
+                    json::read(body).map_err(|error| format!("the body is not JSON: {error}"))?;
                 judge(schema, &value)
             }
             Some(Reader::Form(schema, shape)) => {

@@ -139,11 +139,7 @@ impl Contract {
 
     /// Judges a request for that path by its head: which operation it asks for, and what its body is to
     /// be held against; nothing for an operation that is not named, where only answers are judged.
-    pub(crate) fn judge(
-        &self,
-        head: &Head<'_>,
-        path: &str,
-    ) -> Result<Option<Check>, Box<Refusal>> {
+    pub(crate) fn judge(&self, head: &Head<'_>, path: &str) -> Result<Option<Check>, Box<Refusal>> {
         let path = match &self.prefix {
             Some(prefix) => strip(path, prefix),
             None => path,

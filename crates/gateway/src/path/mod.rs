@@ -47,6 +47,8 @@ pub(crate) struct Router {
     table: RouteTable,
     /// The same prefixes in all readings.
     read: RouteTable,
+    /// One of them can be read as another path, so a path that cannot may be one of its route.
+    has_odd: bool,
     /// By the route's number.
     paths: Vec<Paths>,
 }
@@ -56,8 +58,10 @@ impl Router {
     pub(crate) fn new<'a>(routes: impl Iterator<Item = (&'a str, Paths)> + Clone) -> Self {
         let prefixes = routes.clone().map(|(prefix, _)| prefix);
         let mut read = RouteTable::new(prefixes.clone());
+        let mut has_odd = false;
         for (route, prefix) in prefixes.clone().enumerate() {
             readings::all(prefix.as_bytes(), |reading| {
+                has_odd |= reading != prefix.as_bytes();
                 read.add(reading, route);
                 true
             });
@@ -65,6 +69,7 @@ impl Router {
         Self {
             table: RouteTable::new(prefixes),
             read,
+            has_odd,
             paths: routes.map(|(_, paths)| paths).collect(),
         }
     }
@@ -95,16 +100,17 @@ impl Router {
             route,
             target: written,
         };
-        if look.is_plain {
+        if look.is_plain && !self.has_odd {
             return Ok(way);
         }
-        if route.is_some_and(|route| self.is_verbatim(route)) {
+        if look.is_plain || route.is_some_and(|route| self.is_verbatim(route)) {
             self.agree(path, route)?;
             return Ok(way);
         }
         let form = strict::judge(path)?;
+        let is_ambiguous = form.is_ambiguous || self.has_odd;
         if form.is_normal {
-            if form.is_ambiguous {
+            if is_ambiguous {
                 self.agree(path, route)?;
             }
             return Ok(way);
@@ -120,7 +126,7 @@ impl Router {
         if route.is_some_and(|route| self.is_verbatim(route)) {
             return Err(AMBIGUOUS);
         }
-        if form.is_ambiguous {
+        if is_ambiguous {
             self.agree(path, route)?;
         }
         Ok(Way {
@@ -310,7 +316,11 @@ mod tests {
             assert_eq!(found(&strict(), target), None, "{target}");
         }
         let long = format!("/{}", "a;".repeat(5000));
-        assert_eq!(found(&strict(), &long), None, "too long for all its readings");
+        assert_eq!(
+            found(&strict(), &long),
+            None,
+            "too long for all its readings"
+        );
     }
 
     #[test]
@@ -381,6 +391,20 @@ mod tests {
             assert_eq!(found.0, Some(route), "{target}");
         }
         assert_eq!(found(&router, "/a/b"), Some((None, "/a/b".into())));
+    }
+
+    #[test]
+    fn what_need_not_be_encoded_is_the_same_path_to_some() {
+        let router_of = |prefix| router(&[("/", Paths::Strict), (prefix, Paths::Strict)]);
+        let plain = router_of("/a:b");
+        assert_eq!(found(&plain, "/a:b/c"), Some((Some(1), "/a:b/c".into())));
+        assert_eq!(found(&plain, "/a%3Ab/c"), None);
+        assert_eq!(found(&plain, "/x%3Ab"), Some((Some(0), "/x%3Ab".into())));
+        let encoded = router_of("/a%3Ab");
+        let expected = Some((Some(1), "/a%3Ab/c".to_owned()));
+        assert_eq!(found(&encoded, "/a%3ab/c"), expected);
+        assert_eq!(found(&encoded, "/a:b/c"), None);
+        assert_eq!(found(&encoded, "/a:c"), Some((Some(0), "/a:c".into())));
     }
 
     #[test]

@@ -67,10 +67,12 @@ pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
 
 /// A path without what follows `;` in its segments.
 pub(crate) fn without_parameters(path: &str) -> String {
-    let segments = path.split('/').map(|segment| match segment.split_once(';') {
-        Some((name, _)) => name,
-        None => segment,
-    });
+    let segments = path
+        .split('/')
+        .map(|segment| match segment.split_once(';') {
+            Some((name, _)) => name,
+            None => segment,
+        });
     segments.collect::<Vec<_>>().join("/")
 }
 

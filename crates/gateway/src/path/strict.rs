@@ -155,13 +155,17 @@ fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
         b'/' => Err("the target's path has an encoded slash; write `/`"),
         b'\\' => Err("the target's path has an encoded backslash; leave it out"),
         0..=0x1F | 0x7F => Err("the target's path has an encoded control character; leave it out"),
-        // What is decoded twice, or has a meaning where it is not encoded; and bytes with which UTF-8
-        // may hide ASCII.
-        b'%' | b';' | b'?' | b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 => {
+        // A fragment where it is decoded, and bytes with which UTF-8 may hide ASCII.
+        b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 => {
             form.is_ambiguous = true;
             Ok(())
         }
-        _ => Ok(()),
+        // What paths have unencoded as well, with a meaning or without: `%3A` may be a colon to others.
+        _ => {
+            let is_of_paths = CLASSES[usize::from(byte)] & NOT_IN_PATH == 0;
+            form.is_ambiguous |= is_of_paths && !is_unreserved(byte);
+            Ok(())
+        }
     }
 }
 
@@ -220,7 +224,11 @@ mod tests {
             ("/a;b", false),
         ] {
             let found = look(path.as_bytes()).unwrap();
-            assert_eq!((found.is_plain, found.path_bytes), (expected, path.len()), "{path}");
+            assert_eq!(
+                (found.is_plain, found.path_bytes),
+                (expected, path.len()),
+                "{path}"
+            );
         }
         assert_eq!(look(b"/a?b?c").unwrap().path_bytes, 2);
     }

@@ -146,7 +146,11 @@ mod tests {
     fn told(fields: &str) -> Option<(Form, bool)> {
         with_head(fields, |head| {
             let body = Body::of_request(head).ok()?;
-            let expected = if body.is_coded { Form::Other } else { body.decoded_form() };
+            let expected = if body.is_coded {
+                Form::Other
+            } else {
+                body.decoded_form()
+            };
             assert_eq!(body.form(), expected);
             Some((body.decoded_form(), body.is_coded))
         })
