@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use gatebench_gateway::fuzzing::{Outcome, Policies, is_json, replies};
-use gatebench_gateway::{Document, GatewayConfig};
+use gatebench_gateway::fuzzing::{Outcome, Policies, Routes, is_json, replies};
+use gatebench_gateway::{Document, GatewayConfig, Paths};
 use serde_json::{Value, json};
 
 use crate::cuts::Directions;
@@ -50,6 +50,67 @@ pub fn requests(data: &[u8]) {
             "a token was forged"
         );
     }
+}
+
+thread_local! {
+    static ROUTES: Routes = Routes::new(&[
+        ("/", Paths::Strict), ("/v", Paths::Verbatim), ("/admin", Paths::Strict), ("/v/admin", Paths::Strict),
+    ]);
+}
+
+/// Bytes as a target: what goes on is chosen by what it is, and by what upstreams make of it.
+pub fn paths(data: &[u8]) {
+    let Ok(target) = std::str::from_utf8(data) else {
+        return;
+    };
+    ROUTES.with(|routes| {
+        let Some((Some(route), sent)) = routes.find(target) else {
+            return;
+        };
+        if sent.starts_with('/') {
+            assert_eq!(routes.find(&sent), Some((Some(route), sent.clone())));
+        }
+        let path = &sent[..sent.find('?').unwrap_or(sent.len())];
+        let admin = match resolved(path).as_slice() {
+            [first, ..] if first == "admin" => 2,
+            [first, second, ..] if first == "v" && second == "admin" => 3,
+            _ => return,
+        };
+        assert_eq!(route, admin, "{target} is read as {path}");
+    });
+}
+
+/// The segments of a path for whoever decodes it until nothing changes, takes a backslash for a slash, and leaves
+/// parameters and empty segments out.
+fn resolved(path: &str) -> Vec<String> {
+    let mut text = path.as_bytes().to_vec();
+    loop {
+        let mut next = Vec::new();
+        let mut rest = text.as_slice();
+        while let Some((&byte, after)) = rest.split_first() {
+            let digit = |at: usize| char::from(*after.get(at)?).to_digit(16);
+            let code = digit(0).zip(digit(1)).filter(|_| byte == b'%');
+            next.push(code.map_or(byte, |(high, low)| (high * 16 + low) as u8));
+            rest = &after[if code.is_some() { 2 } else { 0 }..];
+        }
+        if next == text {
+            break;
+        }
+        text = next;
+    }
+    let mut segments = Vec::new();
+    for segment in text.split(|byte| matches!(byte, b'/' | b'\\')) {
+        let name = segment
+            .split(|&byte| byte == b';')
+            .next()
+            .unwrap_or_default();
+        match name {
+            b"" | b"." => {}
+            b".." => drop(segments.pop()),
+            name => segments.push(String::from_utf8_lossy(name).into_owned()),
+        }
+    }
+    segments
 }
 
 /// A request of that head, with that body.

@@ -42,12 +42,16 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
             POLICIES.iter().map(|it| it.as_bytes().to_vec()).collect(),
         ),
         ("gateway_json", texts(BODIES)),
+        ("gateway_paths", texts(TARGETS)),
         ("gateway_tokens", texts(&[TOKEN, "a.b.c"])),
         ("gateway_contract", texts(CONTRACTS)),
         ("gateway_documents", texts(DOCUMENTS)),
         (
             "gateway_redis",
-            directed(&[&b":1\r\n:1\r\n:999\r\n"[..], b"+OK\r\n$3\r\nabc\r\n$-1\r\n-ERR no\r\n"]),
+            directed(&[
+                &b":1\r\n:1\r\n:999\r\n"[..],
+                b"+OK\r\n$3\r\nabc\r\n$-1\r\n-ERR no\r\n",
+            ]),
         ),
         (
             "template",
@@ -68,6 +72,13 @@ pub fn all() -> Vec<(&'static str, Vec<Vec<u8>>)> {
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|it| it.as_bytes().to_vec()).collect()
 }
+
+const TARGETS: &[&str] = &[
+    "/admin/a?b=/../",
+    "//v/%61dmin;a=b/..;/c",
+    "http://h:1/v/..%2f%5cadmin%00",
+    "/v/%2561/./a.%20/%C3%A9#",
+];
 
 const DOCUMENT_TYPE: &str = "<?xml version='1.0' encoding='UTF-8'?><!DOCTYPE a [<!ENTITY b 'c'><!ENTITY d SYSTEM 'e'>\
 <!ELEMENT a ANY><!ATTLIST a f CDATA 'g'>]><a xmlns:h='i'>&b;<![CDATA[<j>]]><!-- k --><?l m?><h:n h:o='p'/></a>";

@@ -3,9 +3,9 @@
 use gatebench_net::http1::{Decoder, Event, Limits};
 
 use crate::collect::Collected;
-use crate::config::{ConfigErrors, GatewayConfig};
+use crate::config::{ConfigErrors, GatewayConfig, Paths};
 use crate::openapi::json;
-use crate::path::Way;
+use crate::path::{Router, Way};
 use crate::policy::{Notes, Request, jwt};
 use crate::redis::resp;
 use crate::site::Site;
@@ -32,6 +32,25 @@ pub fn replies(pieces: &[&[u8]]) -> (Vec<String>, bool) {
 /// Whether this is JSON in which no object has a member twice.
 pub fn is_json(text: &[u8]) -> bool {
     json::read(text).is_ok()
+}
+
+/// Routes by the paths of their requests.
+#[derive(Debug)]
+pub struct Routes(Router);
+
+impl Routes {
+    /// Routes with these prefixes.
+    pub fn new(routes: &[(&str, Paths)]) -> Self {
+        Self(Router::new(routes.iter().copied()))
+    }
+
+    /// The number of the route of a target, where it has one, and the path and query that go on;
+    /// nothing where the target is refused.
+    pub fn find(&self, target: &str) -> Option<(Option<usize>, String)> {
+        let mut memory = String::new();
+        let way = self.0.find(target, &mut memory).ok()?;
+        Some((way.route, way.target.rest.to_owned()))
+    }
 }
 
 /// Routes and their policies.
