@@ -3,11 +3,12 @@
 
 const LIBRARIES: [&str; 2] = ["libxml-2.0", "libxslt"];
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     "native/memory.c",
     "native/process.c",
     "native/parse.c",
     "native/tree.c",
+    "native/canonical.c",
     "native/definitions.c",
     "native/output.c",
 ];

@@ -31,8 +31,10 @@ xmlSchemaValidCtxtPtr shim_validator(xmlSchemaPtr schema) { return xmlSchemaNewV
 int shim_validate(xmlSchemaValidCtxtPtr validator, xmlDocPtr document, xmlNode *element, shim_report *report) {
     int result;
     xmlSchemaSetValidStructuredErrors(validator, shim_structured, report);
+    shim_validating(document);
     result = element == NULL ? xmlSchemaValidateDoc(validator, document)
                              : xmlSchemaValidateOneElement(validator, element);
+    shim_validating(NULL);
     xmlSchemaSetValidStructuredErrors(validator, NULL, NULL);
     return result;
 }
@@ -76,17 +78,30 @@ int shim_forbid_access(void) {
     return nothing_allowed != NULL;
 }
 
+/* libxslt sorts by a method whose time grows with the square of the nodes where their order is chosen for it. */
+static void sort_some(xsltTransformContextPtr context, xmlNodePtr *sorts, int count) {
+    const shim_transform_limits *limits = context->_private;
+    if (context->nodeList == NULL || context->nodeList->nodeNr <= limits->sorted_max) {
+        xsltDefaultSortFunction(context, sorts, count);
+        return;
+    }
+    xsltTransformError(context, NULL, context->inst, "xsl:sort : more than %d nodes\n", limits->sorted_max);
+    context->state = XSLT_STATE_STOPPED;
+}
+
 /* The result, or NULL with the reasons in the report. Parameters are names and plain strings in turn,
  * ended by NULL. */
-xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char **parameters, int depth_max,
-                         unsigned long operations_max, shim_report *report) {
+xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char **parameters,
+                         const shim_transform_limits *limits, shim_report *report) {
     xsltTransformContextPtr context = xsltNewTransformContext(style, document);
     xmlDocPtr result = NULL;
     if (context != NULL && xsltSetCtxtSecurityPrefs(nothing_allowed, context) == 0) {
         xsltSetTransformErrorFunc(context, report, on_transform_error);
-        context->maxTemplateDepth = depth_max;
-        context->opLimit = operations_max;
-        context->xpathCtxt->opLimit = operations_max;
+        xsltSetCtxtSortFunc(context, sort_some);
+        context->_private = (void *)limits;
+        context->maxTemplateDepth = limits->depth_max;
+        context->opLimit = limits->operations_max;
+        context->xpathCtxt->opLimit = limits->operations_max;
         shim_running(context, NULL);
         if (xsltQuoteUserParams(context, parameters) == 0)
             result = xsltApplyStylesheetUser(style, document, NULL, NULL, NULL, context);
@@ -121,6 +136,8 @@ int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression,
     context->node = (xmlNodePtr)document;
     context->opLimit = operations_max;
     context->opCount = 0;
+    /* As a transformation does: else two nodes are compared by a walk from one to the other. */
+    xmlXPathOrderDocElems(document);
     shim_running(NULL, context);
     found = xmlXPathCompiledEval(expression, context);
     shim_running(NULL, NULL);

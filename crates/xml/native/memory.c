@@ -31,6 +31,10 @@ static _Thread_local struct {
 
 static pthread_key_t at_end;
 
+/* What this thread has allocated and not released, by the sizes that the system's allocator states. Pieces that another
+ * thread releases shift it, so a budget counts from what it is at the beginning. */
+_Thread_local long shim_held_bytes;
+
 /* Whatever the store holds goes back to the system's allocator. */
 static void close_store(void *unused) {
     (void)unused;
@@ -54,7 +58,7 @@ void shim_keep_pieces(void) {
 #endif
 }
 
-void *shim_allocate(size_t bytes) {
+static void *from_store(size_t bytes) {
     if (bytes <= ROOM_MAX) {
         size_t kind = bytes <= ROOM_MIN ? 0 : (bytes - ROOM_MIN + ROOM_STEP - 1) / ROOM_STEP;
         struct piece *piece = store.first[kind];
@@ -67,12 +71,27 @@ void *shim_allocate(size_t bytes) {
     return malloc(bytes);
 }
 
+void *shim_allocate(size_t bytes) {
+    void *made = from_store(bytes);
+    shim_held_bytes += (long)malloc_usable_size(made);
+    return made;
+}
+
+void *shim_reallocate(void *old, size_t bytes) {
+    long before = (long)malloc_usable_size(old);
+    void *made = realloc(old, bytes);
+    if (made != NULL)
+        shim_held_bytes += (long)malloc_usable_size(made) - before;
+    return made;
+}
+
 void shim_release(void *old) {
     size_t room;
     if (old == NULL)
         return;
-    room = store.is_open ? malloc_usable_size(old) : 0;
-    if (room >= ROOM_MIN && room < ROOM_MAX + ROOM_STEP) {
+    room = malloc_usable_size(old);
+    shim_held_bytes -= (long)room;
+    if (store.is_open && room >= ROOM_MIN && room < ROOM_MAX + ROOM_STEP) {
         size_t kind = (room - ROOM_MIN) / ROOM_STEP;
         if (store.count[kind] < KEPT_MAX) {
             struct piece *piece = old;

@@ -1,24 +1,9 @@
-/* Trees as bytes, handed out in pieces. */
+/* Results as their stylesheets want them, handed out in pieces. */
 #include "shim.h"
 
-#include <libxml/c14n.h>
 #include <libxml/xmlsave.h>
 #include <libxslt/imports.h>
 #include <libxslt/xsltutils.h>
-
-static xmlOutputBufferPtr writer(shim_write write, void *data) {
-    return xmlOutputBufferCreateIO(write, NULL, data, NULL);
-}
-
-/* Canonical XML 1.0 with comments. 0 where the tree has no canonical form. */
-int shim_canonical(xmlDocPtr document, shim_write write, void *data) {
-    xmlOutputBufferPtr out = writer(write, data);
-    int written;
-    if (out == NULL)
-        return 0;
-    written = xmlC14NDocSaveTo(document, NULL, XML_C14N_1_0, NULL, 1, out);
-    return xmlOutputBufferClose(out) >= 0 && written >= 0;
-}
 
 /* What xsl:output says, imported stylesheets included. The texts live as long as the stylesheet. */
 void shim_style_output(xsltStylesheetPtr style, shim_output *output) {
@@ -43,7 +28,7 @@ void shim_style_output(xsltStylesheetPtr style, shim_output *output) {
 
 /* As xsl:output asks for. */
 int shim_save_result(xmlDocPtr result, xsltStylesheetPtr style, shim_write write, void *data) {
-    xmlOutputBufferPtr out = writer(write, data);
+    xmlOutputBufferPtr out = xmlOutputBufferCreateIO(write, NULL, data, NULL);
     int written;
     if (out == NULL)
         return 0;

@@ -8,14 +8,41 @@
 #include <strings.h>
 
 #include <libxml/parserInternals.h>
+#include <libxml/valid.h>
 
 /* In messages of our own. */
 #define REFUSED XML_ERR_USER_STOP
 
-static const shim_parse_options *options_of(xmlParserCtxtPtr parser) { return parser->_private; }
+/* What the document type of a definition may declare, and the names that one attribute may be chosen from. */
+#define DECLARATIONS_MAX 1000
+#define TOKENS_MAX 256
+
+/* Mistakes after which a message is not read on. Each costs a microsecond, and a byte can be one. */
+#define MISTAKES_MAX 64
+
+/* After a mistake a parser reads on to report others. Of a large document only the mistakes before the next tag are
+ * reported. */
+#define LARGE_BYTES (16 << 10)
+
+/* One document, while it is read. */
+struct reading {
+    const shim_parse_options *options;
+    int is_large;
+    int nodes;
+    int declarations;
+    int mistakes;
+    int is_cut;
+};
+
+static struct reading *reading_of(xmlParserCtxtPtr parser) { return parser->_private; }
+
+static void stop(xmlParserCtxtPtr parser) {
+    xmlStopParser(parser);
+    parser->wellFormed = 0;
+}
 
 static void refuse(xmlParserCtxtPtr parser, const char *message) {
-    const shim_parse_options *options = options_of(parser);
+    const shim_report *report = &reading_of(parser)->options->report;
     shim_error error = {
         .domain = XML_FROM_PARSER,
         .code = REFUSED,
@@ -24,29 +51,70 @@ static void refuse(xmlParserCtxtPtr parser, const char *message) {
         .message = message,
     };
     if (!parser->disableSAX)
-        options->report.sink(options->report.data, &error);
-    xmlStopParser(parser);
-    parser->wellFormed = 0;
+        report->sink(report->data, &error);
+    stop(parser);
+}
+
+/* Leaves nothing to be read. xmlStopParser would free the text, into which functions of the parser still point when they
+ * report a mistake. */
+static void cut_short(xmlParserCtxtPtr parser) {
+    xmlParserInputPtr input = parser->input;
+    reading_of(parser)->is_cut = 1;
+    if (input == NULL || input->cur == NULL || input->end == NULL)
+        return;
+    memset((xmlChar *)input->cur, 0, (size_t)(input->end - input->cur));
+    if (input->buf != NULL && input->buf->raw != NULL)
+        xmlBufShrink(input->buf->raw, xmlBufUse(input->buf->raw));
 }
 
 static void on_error(void *user, shim_xml_error error) {
     xmlParserCtxtPtr parser = user;
-    /* Told with the refusal. */
-    if (error->code == XML_ERR_USER_STOP)
+    struct reading *reading = reading_of(parser);
+    /* Reported with the refusal, or about the end of what was cut short. */
+    if (error->code == XML_ERR_USER_STOP || reading->is_cut)
         return;
-    shim_forward(&options_of(parser)->report, error);
+    shim_forward(&reading->options->report, error);
+    reading->mistakes += error->level == XML_ERR_FATAL;
+    /* Entities, which only definitions have, are texts that are read more than once. */
+    if (reading->options->is_message && (reading->mistakes >= MISTAKES_MAX || shim_is_over()))
+        cut_short(parser);
 }
 
-/* After a mistake a parser reads on to tell of others, without calling anybody: no limit would hold then. Of a
- * large document only the mistakes before the next tag are told. */
-#define LARGE_BYTES (16 << 10)
+/* Whether the document is not read on: there is no time left for it, or a large one has a mistake. */
+static int is_over(xmlParserCtxtPtr parser) {
+    if (!shim_is_over() && !(reading_of(parser)->is_large && !parser->wellFormed))
+        return 0;
+    stop(parser);
+    return 1;
+}
 
-static int is_over(xmlParserCtxtPtr parser) { return parser->recovery && !parser->wellFormed; }
+/* Counts nodes of the tree; 0 where there are too many. */
+static int has_room_for(xmlParserCtxtPtr parser, int nodes) {
+    struct reading *reading = reading_of(parser);
+    char message[160];
+    reading->nodes += nodes;
+    if (reading->nodes <= reading->options->nodes_max)
+        return 1;
+    snprintf(message, sizeof message,
+             "The document has more than %d elements, attributes, comments and processing instructions",
+             reading->options->nodes_max);
+    refuse(parser, message);
+    return 0;
+}
 
-static int too_long(const xmlChar **attributes, int count, size_t bytes_max) {
+static int has_long_value(const xmlChar **attributes, int count, size_t bytes_max) {
     for (int i = 0; i < count; i++)
         if ((size_t)(attributes[5 * i + 4] - attributes[5 * i + 3]) > bytes_max)
             return 1;
+    return 0;
+}
+
+static int has_long_name(const xmlChar **namespace_pairs, int count, size_t bytes_max) {
+    for (int i = 0; i < count; i++) {
+        const char *name = (const char *)namespace_pairs[2 * i + 1];
+        if (name != NULL && strnlen(name, bytes_max + 1) > bytes_max)
+            return 1;
+    }
     return 0;
 }
 
@@ -54,55 +122,123 @@ static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, con
                      int namespaces, const xmlChar **namespace_pairs, int attributes, int defaulted,
                      const xmlChar **values) {
     xmlParserCtxtPtr parser = user;
-    const shim_parse_options *limits = options_of(parser);
+    const shim_parse_options *limits = reading_of(parser)->options;
     char message[160] = "";
-    if (is_over(parser)) {
-        xmlStopParser(parser);
+    if (is_over(parser))
         return;
-    }
     if (parser->nodeNr >= limits->depth_max)
         snprintf(message, sizeof message, "Elements are nested deeper than %d", limits->depth_max);
     else if (attributes + namespaces > limits->attributes_max)
         snprintf(message, sizeof message, "An element has more than %d attributes", limits->attributes_max);
     else if (parser->nsNr / 2 > limits->namespaces_max)
         snprintf(message, sizeof message, "More than %d namespaces are in scope", limits->namespaces_max);
-    else if (too_long(values, attributes, limits->attribute_bytes_max))
+    else if (has_long_value(values, attributes, limits->attribute_bytes_max))
         snprintf(message, sizeof message, "An attribute is longer than %zu bytes", limits->attribute_bytes_max);
+    else if (has_long_name(namespace_pairs, namespaces, limits->namespace_bytes_max))
+        snprintf(message, sizeof message, "The name of a namespace is longer than %zu bytes",
+                 limits->namespace_bytes_max);
     if (message[0] != 0)
         refuse(parser, message);
-    else
+    else if (has_room_for(parser, 1 + attributes + namespaces))
         xmlSAX2StartElementNs(user, name, prefix, uri, namespaces, namespace_pairs, attributes, defaulted, values);
+}
+
+static void on_comment(void *user, const xmlChar *text) {
+    if (!is_over(user) && has_room_for(user, 1))
+        xmlSAX2Comment(user, text);
+}
+
+static void on_instruction(void *user, const xmlChar *target, const xmlChar *data) {
+    if (!is_over(user) && has_room_for(user, 1))
+        xmlSAX2ProcessingInstruction(user, target, data);
+}
+
+/* Called before anything that a document type declares is read. */
+static void on_document_type(void *user, const xmlChar *name, const xmlChar *public_id,
+                             const xmlChar *system_id) {
+    (void)name, (void)public_id, (void)system_id;
+    refuse(user, "A message may not have a document type; leave DOCTYPE out");
+}
+
+/* Without a document type there are no entities but those that the parser itself knows, so it will call this one a
+ * mistake. */
+static xmlEntityPtr on_unknown_entity(void *user, const xmlChar *name) {
+    (void)name;
+    is_over(user);
+    return NULL;
+}
+
+/* Counts a declaration; 0 where there are too many. */
+static int may_declare(xmlParserCtxtPtr parser) {
+    char message[160];
+    if (++reading_of(parser)->declarations <= DECLARATIONS_MAX)
+        return 1;
+    snprintf(message, sizeof message, "The document type has more than %d declarations", DECLARATIONS_MAX);
+    refuse(parser, message);
+    return 0;
 }
 
 static void on_entity_declaration(void *user, const xmlChar *name, int type, const xmlChar *public_id,
                                   const xmlChar *system_id, xmlChar *content) {
-    xmlParserCtxtPtr parser = user;
-    const shim_parse_options *options = options_of(parser);
-    if (type != XML_INTERNAL_GENERAL_ENTITY && type != XML_INTERNAL_PARAMETER_ENTITY) {
-        refuse(parser, "External entities are not allowed");
+    const shim_parse_options *options = reading_of(user)->options;
+    int is_parameter = type == XML_INTERNAL_PARAMETER_ENTITY;
+    if (type != XML_INTERNAL_GENERAL_ENTITY && !is_parameter) {
+        refuse(user, "External entities are not allowed");
         return;
     }
-    if (!options->entity_declared(options->report.data, (const char *)name, (const char *)content)) {
-        refuse(parser, "Too many entities");
+    if (!may_declare(user))
         return;
-    }
+    options->entity_declared(options->report.data, is_parameter, (const char *)name, (const char *)content);
     xmlSAX2EntityDecl(user, name, type, public_id, system_id, content);
 }
 
-static int affordable(xmlParserCtxtPtr parser, const xmlChar *name) {
-    const shim_parse_options *options = options_of(parser);
-    if (options->entity_referenced(options->report.data, (const char *)name))
+static void on_attribute_declaration(void *user, const xmlChar *element, const xmlChar *name, int type, int preset,
+                                     const xmlChar *value, xmlEnumerationPtr tokens) {
+    int count = 0;
+    char message[160];
+    for (xmlEnumerationPtr token = tokens; token != NULL; token = token->next)
+        count++;
+    if (count > TOKENS_MAX) {
+        snprintf(message, sizeof message, "An enumeration of the document type has more than %d tokens", TOKENS_MAX);
+        refuse(user, message);
+    } else if (may_declare(user)) {
+        xmlSAX2AttributeDecl(user, element, name, type, preset, value, tokens);
+        return;
+    }
+    xmlFreeEnumeration(tokens);
+}
+
+static void on_element_declaration(void *user, const xmlChar *name, int type, xmlElementContentPtr content) {
+    if (may_declare(user))
+        xmlSAX2ElementDecl(user, name, type, content);
+}
+
+static void on_notation_declaration(void *user, const xmlChar *name, const xmlChar *public_id,
+                                    const xmlChar *system_id) {
+    if (may_declare(user))
+        xmlSAX2NotationDecl(user, name, public_id, system_id);
+}
+
+static void on_unparsed_entity(void *user, const xmlChar *name, const xmlChar *public_id, const xmlChar *system_id,
+                               const xmlChar *notation) {
+    (void)name, (void)public_id, (void)system_id, (void)notation;
+    refuse(user, "External entities are not allowed");
+}
+
+static int is_affordable(xmlParserCtxtPtr parser, int is_parameter, const xmlChar *name) {
+    const shim_parse_options *options = reading_of(parser)->options;
+    if (options->entity_referenced(options->report.data, is_parameter, (const char *)name))
         return 1;
     refuse(parser, "Entities expand to more than is allowed");
     return 0;
 }
 
 static xmlEntityPtr on_entity(void *user, const xmlChar *name) {
-    return affordable(user, name) ? xmlSAX2GetEntity(user, name) : NULL;
+    return is_affordable(user, 0, name) ? xmlSAX2GetEntity(user, name) : NULL;
 }
 
 static xmlEntityPtr on_parameter_entity(void *user, const xmlChar *name) {
-    return affordable(user, name) ? xmlSAX2GetParameterEntity(user, name) : NULL;
+    return is_affordable(user, 1, name) ? xmlSAX2GetParameterEntity(user, name) : NULL;
 }
 
 static xmlParserInputPtr on_resolve(void *user, const xmlChar *public_id, const xmlChar *system_id) {
@@ -114,6 +250,29 @@ static xmlParserInputPtr on_resolve(void *user, const xmlChar *public_id, const 
 static void on_external_subset(void *user, const xmlChar *name, const xmlChar *public_id,
                                const xmlChar *system_id) {
     (void)user, (void)name, (void)public_id, (void)system_id;
+}
+
+static void listen_to(xmlParserCtxtPtr parser, struct reading *reading) {
+    xmlSAXHandlerPtr sax = parser->sax;
+    parser->_private = reading;
+    sax->serror = on_error;
+    sax->startElementNs = on_start;
+    sax->comment = on_comment;
+    sax->processingInstruction = on_instruction;
+    sax->resolveEntity = on_resolve;
+    sax->externalSubset = on_external_subset;
+    if (reading->options->is_message) {
+        sax->internalSubset = on_document_type;
+        sax->getEntity = on_unknown_entity;
+        return;
+    }
+    sax->entityDecl = on_entity_declaration;
+    sax->unparsedEntityDecl = on_unparsed_entity;
+    sax->attributeDecl = on_attribute_declaration;
+    sax->elementDecl = on_element_declaration;
+    sax->notationDecl = on_notation_declaration;
+    sax->getEntity = on_entity;
+    sax->getParameterEntity = on_parameter_entity;
 }
 
 /* Up to this size a document is copied onto the stack, to be read there. */
@@ -167,21 +326,15 @@ static xmlDocPtr read_document(xmlParserCtxtPtr parser, const char *bytes, size_
 xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_parse_options *options) {
     /* Entities are replaced and CDATA becomes text, which is what schemas, XPath and XSLT are defined on. */
     int flags = XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_NOCDATA | XML_PARSE_COMPACT | XML_PARSE_BIG_LINES;
+    struct reading reading = {.options = options, .is_large = length > LARGE_BYTES};
     xmlParserCtxtPtr parser = xmlNewParserCtxt();
     xmlDocPtr document;
     if (parser == NULL)
         return NULL;
-    /* By this it still calls us after a mistake, so that we can stop it. */
-    if (length > LARGE_BYTES)
+    /* By this it still calls us after a mistake, so that no limit and no document type is behind one. */
+    if (options->is_message || reading.is_large)
         flags |= XML_PARSE_RECOVER;
-    parser->_private = (void *)options;
-    parser->sax->serror = on_error;
-    parser->sax->startElementNs = on_start;
-    parser->sax->entityDecl = on_entity_declaration;
-    parser->sax->getEntity = on_entity;
-    parser->sax->getParameterEntity = on_parameter_entity;
-    parser->sax->resolveEntity = on_resolve;
-    parser->sax->externalSubset = on_external_subset;
+    listen_to(parser, &reading);
     document = read_document(parser, bytes, (size_t)length, url, flags);
     if (document != NULL && !parser->wellFormed) {
         xmlFreeDoc(document);

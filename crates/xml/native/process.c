@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "shim.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <libxml/schemasInternals.h>
 #include <libxml/xmlschemastypes.h>
@@ -24,23 +26,32 @@
  * survive a failed large string or buffer far better than a failed node, and a stop follows soon. */
 #define LARGE_BYTES ((size_t)64 << 10)
 
+/* The clock is looked at after so many allocations; each of these bytes counts as one more. */
+#define STEPS 256
+#define STEP_BYTES 4096
+
 #define ENDED_BY_MEMORY 1
 #define ENDED_BY_STACK 2
+#define ENDED_BY_TIME 3
 
 static _Thread_local struct {
     int prepared;
     int counting;
     int ended_by;
-    size_t bytes_left;
+    long held_max;
+    long steps_left;
+    long long ends_at_ns;
     uintptr_t stack_floor;
     xsltTransformContextPtr transform;
     xmlXPathContextPtr xpath;
+    xmlDocPtr validated;
     shim_report report;
 } here;
 
 static shim_fetch fetch_import;
 
-/* Stops what runs on this thread at its next instruction. */
+/* Stops what runs on this thread at its next instruction, or at the next element that is validated. A parser asks by
+ * itself. */
 static void end_by(int reason) {
     if (here.ended_by == 0)
         here.ended_by = reason;
@@ -51,28 +62,39 @@ static void end_by(int reason) {
     }
     if (here.xpath != NULL)
         here.xpath->opCount = here.xpath->opLimit;
+    if (here.validated != NULL)
+        shim_cut(here.validated);
 }
 
-/* Every step of an evaluation allocates, so this is where a runaway one is seen. Counts what was
- * allocated, not what is held: that bounds the work as well as the memory. */
+/* The processor time of this thread. */
+static long long cpu_ns(void) {
+    struct timespec time;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0)
+        return 0;
+    return (long long)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Every step of an evaluation allocates, so this is where a runaway one is seen. */
 static int allowed(size_t bytes) {
     if (!here.counting)
         return 1;
     if ((uintptr_t)__builtin_frame_address(0) < here.stack_floor)
         end_by(ENDED_BY_STACK);
-    if (bytes <= here.bytes_left) {
-        here.bytes_left -= bytes;
-        return 1;
+    here.steps_left -= 1 + (long)(bytes / STEP_BYTES);
+    if (here.steps_left < 0) {
+        here.steps_left = STEPS;
+        if (here.ends_at_ns != LLONG_MAX && cpu_ns() > here.ends_at_ns)
+            end_by(ENDED_BY_TIME);
     }
-    here.bytes_left = 0;
-    end_by(ENDED_BY_MEMORY);
-    return bytes < LARGE_BYTES;
+    if (shim_held_bytes > here.held_max - (long)bytes)
+        end_by(ENDED_BY_MEMORY);
+    return here.ended_by == 0 || bytes < LARGE_BYTES;
 }
 
 static void *counted_malloc(size_t bytes) { return allowed(bytes) ? shim_allocate(bytes) : NULL; }
 
 static void *counted_realloc(void *old, size_t bytes) {
-    return allowed(bytes) ? realloc(old, bytes) : NULL;
+    return allowed(bytes) ? shim_reallocate(old, bytes) : NULL;
 }
 
 static char *counted_strdup(const char *text) {
@@ -92,22 +114,28 @@ static uintptr_t stack_floor_of_thread(void) {
     return (uintptr_t)lowest + (bytes > 2 * STACK_RESERVE_BYTES ? STACK_RESERVE_BYTES : bytes / 2);
 }
 
-/* Bounds what libxml2 and libxslt allocate on this thread until shim_budget_end. */
-void shim_budget_begin(size_t bytes) {
+/* Bounds what libxml2 and libxslt hold on this thread, beside what they hold already, and the processor time until
+ * shim_budget_end; 0 ns are no bound. */
+void shim_budget_begin(size_t held_bytes, long long time_ns) {
     if (here.stack_floor == 0) {
         here.stack_floor = stack_floor_of_thread();
         shim_keep_pieces();
     }
-    here.bytes_left = bytes;
+    here.held_max = shim_held_bytes + (long)held_bytes;
+    here.ends_at_ns = time_ns == 0 ? LLONG_MAX : cpu_ns() + time_ns;
+    here.steps_left = STEPS;
     here.ended_by = 0;
     here.counting = 1;
 }
 
-/* 0, or what ended the work: 1 memory, 2 the depth of the stack. */
+/* 0, or what ended the work: 1 memory, 2 the depth of the stack, 3 time. */
 int shim_budget_end(void) {
     here.counting = 0;
     return here.ended_by;
 }
+
+/* Whether the budget of this thread is spent. */
+int shim_is_over(void) { return here.counting && here.ended_by != 0; }
 
 /* Gives way to everything else that wants the processor. Not SCHED_IDLE: a thread that never runs could
  * hold a lock of the allocator for ever. */
@@ -121,7 +149,16 @@ void shim_in_background(void) {
 void shim_running(xsltTransformContextPtr transform, xmlXPathContextPtr xpath) {
     here.transform = transform;
     here.xpath = xpath;
-    if (here.counting && here.ended_by != 0)
+    if (shim_is_over())
+        end_by(here.ended_by);
+}
+
+/* The same for the validation of a document; NULL when it is over. The document is whole again then. */
+void shim_validating(xmlDocPtr document) {
+    here.validated = document;
+    if (document == NULL)
+        shim_mend();
+    else if (shim_is_over())
         end_by(here.ended_by);
 }
 
@@ -217,5 +254,5 @@ int shim_start(shim_fetch fetch) {
     xsltSetGenericErrorFunc(NULL, generic_of_thread);
     if (!shim_forbid_access())
         return 0;
-    return xmlHasFeature(XML_WITH_THREAD) && xmlHasFeature(XML_WITH_SCHEMAS) && xmlHasFeature(XML_WITH_C14N);
+    return xmlHasFeature(XML_WITH_THREAD) && xmlHasFeature(XML_WITH_SCHEMAS);
 }

@@ -46,27 +46,35 @@ shim_report shim_listen(shim_report report);
 void shim_forward(const shim_report *report, shim_xml_error error);
 void shim_tell(const shim_report *report, int domain, int code, int level, const char *message);
 void shim_structured(void *report, shim_xml_error error);
-void shim_budget_begin(size_t bytes);
+void shim_budget_begin(size_t held_bytes, long long time_ns);
 int shim_budget_end(void);
+int shim_is_over(void);
 void shim_in_background(void);
 void shim_running(xsltTransformContextPtr transform, xmlXPathContextPtr xpath);
+void shim_validating(xmlDocPtr document);
 
 /* memory.c */
+extern _Thread_local long shim_held_bytes;
 int shim_memory_start(void);
 void shim_keep_pieces(void);
 void *shim_allocate(size_t bytes);
+void *shim_reallocate(void *old, size_t bytes);
 void shim_release(void *old);
 
 /* parse.c */
 typedef struct {
     shim_report report;
+    /* It may have no document type then. */
+    int is_message;
     int depth_max;
+    int nodes_max;
     int attributes_max;
     int namespaces_max;
     size_t attribute_bytes_max;
-    /* Both answer 0 where the document must be refused. */
-    int (*entity_declared)(void *data, const char *name, const char *content);
-    int (*entity_referenced)(void *data, const char *name);
+    size_t namespace_bytes_max;
+    void (*entity_declared)(void *data, int is_parameter, const char *name, const char *content);
+    /* 0 where the document must be refused. */
+    int (*entity_referenced)(void *data, int is_parameter, const char *name);
 } shim_parse_options;
 
 xmlDocPtr shim_parse(const char *bytes, int length, const char *url, const shim_parse_options *options);
@@ -87,6 +95,8 @@ void shim_free(char *text);
 xmlDocPtr shim_document_of(const xmlNode *node, const char *url);
 int shim_drop_empty_namespaces(xmlDocPtr document);
 int shim_is_html(const xmlDoc *document);
+void shim_cut(xmlDocPtr document);
+void shim_mend(void);
 
 /* definitions.c */
 xmlSchemaPtr shim_schema(xmlDocPtr document, shim_report *report);
@@ -94,16 +104,27 @@ xmlSchemaValidCtxtPtr shim_validator(xmlSchemaPtr schema);
 int shim_validate(xmlSchemaValidCtxtPtr validator, xmlDocPtr document, xmlNode *element, shim_report *report);
 int shim_forbid_access(void);
 xsltStylesheetPtr shim_stylesheet(xmlDocPtr document);
+typedef struct {
+    int depth_max;
+    int sorted_max;
+    unsigned long operations_max;
+} shim_transform_limits;
+
 xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char **parameters,
-                         int depth_max, unsigned long operations_max, shim_report *report);
+                         const shim_transform_limits *limits, shim_report *report);
 xmlXPathCompExprPtr shim_xpath(const char *expression);
 xmlXPathContextPtr shim_xpath_context(void);
 int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const char *uri);
 int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
                      unsigned long operations_max, char **text);
 
-/* output.c */
+/* Below 0 where no more is to be written. */
 typedef int (*shim_write)(void *data, const char *bytes, int length);
+
+/* canonical.c */
+int shim_canonical(xmlDocPtr document, shim_write write, void *data, shim_report *report);
+
+/* output.c */
 typedef struct {
     int text_or_html;
     int omit_declaration;
@@ -114,7 +135,6 @@ typedef struct {
     const char *media_type;
 } shim_output;
 
-int shim_canonical(xmlDocPtr document, shim_write write, void *data);
 void shim_style_output(xsltStylesheetPtr style, shim_output *output);
 int shim_save_result(xmlDocPtr result, xsltStylesheetPtr style, shim_write write, void *data);
 

@@ -1,6 +1,7 @@
 /* Reading a tree, and the two edits that the policies need. */
 #include "shim.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int shim_node_is_element(const xmlNode *node) { return node->type == XML_ELEMENT_NODE; }
@@ -133,6 +134,44 @@ static xmlNodePtr following(xmlNodePtr node, int into) {
             return NULL;
     }
     return node == NULL ? NULL : node->next;
+}
+
+/* What follows each node of a document that is cut. */
+static _Thread_local struct {
+    struct {
+        xmlNodePtr node, next;
+    } *links;
+    size_t count;
+} cut;
+
+/* Takes from each node the one that follows it, so that a walk over the document that is under way comes to its end: the
+ * only way to stop a validation. */
+void shim_cut(xmlDocPtr document) {
+    size_t count = 0;
+    if (cut.links != NULL)
+        return;
+    for (xmlNodePtr node = document->children; node != NULL; node = following(node, 1))
+        count++;
+    cut.links = malloc((count + 1) * sizeof *cut.links);
+    if (cut.links == NULL)
+        return;
+    cut.count = 0;
+    for (xmlNodePtr node = document->children; node != NULL; node = following(node, 1)) {
+        cut.links[cut.count].node = node;
+        cut.links[cut.count++].next = node->next;
+    }
+    for (size_t i = 0; i < cut.count; i++)
+        cut.links[i].node->next = NULL;
+}
+
+/* Makes a document that was cut whole again. */
+void shim_mend(void) {
+    if (cut.links == NULL)
+        return;
+    for (size_t i = 0; i < cut.count; i++)
+        cut.links[i].node->next = cut.links[i].next;
+    free(cut.links);
+    cut.links = NULL;
 }
 
 static int can_be_edited(const xmlDoc *document) {

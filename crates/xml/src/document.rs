@@ -6,7 +6,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::entities::Entities;
+use crate::entities::{EXPANDED_BYTES_MAX, Entities, Kind};
 use crate::errors::{Collector, Complaints, text_of};
 use crate::limits::Limits;
 use crate::{ffi, precheck, process};
@@ -23,49 +23,52 @@ pub struct Document {
 unsafe impl Send for Document {}
 
 impl Document {
-    /// Parses bytes in any of the encodings that XML documents come in. Internal entities are replaced,
-    /// CDATA sections become text; nothing outside of `bytes` is read.
+    /// Parses a message in any of the encodings that XML documents come in. CDATA sections become text.
     ///
     /// # Errors
-    /// What is not well-formed, or which limit the document exceeds.
+    /// What is not well-formed, or which limit the message exceeds. It may have no document type: SOAP 1.1
+    /// (section 3) and SOAP 1.2 (section 5) forbid one.
     pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Self, Complaints> {
-        Self::parse_at(bytes, limits, None)
+        precheck::message(bytes, limits)?;
+        Self::read(bytes, limits, None, true)
     }
 
-    /// The same, for a document that was found at a location, against which its own references to others
-    /// are resolved.
+    /// Parses a definition: a WSDL, a schema or a stylesheet, found at a location, against which its own
+    /// references to others are resolved. Internal entities are replaced; nothing outside of `bytes` is read.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
-    pub fn parse_at(
+    /// What is not well-formed, or which limit the definition exceeds.
+    pub fn parse_definition(
         bytes: &[u8],
         limits: &Limits,
         location: Option<&str>,
+    ) -> Result<Self, Complaints> {
+        precheck::definition(bytes, limits)?;
+        Self::read(bytes, limits, location, false)
+    }
+
+    fn read(
+        bytes: &[u8],
+        limits: &Limits,
+        location: Option<&str>,
+        is_message: bool,
     ) -> Result<Self, Complaints> {
         process::start();
         if bytes.is_empty() {
             return Err(empty());
         }
-        precheck::check(bytes, limits)?;
         let length = c_int::try_from(bytes.len())
             .map_err(|_| Complaints::own(0, "The document is larger than 2 GiB"))?;
         let location = location.and_then(|location| CString::new(location).ok());
         let mut parse = Parse {
             collector: Collector::default(),
-            entities: Entities::with_budget(limits.entity_bytes),
+            entities: Entities::with_budget(EXPANDED_BYTES_MAX),
         };
-        let options = ffi::ParseOptions {
-            report: ffi::Report {
-                sink: Some(on_message),
-                data: std::ptr::from_mut(&mut parse).cast(),
-            },
-            depth_max: c_int::from(limits.depth.min(250)),
-            attributes_max: c_int::from(limits.attributes),
-            namespaces_max: c_int::from(limits.namespaces),
-            attribute_bytes_max: limits.attribute_bytes,
-            entity_declared: on_entity_declared,
-            entity_referenced: on_entity_referenced,
+        let report = ffi::Report {
+            sink: Some(on_message),
+            data: std::ptr::from_mut(&mut parse).cast(),
         };
+        let options = options(report, limits, is_message);
         let mut unheard = Collector::default();
         // SAFETY: the bytes, the location and the options with `parse` outlive the call; the pointers to
         // them are not kept, since the parser's context ends within it.
@@ -286,6 +289,21 @@ fn empty() -> Complaints {
     complaints
 }
 
+fn options(report: ffi::Report, limits: &Limits, is_message: bool) -> ffi::ParseOptions {
+    ffi::ParseOptions {
+        report,
+        is_message: c_int::from(is_message),
+        depth_max: c_int::from(limits.depth.min(250)),
+        nodes_max: c_int::try_from(limits.nodes).unwrap_or(c_int::MAX),
+        attributes_max: c_int::from(limits.attributes),
+        namespaces_max: c_int::from(limits.namespaces),
+        attribute_bytes_max: limits.attribute_bytes,
+        namespace_bytes_max: limits.namespace_bytes,
+        entity_declared: on_entity_declared,
+        entity_referenced: on_entity_referenced,
+    }
+}
+
 struct Parse {
     collector: Collector,
     entities: Entities,
@@ -306,20 +324,33 @@ extern "C" fn on_message(data: *mut c_void, message: *const ffi::Message) {
     }
 }
 
+fn kind_of(is_parameter: c_int) -> Kind {
+    match is_parameter {
+        0 => Kind::General,
+        _ => Kind::Parameter,
+    }
+}
+
 extern "C" fn on_entity_declared(
     data: *mut c_void,
+    is_parameter: c_int,
     name: *const c_char,
     content: *const c_char,
-) -> c_int {
+) {
     // SAFETY: as for `on_message`; the texts live until this returns.
     let (parse, name, content) = unsafe { (parse_of(data), borrowed(name), borrowed(content)) };
     let name = name.unwrap_or_default().as_bytes();
     let content = content.unwrap_or_default().as_bytes();
-    c_int::from(parse.entities.declare(name, content))
+    parse.entities.declare(kind_of(is_parameter), name, content);
 }
 
-extern "C" fn on_entity_referenced(data: *mut c_void, name: *const c_char) -> c_int {
+extern "C" fn on_entity_referenced(
+    data: *mut c_void,
+    is_parameter: c_int,
+    name: *const c_char,
+) -> c_int {
     // SAFETY: as for `on_message`; the text lives until this returns.
     let (parse, name) = unsafe { (parse_of(data), borrowed(name)) };
-    c_int::from(parse.entities.refer(name.unwrap_or_default().as_bytes()))
+    let name = name.unwrap_or_default().as_bytes();
+    c_int::from(parse.entities.refer(kind_of(is_parameter), name))
 }

@@ -1,4 +1,4 @@
-//! What the entities of one document expand to, known before any of them is expanded.
+//! What the entities of one definition expand to, known before any of them is expanded.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -6,12 +6,22 @@ use std::rc::Rc;
 /// Nesting of entities; libxml2 itself stops at 40.
 const DEPTH_MAX: u32 = 40;
 
-/// Entities declared in one document.
-const DECLARATIONS_MAX: usize = 1_000;
+/// Bytes that all references to entities of one definition expand to together.
+pub(crate) const EXPANDED_BYTES_MAX: usize = 64 << 10;
 
-#[derive(Debug, Default)]
+/// An entity of either kind may have the name of one of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Referred to as `&name;`.
+    General,
+    /// Referred to as `%name;`, between declarations. What its text declares is parsed, and so counted, by itself.
+    Parameter,
+}
+
+#[derive(Debug)]
 pub(crate) struct Entities {
-    declared: HashMap<Vec<u8>, Entity>,
+    general: HashMap<Vec<u8>, Entity>,
+    parameter_bytes: HashMap<Vec<u8>, usize>,
     bytes_left: usize,
 }
 
@@ -26,19 +36,22 @@ struct Entity {
 impl Entities {
     pub fn with_budget(bytes: usize) -> Self {
         Self {
+            general: HashMap::new(),
+            parameter_bytes: HashMap::new(),
             bytes_left: bytes,
-            ..Self::default()
         }
     }
 
-    /// Whether there may be one more. The first declaration of a name holds, as in XML.
-    pub fn declare(&mut self, name: &[u8], content: &[u8]) -> bool {
-        if self.declared.len() >= DECLARATIONS_MAX {
-            return false;
+    /// The first declaration of a name holds, as in XML.
+    pub fn declare(&mut self, kind: Kind, name: &[u8], content: &[u8]) {
+        if kind == Kind::Parameter {
+            let bytes = self.parameter_bytes.entry(name.to_vec());
+            bytes.or_insert(content.len());
+            return;
         }
         // One that no budget is left for need not be looked into.
         let is_beyond = content.len() > self.bytes_left;
-        self.declared
+        self.general
             .entry(name.to_vec())
             .or_insert_with(|| match is_beyond {
                 true => Entity {
@@ -50,12 +63,14 @@ impl Entities {
                     expanded_bytes: None,
                 },
             });
-        true
     }
 
     /// Whether the document can afford this reference. Unknown and predefined names cost nothing.
-    pub fn refer(&mut self, name: &[u8]) -> bool {
-        let bytes = self.expanded(name, 0);
+    pub fn refer(&mut self, kind: Kind, name: &[u8]) -> bool {
+        let bytes = match kind {
+            Kind::General => self.expanded(name, 0),
+            Kind::Parameter => self.parameter_bytes.get(name).copied().unwrap_or(0),
+        };
         match self.bytes_left.checked_sub(bytes) {
             Some(left) => {
                 self.bytes_left = left;
@@ -66,7 +81,7 @@ impl Entities {
     }
 
     fn expanded(&mut self, name: &[u8], depth: u32) -> usize {
-        let Some(entity) = self.declared.get(name) else {
+        let Some(entity) = self.general.get(name) else {
             return 0;
         };
         if let Some(bytes) = entity.expanded_bytes {
@@ -84,7 +99,7 @@ impl Entities {
                 break;
             }
         }
-        if let Some(entity) = self.declared.get_mut(name) {
+        if let Some(entity) = self.general.get_mut(name) {
             entity.expanded_bytes = Some(bytes);
         }
         bytes
@@ -101,41 +116,56 @@ fn references(content: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 #[cfg(test)]
 mod tests {
+    use super::Kind::{General, Parameter};
     use super::*;
 
     #[test]
     fn expansion_is_exact_and_counts_forward_references() {
         let mut entities = Entities::with_budget(100);
-        assert!(entities.declare(b"a", b"xx&b;&b;"));
-        assert!(entities.declare(b"b", b"0123456789"));
-        assert!(entities.declare(b"b", b"ignored, since b is declared"));
+        entities.declare(General, b"a", b"xx&b;&b;");
+        entities.declare(General, b"b", b"0123456789");
+        entities.declare(General, b"b", b"ignored, since b is declared");
         assert_eq!(entities.expanded(b"a", 0), 8 + 20);
-        assert!(entities.refer(b"a") && entities.refer(b"a") && entities.refer(b"a"));
-        assert!(!entities.refer(b"a"), "16 bytes are left");
-        assert!(entities.refer(b"b") && entities.refer(b"lt"));
+        for _ in 0..3 {
+            assert!(entities.refer(General, b"a"));
+        }
+        assert!(!entities.refer(General, b"a"), "16 bytes are left");
+        assert!(entities.refer(General, b"b") && entities.refer(General, b"lt"));
     }
 
     #[test]
     fn billion_laughs_and_loops_are_beyond_every_budget() {
         let mut entities = Entities::with_budget(usize::MAX - 1);
-        entities.declare(b"l0", b"ha");
+        entities.declare(General, b"l0", b"ha");
         for i in 1..=30 {
             let content = format!("&l{};", i - 1).repeat(10);
-            entities.declare(format!("l{i}").as_bytes(), content.as_bytes());
+            entities.declare(General, format!("l{i}").as_bytes(), content.as_bytes());
         }
-        assert!(!entities.refer(b"l30"));
-        entities.declare(b"p", b"&q;");
-        entities.declare(b"q", b"&p;");
-        assert!(!entities.refer(b"p"));
+        assert!(!entities.refer(General, b"l30"));
+        entities.declare(General, b"p", b"&q;");
+        entities.declare(General, b"q", b"&p;");
+        assert!(!entities.refer(General, b"p"));
     }
 
     #[test]
     fn what_is_beyond_the_budget_is_not_kept() {
         let mut entities = Entities::with_budget(100);
-        assert!(entities.declare(b"long", &[b'&'; 101]));
-        assert!(entities.declared[&b"long"[..]].content.is_empty());
-        assert!(!entities.refer(b"long"));
-        entities.declare(b"of_long", b"&long;&long;");
-        assert!(!entities.refer(b"of_long") && entities.refer(b"lt"));
+        entities.declare(General, b"long", &[b'&'; 101]);
+        assert!(entities.general[&b"long"[..]].content.is_empty());
+        assert!(!entities.refer(General, b"long"));
+        entities.declare(General, b"of_long", b"&long;&long;");
+        assert!(!entities.refer(General, b"of_long") && entities.refer(General, b"lt"));
+    }
+
+    #[test]
+    fn entities_of_both_kinds_may_share_a_name() {
+        for (first, second) in [(General, Parameter), (Parameter, General)] {
+            let mut entities = Entities::with_budget(100);
+            entities.declare(first, b"a", b"x");
+            entities.declare(second, b"a", &[b'y'; 60]);
+            assert!(entities.refer(first, b"a") && entities.refer(second, b"a"));
+            assert!(!entities.refer(second, b"a"), "39 bytes are left");
+            assert!(entities.refer(first, b"a"));
+        }
     }
 }

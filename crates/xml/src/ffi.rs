@@ -3,7 +3,7 @@
 //! libxml2's objects are opaque here: only the shim, compiled against the libraries' own headers, knows
 //! their layout.
 
-use std::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+use std::ffi::{c_char, c_int, c_long, c_longlong, c_ulong, c_void};
 
 macro_rules! opaque {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
@@ -63,12 +63,22 @@ pub(crate) type Write =
 #[repr(C)]
 pub(crate) struct ParseOptions {
     pub report: Report,
+    pub is_message: c_int,
     pub depth_max: c_int,
+    pub nodes_max: c_int,
     pub attributes_max: c_int,
     pub namespaces_max: c_int,
     pub attribute_bytes_max: usize,
-    pub entity_declared: extern "C" fn(*mut c_void, *const c_char, *const c_char) -> c_int,
-    pub entity_referenced: extern "C" fn(*mut c_void, *const c_char) -> c_int,
+    pub namespace_bytes_max: usize,
+    pub entity_declared: extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char),
+    pub entity_referenced: extern "C" fn(*mut c_void, c_int, *const c_char) -> c_int,
+}
+
+#[repr(C)]
+pub(crate) struct TransformLimits {
+    pub depth_max: c_int,
+    pub sorted_max: c_int,
+    pub operations_max: c_ulong,
 }
 
 #[repr(C)]
@@ -88,7 +98,7 @@ pub(crate) struct OutputFacts {
 unsafe extern "C" {
     pub fn shim_start(fetch: Fetch) -> c_int;
     pub fn shim_listen(report: Report) -> Report;
-    pub fn shim_budget_begin(bytes: usize);
+    pub fn shim_budget_begin(held_bytes: usize, time_ns: c_longlong);
     pub fn shim_budget_end() -> c_int;
 
     pub fn shim_in_background();
@@ -137,8 +147,7 @@ unsafe extern "C" {
         style: *mut Style,
         document: *mut Doc,
         parameters: *const *const c_char,
-        depth_max: c_int,
-        operations_max: c_ulong,
+        limits: *const TransformLimits,
         report: *mut Report,
     ) -> *mut Doc;
     pub fn shim_xpath(expression: *const c_char) -> *mut Expression;
@@ -156,7 +165,12 @@ unsafe extern "C" {
         text: *mut *mut c_char,
     ) -> c_int;
 
-    pub fn shim_canonical(document: *mut Doc, write: Write, data: *mut c_void) -> c_int;
+    pub fn shim_canonical(
+        document: *mut Doc,
+        write: Write,
+        data: *mut c_void,
+        report: *mut Report,
+    ) -> c_int;
     pub fn shim_style_output(style: *mut Style, output: *mut OutputFacts);
     pub fn shim_save_result(
         result: *mut Doc,

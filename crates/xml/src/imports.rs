@@ -11,6 +11,11 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::rc::Rc;
 
+use crate::document::Document;
+use crate::errors::{Complaint, Complaints};
+use crate::limits::Limits;
+use crate::precheck::REFUSED;
+
 /// Where definitions come from, by location: a path as the configuration names it, or the address in an
 /// import.
 pub trait Files {
@@ -48,6 +53,8 @@ struct Lent {
     reader: Option<Rc<Reader<'static>>>,
     /// What was handed out; the library reads it after `fetch` has returned.
     handed_out: Vec<Box<[u8]>>,
+    /// Why something was not handed out that is there.
+    refused: Option<Complaints>,
 }
 
 thread_local! {
@@ -58,7 +65,10 @@ thread_local! {
 const IMPORTS_MAX: usize = 1_000;
 
 /// Runs `compile` with what `files` has at hand.
-pub(crate) fn lend<T>(files: &dyn Files, compile: impl FnOnce() -> T) -> T {
+///
+/// # Errors
+/// What is imported exceeds a limit of definitions, which the libraries' own parsers do not have.
+pub(crate) fn lend<T>(files: &dyn Files, compile: impl FnOnce() -> T) -> Result<T, Complaints> {
     let read = |location: &str| files.read(location).ok();
     let read: Rc<Reader<'_>> = Rc::new(read);
     // SAFETY: only the lifetime is widened. `Return` takes the reader back before `files` ends, also when
@@ -66,7 +76,11 @@ pub(crate) fn lend<T>(files: &dyn Files, compile: impl FnOnce() -> T) -> T {
     let read: Rc<Reader<'static>> = unsafe { std::mem::transmute(read) };
     let before = LENT.with_borrow_mut(|lent| lent.reader.replace(read));
     let _return = Return(before);
-    compile()
+    let compiled = compile();
+    match LENT.with_borrow_mut(|lent| lent.refused.take()) {
+        None => Ok(compiled),
+        Some(why) => Err(why),
+    }
 }
 
 struct Return(Option<Rc<Reader<'static>>>);
@@ -77,6 +91,7 @@ impl Drop for Return {
             lent.reader = self.0.take();
             if lent.reader.is_none() {
                 lent.handed_out.clear();
+                lent.refused = None;
             }
         });
     }
@@ -100,6 +115,10 @@ pub(crate) extern "C" fn fetch(location: *const c_char, length: *mut usize) -> *
 fn read(location: &str) -> Option<(*const c_char, usize)> {
     let reader = LENT.with_borrow(|lent| lent.reader.clone())?;
     let bytes = reader(location)?.into_boxed_slice();
+    if let Some(why) = refusal(location, &bytes) {
+        LENT.with_borrow_mut(|lent| lent.refused = Some(why));
+        return None;
+    }
     LENT.with_borrow_mut(|lent| {
         if lent.handed_out.len() >= IMPORTS_MAX {
             return None;
@@ -107,5 +126,17 @@ fn read(location: &str) -> Option<(*const c_char, usize)> {
         let place = (bytes.as_ptr().cast(), bytes.len());
         lent.handed_out.push(bytes);
         Some(place)
+    })
+}
+
+/// The limit that an import exceeds, if any. What else is wrong with it the library says itself.
+fn refusal(location: &str, bytes: &[u8]) -> Option<Complaints> {
+    let read = Document::parse_definition(bytes, &Limits::DEFINITIONS, Some(location));
+    let mut why = read.err()?;
+    why.0.retain(|complaint| complaint.code == REFUSED);
+    let place = Complaint::own(0, format!("{location} cannot be imported"));
+    (!why.0.is_empty()).then(|| {
+        why.0.insert(0, place);
+        why
     })
 }

@@ -5,9 +5,8 @@
 //! message handler of libxslt), set once before their first use; each leads to the thread that called. A
 //! message of a library goes to the collector of the one call that caused it.
 //!
-//! A document that a request brings can make nothing be read: the loader hands out only what a compiling
-//! thread has been lent, external entities are refused while they are declared, and stylesheets may read
-//! and write nothing.
+//! A message can make nothing be read: it may have no document type, the loader hands out only what a compiling
+//! thread has been lent, and stylesheets may read and write nothing.
 
 mod document;
 mod entities;

@@ -9,31 +9,73 @@ pub struct Limits {
     pub document_bytes: usize,
     /// Nesting of elements; libxml2 itself stops at 256.
     pub depth: u16,
+    /// Elements, attributes, namespace declarations, comments and processing instructions.
+    pub nodes: u32,
     /// Attributes and namespace declarations of one element.
     pub attributes: u16,
     /// Bytes of one attribute's value.
     pub attribute_bytes: usize,
     /// Namespaces in scope at one element.
     pub namespaces: u16,
-    /// Bytes that all references to entities of one document expand to together.
-    pub entity_bytes: usize,
+    /// Bytes of one namespace's name.
+    pub namespace_bytes: usize,
     /// Nested instructions of a transformation.
     pub transform_depth: u16,
     /// Instructions of a transformation, and steps of its or a route's XPath expressions.
     pub operations: u32,
-    /// Bytes that one chain may allocate in the libraries, counted whether freed or not.
-    pub allocated_bytes: usize,
+    /// Nodes that one `xsl:apply-templates` or `xsl:for-each` sorts.
+    pub sorted: u16,
+    /// Bytes that the libraries hold at a time for one chain.
+    pub held_bytes: usize,
+    /// Processor time of one chain in milliseconds; none for definitions, which the operator has written.
+    pub time_ms: Option<u32>,
 }
 
+/// What [`Limits::MESSAGES`] are for.
+const BODY_BYTES: usize = 1 << 20;
+
 impl Limits {
-    /// The usual limits for messages whose bodies may have so many bytes, before and after un-gzip. A document may be as
-    /// large, and is never held to less than a definition is.
+    /// The usual limits for messages, whose bodies have 1 MiB at most.
+    pub const MESSAGES: Self = Self {
+        body_bytes: BODY_BYTES,
+        document_bytes: 8 << 20,
+        depth: 200,
+        nodes: 50_000,
+        attributes: 256,
+        attribute_bytes: 1 << 20,
+        namespaces: 64,
+        namespace_bytes: 512,
+        transform_depth: 3_000,
+        operations: 4_000_000,
+        sorted: 4_000,
+        held_bytes: 36 << 20,
+        time_ms: Some(150),
+    };
+
+    /// The limits for WSDLs, schemas and stylesheets.
+    pub const DEFINITIONS: Self = Self {
+        document_bytes: 16 << 20,
+        nodes: 2_000_000,
+        namespaces: 256,
+        namespace_bytes: 4 << 10,
+        held_bytes: 1 << 30,
+        time_ms: None,
+        ..Self::MESSAGES
+    };
+
+    /// The usual limits for messages whose bodies may have so many bytes, before and after un-gzip. What grows with a
+    /// message may be as many times larger as that is larger than usual.
     #[must_use]
     pub fn for_bodies_of(body_bytes: usize) -> Self {
-        let usual = Self::default();
+        let usual = Self::MESSAGES;
+        let times = body_bytes.div_ceil(BODY_BYTES).max(1);
+        let times_32 = u32::try_from(times).unwrap_or(u32::MAX);
         Self {
             body_bytes,
-            document_bytes: usual.document_bytes.max(body_bytes),
+            document_bytes: usual.document_bytes.saturating_mul(times),
+            nodes: usual.nodes.saturating_mul(times_32),
+            held_bytes: usual.held_bytes.saturating_mul(times),
+            time_ms: usual.time_ms.map(|ms| ms.saturating_mul(times_32)),
             ..usual
         }
     }
@@ -41,17 +83,6 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            body_bytes: 1 << 20,
-            document_bytes: 16 << 20,
-            depth: 200,
-            attributes: 256,
-            attribute_bytes: 1 << 20,
-            namespaces: 256,
-            entity_bytes: 64 << 10,
-            transform_depth: 3_000,
-            operations: 10_000_000,
-            allocated_bytes: 1 << 30,
-        }
+        Self::MESSAGES
     }
 }

@@ -7,39 +7,73 @@ use std::ffi::{c_char, c_int, c_void};
 use crate::document::Document;
 use crate::errors::{Collector, Complaints};
 use crate::ffi;
+use crate::limits::Limits;
 
-/// Appends to the `Vec<u8>` that `data` is.
+/// Where a result goes, up to a size.
+pub(crate) struct Sink<'a> {
+    out: &'a mut Vec<u8>,
+    bytes_left: usize,
+    bytes_max: usize,
+    is_full: bool,
+}
+
+impl<'a> Sink<'a> {
+    pub fn new(out: &'a mut Vec<u8>, bytes_max: usize) -> Self {
+        Self {
+            out,
+            bytes_left: bytes_max,
+            bytes_max,
+            is_full: false,
+        }
+    }
+
+    /// What came of the writing.
+    pub fn end(self, is_written: bool, complaints: Complaints) -> Result<(), Complaints> {
+        if self.is_full {
+            let message = format!("The result has more than {} bytes", self.bytes_max);
+            return Err(Complaints::own(0, message));
+        }
+        match is_written {
+            true => Ok(()),
+            false => Err(complaints.or("The result cannot be written")),
+        }
+    }
+}
+
+/// Appends to the [`Sink`] that `data` is; below zero where that is full.
 pub(crate) extern "C" fn append(data: *mut c_void, bytes: *const c_char, length: c_int) -> c_int {
     let Ok(count) = usize::try_from(length) else {
         return -1;
     };
-    // SAFETY: every call of the shim that takes this function is given a vector that lives during the
+    // SAFETY: every call of the shim that takes this function is given a sink that lives during the
     // call and is used by no one else meanwhile; `bytes` are `length` readable ones.
-    unsafe {
-        let out = &mut *data.cast::<Vec<u8>>();
-        out.extend_from_slice(std::slice::from_raw_parts(bytes.cast(), count));
-    }
+    let (sink, bytes) = unsafe {
+        let sink = &mut *data.cast::<Sink<'_>>();
+        (sink, std::slice::from_raw_parts(bytes.cast::<u8>(), count))
+    };
+    let Some(left) = sink.bytes_left.checked_sub(count) else {
+        sink.is_full = true;
+        return -1;
+    };
+    sink.bytes_left = left;
+    sink.out.extend_from_slice(bytes);
     length
 }
-
-// The canonicalizer of libxml2 clears a static namespace for each element, and only ever reads it cleared:
-// threads that canonicalize at once write zeros over zeros.
 
 impl Document {
     /// Appends Canonical XML 1.0 with comments, which has no XML declaration.
     ///
     /// # Errors
-    /// The tree has no canonical form: a namespace name is relative, or there is no memory.
-    pub fn write_canonical(&self, out: &mut Vec<u8>) -> Result<(), Complaints> {
+    /// The tree has no canonical form, since the name of a namespace is relative; there is no memory; or the text
+    /// is longer than a document may be.
+    pub fn write_canonical(&self, out: &mut Vec<u8>, limits: &Limits) -> Result<(), Complaints> {
         let mut collector = Collector::default();
-        // SAFETY: the document lives; the vector is what `append` expects, and lives during the call.
-        let written = collector.listen(|_| unsafe {
-            ffi::shim_canonical(self.raw(), append, std::ptr::from_mut(out).cast())
+        let mut sink = Sink::new(out, limits.document_bytes);
+        // SAFETY: the document lives; the sink is what `append` expects, and lives during the call.
+        let written = collector.listen(|report| unsafe {
+            let data = std::ptr::from_mut(&mut sink).cast();
+            ffi::shim_canonical(self.raw(), append, data, report)
         });
-        if written != 0 {
-            return Ok(());
-        }
-        let complaints = collector.complaints;
-        Err(complaints.or("Unable to dump the canonized image of the XML document"))
+        sink.end(written != 0, collector.complaints)
     }
 }

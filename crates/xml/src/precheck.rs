@@ -21,15 +21,30 @@ const ENCODINGS: [&str; 6] = [
 /// What a document may call its encoding that is in UTF-16 by its first bytes: what makes the parser stay with it.
 const WIDE_ENCODINGS: [&str; 6] = ["utf-16", "utf16", "utf-16le", "utf-16be", "utf-8", "utf8"];
 
-/// Attributes that a document type may give tags that do not have them.
-const PRESET_MAX: usize = 1_000;
+/// Names that the document type of a definition may list for one attribute.
+const TOKENS_MAX: usize = 256;
 
 /// libxml2's code for a document it was told to stop at.
-const REFUSED: i32 = 111;
+pub(crate) const REFUSED: i32 = 111;
 
 /// Refuses what is too large, what hides its markup in a rare encoding, and start tags with so many
 /// attributes that comparing each with each (as the parser does) takes seconds.
-pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
+pub(crate) fn message(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
+    look(bytes, limits).map(drop)
+}
+
+/// The same, and what the parser would take as long for in a document type.
+pub(crate) fn definition(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
+    if look(bytes, limits)?.is_some_and(|text| most_tokens(&text) > TOKENS_MAX) {
+        let message =
+            format!("An enumeration of the document type has more than {TOKENS_MAX} tokens");
+        return Err(Complaints::own(REFUSED, message));
+    }
+    Ok(())
+}
+
+/// What is common to both; the characters, where there are enough of them to be looked at.
+fn look<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<Cow<'a, [u8]>>, Complaints> {
     if bytes.len() > limits.document_bytes {
         let message = format!(
             "The document has {} bytes and may have {}",
@@ -39,7 +54,7 @@ pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
         return Err(Complaints::own(REFUSED, message));
     }
     if bytes.len() <= SMALL_BYTES {
-        return Ok(());
+        return Ok(None);
     }
     let text = characters(bytes)?;
     let is_wide = matches!(text, Cow::Owned(_));
@@ -60,11 +75,7 @@ pub(crate) fn check(bytes: &[u8], limits: &Limits) -> Result<(), Complaints> {
         let message = format!("An element has more than {} attributes", limits.attributes);
         return Err(Complaints::own(REFUSED, message));
     }
-    if preset_attributes(&text) > PRESET_MAX {
-        let message = format!("The document type presets more than {PRESET_MAX} attributes");
-        return Err(Complaints::own(REFUSED, message));
-    }
-    Ok(())
+    Ok(Some(text))
 }
 
 fn unsupported(encoding: &str) -> Complaints {
@@ -125,13 +136,13 @@ fn most_attributes(text: &[u8]) -> usize {
     named.map(attributes).max().unwrap_or(0)
 }
 
-/// The attributes whose values a document type presets: no more than there are texts in quotes where it lists attributes.
-/// The parser compares each with each at every tag that gets them.
-fn preset_attributes(text: &[u8]) -> usize {
+/// The most names between parentheses where a document type lists attributes. The parser compares each with each.
+fn most_tokens(text: &[u8]) -> usize {
     let parts = text.split(|&byte| byte == b'<');
     let lists = parts.filter(|part| part.starts_with(b"!ATTLIST"));
-    let is_quote = |byte: &&u8| matches!(byte, b'"' | b'\'');
-    lists.flatten().filter(is_quote).count() / 2
+    let enumerations = lists.flat_map(|list| list.split(|&byte| byte == b'('));
+    let bars = |text: &[u8]| text.iter().filter(|&&byte| byte == b'|').count();
+    enumerations.map(|names| bars(names) + 1).max().unwrap_or(0)
 }
 
 /// Attributes of the tag that `text` begins in: values in quotes behind a `=`.
@@ -207,25 +218,25 @@ mod tests {
                 wide(u16::to_be_bytes),
             ];
             for bytes in all {
-                let refused = check(&bytes, &limits).unwrap_err().to_string();
+                let refused = message(&bytes, &limits).unwrap_err().to_string();
                 assert!(refused.contains("more than 256 attributes"), "{before}");
             }
         }
     }
 
     #[test]
-    fn attributes_cannot_be_preset_without_bound() {
-        let preset = |count: usize| {
-            let list: String = (0..count).map(|n| format!(" a{n} CDATA '>'")).collect();
-            format!(
-                "<!DOCTYPE a [<!ATTLIST a{list}><!ATTLIST b c (d|e) #REQUIRED>]><a/>{}",
-                " ".repeat(SMALL_BYTES)
-            )
+    fn enumerations_are_counted_one_by_one() {
+        let with = |count: usize| {
+            let names: Vec<String> = (0..count).map(|n| format!("n{n}")).collect();
+            let list = names.join(" | ");
+            large(&format!(
+                "<!DOCTYPE a [<!ATTLIST a b ({list}) #IMPLIED c NOTATION ({list}) 'n1'>]><a/>"
+            ))
         };
-        let limits = Limits::default();
-        assert_eq!(check(preset(PRESET_MAX).as_bytes(), &limits), Ok(()));
-        let refused = check(preset(PRESET_MAX + 1).as_bytes(), &limits).unwrap_err();
-        assert!(refused.to_string().contains("presets more than 1000"));
+        let limits = Limits::DEFINITIONS;
+        assert_eq!(definition(&with(TOKENS_MAX), &limits), Ok(()));
+        let refused = definition(&with(TOKENS_MAX + 1), &limits).unwrap_err();
+        assert!(refused.to_string().contains("more than 256 tokens"));
     }
 
     #[test]
@@ -237,14 +248,14 @@ mod tests {
             " <?xml encoding='UTF-7'?>",
             "<?xml encoding=\u{e9}?>",
         ] {
-            assert_eq!(check(&large(text), &Limits::default()), Ok(()), "{text}");
+            assert_eq!(message(&large(text), &Limits::default()), Ok(()), "{text}");
         }
     }
 
     #[test]
     fn rare_encodings_are_refused_by_name() {
         let limits = Limits::default();
-        let refused = check(
+        let refused = message(
             &large("<?xml version='1.0' encoding='UTF-7'?><a/>"),
             &limits,
         );
@@ -271,15 +282,15 @@ mod tests {
             first(b"<\0\0\0"),
             first(b"\0\0\0<"),
         ] {
-            assert!(check(&hidden, &limits).is_err(), "{:?}", &hidden[..40]);
+            assert!(message(&hidden, &limits).is_err(), "{:?}", &hidden[..40]);
         }
-        assert_eq!(check(&wide(&declared("utf-16")), &limits), Ok(()));
-        assert_eq!(check(&wide("<a/>"), &limits), Ok(()));
+        assert_eq!(message(&wide(&declared("utf-16")), &limits), Ok(()));
+        assert_eq!(message(&wide("<a/>"), &limits), Ok(()));
         for known in ["UTF-8", "ISO-8859-15", "windows-1252", "us-ascii"] {
             let text = large(&format!("<?xml version='1.0' encoding=\"{known}\" ?><a/>"));
-            assert_eq!(check(&text, &limits), Ok(()));
+            assert_eq!(message(&text, &limits), Ok(()));
         }
-        assert_eq!(check(&large("\u{feff}<a/>"), &limits), Ok(()));
+        assert_eq!(message(&large("\u{feff}<a/>"), &limits), Ok(()));
     }
 
     #[test]
@@ -288,7 +299,7 @@ mod tests {
             document_bytes: 3,
             ..Limits::default()
         };
-        let refused = check(b"<a/>", &limits).unwrap_err().to_string();
+        let refused = message(b"<a/>", &limits).unwrap_err().to_string();
         assert_eq!(
             refused,
             "Error code: 111, Line: 0, Message: The document has 4 bytes and may have 3"

@@ -2,23 +2,24 @@
 
 #![allow(unsafe_code)]
 
+use std::ffi::c_longlong;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-use crate::ffi;
-use crate::imports;
+use crate::limits::Limits;
+use crate::{ffi, imports};
 
 /// Sets both libraries up once per process, before anything else touches them.
 ///
 /// # Panics
-/// The system's libxml2 was built without threads, schemas or canonical XML; no distribution does that.
+/// The system's libxml2 was built without threads or schemas; no distribution does that.
 pub(crate) fn start() {
     static STARTED: OnceLock<bool> = OnceLock::new();
     // SAFETY: the lock lets one thread in, and holds the others until it is done.
     let usable = *STARTED.get_or_init(|| unsafe { ffi::shim_start(imports::fetch) } != 0);
     assert!(
         usable,
-        "error: environment: libxml2 was built without threads, schemas or C14N\n  → install the distribution's libxml2"
+        "error: environment: libxml2 was built without threads or schemas\n  → install the distribution's libxml2"
     );
 }
 
@@ -41,14 +42,33 @@ pub(crate) fn with_stack<T: Send>(compile: impl FnOnce() -> T + Send) -> Option<
 /// What ended the work on a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
-    /// More was allocated than allowed.
+    /// More memory was held than allowed.
     Memory,
     /// The evaluation was nested deeper than the thread's stack is.
     Stack,
+    /// It took more processor time than allowed.
+    Time,
 }
 
-/// Bounds what the libraries allocate on this thread while it lives. Budgets do not nest: the inner one
-/// would end the outer one's count.
+impl Spent {
+    /// The sentence for whoever sent the message.
+    pub(crate) fn words(self, limits: &Limits) -> String {
+        match self {
+            Self::Memory => format!(
+                "The work on this message needs more than {} bytes of memory",
+                limits.held_bytes
+            ),
+            Self::Stack => "The work on this message is nested too deeply".to_owned(),
+            Self::Time => format!(
+                "The work on this message takes more than {} ms of processor time",
+                limits.time_ms.unwrap_or_default()
+            ),
+        }
+    }
+}
+
+/// Bounds what the libraries hold on this thread while it lives, and the processor time. Budgets do not nest: the
+/// inner one would end the outer one's count.
 pub struct Budget {
     /// Bound to the thread whose count it is.
     _thread: PhantomData<*mut ()>,
@@ -56,10 +76,13 @@ pub struct Budget {
 
 impl Budget {
     /// Begins to count.
-    pub fn begin(bytes: usize) -> Self {
+    pub fn begin(limits: &Limits) -> Self {
         start();
+        // Under valgrind everything takes thirty times as long.
+        let time_ms = limits.time_ms.filter(|_| !cfg!(feature = "plain-memory"));
+        let time_ns = time_ms.map_or(0, |ms| c_longlong::from(ms) * 1_000_000);
         // SAFETY: sets counters of this thread.
-        unsafe { ffi::shim_budget_begin(bytes) };
+        unsafe { ffi::shim_budget_begin(limits.held_bytes, time_ns) };
         Self {
             _thread: PhantomData,
         }
@@ -72,7 +95,8 @@ impl Budget {
         match ended_by {
             0 => None,
             1 => Some(Spent::Memory),
-            _ => Some(Spent::Stack),
+            2 => Some(Spent::Stack),
+            _ => Some(Spent::Time),
         }
     }
 }

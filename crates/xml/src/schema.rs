@@ -67,7 +67,7 @@ impl Schema {
         files: &dyn Files,
         limits: &Limits,
     ) -> Result<Self, Complaints> {
-        match Document::parse_at(text, limits, location) {
+        match Document::parse_definition(text, limits, location) {
             Ok(document) => Self::compile(document, files),
             Err(mut complaints) => {
                 // What libxml2 says of a text that it was to parse itself.
@@ -84,20 +84,19 @@ impl Schema {
     /// As [`parse`](Self::parse).
     pub fn compile(document: Document, files: &dyn Files) -> Result<Self, Complaints> {
         let mut collector = Collector::default();
-        // SAFETY: the document is ours and outlives the schema; the report lives during the call.
-        let raw = lend(files, || {
-            collector.listen(|report| unsafe { ffi::shim_schema(document.raw(), report) })
-        });
-        match NonNull::new(raw) {
-            Some(raw) => Ok(Self {
+        let compiled = lend(files, || {
+            // SAFETY: the document is ours and outlives the schema; the report lives during the call.
+            let raw =
+                collector.listen(|report| unsafe { ffi::shim_schema(document.raw(), report) });
+            NonNull::new(raw).map(|raw| Self {
                 idle: Pool::default(),
                 compiled: Compiled {
                     raw,
                     _document: document,
                 },
-            }),
-            None => Err(collector.complaints.or("The schema cannot be compiled")),
-        }
+            })
+        })?;
+        compiled.ok_or_else(|| collector.complaints.or("The schema cannot be compiled"))
     }
 
     /// Validates a whole document.

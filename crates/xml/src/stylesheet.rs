@@ -9,7 +9,7 @@ use crate::document::Document;
 use crate::errors::{Collector, Complaints, text_of};
 use crate::imports::{Files, lend};
 use crate::limits::Limits;
-use crate::output::append;
+use crate::output::{Sink, append};
 use crate::{ffi, process};
 
 /// A compiled stylesheet, with all it imports.
@@ -60,16 +60,16 @@ impl Stylesheet {
         files: &dyn Files,
         limits: &Limits,
     ) -> Result<Self, Complaints> {
-        let document = Document::parse_at(text, limits, location)?;
+        let document = Document::parse_definition(text, limits, location)?;
         let mut collector = Collector::default();
-        // SAFETY: the shim takes the document, whatever comes of it.
-        let raw = lend(files, || {
-            collector.listen(|_| unsafe { ffi::shim_stylesheet(document.into_raw()) })
-        });
-        let style = NonNull::new(raw).map(|raw| Self {
-            raw,
-            output: output_of(raw),
-        });
+        let style = lend(files, || {
+            // SAFETY: the shim takes the document, whatever comes of it.
+            let raw = collector.listen(|_| unsafe { ffi::shim_stylesheet(document.into_raw()) });
+            NonNull::new(raw).map(|raw| Self {
+                raw,
+                output: output_of(raw),
+            })
+        })?;
         match style {
             // libxslt only warns of what it does not know and goes on; the results would be wrong.
             Some(style) if collector.complaints.0.is_empty() => Ok(style),
@@ -96,14 +96,18 @@ impl Stylesheet {
         limits: &Limits,
     ) -> Result<Document, Complaints> {
         let mut collector = Collector::default();
-        // SAFETY: stylesheet, input and parameters live during the call, and the input is ours alone.
+        let bounds = ffi::TransformLimits {
+            depth_max: c_int::from(limits.transform_depth),
+            sorted_max: c_int::from(limits.sorted),
+            operations_max: c_ulong::from(limits.operations),
+        };
+        // SAFETY: stylesheet, input, parameters and bounds live during the call, and the input is ours alone.
         let raw = collector.listen(|report| unsafe {
             ffi::shim_transform(
                 self.raw.as_ptr(),
                 input.raw(),
                 parameters.pointers.as_ptr(),
-                c_int::from(limits.transform_depth),
-                c_ulong::from(limits.operations),
+                &bounds,
                 report,
             )
         });
@@ -116,18 +120,21 @@ impl Stylesheet {
     /// Appends a result as `xsl:output` asks for, which for text and html is not XML.
     ///
     /// # Errors
-    /// There is no memory.
-    pub fn write(&self, result: &Document, out: &mut Vec<u8>) -> Result<(), Complaints> {
+    /// There is no memory, or the result is longer than a document may be.
+    pub fn write(
+        &self,
+        result: &Document,
+        out: &mut Vec<u8>,
+        limits: &Limits,
+    ) -> Result<(), Complaints> {
         let mut collector = Collector::default();
-        // SAFETY: both live; the vector is what `append` expects, and lives during the call.
+        let mut sink = Sink::new(out, limits.document_bytes);
+        // SAFETY: both live; the sink is what `append` expects, and lives during the call.
         let written = collector.listen(|_| unsafe {
-            let data = std::ptr::from_mut(out).cast();
+            let data = std::ptr::from_mut(&mut sink).cast();
             ffi::shim_save_result(result.raw(), self.raw.as_ptr(), append, data)
         });
-        if written != 0 {
-            return Ok(());
-        }
-        Err(collector.complaints.or("The result cannot be written"))
+        sink.end(written != 0, collector.complaints)
     }
 }
 

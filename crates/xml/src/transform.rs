@@ -4,7 +4,7 @@ use crate::document::Document;
 use crate::errors::Complaints;
 use crate::imports::Files;
 use crate::limits::Limits;
-use crate::process::{Budget, Spent, with_stack};
+use crate::process::{Budget, with_stack};
 use crate::stylesheet::{Parameters, Stylesheet};
 
 /// A compiled stylesheet with the values of its parameters. Shared by all workers.
@@ -36,11 +36,10 @@ impl Transform {
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
         files: &(dyn Files + Sync),
     ) -> Result<Self, String> {
-        let limits = Limits::default();
         let parameters = Parameters::new(parameters)?;
         let compiled = with_stack(|| {
-            let _budget = Budget::begin(limits.allocated_bytes);
-            Stylesheet::parse(text.as_bytes(), None, files, &limits)
+            let _budget = Budget::begin(&Limits::DEFINITIONS);
+            Stylesheet::parse(text.as_bytes(), None, files, &Limits::DEFINITIONS)
         });
         let stylesheet = compiled
             .ok_or("there was no thread to compile with")?
@@ -54,7 +53,7 @@ impl Transform {
         Ok(Self {
             stylesheet,
             parameters,
-            limits,
+            limits: Limits::MESSAGES,
         })
     }
 
@@ -70,21 +69,44 @@ impl Transform {
     /// The result of a message.
     ///
     /// # Errors
-    /// The message is not well-formed, the stylesheet cannot be applied to it or makes nothing of it, or the
-    /// work on it came to a limit.
+    /// As [`apply_all`](Self::apply_all).
     pub fn apply(&self, message: &[u8]) -> Result<Transformed, String> {
-        let budget = Budget::begin(self.limits.allocated_bytes);
-        let made = self.make(message);
-        match budget.end() {
-            None => {}
-            Some(Spent::Memory) => return Err("the work on it needs too much memory".into()),
-            Some(Spent::Stack) => return Err("the work on it is nested too deeply".into()),
+        Self::apply_all(std::slice::from_ref(self), message)
+    }
+
+    /// The result of a message that goes through stylesheets one after the other, all within the limits of the first.
+    ///
+    /// # Errors
+    /// The message is not well-formed, a stylesheet cannot be applied to it or makes nothing of it, or the
+    /// work on it came to a limit.
+    pub fn apply_all(all: &[Self], message: &[u8]) -> Result<Transformed, String> {
+        let limits = all.first().map_or(Limits::MESSAGES, |first| first.limits);
+        let budget = Budget::begin(&limits);
+        let mut made = Ok(Transformed {
+            body: message.to_vec(),
+            media_type: None,
+            charset: None,
+        });
+        for stylesheet in all {
+            made = made.and_then(|before| stylesheet.go_on(before));
         }
-        let made = made.map_err(|why| why.to_string())?;
+        match budget.end() {
+            None => made,
+            Some(spent) => Err(spent.words(&limits)),
+        }
+    }
+
+    /// The result of what another stylesheet has made; what that said of it holds unless this says it too.
+    fn go_on(&self, before: Transformed) -> Result<Transformed, String> {
+        let made = self.make(&before.body).map_err(|why| why.to_string())?;
         if made.body.is_empty() {
             return Err("the stylesheet makes nothing of it".into());
         }
-        Ok(made)
+        Ok(Transformed {
+            media_type: made.media_type.or(before.media_type),
+            charset: made.charset.or(before.charset),
+            ..made
+        })
     }
 
     fn make(&self, message: &[u8]) -> Result<Transformed, Complaints> {
@@ -93,7 +115,7 @@ impl Transform {
             .stylesheet
             .apply(&mut document, &self.parameters, &self.limits)?;
         let mut body = Vec::with_capacity(message.len());
-        self.stylesheet.write(&result, &mut body)?;
+        self.stylesheet.write(&result, &mut body, &self.limits)?;
         let output = self.stylesheet.output();
         let html = || result.is_html().then(|| "text/html".to_owned());
         Ok(Transformed {
@@ -144,6 +166,37 @@ mod tests {
         assert_eq!(made.body, b"<?xml version=\"1.0\"?>\n<a>a &amp; b</a>\n");
         let made = applied("", "<html><br/></html>", ORDER).unwrap();
         assert_eq!(made.media_type.as_deref(), Some("text/html"));
+    }
+
+    #[test]
+    fn what_a_stylesheet_says_of_its_result_holds_for_the_next_ones() {
+        let none: [(&str, &str); 0] = [];
+        let compile = |output: &str, body: &str| {
+            Transform::compile(&sheet(output, body), none, &NoFiles).unwrap()
+        };
+        let first = "<xsl:output media-type=\"text/a\" encoding=\"utf-8\"/>";
+        let all = [
+            compile(first, "<a><xsl:value-of select=\"//item[2]\"/></a>"),
+            compile(
+                "<xsl:output method=\"text\"/>",
+                "<xsl:value-of select=\"a\"/>!",
+            ),
+        ];
+        let made = Transform::apply_all(&all, ORDER).unwrap();
+        assert_eq!(made.body, b"c!");
+        assert_eq!(
+            (made.media_type.as_deref(), made.charset.as_deref()),
+            (Some("text/a"), Some("utf-8"))
+        );
+        // The second one gets what the first one has made, and nothing else.
+        let all = [
+            compile("", "<b><xsl:value-of select=\"//item[2]\"/></b>"),
+            compile(
+                "<xsl:output method=\"text\"/>",
+                "<xsl:value-of select=\"a\"/>",
+            ),
+        ];
+        assert!(Transform::apply_all(&all, ORDER).is_err());
     }
 
     #[test]

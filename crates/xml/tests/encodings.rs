@@ -79,7 +79,7 @@ fn by_us(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let document = Document::parse(bytes, &Limits::default()).map_err(|why| why.to_string())?;
     let mut text = Vec::new();
     document
-        .write_canonical(&mut text)
+        .write_canonical(&mut text, &Limits::default())
         .map_err(|why| why.to_string())?;
     Ok(text)
 }

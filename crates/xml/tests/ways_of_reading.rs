@@ -12,7 +12,7 @@ fn read(bytes: &[u8]) -> Result<(String, Vec<u32>), String> {
         Document::parse(bytes, &Limits::default()).map_err(|complaints| complaints.to_string())?;
     let mut text = Vec::new();
     document
-        .write_canonical(&mut text)
+        .write_canonical(&mut text, &Limits::default())
         .map_err(|complaints| complaints.to_string())?;
     let mut lines = Vec::new();
     let mut open: Vec<_> = document.root().into_iter().collect();
@@ -30,10 +30,11 @@ fn assert_same(bytes: &[u8]) {
     assert_eq!(read(bytes), read(&padded), "{shown}");
 }
 
-const ROOTS: [&[u8]; 19] = [
+const ROOTS: [&[u8]; 20] = [
     b"<a/>",
     b"<a b='1'  c=\"x\ny\"><b/>t<!-- c --><?p i?></a>",
     b"<a>\n<b>\r\n<c/>\r</b>\n\n<d/></a>",
+    b"<a>&#65;&lt;&amp;&#x20AC;</a>",
     b"<!DOCTYPE a [<!ENTITY e \"f<g/>ive\"><!ATTLIST a z CDATA 'q'>]><a>&e;&e;&#65;&lt;</a>",
     b"<!DOCTYPE a SYSTEM 'http://x.test/a.dtd'><a/>",
     b"<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><a>&e;</a>",

@@ -22,16 +22,15 @@ pub(super) fn compile(policy: &XsltPolicy, body_bytes: usize) -> Result<Transfor
 
 /// Takes an answer through stylesheets, one after the other.
 pub(crate) fn transform(all: &[Transform], answer: &mut Collected) -> Result<(), NotTransformed> {
-    for stylesheet in all {
-        let made = stylesheet
-            .apply(answer.body())
-            .map_err(|_| NotTransformed)?;
-        answer.replace_body(made.body);
-        if made.media_type.is_some() || made.charset.is_some() {
-            let before = answer.field("Content-Type").unwrap_or_default();
-            let now = content_type(before, made.media_type.as_deref(), made.charset.as_deref());
-            answer.set_field("Content-Type", &now);
-        }
+    if all.is_empty() {
+        return Ok(());
+    }
+    let made = Transform::apply_all(all, answer.body()).map_err(|_| NotTransformed)?;
+    answer.replace_body(made.body);
+    if made.media_type.is_some() || made.charset.is_some() {
+        let before = answer.field("Content-Type").unwrap_or_default();
+        let now = content_type(before, made.media_type.as_deref(), made.charset.as_deref());
+        answer.set_field("Content-Type", &now);
     }
     Ok(())
 }

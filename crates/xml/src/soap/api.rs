@@ -25,7 +25,7 @@ impl Api {
         files: &dyn Files,
         limits: &Limits,
     ) -> Result<Self, Complaints> {
-        let document = Document::parse_at(text, limits, location)?;
+        let document = Document::parse_definition(text, limits, location)?;
         let Some(root) = document.root() else {
             return Err(Complaints::own(0, "The document is empty"));
         };

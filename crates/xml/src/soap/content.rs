@@ -115,7 +115,7 @@ impl<'a> Content<'a> {
         } = stylesheet.output();
         if *is_text_or_html {
             let mut bytes = Vec::new();
-            stylesheet.write(&result, &mut bytes)?;
+            stylesheet.write(&result, &mut bytes, limits)?;
             let bytes = Cow::Owned(bytes);
             self.form = Form::Text { bytes, tree: None };
         } else {
@@ -163,7 +163,7 @@ impl<'a> Content<'a> {
             } => {
                 let mut out = Vec::with_capacity(1024);
                 out.extend_from_slice(declaration.as_bytes());
-                tree.write_canonical(&mut out)?;
+                tree.write_canonical(&mut out, self.limits)?;
                 if self.removes_empty_namespaces {
                     remove_empty_namespaces(&mut out);
                 }

@@ -6,6 +6,7 @@ use super::envelope::XML_SCHEMA;
 use super::options::{Options, Source};
 use crate::errors::Complaints;
 use crate::imports::Files;
+use crate::limits::Limits;
 use crate::process::{Budget, with_stack};
 use crate::saxon::SaxonStylesheet;
 use crate::schema::Schema;
@@ -43,12 +44,12 @@ impl Definitions {
     /// The same for a thread that has a stack of [`STACK_BYTES`](crate::process::STACK_BYTES).
     pub fn compile_on_this_thread(options: &Options, files: &dyn Files) -> Self {
         let files = Included { options, files };
-        let _budget = Budget::begin(options.limits.allocated_bytes);
+        let _budget = Budget::begin(&Limits::DEFINITIONS);
         Self::compile_here(options, &files)
     }
 
     fn compile_here(options: &Options, files: &Included<'_>) -> Self {
-        let limits = &options.limits;
+        let limits = &Limits::DEFINITIONS;
         let style = |source: &Option<Source>| {
             files.slot(source, |text, at| match &options.saxon {
                 Some(saxon) => saxon

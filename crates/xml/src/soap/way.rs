@@ -11,7 +11,7 @@ use super::definitions::Definitions;
 use super::fault::Culprit;
 use super::gzip;
 use super::policy::{Passed, SoapPolicy};
-use crate::process::{Budget, Spent};
+use crate::process::Budget;
 use crate::saxon::{Made, Order, Unmade};
 
 /// How far a message has come.
@@ -53,6 +53,14 @@ pub(super) enum Ran {
     /// Its end: the changed body, what form the body has, and the target.
     Done(Option<Vec<u8>>, Form, Option<usize>),
     Waits(Paused, Order),
+}
+
+/// What the steps have led to.
+enum Walked<'a> {
+    /// A transformation that somebody else does.
+    Waits(Order),
+    /// The end: the text, and the target.
+    Through(Cow<'a, [u8]>, Option<usize>),
 }
 
 /// A step of a chain.
@@ -121,19 +129,17 @@ impl Way<'_> {
 }
 
 impl SoapPolicy {
-    /// Un-gzips, runs the steps, and gzips what they changed, within what the work may allocate.
+    /// Un-gzips, runs the steps, and gzips what they changed.
     pub(super) fn run(
         &self,
         way: &Way<'_>,
         start: Start,
         client: &mut Client,
     ) -> Result<Ran, Failure> {
-        let budget = Budget::begin(self.options.limits.allocated_bytes);
-        let run = match start {
+        match start {
             Start::Message => self.enter(way, client),
             Start::Made(place, made) => self.enter_again(way, place, made, client),
-        };
-        self.within(budget, run)
+        }
     }
 
     fn enter(&self, way: &Way<'_>, client: &mut Client) -> Result<Ran, Failure> {
@@ -185,24 +191,16 @@ impl SoapPolicy {
         content: Content<'_>,
         client: &mut Client,
     ) -> Result<Ran, Failure> {
-        let mut chain = Chain {
-            options: &self.options,
-            definitions: &place.definitions,
-            parameters: &self.parameters,
-            content,
-            client: *client,
+        let budget = Budget::begin(&self.options.limits);
+        let taken = &mut place.taken;
+        let walked = self.take_steps(way, &place.definitions, taken, content, client);
+        let (text, target) = match self.within(budget, walked)? {
+            Walked::Waits(order) => {
+                let client = *client;
+                return Ok(Ran::Waits(Paused { place, client }, order));
+            }
+            Walked::Through(text, target) => (text, target),
         };
-        let walked = way.walk(&mut chain, &mut place.taken);
-        *client = chain.client;
-        let (order, target) = walked?;
-        if let Some(order) = order {
-            let client = *client;
-            return Ok(Ran::Waits(Paused { place, client }, order));
-        }
-        let text = chain
-            .content
-            .into_text()
-            .map_err(|why| Failure::new(GENERAL, Culprit::Client, why.to_string()))?;
         let form = Form::of(&text);
         let changed = match text {
             Cow::Borrowed(_) => None,
@@ -212,19 +210,41 @@ impl SoapPolicy {
         Ok(Ran::Done(changed, form, target))
     }
 
+    fn take_steps<'a>(
+        &'a self,
+        way: &Way<'_>,
+        definitions: &'a Definitions,
+        taken: &mut usize,
+        content: Content<'a>,
+        client: &mut Client,
+    ) -> Result<Walked<'a>, Failure> {
+        let mut chain = Chain {
+            options: &self.options,
+            definitions,
+            parameters: &self.parameters,
+            content,
+            client: *client,
+        };
+        let walked = way.walk(&mut chain, taken);
+        *client = chain.client;
+        let (order, target) = walked?;
+        if let Some(order) = order {
+            return Ok(Walked::Waits(order));
+        }
+        let text = chain
+            .content
+            .into_text()
+            .map_err(|why| Failure::new(GENERAL, Culprit::Client, why.to_string()))?;
+        Ok(Walked::Through(text, target))
+    }
+
     /// Puts what ended the work in the place of what it looked like.
-    fn within(&self, budget: Budget, run: Result<Ran, Failure>) -> Result<Ran, Failure> {
+    fn within<T>(&self, budget: Budget, walked: Result<T, Failure>) -> Result<T, Failure> {
         let Some(spent) = budget.end() else {
-            return run;
+            return walked;
         };
-        let details = match spent {
-            Spent::Memory => format!(
-                "The work on this message needs more than {} bytes of memory",
-                self.options.limits.allocated_bytes
-            ),
-            Spent::Stack => "The work on this message is nested too deeply".to_owned(),
-        };
-        let step = run.err().map_or(GENERAL, |failure| failure.step);
+        let details = spent.words(&self.options.limits);
+        let step = walked.err().map_or(GENERAL, |failure| failure.step);
         Err(Failure::new(step, Culprit::Client, details))
     }
 }

@@ -188,7 +188,7 @@ fn import(location: String, files: &dyn Files, limits: &Limits) -> Result<Part, 
         let message = format!("Failed to load the WSDL at '{location}': {why}");
         Complaints::own(0, message)
     })?;
-    let document = Document::parse_at(&bytes, limits, Some(&location))?;
+    let document = Document::parse_definition(&bytes, limits, Some(&location))?;
     let root = document.root();
     if !root.is_some_and(|root| is_wsdl(root) || is_schema(root)) {
         let message = "The root node of the imported WSDL definition is not <wsdl:definitions> nor <wsdl:description>";
@@ -259,7 +259,10 @@ impl<'a> Neighbours<'a> {
             };
             neighbours.locate_imports(&mut document);
             let mut text = Vec::new();
-            if document.write_canonical(&mut text).is_ok() {
+            if document
+                .write_canonical(&mut text, &Limits::DEFINITIONS)
+                .is_ok()
+            {
                 let location = neighbours.places[index].0.clone();
                 neighbours.texts.insert(location, text);
             }

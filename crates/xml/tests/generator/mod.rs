@@ -359,24 +359,24 @@ impl Writer<'_> {
 
 /// Puts a body into one of the encodings, below one of the prologues.
 fn dressed(dice: &mut Dice, body: &str) -> Vec<u8> {
-    let doctype = match dice.roll(5) {
-        0 => "<!DOCTYPE t:root [<!ENTITY e \"text\"><!ELEMENT x ANY>]>\n<!-- before -->",
-        1 => "<!DOCTYPE t:root>\n<?before it?>\n",
+    let before = match dice.roll(5) {
+        0 => "<!-- before -->\n<!--it-->",
+        1 => "<?before it?>\n",
         _ => "",
     };
     match dice.roll(5) {
         0 => {
-            let text = format!("<?xml version=\"1.0\" encoding=\"UTF-16\"?>{doctype}{body}");
+            let text = format!("<?xml version=\"1.0\" encoding=\"UTF-16\"?>{before}{body}");
             let mut out = vec![0xff, 0xfe];
             out.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
             out
         }
-        1 => format!("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>{doctype}{body}")
+        1 => format!("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>{before}{body}")
             .chars()
             .map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?'))
             .collect(),
-        2 => format!("\u{feff}{doctype}{body}").into_bytes(),
-        _ => format!("<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n{doctype}{body}")
+        2 => format!("\u{feff}{before}{body}").into_bytes(),
+        _ => format!("<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n{before}{body}")
             .into_bytes(),
     }
 }

@@ -3,18 +3,7 @@
 
 use super::*;
 
-const LIMITS: Limits = Limits {
-    body_bytes: 1 << 20,
-    document_bytes: 1 << 20,
-    depth: 200,
-    attributes: 256,
-    attribute_bytes: 1 << 20,
-    namespaces: 256,
-    entity_bytes: 1 << 16,
-    transform_depth: 3_000,
-    operations: 1_000_000,
-    allocated_bytes: 1 << 28,
-};
+const LIMITS: Limits = Limits::MESSAGES;
 
 /// A seeded generator, so that a failure can be repeated.
 struct Dice(u64);
@@ -59,7 +48,7 @@ fn element(dice: &mut Dice, depth: u32, out: &mut String) {
 
 fn canonical(document: &Document) -> String {
     let mut out = Vec::new();
-    document.write_canonical(&mut out).unwrap();
+    document.write_canonical(&mut out, &LIMITS).unwrap();
     String::from_utf8(out).unwrap()
 }
 
