@@ -1,0 +1,195 @@
+//! What gateways do to messages.
+
+use std::sync::Arc;
+
+use gatebench_xml::soap::{
+    Options, Request, Response, SOAP_1_2_SCHEMA, SoapPolicy, Source, Target,
+};
+use gatebench_xml::{NoFiles, Transform};
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The envelope is validated.
+    Envelope,
+    /// Each node is copied by a template.
+    Identity,
+    /// The document is copied as a whole.
+    CopyOf,
+    /// Each element gets one of another namespace around it.
+    Wrapped,
+    /// `i` in the order of their texts and of an attribute.
+    Sorted,
+    /// `i` by a key.
+    Keyed,
+    /// Paths in all directions.
+    Paths,
+    /// Texts taken apart by recursion.
+    Texts,
+    /// The target by an expression.
+    Routed,
+    /// The body is validated by a schema of many kinds of types.
+    Typed,
+    /// A response, copied.
+    Response,
+    /// A response without SOAP.
+    Transformed,
+}
+
+impl Way {
+    pub const ALL: [Self; 12] = [
+        Self::Envelope,
+        Self::Identity,
+        Self::CopyOf,
+        Self::Wrapped,
+        Self::Sorted,
+        Self::Keyed,
+        Self::Paths,
+        Self::Texts,
+        Self::Routed,
+        Self::Typed,
+        Self::Response,
+        Self::Transformed,
+    ];
+
+    fn templates(self) -> Option<&'static str> {
+        match self {
+            Self::Identity | Self::Response | Self::Transformed => Some(IDENTITY),
+            Self::CopyOf => Some(COPY_OF),
+            Self::Wrapped => Some(WRAPPED),
+            Self::Sorted => Some(SORTED),
+            Self::Keyed => Some(KEYED),
+            Self::Paths => Some(PATHS),
+            Self::Texts => Some(TEXTS),
+            Self::Envelope | Self::Routed | Self::Typed => None,
+        }
+    }
+}
+
+const IDENTITY: &str = r#"<xsl:template match="node()|@*"><xsl:copy><xsl:apply-templates select="node()|@*"/></xsl:copy></xsl:template>"#;
+
+const COPY_OF: &str = r#"<xsl:template match="/"><xsl:copy-of select="."/></xsl:template>"#;
+
+const WRAPPED: &str = r#"<xsl:template match="*"><w:w xmlns:w="urn:w" xmlns="urn:d" w:a="b"><xsl:copy><xsl:copy-of select="@*"/><xsl:apply-templates/></xsl:copy></w:w></xsl:template>
+<xsl:template match="/*|/*/*"><xsl:copy><xsl:apply-templates/></xsl:copy></xsl:template>"#;
+
+const SORTED: &str = r#"<xsl:template match="/"><r><xsl:for-each select="//i"><xsl:sort select="."/><xsl:sort select="@k" data-type="number"/><xsl:copy-of select="."/></xsl:for-each></r></xsl:template>"#;
+
+const KEYED: &str = r#"<xsl:key name="k" match="i" use="@k"/>
+<xsl:template match="/"><r><xsl:for-each select="//i"><n><xsl:value-of select="count(key('k', @k))"/></n></xsl:for-each></r></xsl:template>"#;
+
+const PATHS: &str = r#"<xsl:template match="/"><r a="{count(//i[@k])}" b="{count(//*[not(*)]/ancestor::*)}"><xsl:apply-templates select="//i"/></r></xsl:template>
+<xsl:template match="i"><xsl:value-of select="preceding-sibling::*[1]"/><xsl:number level="any"/><xsl:value-of select="count(following-sibling::i)"/></xsl:template>"#;
+
+const TEXTS: &str = r#"<xsl:template match="/"><r><xsl:call-template name="parts"><xsl:with-param name="text" select="normalize-space(.)"/></xsl:call-template></r></xsl:template>
+<xsl:template name="parts"><xsl:param name="text"/><xsl:choose><xsl:when test="contains($text, ',')"><p><xsl:value-of select="substring-before($text, ',')"/></p><xsl:call-template name="parts"><xsl:with-param name="text" select="substring-after($text, ',')"/></xsl:call-template></xsl:when><xsl:otherwise><xsl:value-of select="$text"/></xsl:otherwise></xsl:choose></xsl:template>"#;
+
+/// A schema with what schemas are made of. No pattern in it can begin to fit a text in more than one way.
+const TYPES: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:t="urn:t" targetNamespace="urn:t" elementFormDefault="qualified">
+<xs:simpleType name="code"><xs:restriction base="xs:string"><xs:pattern value="[A-Z]+(-[0-9]+)*"/></xs:restriction></xs:simpleType>
+<xs:simpleType name="numbers"><xs:list itemType="xs:int"/></xs:simpleType>
+<xs:simpleType name="either"><xs:union memberTypes="xs:int xs:date xs:token"/></xs:simpleType>
+<xs:complexType name="base"><xs:sequence><xs:element name="j" type="xs:string" minOccurs="0" maxOccurs="unbounded"/></xs:sequence><xs:attribute name="k" type="xs:string"/><xs:attribute name="r" type="xs:string"/></xs:complexType>
+<xs:complexType name="more"><xs:complexContent><xs:extension base="t:base"><xs:attribute name="m" type="xs:int"/></xs:extension></xs:complexContent></xs:complexType>
+<xs:element name="list"><xs:complexType><xs:choice minOccurs="0" maxOccurs="unbounded">
+<xs:element name="i" type="t:base" nillable="true"/><xs:element name="n" type="xs:int"/><xs:element name="p" type="t:code"/><xs:element name="l" type="t:numbers"/><xs:element name="u" type="t:either"/>
+<xs:element name="d" type="xs:dateTime"/><xs:element name="b" type="xs:base64Binary"/><xs:element name="q" type="xs:QName"/><xs:element name="x" type="xs:anyURI"/><xs:element name="f" type="xs:double"/><xs:element name="c" type="xs:string"/>
+<xs:element name="all"><xs:complexType><xs:all><xs:element name="a1" minOccurs="0"/><xs:element name="a2" minOccurs="0"/><xs:element name="a3" minOccurs="0"/><xs:element name="a4" minOccurs="0"/><xs:element name="a5" minOccurs="0"/><xs:element name="a6" minOccurs="0"/></xs:all></xs:complexType></xs:element>
+<xs:element name="mixed"><xs:complexType mixed="true"><xs:sequence><xs:any processContents="lax" minOccurs="0" maxOccurs="unbounded"/></xs:sequence><xs:anyAttribute processContents="lax"/></xs:complexType></xs:element>
+CHOICES</xs:choice></xs:complexType>
+<xs:key name="key"><xs:selector xpath="t:i"/><xs:field xpath="@k"/></xs:key>
+<xs:keyref name="ref" refer="t:key"><xs:selector xpath="t:i"/><xs:field xpath="@r"/></xs:keyref>
+<xs:unique name="unique"><xs:selector xpath=".//t:n"/><xs:field xpath="."/></xs:unique>
+</xs:element></xs:schema>"#;
+
+fn sheet(templates: &str) -> String {
+    format!(
+        r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="xml" encoding="utf-8"/>{templates}</xsl:stylesheet>"#
+    )
+}
+
+fn options(way: Way) -> Options {
+    let text = |text: &str| Some(Source::Text(text.to_owned()));
+    let mut options = Options {
+        is_verbose: true,
+        xslt_before: way
+            .templates()
+            .and_then(|templates| text(&sheet(templates))),
+        ..Options::default()
+    };
+    match way {
+        Way::Envelope => options.soap12_schema = text(SOAP_1_2_SCHEMA),
+        Way::Typed => {
+            let choices =
+                (0..40).map(|n| format!("<xs:element name=\"c{n}\" type=\"xs:string\"/>"));
+            let choices: String = choices.collect();
+            options.api_schema = text(&TYPES.replace("CHOICES", &choices));
+        }
+        Way::Routed => {
+            for xpath in [
+                "//i[@k='never']/j",
+                "string(/*)",
+                "//*[local-name()='never']",
+            ] {
+                options.targets.push(Target {
+                    xpath: xpath.into(),
+                    equals: "never".into(),
+                });
+            }
+        }
+        // What comes of it is no envelope any more, which is not the question.
+        Way::Sorted | Way::Keyed | Way::Paths | Way::Texts | Way::Wrapped => {
+            options.soap_schema = None;
+        }
+        _ => {}
+    }
+    options
+}
+
+/// All ways, compiled.
+pub struct Ways {
+    policies: Vec<SoapPolicy>,
+    transform: Transform,
+}
+
+impl Ways {
+    pub fn compile() -> Self {
+        let none: [(&str, &str); 0] = [];
+        let compile = |way: &Way| {
+            let policy = SoapPolicy::compile(options(*way), Arc::new(NoFiles)).unwrap();
+            assert_eq!(policy.problems(), [], "{way:?}");
+            policy
+        };
+        Self {
+            policies: Way::ALL.iter().map(compile).collect(),
+            transform: Transform::compile(&sheet(IDENTITY), none, &NoFiles).unwrap(),
+        }
+    }
+
+    /// Takes a message along; the words of the fault where it does not pass.
+    pub fn take(&self, way: Way, body: &[u8], is_gzip: bool) -> Result<(), String> {
+        let content_encoding = is_gzip.then_some("gzip");
+        let content_type = Some("text/xml; charset=utf-8");
+        let policy = &self.policies[way as usize];
+        let passed = match way {
+            Way::Transformed => return self.transform.apply(body).map(drop),
+            Way::Response => policy.response(&Response {
+                status: 200,
+                content_type,
+                content_encoding,
+                body,
+                ..Response::default()
+            }),
+            _ => policy.request(&Request {
+                content_type,
+                content_encoding,
+                body,
+                ..Request::default()
+            }),
+        };
+        match passed {
+            Ok(_) => Ok(()),
+            Err(fault) => Err(String::from_utf8(fault.body).unwrap()),
+        }
+    }
+}
