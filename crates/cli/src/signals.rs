@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -34,8 +35,11 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// A flag that the second SIGINT or SIGTERM sets; the first calls `on_first`, and SIGHUP `on_hangup`, on a
-/// thread of their own.
+/// What serves is given so long to see a flag, before the process ends without it.
+const FLAG_SEEN_MAX: Duration = Duration::from_millis(250);
+
+/// A flag that the second SIGINT or SIGTERM sets, soon after which the process ends whether it is seen or not; the
+/// first calls `on_first`, and SIGHUP `on_hangup`, on a thread of their own.
 pub fn stop_flag_beside(
     mut on_first: impl FnMut() + Send + 'static,
     mut on_hangup: impl FnMut() + Send + 'static,
@@ -48,7 +52,12 @@ pub fn stop_flag_beside(
         signals.forever().for_each(|signal| match signal {
             SIGHUP => on_hangup(),
             _ if std::mem::take(&mut is_first) => on_first(),
-            _ => flag.store(true, Ordering::Relaxed),
+            _ => {
+                flag.store(true, Ordering::Relaxed);
+                thread::sleep(FLAG_SEEN_MAX);
+                // A worker may be in the middle of something long. What it would still write is not waited for.
+                signal_hook::low_level::exit(i32::from(Exit::Fine.code()));
+            }
         });
     };
     thread::Builder::new()

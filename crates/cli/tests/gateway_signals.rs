@@ -3,10 +3,12 @@
 
 mod gateway_process;
 
+use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use gateway_process::Gateway;
 use serde_json::json;
@@ -107,6 +109,49 @@ fn a_second_signal_ends_it_at_once() {
     gateway.signal("-TERM");
     assert!(gateway.child.wait().unwrap().success());
     assert_eq!(client.read(&mut [0; 16]).unwrap_or(0), 0);
+}
+
+/// Seconds of processor time that a process has used.
+fn cpu_s(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, behind_name) = stat.rsplit_once(')').unwrap();
+    let user: f64 = behind_name
+        .split_whitespace()
+        .nth(11)
+        .unwrap()
+        .parse()
+        .unwrap();
+    user / rustix::param::clock_ticks_per_second() as f64
+}
+
+#[test]
+fn a_second_signal_ends_it_also_while_its_worker_is_at_something_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.json");
+    std::fs::write(&file, configuration("late")).unwrap();
+    // The response takes seconds of the worker's time, which looks at nothing else meanwhile.
+    let words = [
+        OsStr::new("gateway"),
+        file.as_os_str(),
+        OsStr::new("--handicap"),
+        OsStr::new("4294967295,0"),
+    ];
+    let mut gateway = Gateway::run(words);
+    let mut client = TcpStream::connect(&gateway.address).unwrap();
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .unwrap();
+    let before = cpu_s(gateway.child.id());
+    while cpu_s(gateway.child.id()) < before + 0.1 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    gateway.signal("-TERM");
+    gateway.complaints().next().unwrap();
+    gateway.signal("-TERM");
+    let signalled = Instant::now();
+    assert!(gateway.child.wait().unwrap().success());
+    let waited = signalled.elapsed();
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
 }
 
 #[test]
