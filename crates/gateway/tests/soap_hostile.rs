@@ -7,6 +7,7 @@ mod common;
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 use common::{Answer, Client, Server, scripted, serve, upstream};
 use flate2::Compression;
@@ -95,18 +96,25 @@ fn bodies_that_mean_harm_get_faults() {
     }
     let deep = format!("{}{}", "<a>".repeat(50_000), "</a>".repeat(50_000));
     let attributes: String = (0..20_000).map(|n| format!(" a{n}=''")).collect();
-    let bodies: [(Vec<u8>, &str); 11] = [
-        (
-            format!("{laughs}]><a>&l9;</a>").into(),
-            "Entities expand to more than is allowed",
-        ),
+    let names: String = (0..100_000).map(|n| format!("n{n}|")).collect();
+    let no_type = "A message may not have a document type";
+    let bodies: [(Vec<u8>, &str); 13] = [
+        (format!("{laughs}]><a>&l9;</a>").into(), no_type),
         (
             format!("<!DOCTYPE a [<!ENTITY e SYSTEM \"{secret}\">]><a>&e;</a>").into(),
-            "External entities are not allowed",
+            no_type,
         ),
         (
             format!("<!DOCTYPE a [<!ENTITY % e SYSTEM \"file://{secret}\"> %e;]><a/>").into(),
-            "External entities are not allowed",
+            no_type,
+        ),
+        (
+            format!("<!DOCTYPE a SYSTEM \"http://127.0.0.1:1/a.dtd\">{GOOD}").into(),
+            no_type,
+        ),
+        (
+            format!("<!DOCTYPE a [<!ATTLIST a b ({names}z) #IMPLIED>]><a/>").into(),
+            no_type,
         ),
         (deep.into(), "Elements are nested deeper than 200"),
         (
@@ -152,6 +160,34 @@ fn bodies_that_mean_harm_get_faults() {
         &latin,
     );
     assert!(told.contains("XSD validation failed"), "{told}");
+}
+
+#[test]
+fn a_neighbour_is_served_while_a_message_does_its_worst() {
+    let mut request = chain();
+    // What it makes of the body is no operation of the WSDL, which is not the question.
+    request["xsd_api_schema"] = Value::Null;
+    let (_origin, gateway) = behind(&request);
+    for count in [60, 250] {
+        let namespaces: String = (0..count)
+            .map(|n| format!(" xmlns:p{n}='urn:{n}'"))
+            .collect();
+        let worst = GOOD
+            .replace("Subtract>", "Other>")
+            .replace("<Subtract", &format!("<Other{namespaces}"))
+            .replace("<intA>5</intA>", &"<i/>".repeat(45_000));
+        let length = worst.len();
+        let mut client = gateway.client();
+        let head =
+            format!("POST /echo HTTP/1.1\r\nHost: h\r\n{XML}Content-Length: {length}\r\n\r\n");
+        client.send(&[head.as_bytes(), worst.as_bytes()].concat());
+        let began = Instant::now();
+        neighbour_is_well(&gateway);
+        let waited = began.elapsed();
+        assert!(waited < Duration::from_secs(3), "{count}: {waited:?}");
+        let status = client.answer(false).status;
+        assert!(matches!(status, 200 | 500), "{count}: {status}");
+    }
 }
 
 #[test]
