@@ -1,0 +1,152 @@
+//! The gateway as a process of its own: this program, started again to run one test, which serves.
+//!
+//! Both ends hold a connection. The child ends when its parent closes it, so that none is left
+//! behind whatever becomes of the parent.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use gatebench_gateway::GatewayConfig;
+use gatebench_net::Backend;
+use serde_json::{Value, json};
+
+/// Names the parent's address to the child.
+pub const PARENT: &str = "GATEBENCH_BATTERY_PARENT";
+
+/// How long a process may take to start, and to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub struct Gateway {
+    child: Child,
+    control: BufReader<TcpStream>,
+    pub address: SocketAddr,
+}
+
+impl Gateway {
+    /// A gateway with this configuration before one upstream, named `origin`.
+    pub fn start(backend: Backend, config: &Value, origin: SocketAddr) -> Self {
+        let mut config = config.clone();
+        let target = json!({"address": "127.0.0.1", "port": origin.port()});
+        config["listen"] = json!(["127.0.0.1:0"]);
+        config["upstreams"] = json!([{"name": "origin", "keepalive": 4, "targets": [target]}]);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "in_the_child", "--nocapture"])
+            .env(PARENT, listener.local_addr().unwrap().to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let stream = accept(&listener, &mut child);
+        stream.set_nonblocking(false).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let order = json!({"backend": backend.as_str(), "config": config});
+        writeln!(&stream, "{order}").unwrap();
+        let mut control = BufReader::new(stream);
+        let mut line = String::new();
+        control.read_line(&mut line).unwrap();
+        let address = line.trim().parse().unwrap();
+        Self {
+            child,
+            control,
+            address,
+        }
+    }
+
+    /// Whether the process has ended, which nobody told it to.
+    pub fn has_crashed(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Ends the process; whether it ended as it should.
+    pub fn end(mut self) -> bool {
+        let closed = self.control.get_ref().shutdown(std::net::Shutdown::Both);
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return closed.is_ok() && status.success();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        false
+    }
+
+    /// Processor time that it has used.
+    pub fn cpu(&self) -> Duration {
+        // In hundredths of a second on every platform of Linux that the project runs on.
+        const TICK: Duration = Duration::from_millis(10);
+        let stat = self.proc("stat");
+        let after_name = stat.rsplit(')').next().unwrap();
+        let mut fields = after_name.split_whitespace().skip(11);
+        let mut ticks = || fields.next().unwrap().parse::<u32>().unwrap();
+        TICK * (ticks() + ticks())
+    }
+
+    /// Bytes of memory in use, and the most that ever were.
+    pub fn memory(&self) -> (u64, u64) {
+        let status = self.proc("status");
+        let kib = |name: &str| -> u64 {
+            let mut lines = status.lines();
+            let line = lines.find_map(|line| line.strip_prefix(name)).unwrap();
+            line.trim().trim_end_matches(" kB").parse().unwrap()
+        };
+        (kib("VmRSS:") * 1024, kib("VmHWM:") * 1024)
+    }
+
+    fn proc(&self, name: &str) -> String {
+        std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).unwrap()
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        // Fails where it has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The child's connection; it panics where the child ends before.
+fn accept(listener: &TcpListener, child: &mut Child) -> TcpStream {
+    listener.set_nonblocking(true).unwrap();
+    let begun = Instant::now();
+    loop {
+        if let Ok((stream, _)) = listener.accept() {
+            return stream;
+        }
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none(), "the gateway's process ended: {ended:?}");
+        assert!(begun.elapsed() < PATIENCE, "the gateway's process is silent");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Serves what the parent orders, until it closes the connection.
+pub fn serve(parent: &str) {
+    let stream = TcpStream::connect(parent).unwrap();
+    let mut orders = BufReader::new(stream.try_clone().unwrap());
+    let mut line = String::new();
+    orders.read_line(&mut line).unwrap();
+    let order: Value = serde_json::from_str(&line).unwrap();
+    let config = GatewayConfig::parse(&order["config"].to_string()).unwrap();
+    let wanted = order["backend"].as_str();
+    let mut all = [Backend::Epoll, Backend::Uring].into_iter();
+    let backend = all.find(|it| Some(it.as_str()) == wanted);
+    assert!(backend.is_some(), "no event loop {wanted:?}");
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let serving = std::thread::spawn(move || {
+        gatebench_gateway::serve(&config, &[], backend, stopped, |bound| {
+            writeln!(&stream, "{}", bound[0]).unwrap();
+        })
+    });
+    line.clear();
+    // Nothing more is ordered: this returns when the parent is done, or gone.
+    let _ = orders.read_line(&mut line);
+    stop.store(true, Ordering::Relaxed);
+    serving.join().unwrap().unwrap();
+}

@@ -1,0 +1,120 @@
+//! Streams of HTTP/2 that become requests of HTTP/1.1 (RFC 9113 8): what a head can say there that
+//! would say something else here.
+
+mod bodies;
+mod connections;
+mod heads;
+
+use serde_json::json;
+
+use crate::frames::{self, AFTER_STREAM, END_HEADERS, END_STREAM, HEADERS, PREFACE, STREAM, frame};
+use crate::lane::Battery;
+use crate::vector::{Expect, MARK, Seen, Vector};
+
+pub fn battery() -> Battery {
+    let tables = [
+        heads::names(),
+        heads::values(),
+        heads::pseudo_fields(),
+        heads::methods(),
+        heads::paths(),
+        heads::authorities(),
+        heads::connection_fields(),
+        bodies::lengths(),
+        bodies::trailers(),
+        bodies::others(),
+        connections::frames_in_order(),
+        connections::frames_out_of_order(),
+        connections::blocks(),
+    ];
+    Battery {
+        name: "HTTP/2 to HTTP/1.1",
+        config: json!({
+            "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+            "timeouts": {"client_idle_ms": 5000, "request_head_ms": 2500, "request_body_ms": 2500},
+        }),
+        vectors: tables.concat(),
+        hear: frames::hear,
+    }
+}
+
+/// A field by its bytes.
+type Field = (Vec<u8>, Vec<u8>);
+
+fn field(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Field {
+    (name.into(), value.into())
+}
+
+/// The pseudo-header fields of a good request.
+fn good() -> Vec<Field> {
+    let fields = frames::request_fields("POST", "/v").into_iter();
+    fields.map(|(name, value)| field(name, value)).collect()
+}
+
+/// The field that tells which vector a request comes from.
+fn mark() -> Field {
+    field("v", MARK)
+}
+
+/// A good request with one more field.
+fn with(name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Vec<Field> {
+    [good(), vec![field(name, value), mark()]].concat()
+}
+
+/// A good request whose pseudo-header field of that name has another value.
+fn but(name: &str, value: impl Into<Vec<u8>>) -> Vec<Field> {
+    let value = value.into();
+    let mut fields = good();
+    for (other, old) in &mut fields {
+        if other == name.as_bytes() {
+            old.clone_from(&value);
+        }
+    }
+    fields.push(mark());
+    fields
+}
+
+/// A good request without that pseudo-header field.
+fn without(name: &str) -> Vec<Field> {
+    let mut fields = good();
+    fields.retain(|(other, _)| other != name.as_bytes());
+    fields.push(mark());
+    fields
+}
+
+/// The head of the vector's stream.
+fn head(fields: &[Field], flags: u8) -> Vec<u8> {
+    frame(HEADERS, END_HEADERS | flags, STREAM, &frames::block(fields))
+}
+
+fn data(bytes: &[u8], flags: u8) -> Vec<u8> {
+    frame(frames::DATA, flags, STREAM, bytes)
+}
+
+/// A head with these fields and the body `hello`.
+fn request(fields: &[Field]) -> Vec<u8> {
+    [head(fields, 0), data(b"hello", END_STREAM)].concat()
+}
+
+/// The request behind the vector, on a stream of its own.
+fn after(stream: u32) -> Vec<u8> {
+    let mut fields = frames::request_fields("GET", "/after");
+    fields.push(("v", MARK));
+    frame(HEADERS, END_STREAM | END_HEADERS, stream, &frames::block(&fields))
+}
+
+/// A connection that carries these frames and the request behind them.
+fn vector(name: impl Into<String>, frames: &[u8], expect: Expect) -> Vector {
+    let bytes = [PREFACE, frames, &after(AFTER_STREAM)].concat();
+    Vector::new(name, bytes, expect)
+}
+
+/// The stream is refused; the connection goes on, or not.
+fn refused() -> Expect {
+    Expect::declined()
+}
+
+/// The client is told of what follows a request that was whole and went on.
+fn refused_late(body: &str) -> Expect {
+    Expect::Refused(vec![Seen::vector(body), Seen::after()])
+}

@@ -1,0 +1,196 @@
+//! Floods: what costs a client little and could cost the gateway much. Each has to end in bounded
+//! time, processor time and memory, and meanwhile another client is served.
+//!
+//! Against floods of HTTP/2 there are budgets, and the connection ends with GOAWAY. Slow clients
+//! have deadlines. What is neither is work that the client pays for as well.
+
+mod http1;
+mod http2;
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use gatebench_net::Backend;
+use serde_json::json;
+
+use crate::child::Gateway;
+use crate::client::{self, Neighbour, connect};
+use crate::common::backends;
+use crate::judge::{Tally, Verdict};
+use crate::origin::{Origin, echo};
+use crate::reader::Request;
+
+/// Processor time that one flood may cost the gateway, built without optimization.
+const CPU_MAX: Duration = Duration::from_secs(3);
+
+/// By how much its memory may grow at the peak.
+const MEMORY_MAX: u64 = 64 << 20;
+
+/// One flood, and what must come of it.
+struct Flood {
+    name: &'static str,
+    /// Says what came of it, or what went wrong.
+    attack: fn(SocketAddr) -> Result<End, String>,
+    ends: Ends,
+}
+
+/// How the flood ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The gateway refused, or closed the connection.
+    Cut,
+    /// The gateway did what it was asked for, and the connection lives on.
+    Served,
+}
+
+/// How it may end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    Cut,
+    Served,
+    Either,
+}
+
+/// All floods, on both event loops at once.
+pub fn run() -> Tally {
+    let tallies = std::thread::scope(|scope| {
+        let lanes: Vec<_> = backends()
+            .into_iter()
+            .map(|backend| scope.spawn(move || lane(backend)))
+            .collect();
+        let joined = lanes.into_iter().map(|lane| lane.join().unwrap());
+        joined.collect::<Vec<_>>()
+    });
+    let mut all = Tally::of("floods");
+    for tally in tallies {
+        all.add(tally);
+    }
+    all
+}
+
+/// All floods, one after the other.
+fn lane(backend: Backend) -> Tally {
+    let mock = json!({"status": 200, "content_type": "text/plain", "body": "mock"});
+    let config = json!({
+        "routes": [
+            {"name": "all", "path": "/", "upstream": "origin"},
+            {"name": "mock", "path": "/mock", "policies": [{"mock": mock}]},
+        ],
+        "timeouts": {"client_idle_ms": 500, "request_head_ms": 500, "request_body_ms": 700},
+    });
+    let origin = Origin::start(answer);
+    let mut gateway = Gateway::start(backend, &config, origin.address);
+    let mut tally = Tally::of("floods");
+    for flood in http2::FLOODS.iter().chain(http1::FLOODS) {
+        let name = format!("{} ({})", flood.name, backend.as_str());
+        let (verdict, neighbour) = unleash(flood, &mut gateway);
+        tally.count(&name, verdict);
+        tally.longest_delay = tally.longest_delay.max(neighbour.longest_delay);
+        let complaints = neighbour.complaints.into_iter();
+        tally.wrong.extend(complaints.map(|complaint| format!("{name}: {complaint}")));
+        if gateway.has_crashed() {
+            break;
+        }
+    }
+    tally.crashes = usize::from(!gateway.end());
+    tally
+}
+
+/// Bytes of the answer that is long.
+const LARGE_BYTES: usize = 4 << 20;
+
+fn answer(request: &Request) -> Vec<u8> {
+    if request.target != "/large" {
+        return echo(request);
+    }
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {LARGE_BYTES}\r\n\r\n");
+    [head.into_bytes(), vec![b'x'; LARGE_BYTES]].concat()
+}
+
+/// Runs one flood: its verdict, and a neighbour who was served meanwhile and afterwards.
+fn unleash(flood: &Flood, gateway: &mut Gateway) -> (Verdict, Neighbour) {
+    let (idle_bytes, _) = gateway.memory();
+    let cpu = gateway.cpu();
+    let is_over = AtomicBool::new(false);
+    let address = gateway.address;
+    let (end, neighbour) = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let mut neighbour = Neighbour::new(address);
+            while !is_over.load(Ordering::Acquire) {
+                neighbour.ask();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            neighbour.ask();
+            neighbour
+        });
+        // Also when it panics, or the scope would wait for ever.
+        let end = std::panic::catch_unwind(|| (flood.attack)(address));
+        is_over.store(true, Ordering::Release);
+        (end, asking.join().unwrap())
+    });
+    let verdict = match end.unwrap_or_else(|_| Err("the attack panicked".into())) {
+        Err(why) => Verdict::Wrong(why),
+        Ok(_) if gateway.has_crashed() => Verdict::Wrong("the gateway ended".into()),
+        Ok(end) => {
+            let used = gateway.cpu().saturating_sub(cpu);
+            let (_, peak_bytes) = gateway.memory();
+            judge(flood, end, used, peak_bytes.saturating_sub(idle_bytes))
+        }
+    };
+    (verdict, neighbour)
+}
+
+fn judge(flood: &Flood, end: End, cpu: Duration, grown_bytes: u64) -> Verdict {
+    let is_right = match flood.ends {
+        Ends::Cut => end == End::Cut,
+        Ends::Served => end == End::Served,
+        Ends::Either => true,
+    };
+    if !is_right {
+        return Verdict::Wrong(format!("it ended as {end:?}"));
+    }
+    if cpu > CPU_MAX {
+        return Verdict::Wrong(format!("it cost {cpu:?} of processor time"));
+    }
+    if grown_bytes > MEMORY_MAX {
+        return Verdict::Wrong(format!("memory grew by {} MiB", grown_bytes >> 20));
+    }
+    match end {
+        End::Cut => Verdict::Rejected,
+        End::Served => Verdict::Passed,
+    }
+}
+
+/// A connection for a flood.
+fn open(address: SocketAddr) -> Result<TcpStream, String> {
+    connect(address).ok_or_else(|| "no connection".into())
+}
+
+/// Sends bytes while what comes is read, until the gateway closes or nothing has come for long;
+/// what it said, and whether it closed.
+fn poured(stream: &mut TcpStream, bytes: &[u8]) -> (Vec<u8>, bool) {
+    let mut reader = stream.try_clone().unwrap();
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(move || {
+            let mut said = Vec::new();
+            let has_ended = client::rest(&mut reader, &mut said);
+            (said, has_ended)
+        });
+        // It may have heard enough before it was given all.
+        let _ = stream.write_all(bytes);
+        reading.join().unwrap()
+    })
+}
+
+/// Whether each connection ends, in the time that a client has.
+fn all_end(streams: Vec<TcpStream>) -> Result<End, String> {
+    for (number, mut stream) in streams.into_iter().enumerate() {
+        let mut said = Vec::new();
+        if !client::rest(&mut stream, &mut said) {
+            return Err(format!("connection {number} stays open: {} bytes", said.len()));
+        }
+    }
+    Ok(End::Cut)
+}

@@ -1,0 +1,97 @@
+//! A battery run: on each event loop, whole and in pieces.
+
+use gatebench_net::Backend;
+use serde_json::Value;
+
+use crate::child::Gateway;
+use crate::client::{Heard, Manner, Neighbour, connect, send};
+use crate::common::backends;
+use crate::judge::{Tally, judge, sorted};
+use crate::origin::{Origin, echo};
+use crate::vector::{Vector, marked};
+
+/// Vectors, the gateway that they are sent to, and how what it says is understood.
+pub struct Battery {
+    pub name: &'static str,
+    /// But for what is found out when it starts.
+    pub config: Value,
+    pub vectors: Vec<Vector>,
+    pub hear: fn(&mut std::net::TcpStream) -> Heard,
+}
+
+/// Of so many vectors one is sent a byte at a time, unless it is longer than this.
+const BYTEWISE: usize = 16;
+const BYTEWISE_BYTES_MAX: usize = 1000;
+
+/// Runs a battery, on both event loops at once.
+pub fn run(battery: &Battery) -> Tally {
+    let lanes = std::thread::scope(|scope| {
+        let run_on = |backend| {
+            scope.spawn(move || {
+                let mut tally = Tally::of(battery.name);
+                for manner in [Manner::Whole, Manner::Cut, Manner::Bytes] {
+                    tally.add(lane(battery, backend, manner));
+                }
+                tally
+            })
+        };
+        let lanes: Vec<_> = backends().into_iter().map(run_on).collect();
+        let joined = lanes.into_iter().map(|lane| lane.join().unwrap());
+        joined.collect::<Vec<_>>()
+    });
+    let mut all = Tally::of(battery.name);
+    for tally in lanes {
+        all.add(tally);
+    }
+    all
+}
+
+/// All vectors that are sent in this manner, one after the other, to one gateway.
+fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
+    let origin = Origin::start(echo);
+    let mut gateway = Gateway::start(backend, &battery.config, origin.address);
+    let mut neighbour = Neighbour::new(gateway.address);
+    let is_sent = |(number, vector): &(usize, &Vector)| match manner {
+        Manner::Whole => true,
+        Manner::Cut => !vector.waits,
+        Manner::Bytes => {
+            let is_short = vector.bytes.len() <= BYTEWISE_BYTES_MAX;
+            number.is_multiple_of(BYTEWISE) && is_short && !vector.waits
+        }
+    };
+    let mut heard = Vec::new();
+    let mut waiting = Vec::new();
+    for (number, vector) in battery.vectors.iter().enumerate().filter(is_sent) {
+        let Some(mut stream) = connect(gateway.address) else {
+            break;
+        };
+        send(&mut stream, &marked(&vector.bytes, number), manner, number);
+        neighbour.ask();
+        if vector.waits {
+            waiting.push((number, stream));
+        } else {
+            heard.push((number, (battery.hear)(&mut stream)));
+        }
+        if gateway.has_crashed() {
+            break;
+        }
+    }
+    for (number, mut stream) in waiting {
+        heard.push((number, (battery.hear)(&mut stream)));
+        neighbour.ask();
+    }
+    neighbour.ask();
+    let mut tally = Tally::of(battery.name);
+    tally.longest_delay = neighbour.longest_delay;
+    tally.crashes = usize::from(!gateway.end());
+    let place = format!("{}, {manner:?}", backend.as_str());
+    let (found, strays) = sorted(origin.records(), battery.vectors.len());
+    for (number, heard) in heard {
+        let vector = &battery.vectors[number];
+        let verdict = judge(vector, number, &heard, &found[number]);
+        tally.count(&format!("{} ({place})", vector.name), verdict);
+    }
+    let complaints = neighbour.complaints.into_iter().chain(strays);
+    tally.wrong.extend(complaints.map(|complaint| format!("{place}: {complaint}")));
+    tally
+}

@@ -1,0 +1,105 @@
+//! The batteries: tables of what clients may send to a gateway, each entry with the verdict that
+//! the standards ask for, and one judge. The gateway is a process of its own, so that a crash is
+//! seen and its memory and processor time are nobody else's; what it passes on is read by a reader
+//! of HTTP/1.1 that shares no code with it.
+//!
+//! Vectors are written from the RFCs. Which shapes are worth a try is known from public lists:
+//! - the mutations of smuggler, <https://github.com/defparam/smuggler>
+//! - HTTP Desync Attacks,
+//!   <https://portswigger.net/research/http-desync-attacks-request-smuggling-reborn>
+//! - HTTP/2: The Sequel is Always Worse, <https://portswigger.net/research/http2>
+//! - HTTP/1.1 must die, <https://portswigger.net/research/http1-must-die>
+//! - the HTTP Garden, <https://github.com/narfindustries/http-garden>
+//! - h2spec, <https://github.com/summerwind/h2spec>
+//! - JWT attacks, <https://portswigger.net/web-security/jwt>
+//! - floods: CVE-2016-6581, CVE-2019-9511 to CVE-2019-9518, CVE-2023-44487, CVE-2024-27316,
+//!   CVE-2025-8671
+//!
+//! Nothing of them is copied.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod child;
+mod client;
+mod contracts;
+mod downgrade;
+mod floods;
+mod frames;
+mod judge;
+mod lane;
+mod origin;
+mod reader;
+mod smuggling;
+mod tokens;
+mod vector;
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::time::Duration;
+
+use judge::Tally;
+
+/// How long another client may wait for its answer meanwhile. Batteries run side by side on
+/// machines with few cores, so that most of the delay is theirs.
+const NEIGHBOUR_WAITS_MAX: Duration = Duration::from_secs(1);
+
+/// Prints the line of a battery and holds it to what it must be.
+fn hold(tally: &Tally, tried_min: usize) {
+    tally.print();
+    assert!(
+        tally.tried >= tried_min,
+        "{}: only {} of at least {tried_min} vectors were tried",
+        tally.battery,
+        tally.tried
+    );
+    assert!(tally.wrong.is_empty(), "wrong:\n{}", tally.wrong.join("\n"));
+    assert!(tally.hangs.is_empty(), "hangs:\n{}", tally.hangs.join("\n"));
+    assert_eq!(tally.crashes, 0, "{}: the gateway crashed", tally.battery);
+    assert!(
+        tally.longest_delay < NEIGHBOUR_WAITS_MAX,
+        "{}: another client waited for {:?}",
+        tally.battery,
+        tally.longest_delay
+    );
+}
+
+#[test]
+fn no_request_hides_in_another() {
+    let battery = smuggling::battery();
+    assert!(battery.vectors.len() >= 500, "{}", battery.vectors.len());
+    hold(&lane::run(&battery), 2 * battery.vectors.len());
+}
+
+#[test]
+fn no_request_hides_in_a_stream() {
+    let battery = downgrade::battery();
+    assert!(battery.vectors.len() >= 150, "{}", battery.vectors.len());
+    hold(&lane::run(&battery), 2 * battery.vectors.len());
+}
+
+#[test]
+fn floods_end_and_harm_nobody() {
+    hold(&floods::run(), 19);
+}
+
+#[test]
+fn nobody_gets_in_with_a_forged_token() {
+    let battery = tokens::battery();
+    assert!(battery.vectors.len() >= 60, "{}", battery.vectors.len());
+    hold(&lane::run(&battery), 2 * battery.vectors.len());
+}
+
+#[test]
+fn contracts_and_edits_see_what_the_upstream_sees() {
+    let battery = contracts::battery();
+    assert!(battery.vectors.len() >= 50, "{}", battery.vectors.len());
+    hold(&lane::run(&battery), 2 * battery.vectors.len());
+}
+
+/// The gateway's process, which the batteries start: it does nothing where nobody has.
+#[test]
+fn in_the_child() {
+    if let Ok(parent) = std::env::var(child::PARENT) {
+        child::serve(&parent);
+    }
+}

@@ -1,0 +1,111 @@
+//! An origin that reads requests with its own reader, keeps them, and answers.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::reader::{self, Request};
+
+/// A request as it came, or the bytes that are none.
+#[derive(Clone, Debug)]
+pub enum Record {
+    Whole(Request),
+    /// The beginning of a request, after which the connection ended.
+    Cut(Vec<u8>),
+    /// Bytes that are no request, and why.
+    Unreadable(Vec<u8>, String),
+}
+
+/// How a request is answered.
+pub type Answer = fn(&Request) -> Vec<u8>;
+
+pub struct Origin {
+    pub address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    records: Mutex<Vec<Record>>,
+    open: AtomicUsize,
+}
+
+/// The request of the last connection, which [`Origin::records`] makes itself.
+const FENCE: &[u8] = b"GET /fence HTTP/1.1\r\nHost: h\r\n\r\n";
+
+impl Origin {
+    /// It ends with the process.
+    pub fn start(answer: Answer) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared::default());
+        let theirs = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (Ok(stream), shared) = (stream, Arc::clone(&theirs)) else {
+                    continue;
+                };
+                shared.open.fetch_add(1, Ordering::AcqRel);
+                std::thread::spawn(move || {
+                    converse(stream, &shared.records, answer);
+                    shared.open.fetch_sub(1, Ordering::AcqRel);
+                });
+            }
+        });
+        Self { address, shared }
+    }
+
+    /// Everything that came, once the gateway has ended and every connection with it.
+    pub fn records(&self) -> Vec<Record> {
+        // Connections are accepted in their order: those of the gateway came before this one.
+        let mut fence = TcpStream::connect(self.address).unwrap();
+        fence.write_all(FENCE).unwrap();
+        fence.read_exact(&mut [0]).unwrap();
+        drop(fence);
+        let begun = Instant::now();
+        while self.shared.open.load(Ordering::Acquire) > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(10), "a connection stays open");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut records = self.shared.records.lock().unwrap().clone();
+        records.retain(|it| !matches!(it, Record::Whole(request) if request.target == "/fence"));
+        records
+    }
+}
+
+/// Says in the answer what was asked, so that a client sees whose answer it got.
+pub fn echo(request: &Request) -> Vec<u8> {
+    let number = request.field("v").unwrap_or(b"-");
+    let head = &b"HTTP/1.1 204 No Content\r\nT: "[..];
+    [head, request.target.as_bytes(), b"\r\nV: ", number, b"\r\n\r\n"].concat()
+}
+
+fn converse(mut stream: TcpStream, records: &Mutex<Vec<Record>>, answer: Answer) {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 16 * 1024];
+    while let Ok(length @ 1..) = stream.read(&mut piece) {
+        bytes.extend_from_slice(&piece[..length]);
+        loop {
+            match reader::read(&bytes) {
+                Ok(None) => break,
+                Ok(Some((request, length))) => {
+                    bytes.drain(..length);
+                    let said = answer(&request);
+                    records.lock().unwrap().push(Record::Whole(request));
+                    if stream.write_all(&said).is_err() {
+                        return;
+                    }
+                }
+                Err(why) => {
+                    records.lock().unwrap().push(Record::Unreadable(bytes, why));
+                    return;
+                }
+            }
+        }
+    }
+    if !bytes.is_empty() {
+        records.lock().unwrap().push(Record::Cut(bytes));
+    }
+}

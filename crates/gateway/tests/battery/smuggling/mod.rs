@@ -1,0 +1,72 @@
+//! Requests of HTTP/1.1 of which two readers could find different ends (RFC 9112 11.2).
+
+mod chunks;
+mod fields;
+mod lines;
+mod messages;
+
+use serde_json::json;
+
+use crate::client;
+use crate::lane::Battery;
+use crate::vector::{AFTER, Expect, Vector};
+
+pub fn battery() -> Battery {
+    let tables = [
+        fields::transfer_encodings(),
+        fields::mutations(),
+        fields::content_lengths(),
+        fields::others(),
+        chunks::sizes(),
+        chunks::tails(),
+        lines::ends(),
+        lines::first_lines(),
+        lines::hosts(),
+        lines::targets(),
+        messages::framed(),
+        messages::pipelines(),
+        messages::strangers(),
+        messages::unfinished(),
+    ];
+    Battery {
+        name: "HTTP/1.1 smuggling",
+        config: json!({
+            "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+            "timeouts": {"client_idle_ms": 5000, "request_head_ms": 2500, "request_body_ms": 2500},
+        }),
+        vectors: tables.concat(),
+        hear: client::hear,
+    }
+}
+
+/// A POST with these lines between its other fields and the empty line, that body, and what
+/// follows.
+fn post(name: impl Into<String>, lines: &[u8], body: &[u8], expect: Expect) -> Vector {
+    let head = &b"POST /v HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n"[..];
+    let bytes = [head, lines, b"\r\n\r\n", body, AFTER.as_bytes()].concat();
+    Vector::new(name, bytes, expect)
+}
+
+/// The verdict on an entry of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Passed,
+    Refused,
+    Either,
+}
+
+impl Fate {
+    /// For a vector with that body.
+    fn with(self, body: &[u8]) -> Expect {
+        match self {
+            Self::Passed => Expect::passed(body),
+            Self::Refused => Expect::refused(),
+            Self::Either => Expect::either(body),
+        }
+    }
+}
+
+/// How a table names what cannot be seen.
+fn shown(bytes: &[u8]) -> String {
+    bytes.escape_ascii().to_string()
+}

@@ -1,0 +1,107 @@
+//! Tokens as they are signed, by libraries that the gateway checks none with, or by hand.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::hmac;
+use ring::rand::SystemRandom;
+use ring::signature::{RSA_PKCS1_SHA256, RSA_PKCS1_SHA512, RsaEncoding, RsaKeyPair};
+
+pub const SECRET: &str = "a secret of more than thirty-two bytes, for tests";
+pub const OTHER_SECRET: &str = "another secret of more than thirty-two bytes, for tests";
+
+/// A header that says no more than it must.
+pub const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
+
+/// Claims that are good at every route.
+pub const CLAIMS: &str = r#"{"iss":"me","aud":"api","sub":"alice","exp":4102444800}"#;
+
+pub fn base64url(bytes: impl AsRef<[u8]>) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// The part of a token that is signed.
+pub fn unsigned(header: impl AsRef<[u8]>, claims: impl AsRef<[u8]>) -> String {
+    format!("{}.{}", base64url(header), base64url(claims))
+}
+
+/// A token that is signed with that secret, whatever its header says.
+pub fn signed(secret: &[u8], header: impl AsRef<[u8]>, claims: impl AsRef<[u8]>) -> String {
+    signed_by(hmac::HMAC_SHA256, secret, header, claims)
+}
+
+pub fn signed_by(
+    algorithm: hmac::Algorithm,
+    secret: &[u8],
+    header: impl AsRef<[u8]>,
+    claims: impl AsRef<[u8]>,
+) -> String {
+    let text = unsigned(header, claims);
+    let tag = hmac::sign(&hmac::Key::new(algorithm, secret), text.as_bytes());
+    format!("{text}.{}", base64url(tag))
+}
+
+/// The token that all others are made of.
+pub fn good() -> String {
+    signed(SECRET.as_bytes(), HEADER, CLAIMS)
+}
+
+/// Seconds since 1970.
+pub fn now_s() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap().as_secs()
+}
+
+/// A pair of keys that OpenSSL makes.
+pub struct Rsa {
+    pair: RsaKeyPair,
+    pub public_pem: String,
+}
+
+impl Rsa {
+    pub fn make() -> Self {
+        let size = "rsa_keygen_bits:2048";
+        let words = ["genpkey", "-quiet", "-algorithm", "RSA", "-outform", "DER", "-pkeyopt", size];
+        let private = openssl(&words, b"");
+        let public = openssl(&["pkey", "-inform", "DER", "-pubout"], &private);
+        Self {
+            pair: RsaKeyPair::from_pkcs8(&private).unwrap(),
+            public_pem: String::from_utf8(public).unwrap(),
+        }
+    }
+
+    pub fn signed(&self, header: &str, claims: &str) -> String {
+        let text = unsigned(header, claims);
+        format!("{text}.{}", base64url(self.signature(&RSA_PKCS1_SHA256, &text)))
+    }
+
+    /// As [`Self::signed`], with another hash than the header says.
+    pub fn signed_with_sha512(&self, header: &str, claims: &str) -> String {
+        let text = unsigned(header, claims);
+        format!("{text}.{}", base64url(self.signature(&RSA_PKCS1_SHA512, &text)))
+    }
+
+    fn signature(&self, encoding: &'static dyn RsaEncoding, text: &str) -> Vec<u8> {
+        let mut signature = vec![0; self.pair.public().modulus_len()];
+        let random = SystemRandom::new();
+        let signing = self.pair.sign(encoding, &random, text.as_bytes(), &mut signature);
+        signing.unwrap();
+        signature
+    }
+}
+
+fn openssl(words: &[&str], input: &[u8]) -> Vec<u8> {
+    let mut child = Command::new("openssl")
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "openssl {words:?}");
+    output.stdout
+}

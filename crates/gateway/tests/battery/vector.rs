@@ -1,0 +1,139 @@
+//! Vectors: the bytes that are sent, and the verdict that they must get.
+
+use std::fmt;
+
+/// Stands for the number of the vector in what is sent and in what is expected: as long as any
+/// number.
+pub const MARK: &str = "VVVVV";
+
+/// The request behind most vectors: it shows where the gateway takes them to end.
+pub const AFTER: &str =
+    "GET /after HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\nConnection: close\r\n\r\n";
+
+/// A request that nobody may see but as a part of a body.
+pub const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n\r\n";
+
+/// One thing to send.
+#[derive(Clone, Debug)]
+pub struct Vector {
+    pub name: String,
+    pub bytes: Vec<u8>,
+    pub expect: Expect,
+    /// It ends before its request does, so the gateway waits until its time is up. Those are sent
+    /// side by side.
+    pub waits: bool,
+}
+
+/// The verdict on a vector. The list holds the requests that the origin may read because of it.
+#[derive(Clone, Debug)]
+pub enum Expect {
+    /// The origin reads these, and each is answered.
+    Passed(Vec<Seen>),
+    /// The client is told, or its connection ends, and the origin reads none but these.
+    Refused(Vec<Seen>),
+    /// The standards allow both. Of the list the first is the request that is refused then.
+    Either(Vec<Seen>),
+    /// The mistake comes after the request, which may have been answered before it comes.
+    Late(Vec<Seen>),
+}
+
+/// A request as the origin reads it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Nothing where the gateway may choose how to write it.
+    pub target: Option<String>,
+    pub body: Vec<u8>,
+}
+
+impl Vector {
+    pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>, expect: Expect) -> Self {
+        Self {
+            name: name.into(),
+            bytes: bytes.into(),
+            expect,
+            waits: false,
+        }
+    }
+
+    /// The same as one that ends too early.
+    pub fn waiting(self) -> Self {
+        Self {
+            waits: true,
+            ..self
+        }
+    }
+}
+
+impl Seen {
+    pub fn new(target: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self {
+            target: Some(target.into()),
+            body: body.into(),
+        }
+    }
+
+    /// The request that most vectors are.
+    pub fn vector(body: impl Into<Vec<u8>>) -> Self {
+        Self::new("/v", body)
+    }
+
+    /// The request behind it.
+    pub fn after() -> Self {
+        Self::new("/after", "")
+    }
+}
+
+impl fmt::Debug for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = self.target.as_deref().unwrap_or("any target");
+        write!(f, "{target} \"{}\"", self.body.escape_ascii())
+    }
+}
+
+impl Expect {
+    /// The vector with that body, and what follows it.
+    pub fn passed(body: impl Into<Vec<u8>>) -> Self {
+        Self::Passed(vec![Seen::vector(body), Seen::after()])
+    }
+
+    /// As [`Self::passed`], or refused.
+    pub fn either(body: impl Into<Vec<u8>>) -> Self {
+        Self::Either(vec![Seen::vector(body), Seen::after()])
+    }
+
+    /// Refused, and nothing behind it is taken for a request.
+    pub fn refused() -> Self {
+        Self::Refused(Vec::new())
+    }
+
+    /// Refused where it is known to end, so that what follows may be served.
+    pub fn declined() -> Self {
+        Self::Refused(vec![Seen::after()])
+    }
+
+    pub fn requests(&self) -> &[Seen] {
+        match self {
+            Self::Passed(requests)
+            | Self::Refused(requests)
+            | Self::Either(requests)
+            | Self::Late(requests) => requests,
+        }
+    }
+}
+
+/// With a number for each mark.
+pub fn marked(bytes: &[u8], number: usize) -> Vec<u8> {
+    let digits = format!("{number:0width$}", width = MARK.len());
+    let mut marked = bytes.to_vec();
+    let mut at = 0;
+    while let Some(found) = position(&marked[at..], MARK.as_bytes()) {
+        at += found;
+        marked[at..at + digits.len()].copy_from_slice(digits.as_bytes());
+    }
+    marked
+}
+
+/// Where one text begins in another.
+pub fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|it| it == wanted)
+}
