@@ -163,7 +163,7 @@ impl Supervised {
             .process_group(0)
             .spawn()?;
         Ok(Self {
-            groups: limit::folders(&orders.limits, child.id()),
+            groups: limit::folders(&orders.limits, child.id())?,
             container: orders.container.clone(),
             child,
             exit: None,

@@ -24,6 +24,7 @@ mod installed;
 mod launch;
 mod level;
 mod limit;
+mod owner;
 mod proc;
 mod quote;
 mod ready;

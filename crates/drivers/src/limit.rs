@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use crate::proc;
+use crate::owner::Owner;
 
 /// The period of a CPU limit, as the kernel, Docker and Kubernetes set it.
 const CPU_PERIOD_US: u64 = 100_000;
@@ -200,12 +200,20 @@ fn is_absent(error: &io::Error) -> bool {
     )
 }
 
-/// The folders that a supervisor makes for its limits.
-pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> Vec<PathBuf> {
-    let folder = |limit: &Limit| limit.home.join(format!("{NAME_PREFIX}{supervisor}"));
-    let mut folders: Vec<PathBuf> = limits.iter().map(folder).collect();
+/// The name of a supervisor's groups.
+fn group_name(supervisor: &Owner) -> String {
+    format!("{NAME_PREFIX}{supervisor}")
+}
+
+/// The folders that the supervisor of this number makes for its limits.
+pub(crate) fn folders(limits: &[Limit], supervisor: u32) -> io::Result<Vec<PathBuf>> {
+    if limits.is_empty() {
+        return Ok(Vec::new());
+    }
+    let name = group_name(&Owner::of(supervisor)?);
+    let mut folders: Vec<PathBuf> = limits.iter().map(|it| it.home.join(&name)).collect();
     folders.dedup();
-    folders
+    Ok(folders)
 }
 
 /// Removes groups, as far as nothing is in them.
@@ -224,21 +232,19 @@ pub(crate) struct LimitedGroups<'a> {
 impl<'a> LimitedGroups<'a> {
     /// Makes them, with the name of this process.
     pub(crate) fn make(limits: &'a [Limit]) -> io::Result<Self> {
-        let supervisor = std::process::id();
         let groups = Self {
             limits,
-            folders: folders(limits, supervisor),
+            folders: folders(limits, std::process::id())?,
         };
         for limit in limits {
             remove_leftovers(&limit.home);
-            limit
-                .make(&format!("{NAME_PREFIX}{supervisor}"))
-                .map_err(|error| {
-                    let (controller, home) = (limit.amount.controller(), limit.home.display());
-                    io::Error::other(format!(
-                        "no control group with a {controller} limit can be made in {home}: {error}"
-                    ))
-                })?;
+            let made = Owner::this().and_then(|this| limit.make(&group_name(&this)));
+            made.map_err(|error| {
+                let (controller, home) = (limit.amount.controller(), limit.home.display());
+                io::Error::other(format!(
+                    "no control group with a {controller} limit can be made in {home}: {error}"
+                ))
+            })?;
         }
         Ok(groups)
     }
@@ -266,7 +272,8 @@ fn move_to(group: &Path) -> io::Result<()> {
         .map_err(|error| io::Error::other(format!("cannot move to {}: {error}", group.display())))
 }
 
-/// Groups of supervisors that were killed. What is not empty belongs to somebody and cannot be removed.
+/// Removes the groups of supervisors that were killed. What is not empty belongs to somebody and cannot be
+/// removed; what another PID namespace has made may be about to be filled.
 fn remove_leftovers(home: &Path) {
     let Ok(entries) = fs::read_dir(home) else {
         return;
@@ -275,8 +282,8 @@ fn remove_leftovers(home: &Path) {
         let name = entry.file_name();
         let owner = name
             .to_str()
-            .and_then(|name| name.strip_prefix(NAME_PREFIX)?.parse::<u32>().ok());
-        owner.is_some_and(|owner| proc::started(owner).is_none())
+            .and_then(|name| name.strip_prefix(NAME_PREFIX));
+        owner.and_then(Owner::parse).is_some_and(|it| it.is_gone())
     });
     for entry in left {
         let _ = fs::remove_dir(entry.path());
@@ -321,11 +328,40 @@ mod tests {
             home: at.path().into(),
             own: at.path().into(),
         };
-        let made = limit.make("gatebench-7").unwrap();
+        let own = std::process::id();
+        let made = limit.make(&group_name(&Owner::of(own).unwrap())).unwrap();
         assert_eq!(fs::read_to_string(control).unwrap(), "+cpu");
-        assert_eq!(made, folders(&[limit.clone(), limit], 7)[0]);
+        assert_eq!(
+            folders(&[limit.clone(), limit], own).unwrap(),
+            [made.clone()]
+        );
         let set = fs::read_to_string(made.join("cpu.max")).unwrap();
         assert_eq!(set, "150000 100000");
+    }
+
+    /// Plain folders in place of the kernel's, which are removed in the same way.
+    #[test]
+    fn only_groups_of_a_supervisor_that_is_known_to_be_gone_are_removed() {
+        let at = tempfile::tempdir().unwrap();
+        let own = Owner::this().unwrap().to_string();
+        let space = own.splitn(3, '-').last().unwrap();
+        let (namespace, boot) = space.split_once('-').unwrap();
+        let kept = [
+            own.clone(),
+            format!("4000000-1-1{namespace}-{boot}"),
+            format!("4000000-1-{namespace}-0{boot}"),
+            "4000000".into(),
+        ];
+        let name = |owner: &String| at.path().join(format!("{NAME_PREFIX}{owner}"));
+        let gone = name(&format!("4000000-1-{space}"));
+        for folder in kept.iter().map(name).chain([gone.clone()]) {
+            fs::create_dir(folder).unwrap();
+        }
+        remove_leftovers(at.path());
+        assert!(!gone.exists());
+        for folder in kept.iter().map(name) {
+            assert!(folder.exists(), "{}", folder.display());
+        }
     }
 
     #[test]

@@ -12,6 +12,17 @@ type Inode = u64;
 /// When a process started, in ticks since boot; none where it has ended. One that is a zombie has: whoever should
 /// collect it may take its time, as the first process of a container often does.
 pub(crate) fn started(pid: u32) -> Option<u64> {
+    let (has_ended, ticks) = stat(pid)?;
+    (!has_ended).then_some(ticks)
+}
+
+/// When a process started, whether or not it has ended; none once it was collected.
+pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
+    stat(pid).map(|(_, ticks)| ticks)
+}
+
+/// Whether a process has ended, and when it started.
+fn stat(pid: u32) -> Option<(bool, u64)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name before the parenthesis may hold anything; fields 3 and 22 of proc_pid_stat(5).
     let (_, rest) = stat.rsplit_once(')')?;
@@ -19,7 +30,7 @@ pub(crate) fn started(pid: u32) -> Option<u64> {
     let has_ended = fields
         .next()
         .is_none_or(|state| ["Z", "X"].contains(&state));
-    fields.nth(18)?.parse().ok().filter(|_| !has_ended)
+    Some((has_ended, fields.nth(18)?.parse().ok()?))
 }
 
 /// Whether a process has nothing to do and would act on this signal: it sleeps, catches it and does not
@@ -168,8 +179,12 @@ mod tests {
         }
         let folder = format!("/proc/{}", child.id());
         assert!(Path::new(&folder).exists(), "it is a zombie until here");
+        assert!(
+            started_ticks(child.id()) >= own,
+            "it started after this process"
+        );
         assert!(child.wait().unwrap().success());
-        assert_eq!(started(4_000_000), None);
+        assert_eq!((started(4_000_000), started_ticks(4_000_000)), (None, None));
     }
 
     #[test]

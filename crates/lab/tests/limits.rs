@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use gatebench_drivers::Catalogue;
@@ -59,9 +60,10 @@ fn left() -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .filter(|path| {
             let name = path.file_name().unwrap().to_string_lossy();
-            let pid = name
+            let owner = name
                 .strip_prefix("gatebench-")
                 .map(|rest| rest.trim_start_matches("try-"));
+            let pid = owner.and_then(|owner| owner.split('-').next());
             pid.and_then(|pid| pid.parse::<u32>().ok())
                 .is_some_and(|pid| pid == own || !PathBuf::from(format!("/proc/{pid}")).exists())
         })
@@ -117,9 +119,12 @@ fn a_busy_gateway_is_held_to_its_limit_and_the_record_says_so() {
 fn leftover() -> PathBuf {
     let mut gone = std::process::Command::new("true").spawn().unwrap();
     gone.wait().unwrap();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let namespace = fs::metadata("/proc/self/ns/pid").unwrap().ino();
+    let name = format!("gatebench-{}-1-{namespace}-{}", gone.id(), boot.trim());
     let groups = control_groups(std::process::id(), "cpu");
     let made = groups.iter().find_map(|group| {
-        let folder = group.folder.join(format!("gatebench-{}", gone.id()));
+        let folder = group.folder.join(&name);
         fs::create_dir(&folder).ok().map(|()| folder)
     });
     made.unwrap()

@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
 use super::api::{ANSWER_TIMEOUT, Answer, Api, escaped};
-use crate::proc;
+use crate::owner::Owner;
 
-/// The label that says which supervisor a container belongs to: its process and when that started.
+/// The label that names the [`Owner`] of a container.
 pub(crate) const LABEL: &str = "gatebench.supervisor";
 
 /// A container engine.
@@ -254,14 +254,15 @@ impl Engine {
         done(answer)
     }
 
-    /// Removes every container of ours whose label says so.
-    pub(crate) fn remove_where(&self, is_left: impl Fn(&str) -> bool) -> io::Result<()> {
+    /// Removes every container of an owner that is left. Labels that name none are left alone.
+    pub(crate) fn remove_where(&self, is_left: impl Fn(&Owner) -> bool) -> io::Result<()> {
         let filters = escaped(&json!({ "label": [LABEL] }).to_string());
         let path = format!("/containers/json?all=true&filters={filters}");
         let listed: Vec<Listed> = read(self.api.call("GET", &path, None)?)?;
+        let owner = |it: &&Listed| Owner::parse(it.labels.get(LABEL)?);
         let mut left = listed
             .iter()
-            .filter(|it| it.labels.get(LABEL).is_some_and(|label| is_left(label)));
+            .filter(|it| owner(it).is_some_and(|owner| is_left(&owner)));
         left.try_for_each(|it| self.remove(&it.id))
     }
 }
@@ -292,30 +293,78 @@ fn refused(answer: &Answer) -> io::Error {
     })
 }
 
-/// A label that names a process which cannot be mistaken for a later one.
-pub(crate) fn label_of(pid: u32) -> String {
-    let started = proc::started(pid).map(|ticks| ticks.to_string());
-    format!("{pid}:{}", started.unwrap_or_default())
-}
-
-/// Whether the supervisor of a label is gone.
-pub(crate) fn is_gone(label: &str) -> bool {
-    let Some((pid, started)) = label.split_once(':') else {
-        return true;
-    };
-    let now = pid.parse().ok().and_then(proc::started);
-    now.is_none_or(|now| now.to_string() != started)
-}
-
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::path::Path;
+    use std::thread::{self, JoinHandle};
+
     use super::*;
 
+    /// An engine that has containers with these labels, which are their names too. Ends when it is told to, and
+    /// gives back which it was asked to remove.
+    fn engine_with(socket: &Path, labels: &[String]) -> JoinHandle<Vec<String>> {
+        let listener = UnixListener::bind(socket).unwrap();
+        let listed = labels
+            .iter()
+            .enumerate()
+            .map(|(number, label)| json!({ "Id": number.to_string(), "Labels": { LABEL: label } }));
+        let listed = Json::Array(listed.collect()).to_string();
+        let labels = labels.to_vec();
+        thread::spawn(move || {
+            let mut removed = Vec::new();
+            loop {
+                let mut stream = BufReader::new(listener.accept().unwrap().0);
+                let mut request = String::new();
+                stream.read_line(&mut request).unwrap();
+                let mut rest = String::new();
+                while rest != "\r\n" {
+                    rest.clear();
+                    stream.read_line(&mut rest).unwrap();
+                }
+                let words: Vec<&str> = request.split([' ', '/', '?']).collect();
+                let body = match words[0] {
+                    "GET" => listed.as_str(),
+                    "DELETE" => {
+                        let number: usize = words[3].parse().unwrap();
+                        removed.push(labels[number].clone());
+                        ""
+                    }
+                    _ => return removed,
+                };
+                let length = body.len();
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+                let answer = head + body;
+                stream.get_mut().write_all(answer.as_bytes()).unwrap();
+            }
+        })
+    }
+
     #[test]
-    fn a_label_names_this_process_until_it_ends() {
-        let label = label_of(std::process::id());
-        assert!(!is_gone(&label));
-        assert!(is_gone(&format!("{label}0")) && is_gone("") && is_gone("4000000:1"));
+    fn only_containers_whose_supervisor_is_known_to_be_gone_are_removed() {
+        let own = Owner::this().unwrap().to_string();
+        let space = own.splitn(3, '-').last().unwrap();
+        let (namespace, boot) = space.split_once('-').unwrap();
+        let gone = format!("4000000-1-{space}");
+        let labels = [
+            own.clone(),
+            // Of another PID namespace, and of the machine before its last start.
+            format!("4000000-1-1{namespace}-{boot}"),
+            format!("4000000-1-{namespace}-0{boot}"),
+            // Without the space, and of somebody else.
+            "4000000:1".into(),
+            String::new(),
+            gone.clone(),
+        ];
+        let home = tempfile::tempdir().unwrap();
+        let socket = home.path().join("socket");
+        let serving = engine_with(&socket, &labels);
+        Engine::at(&socket).remove_where(Owner::is_gone).unwrap();
+        let mut end = UnixStream::connect(&socket).unwrap();
+        end.write_all(b"END\r\n\r\n").unwrap();
+        assert_eq!(serving.join().unwrap(), [gone]);
     }
 
     #[test]

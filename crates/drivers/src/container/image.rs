@@ -9,13 +9,14 @@ use gatebench_model::gateway::Container;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::engine::{Engine, LABEL, label_of};
+use super::engine::{Engine, LABEL};
 use super::frames::divide;
 use super::spec::ulimits;
 use crate::binary::{FoundBinary, version_in};
 use crate::error::DriverError;
 use crate::extras::{self, FoundExtra};
 use crate::folder::Folder;
+use crate::owner::Owner;
 use crate::version;
 
 /// A runtime that has to warm up may take seconds to print its version.
@@ -141,7 +142,7 @@ fn extras_in(
     let id = engine.create(&json!({
         "Image": image,
         "Entrypoint": ["/"],
-        "Labels": { LABEL: label_of(std::process::id()) },
+        "Labels": { LABEL: Owner::this()?.to_string() },
         "HostConfig": { "NetworkMode": "none", "Ulimits": ulimits(NOFILE) },
     }))?;
     let has = |path: &str| engine.has_file(&id, path);
@@ -162,7 +163,7 @@ fn run_once(
         "Image": image,
         "Entrypoint": command,
         "User": user,
-        "Labels": { LABEL: label_of(std::process::id()) },
+        "Labels": { LABEL: Owner::this()?.to_string() },
         "HostConfig": { "NetworkMode": "none", "Ulimits": ulimits(NOFILE) },
     }))?;
     let said = engine

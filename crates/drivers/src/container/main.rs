@@ -8,9 +8,10 @@ use std::thread::{self, JoinHandle};
 
 use rustix::process::Signal;
 
-use super::engine::{Engine, is_gone, label_of};
+use super::engine::Engine;
 use super::frames::divide;
 use super::spec::{ContainerSpec, ContainerState};
+use crate::owner::Owner;
 use crate::supervise::{FAILED, Orders, signal_name};
 
 /// A container that was started. Dropping it ends and removes it.
@@ -31,10 +32,10 @@ impl ContainerMain {
         bell: UnixStream,
     ) -> io::Result<Self> {
         let engine = Engine::at(&spec.socket);
-        engine.remove_where(is_gone)?;
+        engine.remove_where(Owner::is_gone)?;
         let words = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
         let command: Vec<String> = orders.command.iter().map(words).collect();
-        let label = label_of(std::process::id());
+        let label = Owner::this()?.to_string();
         let nofile = orders.nofile.unwrap_or(u64::MAX);
         let id = engine.create(&spec.create(&command, &orders.cores, nofile, &label))?;
         let mut container = Self {

@@ -22,8 +22,7 @@ pub(crate) fn has_engine() -> bool {
 
 /// Removes what the supervisor of this number has left, where it was killed.
 pub(crate) fn remove_of(spec: &ContainerSpec, supervisor: u32) {
-    let prefix = format!("{supervisor}:");
     let engine = engine::Engine::at(&spec.socket);
     // An engine that is gone has no containers that run.
-    let _ = engine.remove_where(|label| label.starts_with(&prefix) && engine::is_gone(label));
+    let _ = engine.remove_where(|owner| owner.pid() == supervisor && owner.is_gone());
 }
