@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
 
+use rustix::fs::fstat;
 use rustix::process::Signal;
 
 /// Inode of a socket.
@@ -113,6 +116,26 @@ pub(crate) fn sockets_of(pids: &[u32]) -> BTreeMap<Inode, u32> {
         }
     }
     sockets
+}
+
+/// The processes that hold the other end of a pipe open. Those of this program are left out: what it has only just
+/// forked holds all that it holds, until it becomes the program that it shall be.
+pub(crate) fn holders_of_pipe(pipe: impl AsFd) -> Vec<u32> {
+    let (Ok(status), Ok(own)) = (fstat(pipe), fs::read_link("/proc/self/exe")) else {
+        return Vec::new();
+    };
+    let target = PathBuf::from(format!("pipe:[{}]", status.st_ino));
+    let holds_it = |pid: &u32| {
+        let descriptors = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten();
+        let mut links = descriptors.flatten().map(|it| fs::read_link(it.path()));
+        links.any(|link| link.is_ok_and(|link| link == target))
+            && fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program != own)
+    };
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(holds_it).collect()
 }
 
 /// Reads one line of `/proc/net/tcp`: `sl local_address rem_address st … inode`.
