@@ -27,6 +27,9 @@ const SLICE: Duration = Duration::from_millis(50);
 const CHUNK_BYTES: usize = 16 * 1024;
 /// What is kept of a body, and looked at of a compressed one: as much as the engine keeps for checks.
 const BODY_BYTES_MAX: usize = 16 << 20;
+/// What is read of a body: twice what the upstream responds with at most. Since each byte earns time, this bounds
+/// the time as well: at [`BODY_BYTES_PER_MS`] to a minute.
+const READ_BYTES_MAX: usize = 256 << 20;
 
 /// A whole answer.
 #[derive(Clone, Debug)]
@@ -72,8 +75,9 @@ pub(crate) fn render(request: &Request, host: &str, nonce: Option<Nonce>) -> Vec
 ///
 /// # Errors
 /// What the system says; [`io::ErrorKind::TimedOut`] where the answer is not whole in time,
-/// [`io::ErrorKind::InvalidData`] where it is not HTTP/1.1, [`io::ErrorKind::Interrupted`] where the
-/// run shall end, [`io::ErrorKind::Other`] if the process wrote why it does not respond.
+/// [`io::ErrorKind::InvalidData`] where it is not HTTP/1.1, [`io::ErrorKind::FileTooLarge`] where its body goes
+/// on and on, [`io::ErrorKind::Interrupted`] where the run shall end, [`io::ErrorKind::Other`] if the process
+/// wrote why it does not respond.
 pub(crate) fn exchange(
     wire: &Wire,
     bytes: &[u8],
@@ -167,7 +171,7 @@ impl Answer {
                     self.status = head.status();
                     self.times = head.field(TIMES_HEADER).and_then(Times::parse);
                 }
-                Event::Body(bytes) => self.keep(bytes),
+                Event::Body(bytes) => self.keep(bytes)?,
                 Event::End => return Ok(true),
             }
         }
@@ -175,10 +179,15 @@ impl Answer {
     }
 
     /// Keeps a piece of the body, as far as there is room.
-    fn keep(&mut self, bytes: &[u8]) {
+    fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.body_bytes += bytes.len();
+        if self.body_bytes > READ_BYTES_MAX {
+            let what = format!("the body does not end within {} MiB", READ_BYTES_MAX >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        }
         let room = BODY_BYTES_MAX - self.body.len();
         self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        Ok(())
     }
 
     /// The checks that the answer fails, in words.
@@ -298,6 +307,38 @@ mod tests {
             (BODY_BYTES_MAX, length)
         );
         assert!(answer.body.capacity() <= 2 * BODY_BYTES_MAX);
+    }
+
+    #[test]
+    fn a_body_without_an_end_is_an_error_however_fast_it_comes() {
+        let endless = |head: &'static str, body: &'static [u8]| {
+            let mut stream = io::Cursor::new(head).chain(Again { body, at: 0 });
+            read_answer(&mut stream, false, &Interrupt::new(), || None).unwrap_err()
+        };
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let chunk: &[u8] = b"1000\r\n";
+        let chunk: &'static [u8] = [chunk, &[b'x'; 0x1000], b"\r\n"].concat().leak();
+        for error in [
+            endless("HTTP/1.1 200 OK\r\n\r\n", &[b'x'; CHUNK_BYTES]),
+            endless(chunked, chunk),
+        ] {
+            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+            assert_eq!(error.to_string(), "the body does not end within 256 MiB");
+        }
+    }
+
+    /// The same bytes again and again.
+    struct Again {
+        body: &'static [u8],
+        at: usize,
+    }
+
+    impl io::Read for Again {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = (&self.body[self.at..]).read(buffer)?;
+            self.at = (self.at + count) % self.body.len();
+            Ok(count)
+        }
     }
 
     #[test]
