@@ -1,18 +1,24 @@
 //! The far end's own working folder: private, removed at the end, and where that was cut off, by whoever
 //! comes next.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, open, openat};
+use rustix::process::geteuid;
 
-/// How the folders are called, before the number of the process.
+/// How the folders are called, before the letters that nobody can foretell.
 const PREFIX: &str = "gatebench-remote-";
 /// Held locked by the process whose folder it is; the kernel lets go of it when that process ends.
 const LOCK: &str = "lock";
 const PRIVATE: u32 = 0o700;
+/// Everybody may write to a folder for temporary files: nothing in it is followed, and nothing is waited for, as
+/// opening a FIFO would.
+const WARY: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
 
 /// A folder that is removed when this is dropped.
 #[derive(Debug)]
@@ -25,14 +31,17 @@ impl WorkFolder {
     /// Removes those in `parent` whose processes are gone, and makes one.
     pub(super) fn make(parent: &Path) -> io::Result<Self> {
         remove_left(parent);
-        let pid = std::process::id();
-        let new = parent.join(format!("new-{PREFIX}{pid}"));
-        let path = parent.join(format!("{PREFIX}{pid}"));
-        DirBuilder::new().mode(PRIVATE).create(&new)?;
-        let lock = File::create(new.join(LOCK))?;
+        let new = tempfile::Builder::new()
+            .prefix(&format!("new-{PREFIX}"))
+            .permissions(Permissions::from_mode(PRIVATE))
+            .tempdir_in(parent)?;
+        let lock = File::create_new(new.path().join(LOCK))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        let name = new.path().file_name().unwrap_or_default().to_owned();
+        let path = parent.join(name.to_string_lossy().trim_start_matches("new-"));
         // Under its name it is locked from the first moment.
-        fs::rename(&new, &path)?;
+        fs::rename(new.path(), &path)?;
+        let _ = new.keep();
         Ok(Self { path, _lock: lock })
     }
 
@@ -51,36 +60,91 @@ impl Drop for WorkFolder {
 fn remove_left(parent: &Path) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        // Another user's cannot be opened.
-        let lock = is_ours
-            .then(|| File::open(entry.path().join(LOCK)).ok())
-            .flatten();
-        if lock.is_some_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()) {
+        let is_one = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        if is_one && is_left(&entry.path()).unwrap_or(false) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
+/// Whether a folder is this user's, and nobody holds its lock.
+fn is_left(folder: &Path) -> io::Result<bool> {
+    let folder = open(folder, WARY.union(OFlags::DIRECTORY), Mode::empty())?;
+    if fstat(&folder)?.st_uid != geteuid().as_raw() {
+        return Ok(false);
+    }
+    let lock = openat(&folder, LOCK, WARY, Mode::empty())?;
+    let is_file = FileType::from_raw_mode(fstat(&lock)?.st_mode) == FileType::RegularFile;
+    Ok(is_file && flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok())
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::os::unix::fs::{chown, symlink};
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
+
+    /// A folder as one that was killed leaves it.
+    fn left(parent: &Path, name: &str) -> PathBuf {
+        let left = parent.join(format!("{PREFIX}{name}"));
+        fs::create_dir(&left).unwrap();
+        File::create(left.join(LOCK)).unwrap();
+        left
+    }
 
     #[test]
     fn a_folder_goes_with_its_owner_or_with_the_next_one() {
         let parent = tempfile::tempdir().unwrap();
-        let left = parent.path().join(format!("{PREFIX}4000000"));
-        fs::create_dir(&left).unwrap();
-        File::create(left.join(LOCK)).unwrap();
+        let left = left(parent.path(), "4000000");
         let other = parent.path().join("somebody-elses");
         fs::create_dir(&other).unwrap();
         let folder = WorkFolder::make(parent.path()).unwrap();
         assert!(!left.exists() && other.exists());
         let path = folder.path().to_owned();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, PRIVATE);
         remove_left(parent.path());
         assert!(path.exists(), "it is still held");
         drop(folder);
         assert!(!path.exists());
+        let rest: Vec<_> = fs::read_dir(parent.path()).unwrap().collect();
+        assert_eq!(rest.len(), 1, "{rest:?}");
+    }
+
+    #[test]
+    fn what_others_have_put_there_neither_holds_it_up_nor_is_followed() {
+        let parent = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let at = |name: &str| parent.path().join(format!("{PREFIX}{name}"));
+        let fifo = at("fifo");
+        fs::create_dir(&fifo).unwrap();
+        let made = Command::new("mkfifo").arg(fifo.join(LOCK)).status();
+        assert!(made.unwrap().success());
+        let linked_lock = at("linked-lock");
+        fs::create_dir(&linked_lock).unwrap();
+        File::create(elsewhere.path().join(LOCK)).unwrap();
+        symlink(elsewhere.path().join(LOCK), linked_lock.join(LOCK)).unwrap();
+        let linked = at("linked");
+        symlink(elsewhere.path(), &linked).unwrap();
+        let mut kept = vec![fifo, linked_lock, linked];
+        if geteuid().is_root() {
+            let anothers = left(parent.path(), "anothers");
+            chown(&anothers, Some(65_534), None).unwrap();
+            kept.push(anothers);
+        }
+        let (tell, told) = mpsc::channel();
+        let place = parent.path().to_owned();
+        thread::spawn(move || tell.send(WorkFolder::make(&place)));
+        let folder = told.recv_timeout(Duration::from_secs(20));
+        assert!(folder.expect("it waits for a FIFO").is_ok());
+        for path in kept {
+            assert!(path.symlink_metadata().is_ok(), "{}", path.display());
+        }
+        assert!(elsewhere.path().join(LOCK).exists());
     }
 }
