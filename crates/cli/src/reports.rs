@@ -1,6 +1,7 @@
 //! The report of a run in its forms, and the files of it in the run directory.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use gatebench_analysis::{Findings, analyse};
@@ -58,10 +59,16 @@ pub fn terminal_options() -> TerminalOptions {
     }
 }
 
-/// Writes beside the file and renames, so that a page that is open in a browser is never half written.
+/// Writes beside the file and renames, so that a page that is open in a browser is never half written. Neither is a link
+/// followed: the directory may come from somebody else.
 fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let temporary = path.with_extension("tmp");
-    fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path)).map_err(|error| {
+    // One that is there was left by a process that was killed. What cannot be removed cannot be made anew either.
+    let _ = fs::remove_file(&temporary);
+    let written = File::create_new(&temporary)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&temporary, path));
+    written.map_err(|error| {
         // What could not be written whole must not take up what little space there is.
         let _ = fs::remove_file(&temporary);
         let text = format!(

@@ -54,6 +54,12 @@ pub enum StoreError {
         /// What is wrong in it, with the place where known.
         reason: String,
     },
+    /// A run directory holds a symbolic link where it should hold a file or folder.
+    #[error("{} is a symbolic link, and none is followed in a run directory", path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
     /// The index of a folder of runs cannot be used.
     #[error("the index {} cannot be used: {reason}", path.display())]
     Index {
@@ -96,7 +102,8 @@ impl StoreError {
             }
             Self::AlreadyARun { dir: path }
             | Self::NotARun { dir: path }
-            | Self::NewerSchema { path, .. } => Culprit::File {
+            | Self::NewerSchema { path, .. }
+            | Self::Link { path } => Culprit::File {
                 path: path.clone(),
                 line: None,
             },
@@ -126,6 +133,9 @@ impl StoreError {
                  measured again with --resume",
                 path.display()
             ),
+            Self::Link { .. } => {
+                "if you trust it, put what it leads to in its place; a link to the whole run directory is followed".into()
+            }
             Self::Index { .. } => {
                 "make it anew with `gatebench history --rescan`: everything in it comes from the run directories".into()
             }

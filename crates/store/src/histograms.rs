@@ -1,8 +1,6 @@
 //! `histograms.hlog`: tagged interval logs in the standard HdrHistogram format.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +12,7 @@ use hdrhistogram::serialization::interval_log::{
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 
+use crate::below::Below;
 use crate::{StoreError, TrialRecord, atomic};
 
 const FILE: &str = "histograms.hlog";
@@ -78,7 +77,7 @@ pub(crate) fn write(
 type Entry = (String, Duration, Histogram<u64>);
 
 /// Reads a log, adding up the intervals of each tag.
-pub(crate) fn read_merged(folder: &Path) -> Result<BTreeMap<String, Histogram<u64>>, StoreError> {
+pub(crate) fn read_merged(folder: &Below) -> Result<BTreeMap<String, Histogram<u64>>, StoreError> {
     let mut merged = BTreeMap::new();
     read(folder, |(tag, _, histogram)| {
         add(&mut merged, &tag, histogram)
@@ -87,7 +86,7 @@ pub(crate) fn read_merged(folder: &Path) -> Result<BTreeMap<String, Histogram<u6
 }
 
 /// Reads a log as it is, one entry for each interval and tag.
-pub(crate) fn read_intervals(folder: &Path) -> Result<Vec<Entry>, StoreError> {
+pub(crate) fn read_intervals(folder: &Below) -> Result<Vec<Entry>, StoreError> {
     let mut entries = Vec::new();
     read(folder, |entry| {
         entries.push(entry);
@@ -98,17 +97,15 @@ pub(crate) fn read_intervals(folder: &Path) -> Result<Vec<Entry>, StoreError> {
 
 /// Hands each entry of a log to `take`; none where there is no log.
 fn read(
-    folder: &Path,
+    folder: &Below,
     mut take: impl FnMut(Entry) -> Result<(), String>,
 ) -> Result<(), StoreError> {
-    let path = folder.join(FILE);
-    let text = match fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(StoreError::io("read", path, error)),
+    let file = folder.join(FILE);
+    let Some(text) = file.read()? else {
+        return Ok(());
     };
     let corrupt = |reason: String| StoreError::Corrupt {
-        path: path.clone(),
+        path: file.path(),
         reason,
     };
     let mut deserializer = Deserializer::new();

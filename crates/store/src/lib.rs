@@ -14,6 +14,7 @@
 //! written last and makes it a trial: a reader ignores a folder without one and sees whole trials or none.
 
 mod atomic;
+mod below;
 pub mod error;
 mod foreign;
 mod group;

@@ -2,9 +2,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::StoreError;
 
@@ -23,6 +24,8 @@ impl RunLock {
             .create(true)
             .truncate(false)
             .write(true)
+            // The directory may come from somebody else: a link is not followed, and a FIFO not waited for.
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(&path)
             .map_err(|error| StoreError::io("create", &path, error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {

@@ -1,13 +1,12 @@
 //! Reading a run directory.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::below::Below;
 use crate::{Manifest, SeriesRow, StoreError, TrialRecord, histograms, schema, series};
 
 pub(crate) const MANIFEST: &str = "manifest.json";
@@ -27,24 +26,16 @@ impl Run {
     ///
     /// # Errors
     /// [`StoreError::NotARun`], [`StoreError::NewerSchema`], [`StoreError::Corrupt`] naming the
-    /// damaged file, [`StoreError::Io`].
+    /// damaged file, [`StoreError::Link`] naming the link, [`StoreError::Io`].
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let path = dir.join(MANIFEST);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(StoreError::NotARun {
-                    dir: dir.to_owned(),
-                });
-            }
-            Err(error) => return Err(StoreError::io("read", path, error)),
-        };
-        let manifest = schema::parse(&path, &text)?;
-        let mut trials = trial_folders(&dir.join(TRIALS))?
-            .into_iter()
-            .filter(|folder| is_complete(folder))
-            .map(StoredTrial::open)
-            .collect::<Result<Vec<_>, _>>()?;
+        let file = Below::run(dir).join(MANIFEST);
+        let text = file.read()?.ok_or_else(|| StoreError::NotARun {
+            dir: dir.to_owned(),
+        })?;
+        let manifest = schema::parse(&file.path(), &text)?;
+        let complete = trial_folders(dir)?.into_iter().filter(is_complete);
+        let trials = complete.map(StoredTrial::open);
+        let mut trials = trials.collect::<Result<Vec<_>, _>>()?;
         trials.sort_by_key(|trial| trial.record.trial.number);
         Ok(Self {
             dir: dir.to_owned(),
@@ -83,18 +74,24 @@ pub struct SecondHistogram {
 /// A trial on disk.
 #[derive(Clone, Debug)]
 pub struct StoredTrial {
+    place: Below,
+    /// Where that is.
     folder: PathBuf,
     /// Its record.
     pub record: TrialRecord,
 }
 
 impl StoredTrial {
-    fn open(folder: PathBuf) -> Result<Self, StoreError> {
-        let path = folder.join(RECORD);
-        let text = fs::read(&path).map_err(|error| StoreError::io("read", &path, error))?;
+    fn open(place: Below) -> Result<Self, StoreError> {
+        let file = place.join(RECORD);
+        // It was there a moment ago.
+        let text = file.read()?.ok_or_else(|| {
+            StoreError::io("read", file.path(), std::io::ErrorKind::NotFound.into())
+        })?;
         Ok(Self {
-            record: schema::parse(&path, &text)?,
-            folder,
+            record: schema::parse(&file.path(), &text)?,
+            folder: place.path(),
+            place,
         })
     }
 
@@ -118,7 +115,7 @@ impl StoredTrial {
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::Io`].
     pub fn histograms(&self) -> Result<BTreeMap<String, Histogram<u64>>, StoreError> {
-        histograms::read_merged(&self.folder)
+        histograms::read_merged(&self.place)
     }
 
     /// The histograms of each second of a phase, by second of the measurement, and by what the tag says
@@ -141,7 +138,7 @@ impl StoredTrial {
                 histogram,
             })
         };
-        let entries = histograms::read_intervals(&self.folder)?;
+        let entries = histograms::read_intervals(&self.place)?;
         Ok(entries.into_iter().filter_map(second).collect())
     }
 
@@ -150,62 +147,39 @@ impl StoredTrial {
     /// # Errors
     /// [`StoreError::Corrupt`] naming the line, [`StoreError::Io`].
     pub fn series(&self) -> Result<Vec<SeriesRow>, StoreError> {
-        series::read(&self.folder)
+        series::read(&self.place)
     }
 
     /// The text of a file in the trial's `gateway/` folder (not UTF-8: with replacements); none
-    /// where there is no such file or the path leaves the folder.
+    /// where there is no such file or the path leaves the run directory.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
+    /// [`StoreError::Link`], [`StoreError::Io`].
     pub fn gateway_file(&self, path: &str) -> Result<Option<String>, StoreError> {
-        read_below(&self.folder.join("gateway"), path)
+        text_of(&self.place.join("gateway").join(path))
     }
 
     /// What was sampled in a phase, by the name of its file; none where the file is gone.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
+    /// [`StoreError::Link`], [`StoreError::Io`].
     pub fn profile(&self, file: &str) -> Result<Option<String>, StoreError> {
-        read_below(&self.folder, file)
+        text_of(&self.place.join(file))
     }
 }
 
-/// The text of a file below a folder; none where there is none or the path leaves the folder.
-fn read_below(folder: &Path, path: &str) -> Result<Option<String>, StoreError> {
-    let stays = Path::new(path)
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
-    if !stays {
-        return Ok(None);
-    }
-    let path = folder.join(path);
-    match fs::read(&path) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(StoreError::io("read", path, error)),
-    }
+fn text_of(file: &Below) -> Result<Option<String>, StoreError> {
+    let bytes = file.read()?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// Whether a trial's folder holds its record, which is written last; without it the trial is under way
 /// or given up.
-pub(crate) fn is_complete(folder: &Path) -> bool {
-    folder.join(RECORD).is_file()
+pub(crate) fn is_complete(folder: &Below) -> bool {
+    folder.join(RECORD).is_there()
 }
 
-/// Folders of trials, complete or not. Hidden ones are nobody's trials.
-pub(crate) fn trial_folders(trials: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let entries = match fs::read_dir(trials) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(StoreError::io("read", trials, error)),
-    };
-    let mut folders = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|error| StoreError::io("read", trials, error))?;
-        if entry.path().is_dir() && !entry.file_name().to_string_lossy().starts_with('.') {
-            folders.push(entry.path());
-        }
-    }
-    Ok(folders)
+/// Folders of trials, complete or not.
+pub(crate) fn trial_folders(dir: &Path) -> Result<Vec<Below>, StoreError> {
+    Below::run(dir).join(TRIALS).folders()
 }

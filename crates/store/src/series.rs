@@ -1,10 +1,9 @@
 //! `series.csv`: one row per phase and second.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
+use crate::below::Below;
 use crate::{StoreError, atomic};
 
 const FILE: &str = "series.csv";
@@ -99,14 +98,16 @@ pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError>
 
 /// Reads the series of a trial. Columns are found by name; unknown ones are skipped and absent ones
 /// are empty, so that files of other versions stay readable.
-pub(crate) fn read(folder: &Path) -> Result<Vec<SeriesRow>, StoreError> {
-    let path = folder.join(FILE);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(StoreError::io("read", path, error)),
+pub(crate) fn read(folder: &Below) -> Result<Vec<SeriesRow>, StoreError> {
+    let file = folder.join(FILE);
+    let Some(bytes) = file.read()? else {
+        return Ok(Vec::new());
     };
-    parse(&text).map_err(|reason| StoreError::Corrupt { path, reason })
+    let text = str::from_utf8(&bytes).map_err(|error| error.to_string());
+    text.and_then(parse).map_err(|reason| StoreError::Corrupt {
+        path: file.path(),
+        reason,
+    })
 }
 
 fn format_row(row: &SeriesRow, pools: &BTreeSet<&String>) -> String {

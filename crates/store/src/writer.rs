@@ -98,7 +98,7 @@ impl RunWriter {
         let mut manifest = self.manifest.clone();
         change(&mut manifest);
         let path = self.dir.join(MANIFEST);
-        atomic::write(&path, &to_json(&path, &manifest)?)?;
+        atomic::write_private(&path, &to_json(&path, &manifest)?)?;
         self.manifest = manifest;
         Ok(())
     }
@@ -210,7 +210,7 @@ impl TrialWriter {
         histograms::write(&self.folder, &record, histograms)?;
         series::write(&self.folder, series)?;
         let path = self.folder.join(RECORD);
-        atomic::write(&path, &to_json(&path, &record)?)?;
+        atomic::write_private(&path, &to_json(&path, &record)?)?;
         atomic::sync_parent(&self.folder)
     }
 }
@@ -249,9 +249,9 @@ fn to_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, Store
 
 /// Removes the folders of trials that were never completed.
 fn remove_unfinished_trials(dir: &Path) -> Result<(), StoreError> {
-    let folders = trial_folders(&dir.join(TRIALS))?;
+    let folders = trial_folders(dir)?;
     let mut unfinished = folders.iter().filter(|folder| !is_complete(folder));
-    unfinished.try_for_each(|folder| remove_trial(folder))
+    unfinished.try_for_each(|folder| remove_trial(&folder.path()))
 }
 
 /// Removes a trial's folder, if there is one; its record first, so that what is left by a power cut is

@@ -2,104 +2,21 @@
 //! is said.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use gatebench_model::{Culprit, Trial};
 use gatebench_store::{
-    Histogram, Manifest, Outcome, ParityCaseRecord, ParityRecord, PhaseRecord, Run, RunWriter,
-    SCHEMA_VERSION, SeriesRow, SeriesUsage, Status, StoreError, TaggedInterval, TrialRecord,
+    Outcome, ParityCaseRecord, ParityRecord, Run, RunWriter, SCHEMA_VERSION, SeriesRow,
+    SeriesUsage, Status, StoreError, TaggedInterval, TrialRecord,
 };
-use serde_json::json;
+use support::{interval, manifest, phase, record, run_with_a_trial, trial};
 use tempfile::TempDir;
-
-fn manifest() -> Manifest {
-    serde_json::from_value(json!({
-        "schema": 1,
-        "gatebench": "0.1.0",
-        "created": "2026-01-02T03:04:05Z",
-        "status": "running",
-        "command": ["gatebench", "run", "--out", "my run"],
-        "engine_backend": "epoll",
-        "environment": { "cpu": { "model": "a cpu" } },
-        "plan": {
-            "suite": "tour", "title": "A tour", "seed": 7, "blocks": 1,
-            "scenarios": [],
-            "load": { "profile": "one", "title": "One", "phases": [] },
-            "variants": [{ "kind": "floor" }],
-            "placement": { "gateway": [1], "engine": [0], "upstream": [0], "note": "shared" },
-            "trials": []
-        }
-    }))
-    .unwrap()
-}
-
-fn trial(number: u32) -> Trial {
-    Trial {
-        number,
-        block: 1,
-        scenario: "proxy-json".into(),
-        variant: "nginx".into(),
-        again: None,
-    }
-}
-
-fn phase(name: &str, began_ns: u64) -> PhaseRecord {
-    serde_json::from_value(json!({
-        "name": name, "shape": { "closed": { "connections": 64 } }, "began_ns": began_ns,
-        "warm_up_ns": 0, "measure_ns": 2_000_000_000_u64, "drained_ns": 0,
-        "counts": {
-            "intended": 10, "sent": 10, "completed": 10, "completed_in_window": 10, "dropped": 0,
-            "queued_max": 0, "connections_opened": 1, "bytes_sent": 0, "bytes_received": 0
-        }
-    }))
-    .unwrap()
-}
-
-fn record(number: u32, outcome: Outcome) -> TrialRecord {
-    TrialRecord {
-        schema: 0,
-        trial: trial(number),
-        started: "2026-01-02T03:04:06Z".parse().unwrap(),
-        finished: "2026-01-02T03:04:16Z".parse().unwrap(),
-        outcome,
-        parity_before: None,
-        parity_after: None,
-        buffering: None,
-        gateway: None,
-        phases: vec![phase("steady", 1_500_000_000)],
-        admin: None,
-        clock_source: None,
-        warnings: vec![],
-    }
-}
-
-fn interval(second: u64, values: &[u64]) -> TaggedInterval {
-    let mut histogram = Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap();
-    for value in values {
-        histogram.record(*value).unwrap();
-    }
-    TaggedInterval {
-        tag: "steady.response.2xx".into(),
-        start_ns: second * 1_000_000_000,
-        duration_ns: 1_000_000_000,
-        histogram,
-    }
-}
-
-/// A run with one finished trial.
-fn run_with_a_trial() -> (TempDir, RunWriter) {
-    let dir = TempDir::new().unwrap();
-    let writer = RunWriter::create(dir.path(), manifest()).unwrap();
-    let open = writer.begin_trial(&trial(1)).unwrap();
-    open.finish(record(1, Outcome::Completed), &[], &[])
-        .unwrap();
-    (dir, writer)
-}
 
 #[test]
 fn what_is_written_is_read_back() {
@@ -305,29 +222,55 @@ fn io_kind(error: &StoreError) -> ErrorKind {
     source.kind()
 }
 
+/// The variable that names the small disk to the process that a test starts itself in.
+const SMALL_DISK: &str = "GATEBENCH_TEST_SMALL_DISK";
+
+/// Runs one test of this program again, with a disk of 256 KiB at its disposal. It sees that disk only.
+fn with_a_small_disk(test: &str) {
+    let place = TempDir::new().unwrap();
+    let script =
+        "mount -t tmpfs -o size=256k none \"$1\" && exec \"$0\" --exact \"$2\" --nocapture";
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .arg(place.path())
+        .arg(test)
+        .env(SMALL_DISK, place.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("1 passed"), "{said}");
+}
+
 #[test]
 fn a_full_disk_keeps_what_was_finished() {
-    let (dir, mut writer) = run_with_a_trial();
-    for file in [".histograms.hlog.tmp", ".series.csv.tmp", ".trial.json.tmp"] {
-        let open = writer.begin_trial(&trial(2)).unwrap();
-        // The kernel's own full disk.
-        symlink("/dev/full", open.folder().join(file)).unwrap();
-        let error = open
-            .finish(record(2, Outcome::Completed), &[], &[])
-            .unwrap_err();
-        assert_eq!(io_kind(&error), ErrorKind::StorageFull, "{error}");
-        assert_eq!(error.culprit(), Culprit::Environment);
-        assert!(error.remedy().contains("free space"), "{}", error.remedy());
-        assert_eq!(Run::open(dir.path()).unwrap().trials().len(), 1);
-    }
-    symlink("/dev/full", dir.path().join(".manifest.json.tmp")).unwrap();
+    let Some(disk) = std::env::var_os(SMALL_DISK) else {
+        return with_a_small_disk("a_full_disk_keeps_what_was_finished");
+    };
+    let dir = Path::new(&disk).join("run");
+    let mut writer = RunWriter::create(&dir, manifest()).unwrap();
+    let open = writer.begin_trial(&trial(1)).unwrap();
+    let finished = open.finish(record(1, Outcome::Completed), &[], &[]);
+    finished.unwrap();
+    let open = writer.begin_trial(&trial(2)).unwrap();
+    let filled = fs::write(Path::new(&disk).join("filler"), vec![0; 1 << 20]);
+    assert_eq!(filled.unwrap_err().kind(), ErrorKind::StorageFull);
+    let error = open
+        .finish(record(2, Outcome::Completed), &[], &[])
+        .unwrap_err();
+    assert_eq!(io_kind(&error), ErrorKind::StorageFull, "{error}");
+    assert_eq!(error.culprit(), Culprit::Environment);
+    assert!(error.remedy().contains("free space"), "{}", error.remedy());
+    assert_eq!(Run::open(&dir).unwrap().trials().len(), 1);
     let error = writer.set_status(Status::Finished).unwrap_err();
     assert_eq!(io_kind(&error), ErrorKind::StorageFull, "{error}");
     assert_eq!(writer.manifest().status, Status::Running);
-    assert_eq!(
-        Run::open(dir.path()).unwrap().manifest().status,
-        Status::Running
-    );
+    let status = Run::open(&dir).unwrap().manifest().status;
+    assert_eq!(status, Status::Running);
+    let left = fs::read_dir(&dir).unwrap().flatten();
+    let mut left = left.map(|it| it.file_name().to_string_lossy().into_owned());
+    assert!(left.all(|name| !name.ends_with(".tmp")));
 }
 
 #[test]

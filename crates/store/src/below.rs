@@ -1,0 +1,125 @@
+//! What lies below a run directory. The directory may come from somebody else, so no symbolic link in it is followed:
+//! it could lead to a file of the reader's own, which the report would then publish. The directory itself may be a
+//! link.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, open, openat, statat};
+use rustix::io::Errno;
+
+use crate::StoreError;
+
+/// A file or folder of a run directory, which need not exist.
+#[derive(Clone, Debug)]
+pub(crate) struct Below {
+    run: PathBuf,
+    /// The way from there; empty for the run directory itself.
+    within: PathBuf,
+}
+
+impl Below {
+    /// The run directory itself.
+    pub(crate) fn run(dir: &Path) -> Self {
+        Self {
+            run: dir.to_owned(),
+            within: PathBuf::new(),
+        }
+    }
+
+    pub(crate) fn join(&self, part: impl AsRef<Path>) -> Self {
+        Self {
+            run: self.run.clone(),
+            within: self.within.join(part),
+        }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        let mut path = self.run.clone();
+        path.extend(&self.within);
+        path
+    }
+
+    /// Whether anything has this name, a link included.
+    pub(crate) fn is_there(&self) -> bool {
+        fs::symlink_metadata(self.path()).is_ok()
+    }
+
+    /// The whole file; none where there is no such file or the way leaves the run directory.
+    pub(crate) fn read(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(file) = self.open(OFlags::empty())? else {
+            return Ok(None);
+        };
+        let failed = |error: io::Error| StoreError::io("read", self.path(), error);
+        let status = fstat(&file).map_err(|error| failed(error.into()))?;
+        if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
+            return Err(StoreError::Corrupt {
+                path: self.path(),
+                reason: "it is not a regular file".into(),
+            });
+        }
+        let mut bytes = Vec::new();
+        File::from(file).read_to_end(&mut bytes).map_err(failed)?;
+        Ok(Some(bytes))
+    }
+
+    /// The folders in it; none where it is not there. Hidden ones are left out.
+    pub(crate) fn folders(&self) -> Result<Vec<Self>, StoreError> {
+        if self.open(OFlags::DIRECTORY)?.is_none() {
+            return Ok(Vec::new());
+        }
+        let path = self.path();
+        let failed = |error| StoreError::io("read", &path, error);
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let kind = entry.file_type().map_err(failed)?;
+            if entry.file_name().to_string_lossy().starts_with('.') {
+                continue;
+            }
+            if kind.is_symlink() {
+                return Err(StoreError::Link { path: entry.path() });
+            }
+            if kind.is_dir() {
+                folders.push(self.join(entry.file_name()));
+            }
+        }
+        Ok(folders)
+    }
+
+    /// Opens it step by step, without waiting for what is no file. `kind` is what the last step must be.
+    fn open(&self, kind: OFlags) -> Result<Option<OwnedFd>, StoreError> {
+        let mut path = self.run.clone();
+        let mut at = match open(&path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(run) => run,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(StoreError::io("read", path, error.into())),
+        };
+        let mut parts = self.within.components().peekable();
+        while let Some(part) = parts.next() {
+            let Component::Normal(name) = part else {
+                return Ok(None);
+            };
+            path.push(name);
+            let is_last = parts.peek().is_none();
+            let step = if is_last { kind } else { OFlags::DIRECTORY };
+            let flags = step | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            at = match openat(&at, name, flags, Mode::empty()) {
+                Ok(next) => next,
+                Err(Errno::NOENT) => return Ok(None),
+                Err(error) => {
+                    // The error alone is another one for a folder than for a file.
+                    let status = statat(&at, name, AtFlags::SYMLINK_NOFOLLOW);
+                    let kind = status.map(|it| FileType::from_raw_mode(it.st_mode));
+                    return Err(match kind {
+                        Ok(FileType::Symlink) => StoreError::Link { path },
+                        _ => StoreError::io("read", path, error.into()),
+                    });
+                }
+            };
+        }
+        Ok(Some(at))
+    }
+}
