@@ -3,6 +3,7 @@
 use gatebench_drivers::DriverError;
 use gatebench_lab::LabError;
 use gatebench_model::{Culprit, Diagnostics};
+use gatebench_report::text::clean_lines;
 use gatebench_store::StoreError;
 
 use crate::exit::Exit;
@@ -91,9 +92,10 @@ impl Failure {
                 ..
             } => {
                 let paint = terminal::stderr_style();
-                let what = without_culprit(what, culprit)
+                let what = clean_lines(without_culprit(what, culprit))
                     .trim_end()
                     .replace('\n', "\n    ");
+                let (culprit, remedy) = (clean_lines(culprit), clean_lines(remedy));
                 terminal::complain(&format!(
                     "{} {culprit}: {what}\n  → {remedy}",
                     paint.red().bold().apply_to("error:")

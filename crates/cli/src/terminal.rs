@@ -1,8 +1,11 @@
-//! Printing. A reader that has gone away (`| head`) is no error and no panic.
+//! Printing. A reader that has gone away (`| head`) is no error and no panic. All that goes to a terminal comes
+//! through here, where what could make it act is taken out: gateways, upstreams and files have their say in it.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write as _};
 
 use console::{Style, Term, measure_text_width};
+use gatebench_report::text::for_terminal;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -10,8 +13,21 @@ use crate::failure::Failure;
 /// Width where there is no terminal to ask, and the most that is used where there is one.
 pub const WIDTH: usize = 100;
 
-/// Prints text and a line end on standard output.
+/// Prints text for people and a line end on standard output.
 pub fn say(text: &str) -> Result<(), Failure> {
+    write_out(&for_terminal(text, stdout_colors()))
+}
+
+/// Prints what programs read, and a line end, on standard output: byte for byte, unless that is a terminal.
+pub fn say_data(text: &str) -> Result<(), Failure> {
+    let text = match stdout_is_terminal() {
+        true => Cow::Owned(for_terminal(text, stdout_colors())),
+        false => Cow::Borrowed(text),
+    };
+    write_out(&text)
+}
+
+fn write_out(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
@@ -27,7 +43,12 @@ pub fn say(text: &str) -> Result<(), Failure> {
 
 /// Prints text and a line end on standard error; where that is closed there is nobody to tell.
 pub fn complain(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", in_progress(text));
+}
+
+/// What a bar on standard error may show.
+pub fn in_progress(text: &str) -> String {
+    for_terminal(text, stderr_colors())
 }
 
 /// Whether standard output shows colours: a terminal, unless NO_COLOR is set.

@@ -30,7 +30,7 @@ mod soak;
 mod svg;
 mod table;
 pub mod terminal;
-mod text;
+pub mod text;
 mod verdicts;
 
 pub use terminal::TerminalOptions;

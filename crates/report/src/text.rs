@@ -1,20 +1,90 @@
 //! Plain text in a fixed number of columns. Names come from files and from gateways, so nothing
 //! here trusts them: control characters cannot reach the terminal and nothing is wider than asked.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What must not be parted from the number before it at the end of a line.
 const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "%"];
 
-/// The text without control and direction characters; line breaks and tabs become blanks.
+/// A tab in a text that is cleaned.
+const TAB: &str = "    ";
+
+/// A line of the text as [`clean_lines`] has it; line breaks become blanks.
 pub fn clean(text: &str) -> String {
-    text.chars()
-        .filter_map(|character| match character {
-            '\n' | '\t' | '\r' => Some(' '),
-            c if c.is_control() || is_direction(c) => None,
-            c => Some(c),
-        })
-        .collect()
+    filtered(text, false).replace(['\n', '\t'], " ")
+}
+
+/// The text without what makes a terminal act: escape sequences with their parameters (ECMA-48), other
+/// control characters, and characters that turn the direction of writing. Line breaks stay, and tabs become
+/// blanks.
+pub fn clean_lines(text: &str) -> String {
+    filtered(text, false).replace('\t', TAB)
+}
+
+/// What may be written to a terminal: as [`clean_lines`], with tabs, and with colours where it shows them.
+pub fn for_terminal(text: &str, has_colours: bool) -> String {
+    filtered(text, has_colours)
+}
+
+fn filtered(text: &str, keeps_colours: bool) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            '\n' | '\t' => kept.push(character),
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\r' => kept.push(' '),
+            '\u{1b}' => match rest.next_if(|next| matches!(next, ' '..='~')) {
+                Some('[') => {
+                    let parameters = skip_control_sequence(&mut rest);
+                    if keeps_colours && let Some(parameters) = parameters {
+                        kept.push_str(&format!("\u{1b}[{parameters}m"));
+                    }
+                }
+                Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut rest),
+                // More of these come before the last character.
+                Some(' '..='/') => {
+                    while rest.next_if(|next| matches!(next, ' '..='/')).is_some() {}
+                    rest.next_if(|next| matches!(next, '0'..='~'));
+                }
+                _ => {}
+            },
+            '\u{9b}' => drop(skip_control_sequence(&mut rest)),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut rest),
+            c if c.is_control() || is_direction(c) => {}
+            c => kept.push(c),
+        }
+    }
+    kept
+}
+
+/// Skips parameters and the last character of a control sequence. Gives back the parameters of one that sets colours.
+fn skip_control_sequence(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
+    let mut parameters = String::new();
+    while let Some(parameter) = rest.next_if(|next| matches!(next, ' '..='?')) {
+        parameters.push(parameter);
+    }
+    let last = rest.next_if(|next| matches!(next, '@'..='~'))?;
+    let sets_colours = parameters.chars().all(|c| c.is_ascii_digit() || c == ';');
+    (last == 'm' && sets_colours).then_some(parameters)
+}
+
+/// Skips a string of a terminal's commands, as a window's title is. It ends with its line at the latest, so that one that is
+/// left open hides nothing more.
+fn skip_string(rest: &mut Peekable<Chars<'_>>) {
+    while let Some(character) = rest.next_if(|next| *next != '\n') {
+        match character {
+            '\u{7}' | '\u{9c}' => return,
+            '\u{1b}' => {
+                rest.next_if_eq(&'\\');
+                return;
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Columns that the text takes on a terminal.
@@ -114,7 +184,7 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
 
 /// Characters that reorder what follows them (Unicode bidirectional formatting).
 pub fn is_direction(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -123,7 +193,29 @@ mod tests {
 
     #[test]
     fn escape_sequences_do_not_reach_the_terminal() {
-        assert_eq!(clean("a\u{1b}[31mb\u{202e}\nc\u{9b}"), "a[31mb c");
+        for (text, cleaned) in [
+            ("a\u{1b}[31mb\u{202e}\nc\u{9b}", "ab\nc"),
+            ("\u{1b}]0;title\u{7}a\u{1b}]8;;http://x\u{1b}\\b", "ab"),
+            ("\u{1b}[2J\u{1b}[1;1Ha\u{9b}2Kb\u{9d}0;t\u{9c}c", "abc"),
+            ("\u{1b}Pq#0\u{1b}\\a\u{1b}(Bb\u{1b}cc\u{1b}7", "abc"),
+            ("open \u{1b}]0;it\nseen", "open \nseen"),
+            ("10 %\r20 %\r\n\ta\u{8}b\u{7f}\u{85}", "10 % 20 %\n    ab"),
+            ("a\u{2066}b\u{61c}c\u{200f}", "abc"),
+            ("網\u{1b}網\u{1b}\u{1b}[m", "網網"),
+            ("\u{1b}[31", ""),
+        ] {
+            assert_eq!(clean_lines(text), cleaned, "{text:?}");
+            assert_eq!(for_terminal(text, false).replace('\t', TAB), cleaned);
+            assert_eq!(clean(text), cleaned.replace('\n', " ").replace(TAB, " "));
+        }
+    }
+
+    #[test]
+    fn only_colours_reach_a_terminal_that_shows_them() {
+        let text =
+            "\u{1b}[1;31mred\u{1b}[0m \u{1b}[2J\u{1b}[?25l\u{1b}[>4m\u{1b}]0;x\u{7}\u{9b}31m";
+        assert_eq!(for_terminal(text, true), "\u{1b}[1;31mred\u{1b}[0m ");
+        assert_eq!(for_terminal(text, false), "red ");
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Audit {
         }
         if self.json {
             let text = serde_json::to_string_pretty(&audited);
-            terminal::say(
+            terminal::say_data(
                 &text.map_err(|error| Failure::sentence(&error.to_string(), Exit::Environment))?,
             )?;
         } else {

@@ -71,7 +71,7 @@ impl Compare {
             Format::Html => compare::html(&found),
             Format::Json => compare::json(&found),
         };
-        terminal::say(text.trim_end())?;
+        terminal::say_data(text.trim_end())?;
         Ok(match found.decision {
             Decision::Fine => Exit::Fine,
             Decision::Worse => Exit::CheckFailed,

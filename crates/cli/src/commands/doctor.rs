@@ -30,7 +30,7 @@ impl Doctor {
         let able = checks.iter().all(|check| check.state != State::Missing);
         if self.json {
             let entries: Vec<_> = checks.iter().map(as_json).collect();
-            terminal::say(&format!("{:#}", json!({ "able": able, "checks": entries })))?;
+            terminal::say_data(&format!("{:#}", json!({ "able": able, "checks": entries })))?;
         } else {
             for check in &checks {
                 terminal::say(&line(check))?;

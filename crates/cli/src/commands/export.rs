@@ -54,7 +54,7 @@ impl Export {
         let (script, limits) = exported
             .map_err(|refusal| Failure::words("the load", refusal.message, refusal.remedy))?;
         say_limits(&limits);
-        terminal::say(script.trim_end())?;
+        terminal::say_data(script.trim_end())?;
         Ok(Exit::Fine)
     }
 }

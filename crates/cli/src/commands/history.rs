@@ -75,7 +75,7 @@ impl History {
             Format::Html => history::html(&found),
             Format::Json => history::json(&found),
         };
-        terminal::say(text.trim_end())?;
+        terminal::say_data(text.trim_end())?;
         Ok(Exit::Fine)
     }
 

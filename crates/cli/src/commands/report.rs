@@ -100,7 +100,7 @@ impl Report {
         }
         let findings = reports::findings(&self.dir)?;
         match self.format {
-            Some(format) => terminal::say(format.render(&findings).trim_end())?,
+            Some(format) => terminal::say_data(format.render(&findings).trim_end())?,
             None => {
                 let page = reports::write(&self.dir, &findings)?;
                 terminal::say(&format!(
@@ -138,7 +138,7 @@ impl Report {
             Format::Json => as_document::json(&found),
             Format::Csv => as_document::csv(&found),
         };
-        terminal::say(text.trim_end())?;
+        terminal::say_data(text.trim_end())?;
         Ok(Exit::Fine)
     }
 }

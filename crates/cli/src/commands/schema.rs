@@ -39,7 +39,7 @@ impl PrintSchema {
             Ok(kind) => gatebench_model::schema(kind),
             Err(_) => GatewayConfig::json_schema(),
         };
-        terminal::say(&format!("{schema:#}"))?;
+        terminal::say_data(&format!("{schema:#}"))?;
         Ok(Exit::Fine)
     }
 }

@@ -25,7 +25,7 @@ impl Splice {
         let mut said = Ok(());
         let announce = |address: SocketAddr| {
             let line = serde_json::json!({ "listening": address });
-            said = terminal::say(&line.to_string());
+            said = terminal::say_data(&line.to_string());
         };
         gatebench_gateway::splice(self.listen, self.target, None, &stop, announce)
             .map_err(|error| Failure::sentence(&innermost(&error), Exit::Environment))?;

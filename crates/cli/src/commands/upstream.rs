@@ -132,7 +132,7 @@ impl Upstream {
             if let Some(chain) = chain {
                 line["certificate"] = String::from_utf8_lossy(&chain.bytes).into();
             }
-            return terminal::say(&line.to_string());
+            return terminal::say_data(&line.to_string());
         }
         let (scheme, option) = match chain {
             Some(_) => ("https", self.tls.curl_option()),

@@ -19,7 +19,7 @@ pub fn run(dir: &Path, as_json: bool) -> Result<Exit, Failure> {
             .iter()
             .map(|(trial, reason)| json!({ "trial": trial.number, "folder": trial.folder, "reason": reason }))
             .collect();
-        terminal::say(&format!(
+        terminal::say_data(&format!(
             "{:#}",
             json!({ "trials": findings.trials.len(), "findings": told })
         ))?;

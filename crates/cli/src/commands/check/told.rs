@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 
 use console::{Style, measure_text_width};
 use gatebench_lab::{CheckOutcome, Checked};
+use gatebench_report::text::{clean_lines, is_direction};
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 
 use crate::failure::without_culprit;
@@ -65,7 +66,7 @@ fn text(checked: &Checked, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> 
             remedy,
         } => {
             let culprit = culprit.to_string();
-            let what = without_culprit(reason, &culprit)
+            let what = clean_lines(without_culprit(reason, &culprit))
                 .trim_end()
                 .replace('\n', "\n    ");
             let mark = style.red().bold().apply_to("✗");
@@ -88,7 +89,10 @@ fn text(checked: &Checked, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> 
         }
     };
     if let Some(how) = &checked.stopped_badly {
-        text.push_str(&format!("\n    {}", how.replace('\n', "\n    ")));
+        text.push_str(&format!(
+            "\n    {}",
+            clean_lines(how).replace('\n', "\n    ")
+        ));
     }
     text
 }
@@ -98,7 +102,7 @@ fn stderr(written: &str, shown_in: &mut dyn FnMut(&str) -> Option<String>) -> St
     if written.is_empty() || shown_in(written).is_some() {
         return String::new();
     }
-    let lines = written.replace('\n', "\n    ");
+    let lines = clean_lines(written).replace('\n', "\n    ");
     format!("\n  the gateway wrote to standard error:\n    {lines}")
 }
 
@@ -173,7 +177,10 @@ fn side_by_side(case: &ParityCaseRecord) -> String {
 fn pieces(line: &str, width: usize) -> Vec<String> {
     let characters: Vec<char> = line
         .chars()
-        .map(|c| if c.is_control() { '·' } else { c })
+        .map(|c| match c.is_control() || is_direction(c) {
+            true => '·',
+            false => c,
+        })
         .collect();
     if characters.is_empty() {
         return vec![String::new()];

@@ -102,7 +102,7 @@ impl List {
             document.insert(title, entries);
         }
         if self.json {
-            terminal::say(&format!("{:#}", Value::Object(document)))?;
+            terminal::say_data(&format!("{:#}", Value::Object(document)))?;
         } else {
             terminal::say(&sections.join("\n\n"))?;
         }
@@ -118,7 +118,7 @@ impl List {
             ));
         }
         let folders = self.overlay.catalogue().list()?;
-        terminal::say(markdown::page(&folders).trim_end())?;
+        terminal::say_data(markdown::page(&folders).trim_end())?;
         Ok(Exit::Fine)
     }
 

@@ -185,7 +185,7 @@ impl Load {
 
     fn print(&self, results: &Results<'_>) -> Result<(), Failure> {
         if self.output.json {
-            return terminal::say(&format!("{:#}", json::of(results)));
+            return terminal::say_data(&format!("{:#}", json::of(results)));
         }
         let screen = screen::of(results, terminal::stdout_colors(), terminal::stdout_width());
         terminal::say(&screen)

@@ -48,7 +48,7 @@ fn report(dir: &Path, json: bool) -> Result<Conducted, Failure> {
     let findings = reports::findings(dir)?;
     // Said before it is written: a disk that is full shall not hide what was found.
     if json {
-        terminal::say(gatebench_report::json::render(&findings).trim_end())?;
+        terminal::say_data(gatebench_report::json::render(&findings).trim_end())?;
     } else {
         terminal::say(&format!("\n{}\n", reports::for_terminal(&findings)))?;
     }

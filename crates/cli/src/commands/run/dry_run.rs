@@ -17,7 +17,7 @@ pub fn print(prepared: &Prepared, json: bool) -> Result<(), Failure> {
     }
     if json {
         let plan = serde_json::to_value(&prepared.plan).unwrap_or_default();
-        return terminal::say(&format!("{plan:#}"));
+        return terminal::say_data(&format!("{plan:#}"));
     }
     terminal::say(&in_words(prepared))
 }

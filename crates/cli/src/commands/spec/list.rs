@@ -42,7 +42,7 @@ impl ListSpecifications {
                 })
             };
             let all: Vec<Value> = all.iter().map(entry).collect();
-            terminal::say(&format!("{:#}", Value::from(all)))?;
+            terminal::say_data(&format!("{:#}", Value::from(all)))?;
             return Ok(Exit::Fine);
         }
         let names = all.iter().map(|it| it.document.specification.len());

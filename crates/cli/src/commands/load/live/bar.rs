@@ -33,7 +33,7 @@ impl Bar {
             ProgressStyle::with_template(TEMPLATE).unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(8))
             .with_style(style.progress_chars("━━─"))
-            .with_prefix(outlook.words.clone());
+            .with_prefix(terminal::in_progress(&outlook.words));
         Self {
             outlook,
             bar,
@@ -88,8 +88,8 @@ impl Show for Bar {
         } else {
             words
         };
-        self.bar
-            .set_message(format!("{words}\n{}", self.figures(moment)));
+        let words = format!("{words}\n{}", self.figures(moment));
+        self.bar.set_message(terminal::in_progress(&words));
     }
 }
 

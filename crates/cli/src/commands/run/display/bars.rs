@@ -13,6 +13,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::words::{
     clock, length_in_words, outcome_in_words, phase_in_words, step_in_words, trial_in_words,
 };
+use crate::terminal;
 
 const OVERALL: &str = "  {bar:32.cyan/dim} {msg}";
 const CURRENT: &str = "  {spinner:.cyan} {msg}";
@@ -74,7 +75,7 @@ impl Bars {
 
     fn print(&self, line: &str) {
         // Where standard error is gone there is nobody to tell.
-        let _ = self.bars.println(line);
+        let _ = self.bars.println(terminal::in_progress(line));
     }
 
     fn show(&self, state: &State) {
@@ -100,8 +101,8 @@ impl Bars {
         } else {
             &state.trial
         };
-        self.current
-            .set_message(format!("{trial}{}{}{ending}", state.doing, state.figures));
+        let words = format!("{trial}{}{}{ending}", state.doing, state.figures);
+        self.current.set_message(terminal::in_progress(&words));
     }
 
     fn introduce(&self, plan: &Plan, dir: &Path) {

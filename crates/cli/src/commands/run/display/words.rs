@@ -8,6 +8,7 @@ use gatebench_analysis::thresholds::REQUESTS_MIN;
 use gatebench_analysis::words::{grouped, quantity};
 use gatebench_lab::{PhaseSummary, Step};
 use gatebench_model::{Plan, Trial};
+use gatebench_report::text::clean_lines;
 use gatebench_store::Outcome;
 
 use crate::failure::without_culprit;
@@ -71,9 +72,10 @@ pub fn outcome_in_words(outcome: &Outcome, phases: &[PhaseSummary]) -> String {
                 .map(|phase| format!(" in {phase}"))
                 .unwrap_or_default();
             let culprit = culprit.to_string();
-            let reason = without_culprit(reason, &culprit)
+            let reason = clean_lines(without_culprit(reason, &culprit))
                 .trim_end()
                 .replace('\n', "\n      ");
+            let (culprit, remedy) = (clean_lines(&culprit), clean_lines(remedy));
             format!("failed{place}\n    {culprit}: {reason}\n    → {remedy}")
         }
     }
@@ -128,7 +130,23 @@ pub fn clock(duration: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use gatebench_model::Culprit;
+
     use super::*;
+
+    #[test]
+    fn what_a_gateway_wrote_cannot_act_on_the_terminal() {
+        let outcome = Outcome::Failed {
+            culprit: Culprit::Gateway("g".into()),
+            reason: "ended: \u{1b}]0;t\u{7}\u{1b}[2J\u{1b}[31mbad\u{9b}2K\r\nline\u{202e}".into(),
+            remedy: "read \u{1b}[8mit".into(),
+            phase: None,
+        };
+        assert_eq!(
+            outcome_in_words(&outcome, &[]),
+            "failed\n    gateway g: ended: bad\n      line\n    → read it"
+        );
+    }
 
     #[test]
     fn durations_are_short() {
