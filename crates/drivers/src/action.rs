@@ -1,10 +1,11 @@
 //! Changing a gateway while it runs: what its folder names under `actions`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gatebench_model::gateway::{Action, Lines};
@@ -14,6 +15,7 @@ use crate::command;
 use crate::container;
 use crate::error::DriverError;
 use crate::launch::{Supervised, last_lines};
+use crate::private::write_rendered;
 use crate::render::RenderedFile;
 use crate::supervise::{FORWARDED, signal_from_name};
 use crate::unix_socket;
@@ -39,6 +41,8 @@ pub(crate) struct Ready {
     pub environment: BTreeMap<String, String>,
     /// What is written before it: the files of another configuration; of several in turn, one each time.
     pub files: Vec<Vec<RenderedFile>>,
+    /// What in them is for this user only.
+    pub secrets: Arc<BTreeSet<String>>,
     /// How often it was done.
     pub done: usize,
 }
@@ -105,7 +109,7 @@ impl Ready {
             let path = self.work.join(&file.path);
             let mut beside = path.clone().into_os_string();
             beside.push(".new");
-            fs::write(&beside, &file.text)
+            write_rendered(beside.as_ref(), &file.text, &self.secrets)
                 .and_then(|()| date_after(beside.as_ref(), &path))
                 .and_then(|()| fs::rename(&beside, &path))
                 .map_err(|error| format!("writing {}: {error}", path.display()))?;
@@ -249,6 +253,7 @@ mod tests {
             work: work.path().into(),
             environment: BTreeMap::new(),
             files: Vec::new(),
+            secrets: Arc::default(),
             done: 0,
         };
         date_watched_back(std::slice::from_ref(&ready), work.path()).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use crate::command::wait_until;
 use crate::container::{self, ContainerSpec};
 use crate::error::DriverError;
 use crate::limit;
+use crate::private::create_private;
 use crate::proc;
 use crate::supervise::{COMPLAINT, FAILED, OUT_OF_PATIENCE, Orders};
 
@@ -157,8 +158,9 @@ impl Supervised {
             .current_dir(folder)
             // Held open until the end: the supervisor reads its end as ours.
             .stdin(Stdio::piped())
-            .stdout(File::create(&stdout)?)
-            .stderr(File::create(&stderr)?)
+            // Gateways log requests, with their keys.
+            .stdout(create_private(&stdout)?)
+            .stderr(create_private(&stderr)?)
             // A group of its own, so that Ctrl-C at the terminal reaches gatebench alone.
             .process_group(0)
             .spawn()?;

@@ -25,6 +25,7 @@ mod launch;
 mod level;
 mod limit;
 mod owner;
+mod private;
 mod proc;
 mod quote;
 mod ready;
@@ -55,6 +56,7 @@ pub use input::{
 pub use install::{InstallStep, install_steps};
 pub use launch::{Ended, Exit, Launcher, Root};
 pub use limit::{Amount, Group, Limit};
+pub use private::write_private;
 pub use redis::{FoundRedis, RedisProcess, RedisStart};
 pub use remote::{LIFE_SIGN, Link, READY};
 pub use render::{RenderedFile, render};

@@ -1,10 +1,11 @@
 //! Bringing a gateway up and taking it down.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gatebench_model::Scenario;
@@ -23,6 +24,7 @@ use crate::folder::Folder;
 use crate::input::{Wiring, changed_input_for, input_for, route_of};
 use crate::launch::{Exit, Launcher, Supervised};
 use crate::limit::{Amount, Limit};
+use crate::private::write_rendered;
 use crate::ready::{self, Outcome};
 use crate::render::{RenderedFile, Renderer, render};
 use crate::running::Running;
@@ -201,6 +203,7 @@ impl GatewayStart<'_> {
             None => Vec::new(),
         };
         let environment = renderer.variables()?;
+        let secrets = Arc::new(self.scenario.secrets());
         let action = |(name, action): (&String, &Action)| {
             let action = match action {
                 Action::Command(words) => Action::Command(renderer.words("actions", words)?),
@@ -218,6 +221,7 @@ impl GatewayStart<'_> {
                 work: work.to_owned(),
                 environment: environment.clone(),
                 files,
+                secrets: Arc::clone(&secrets),
                 done: 0,
             })
         };
@@ -236,6 +240,7 @@ impl GatewayStart<'_> {
                 .map(action)
                 .collect::<Result<_, DriverError>>()?,
             environment,
+            secrets: Arc::clone(&secrets),
             admin: self.admin_calls(&renderer, work)?,
         })
     }
@@ -398,6 +403,7 @@ struct Prepared {
     check: Vec<String>,
     start: Vec<String>,
     environment: BTreeMap<String, String>,
+    secrets: Arc<BTreeSet<String>>,
     actions: Vec<action::Ready>,
     admin: Option<AdminCalls>,
 }
@@ -409,7 +415,7 @@ impl Prepared {
             let written = path
                 .parent()
                 .map_or(Ok(()), fs::create_dir_all)
-                .and_then(|()| fs::write(&path, &file.text));
+                .and_then(|()| write_rendered(&path, &file.text, &self.secrets));
             written.map_err(DriverError::io(format!("writing {}", path.display())))?;
         }
         action::date_watched_back(&self.actions, work).map_err(DriverError::io(format!(

@@ -31,6 +31,7 @@ mod rows;
 mod rules;
 pub mod scenario;
 pub mod schema;
+mod secrets;
 pub mod setup;
 pub mod shares;
 pub mod sheet;

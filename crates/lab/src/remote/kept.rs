@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use gatebench_drivers::write_private;
+
 /// How much of a file is taken: its end, where a log says what went wrong.
 const FILE_BYTES_MAX: usize = 256 * 1024;
 
@@ -44,7 +46,7 @@ fn text_of(path: &Path) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Writes them into a folder; none outside of it.
+/// Writes them into a folder; none outside of it. Keys are among them, so that they are for this user only.
 pub(super) fn put(folder: &Path, texts: &Texts) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let is_below = |place: &Path| {
@@ -56,7 +58,7 @@ pub(super) fn put(folder: &Path, texts: &Texts) -> io::Result<()> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::write(path, text)?;
+        write_private(&path, text.as_bytes())?;
     }
     Ok(())
 }

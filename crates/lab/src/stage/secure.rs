@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_drivers::{CERTIFICATE_FILE, KEY_FILE};
+use gatebench_drivers::{CERTIFICATE_FILE, KEY_FILE, write_private};
 use gatebench_model::{Culprit, Request};
 use gatebench_net::tls::self_signed;
 
@@ -38,7 +38,7 @@ impl Stage {
         };
         let written = fs::create_dir_all(work)
             .and_then(|()| fs::write(work.join(CERTIFICATE_FILE), &identity.chain.bytes))
-            .and_then(|()| fs::write(work.join(KEY_FILE), &identity.key.bytes));
+            .and_then(|()| write_private(&work.join(KEY_FILE), &identity.key.bytes));
         written.map_err(|error| Failure::of_folder(work, &error).into())
     }
 
