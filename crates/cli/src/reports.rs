@@ -2,9 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use gatebench_analysis::{Findings, analyse};
+use gatebench_model::Plan;
+use gatebench_report::redact::Redaction;
 use gatebench_report::{TerminalOptions, costs_csv, csv, flame, html, json, markdown, terminal};
 use gatebench_store::Run;
 
@@ -25,20 +28,51 @@ const FILES: [Form; 5] = [
     ("costs.csv", costs_csv::render),
 ];
 
-/// What the run in `dir` says, as far as it came.
+/// Who may read the files of a report, before the user's mask is taken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// It is made to be shown.
+    All,
+    /// Secrets are in it.
+    User,
+}
+
+impl Readers {
+    fn mode(self) -> u32 {
+        match self {
+            Self::All => 0o666,
+            Self::User => 0o600,
+        }
+    }
+}
+
+/// What the run in `dir` says, as far as it came, with the secrets of its scenarios masked.
 pub fn findings(dir: &Path) -> Result<Findings, Failure> {
-    Ok(analyse(&Run::open(dir)?)?)
+    let run = Run::open(dir)?;
+    let mut findings = analyse(&run)?;
+    redaction(&run.manifest().plan).mask(&mut findings);
+    Ok(findings)
+}
+
+/// Masks what a plan's scenarios keep secret, and the configurations that its variants were given.
+pub fn redaction(plan: &Plan) -> Redaction {
+    let has_own = |setup: &gatebench_model::Setup| setup.config.is_some();
+    let own = plan
+        .variants
+        .iter()
+        .filter(|it| it.setup().is_some_and(has_own));
+    Redaction::of(plan.secrets(), own.map(|it| it.label().to_owned()))
 }
 
 /// Writes every file of the report into the run directory and answers with the page's path.
-pub fn write(dir: &Path, findings: &Findings) -> Result<PathBuf, Failure> {
+pub fn write(dir: &Path, findings: &Findings, readers: Readers) -> Result<PathBuf, Failure> {
     for (name, render) in FILES {
-        replace(&dir.join(name), &render(findings))?;
+        replace(&dir.join(name), &render(findings), readers)?;
     }
     for graph in findings.sections.iter().flat_map(|it| &it.graphs) {
         // A profile without a single stack has no graph.
         if let Ok(drawn) = flame::svg(graph) {
-            replace(&dir.join(&graph.file), &drawn)?;
+            replace(&dir.join(&graph.file), &drawn, readers)?;
         }
     }
     Ok(dir.join(PAGE))
@@ -61,11 +95,16 @@ pub fn terminal_options() -> TerminalOptions {
 
 /// Writes beside the file and renames, so that a page that is open in a browser is never half written. Neither is a link
 /// followed: the directory may come from somebody else.
-fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+fn replace(path: &Path, text: &str, readers: Readers) -> Result<(), Failure> {
     let temporary = path.with_extension("tmp");
     // One that is there was left by a process that was killed. What cannot be removed cannot be made anew either.
     let _ = fs::remove_file(&temporary);
-    let written = File::create_new(&temporary)
+    let mut options = File::options();
+    let written = options
+        .write(true)
+        .create_new(true)
+        .mode(readers.mode())
+        .open(&temporary)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| {

@@ -24,6 +24,7 @@ mod parts;
 mod plots;
 mod problems;
 mod purposes;
+pub mod redact;
 mod scale;
 mod sections;
 mod soak;

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use gatebench_analysis::{Document, Findings, analyse, in_columns_of};
+use gatebench_report::redact::leave_out;
 use gatebench_report::{csv, document as as_document, html, json, markdown};
 use gatebench_store::Run;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::reports::Readers;
 use crate::{reports, terminal};
 
 /// Rebuilds the report of a run from what it measured, byte for byte
@@ -17,7 +19,10 @@ use crate::{reports, terminal};
     after_help = "Examples:\n  gatebench report gatebench-runs/tour-20260102T030405Z\n  \
                         gatebench report DIR --format markdown | less\n  \
                         gatebench report DIR --as soap                  # in the columns of the Kong SOAP/XML load test\n  \
-                        gatebench report DIR --as gravitee --format html > page.html"
+                        gatebench report DIR --as gravitee --format html > page.html\n  \
+                        gatebench report DIR --redact                   # writes its files without what only your machine has\n\n\
+                  Keys, passwords and tokens of the scenarios are masked, and configurations of your own (--config) are not shown. \
+                  The run directory itself holds them: publish the report, not the directory."
 )]
 pub struct Report {
     /// The run directory
@@ -28,6 +33,12 @@ pub struct Report {
     /// Print the run in the columns of a published document, with what differs from it and why; nothing is written
     #[arg(long = "as", value_name = "DOCUMENT")]
     document: Option<DocumentName>,
+    /// Leave out command lines, paths, rendered files, and what was sent, received and written by programs
+    #[arg(long)]
+    redact: bool,
+    /// Show the keys, passwords and tokens of the scenarios and your own configurations
+    #[arg(long, conflicts_with = "redact")]
+    show_secrets: bool,
 }
 
 /// A published document; docs/PUBLISHED.md tells of them.
@@ -98,11 +109,15 @@ impl Report {
         if let Some(name) = self.document {
             return self.in_columns_of(name.into());
         }
-        let findings = reports::findings(&self.dir)?;
+        let findings = self.findings(&Run::open(&self.dir)?)?;
         match self.format {
             Some(format) => terminal::say_data(format.render(&findings).trim_end())?,
             None => {
-                let page = reports::write(&self.dir, &findings)?;
+                let readers = match self.show_secrets {
+                    true => Readers::User,
+                    false => Readers::All,
+                };
+                let page = reports::write(&self.dir, &findings, readers)?;
                 terminal::say(&format!(
                     "{}\n\n{}",
                     reports::for_terminal(&findings),
@@ -113,9 +128,20 @@ impl Report {
         Ok(Exit::Fine)
     }
 
+    fn findings(&self, run: &Run) -> Result<Findings, Failure> {
+        let mut findings = analyse(run)?;
+        if !self.show_secrets {
+            reports::redaction(&run.manifest().plan).mask(&mut findings);
+        }
+        if self.redact {
+            leave_out(&mut findings);
+        }
+        Ok(findings)
+    }
+
     fn in_columns_of(&self, document: Document) -> Result<Exit, Failure> {
         let run = Run::open(&self.dir)?;
-        let findings = analyse(&run)?;
+        let findings = self.findings(&run)?;
         if findings.run.is_smoke {
             return Err(Failure::words(
                 &format!("{} --as {}", self.dir.display(), document.name()),

@@ -14,6 +14,7 @@ mod interruptions;
 mod limits;
 mod load;
 mod processes;
+mod published;
 mod reaching;
 mod remote;
 mod results;

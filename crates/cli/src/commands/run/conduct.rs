@@ -10,6 +10,7 @@ use gatebench_store::StoreError;
 use super::{display, verdict};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::reports::Readers;
 use crate::{reports, signals, terminal};
 
 /// A run that is over.
@@ -52,7 +53,7 @@ fn report(dir: &Path, json: bool) -> Result<Conducted, Failure> {
     } else {
         terminal::say(&format!("\n{}\n", reports::for_terminal(&findings)))?;
     }
-    let page = reports::write(dir, &findings)?;
+    let page = reports::write(dir, &findings, Readers::All)?;
     if !json {
         terminal::say(&page.display().to_string())?;
     }

@@ -8,12 +8,13 @@ use gatebench_analysis::findings::Unit;
 use gatebench_analysis::words::quantity;
 use gatebench_lab::{Interrupt, Observer, Progress, Urgency};
 use gatebench_model::Plan;
+use gatebench_report::redact::Redaction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::words::{
     clock, length_in_words, outcome_in_words, phase_in_words, step_in_words, trial_in_words,
 };
-use crate::terminal;
+use crate::{reports, terminal};
 
 const OVERALL: &str = "  {bar:32.cyan/dim} {msg}";
 const CURRENT: &str = "  {spinner:.cyan} {msg}";
@@ -47,6 +48,8 @@ struct State {
     doing: String,
     /// The last figures of a load.
     figures: String,
+    /// Masks the secrets of the plan's scenarios.
+    redaction: Option<Redaction>,
 }
 
 impl Bars {
@@ -125,6 +128,7 @@ impl Bars {
                 state.trials = plan.trials.len() as u64;
                 state.finished = state.trials.saturating_sub(u64::from(remaining));
                 state.ends = Some(Instant::now() + left);
+                state.redaction = Some(reports::redaction(&plan));
                 state.plan = Some(*plan);
                 self.current.enable_steady_tick(TICK);
             }
@@ -166,10 +170,10 @@ impl Bars {
             } => {
                 let words =
                     trial_in_words(&trial, state.plan.as_ref().map_or(0, |plan| plan.blocks));
-                self.print(&format!(
-                    "  {words}: {}",
-                    outcome_in_words(&outcome, &phases)
-                ));
+                let outcome = outcome_in_words(&outcome, &phases);
+                let redaction = state.redaction.as_ref();
+                let outcome = redaction.map_or_else(|| outcome.clone(), |it| it.text(&outcome));
+                self.print(&format!("  {words}: {outcome}"));
                 state.finished += 1;
                 state.ends = Some(Instant::now() + left);
             }

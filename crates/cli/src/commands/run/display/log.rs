@@ -1,17 +1,21 @@
 //! A line per trial, for logs.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use gatebench_lab::{Observer, Progress};
+use gatebench_report::redact::Redaction;
 
 use super::words::{clock, length_in_words, outcome_in_words, trial_in_words, trials};
-use crate::terminal;
+use crate::{reports, terminal};
 
 /// Writes lines to standard error.
 #[derive(Debug, Default)]
 pub struct Log {
     blocks: AtomicU32,
     trials: AtomicU32,
+    /// Masks the secrets of the plan's scenarios.
+    redaction: OnceLock<Redaction>,
 }
 
 impl Observer for Log {
@@ -26,6 +30,7 @@ impl Observer for Log {
                 length_in_words(&plan)
                     .iter()
                     .for_each(|words| terminal::complain(words));
+                self.redaction.get_or_init(|| reports::redaction(&plan));
                 self.blocks.store(plan.blocks, Ordering::Relaxed);
                 self.trials
                     .store(plan.trials.len() as u32, Ordering::Relaxed);
@@ -46,6 +51,8 @@ impl Observer for Log {
             } => {
                 let words = trial_in_words(&trial, self.blocks.load(Ordering::Relaxed));
                 let outcome = outcome_in_words(&outcome, &phases);
+                let redaction = self.redaction.get();
+                let outcome = redaction.map_or_else(|| outcome.clone(), |it| it.text(&outcome));
                 let (number, of) = (trial.number, self.trials.load(Ordering::Relaxed));
                 terminal::complain(&format!(
                     "[{number}/{of}, {} left] {words}: {outcome}",

@@ -1,0 +1,301 @@
+//! Findings without secrets: what goes from a run directory to a page that others read.
+
+use std::collections::BTreeSet;
+
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{
+    Configuration, ParityFindings, ScenarioFindings, Sentence, TrialFindings,
+};
+
+/// What stands in the place of a secret.
+pub const MASK: &str = "[masked]";
+
+/// What stands in the place of what only the user's own machine and configuration have.
+pub const LEFT_OUT: &str = "[left out]";
+
+/// What stands in the place of a configuration of the user's, whose secrets nobody can tell from the rest.
+const OWN: &str =
+    "[not shown: a configuration of your own may hold secrets; with --show-secrets it is shown]";
+
+/// A shorter secret is masked only where it is a word by itself: it may be a part of others.
+const PART_BYTES_MIN: usize = 8;
+
+/// How hashes of passwords begin (crypt(5), and htpasswd's own).
+const HASHES: [&str; 7] = ["{SHA}", "$apr1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$"];
+
+/// Fewer characters after that are no hash.
+const HASH_CHARS_MIN: usize = 20;
+
+/// Around a private key in PEM (RFC 7468).
+const KEY_BEGINS: &str = "PRIVATE KEY-----";
+const KEY_ENDS: &str = "-----END";
+
+/// Masks secrets.
+#[derive(Clone, Debug)]
+pub struct Redaction {
+    secrets: AhoCorasick,
+    /// Labels of the variants that were started with a configuration of the user's.
+    own_configurations: BTreeSet<String>,
+}
+
+impl Redaction {
+    /// Masks these secrets, and the configurations of the variants with these labels.
+    ///
+    /// # Panics
+    /// The secrets have more than 4 GiB.
+    pub fn of(
+        secrets: impl IntoIterator<Item = String>,
+        own_configurations: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let secrets: Vec<String> = secrets.into_iter().filter(|it| !it.is_empty()).collect();
+        let secrets = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(secrets)
+            .expect("the secrets of scenarios fit in memory, where they were read");
+        Self {
+            secrets,
+            own_configurations: own_configurations.into_iter().collect(),
+        }
+    }
+
+    /// A text in which each secret is masked.
+    pub fn text(&self, text: &str) -> String {
+        let mut masked = String::with_capacity(text.len());
+        let (mut copied, mut at) = (0, 0);
+        while let Some(found) = self.secrets.find(Input::new(text).range(at..)) {
+            let (start, end) = (found.start(), found.end());
+            if end - start >= PART_BYTES_MIN || is_word(text, start, end) {
+                masked.push_str(&text[copied..start]);
+                masked.push_str(MASK);
+                (copied, at) = (end, end);
+            } else {
+                at = start + 1;
+            }
+        }
+        masked.push_str(&text[copied..]);
+        without_keys(&without_hashes(masked))
+    }
+
+    /// Masks the secrets in all that findings quote of others: files, messages, commands, names of requests.
+    pub fn mask(&self, findings: &mut Findings) {
+        self.all([&mut findings.run.command]);
+        self.all(&mut findings.notes);
+        self.sentences(&mut findings.headlines);
+        for scenario in &mut findings.scenarios {
+            self.scenario(scenario);
+        }
+        for trial in &mut findings.trials {
+            self.trial(trial);
+        }
+        for failure in &mut findings.failures {
+            self.all([&mut failure.reason, &mut failure.remedy]);
+        }
+        for parity in &mut findings.parity {
+            self.parity(parity);
+        }
+        for configuration in &mut findings.configurations {
+            self.configuration(configuration);
+        }
+    }
+
+    fn all<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {
+        for text in texts {
+            *text = self.text(text);
+        }
+    }
+
+    fn sentences(&self, sentences: &mut [Sentence]) {
+        self.all(sentences.iter_mut().map(|sentence| &mut sentence.text));
+    }
+
+    fn scenario(&self, scenario: &mut ScenarioFindings) {
+        self.sentences(&mut scenario.sentences);
+        let slowest = scenario.routes.iter_mut().flat_map(|it| &mut it.routes);
+        self.all(slowest.map(|route| &mut route.route));
+        for told in &mut scenario.told {
+            self.all(told.checks.iter_mut().map(|check| &mut check.name));
+            self.all(told.thresholds.iter_mut().map(|it| &mut it.name));
+            self.all(&mut told.groups);
+        }
+    }
+
+    fn trial(&self, trial: &mut TrialFindings) {
+        self.all(&mut trial.warnings);
+        for reason in &mut trial.reasons {
+            self.all([&mut reason.message, &mut reason.remedy]);
+        }
+    }
+
+    fn parity(&self, parity: &mut ParityFindings) {
+        for case in &mut parity.cases {
+            self.all([&mut case.name]);
+            if let Some(failure) = &mut case.failure {
+                let texts = [
+                    &mut failure.sent,
+                    &mut failure.received,
+                    &mut failure.expected,
+                ];
+                self.all(texts);
+            }
+        }
+    }
+
+    fn configuration(&self, configuration: &mut Configuration) {
+        self.all(&mut configuration.commands);
+        let is_own = self.own_configurations.contains(&configuration.variant);
+        for text in configuration
+            .files
+            .values_mut()
+            .filter_map(|it| it.text.as_mut())
+        {
+            *text = match is_own {
+                true => OWN.into(),
+                false => self.text(text),
+            };
+        }
+    }
+}
+
+/// Leaves out what tells of the user's machine and configuration beyond what the figures need: command lines, paths,
+/// rendered files, messages as they were sent and received, and what programs wrote.
+pub fn leave_out(findings: &mut Findings) {
+    findings.run.command = LEFT_OUT.into();
+    for gateway in &mut findings.run.gateways {
+        gateway.binary = file_name(&gateway.binary);
+    }
+    for failure in &mut findings.failures {
+        failure.reason = first_line(&failure.reason);
+    }
+    for reason in findings.trials.iter_mut().flat_map(|it| &mut it.reasons) {
+        reason.message = first_line(&reason.message);
+    }
+    let cases = findings.parity.iter_mut().flat_map(|it| &mut it.cases);
+    for failure in cases.filter_map(|case| case.failure.as_mut()) {
+        failure.sent = LEFT_OUT.into();
+        failure.received = LEFT_OUT.into();
+    }
+    for configuration in &mut findings.configurations {
+        configuration.commands.clear();
+        for file in configuration.files.values_mut() {
+            file.text = Some(LEFT_OUT.into());
+        }
+    }
+}
+
+fn file_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+fn first_line(text: &str) -> String {
+    match text.split_once('\n') {
+        Some((first, _)) => format!("{first} {LEFT_OUT}"),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether neither neighbour is a letter or digit.
+fn is_word(text: &str, start: usize, end: usize) -> bool {
+    let before = text[..start].chars().next_back();
+    let after = text[end..].chars().next();
+    !before.into_iter().chain(after).any(char::is_alphanumeric)
+}
+
+/// Masks what follows the beginning of a hash. Whoever has a hash can try passwords.
+fn without_hashes(mut text: String) -> String {
+    for prefix in HASHES {
+        let mut at = 0;
+        while let Some(found) = text[at..].find(prefix) {
+            let start = at + found + prefix.len();
+            let of_hash = |c: char| c.is_ascii_alphanumeric() || "./+=$".contains(c);
+            let rest = &text[start..];
+            let length = rest.find(|c| !of_hash(c)).unwrap_or(rest.len());
+            at = start;
+            if length >= HASH_CHARS_MIN {
+                text.replace_range(start..start + length, MASK);
+                at += MASK.len();
+            }
+        }
+    }
+    text
+}
+
+/// Masks private keys. One without an end goes to the end of the text.
+fn without_keys(text: &str) -> String {
+    let mut pieces = text.split(KEY_BEGINS);
+    let mut masked = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        masked.push_str(KEY_BEGINS);
+        // The line that ends a key has the words of the one that begins it.
+        let is_end = masked
+            .rfind("-----BEGIN")
+            .is_none_or(|begin| masked.rfind(KEY_ENDS).is_some_and(|end| end > begin));
+        match piece.find(KEY_ENDS) {
+            _ if is_end => masked.push_str(piece),
+            Some(end) => {
+                masked.push_str(MASK);
+                masked.push_str(&piece[end..]);
+            }
+            None => masked.push_str(MASK),
+        }
+    }
+    masked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masked(text: &str) -> String {
+        let secrets = [
+            "k1",
+            "ab1",
+            "alice-3f9b1c7d",
+            "alice-3f9b1c7d5e",
+            "x",
+            "b1-long-one",
+            "",
+        ];
+        Redaction::of(secrets.map(str::to_owned), []).text(text)
+    }
+
+    #[test]
+    fn secrets_are_masked_and_words_that_hold_short_ones_are_not() {
+        for (text, expected) in [
+            ("X-Api-Key: k1\r\n", "X-Api-Key: [masked]\r\n"),
+            ("{\"k1\", k10, ak1, k1é}", "{\"[masked]\", k10, ak1, k1é}"),
+            ("?q=alice-3f9b1c7d5e&", "?q=[masked]&"),
+            ("qalice-3f9b1c7dq", "q[masked]q"),
+            ("max x index", "max [masked] index"),
+            ("zab1-long-one", "za[masked]"),
+            ("", ""),
+        ] {
+            assert_eq!(masked(text), expected);
+        }
+    }
+
+    #[test]
+    fn hashes_and_private_keys_are_masked_whatever_they_are_of() {
+        for (text, expected) in [
+            (
+                "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nbob",
+                "alice:{SHA}[masked]\nbob",
+            ),
+            (
+                "\"$2b$04$abcdefghijklmnopqrstuv./abcdefghijklmnopqrstuvwxyz01234\"",
+                "\"$2b$[masked]\"",
+            ),
+            ("listen $5$port; {SHA} is", "listen $5$port; {SHA} is"),
+            (
+                "-----BEGIN EC PRIVATE KEY-----\\nMHcC\\n-----END EC PRIVATE KEY-----\\nrest",
+                "-----BEGIN EC PRIVATE KEY-----[masked]-----END EC PRIVATE KEY-----\\nrest",
+            ),
+            (
+                "-----BEGIN PRIVATE KEY-----\nA\n-----END PRIVATE KEY-----\n-----BEGIN PRIVATE KEY-----\nB",
+                "-----BEGIN PRIVATE KEY-----[masked]-----END PRIVATE KEY-----\n-----BEGIN PRIVATE KEY-----[masked]",
+            ),
+        ] {
+            assert_eq!(masked(text), expected);
+        }
+    }
+}
