@@ -11,6 +11,7 @@ const SOURCES: [&str; 7] = [
     "native/canonical.c",
     "native/definitions.c",
     "native/output.c",
+    "native/version.c",
 ];
 
 fn main() {

@@ -98,6 +98,7 @@ pub use config::{
 };
 pub use document::Document;
 pub use flaws::{Flaws, Leak};
+pub use gatebench_xml::library_versions;
 pub use handicap::Handicap;
 pub use splice::splice;
 pub use worker::Totals;

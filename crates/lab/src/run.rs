@@ -52,6 +52,8 @@ pub struct RunRequest {
     pub backend: Option<Backend>,
     /// What the run may take: no block is begun that would hardly end within it.
     pub budget: Option<Duration>,
+    /// The system's libraries that this program brings along as a gateway, with their versions, for the manifest.
+    pub libraries: BTreeMap<String, String>,
 }
 
 /// How a run came out.
@@ -133,7 +135,8 @@ fn open(request: &RunRequest) -> Result<Opened, LabError> {
     let mut facts = EnvironmentFacts::read();
     facts.kernel.accounting = Some(Accounting::of_this_machine());
     facts.frequency = Some(FrequencySource::of_this_machine());
-    let environment = serde_json::to_value(facts).unwrap_or_default();
+    let mut environment = serde_json::to_value(facts).unwrap_or_default();
+    environment["libraries"] = request.libraries.clone().into_iter().collect();
     let manifest = Manifest {
         schema: SCHEMA_VERSION,
         gatebench: env!("CARGO_PKG_VERSION").into(),

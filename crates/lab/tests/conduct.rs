@@ -54,6 +54,7 @@ fn a_run_leaves_everything_that_a_report_needs() {
     let frequency = &manifest.environment["frequency"];
     assert!(frequency.is_string(), "{frequency}");
     let shows_frequency = frequency != "not visible";
+    assert_eq!(manifest.environment["libraries"]["libxml2"], "2.9.14");
     for variant in ["floor", "reference"] {
         let stored = trial(stored.trials(), variant);
         let record = &stored.record;

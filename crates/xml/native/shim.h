@@ -53,6 +53,10 @@ void shim_in_background(void);
 void shim_running(xsltTransformContextPtr transform, xmlXPathContextPtr xpath);
 void shim_validating(xmlDocPtr document);
 
+/* version.c */
+const char *shim_libxml2_version(void);
+const char *shim_libxslt_version(void);
+
 /* memory.c */
 extern _Thread_local long shim_held_bytes;
 int shim_memory_start(void);

@@ -23,6 +23,7 @@ mod schema;
 pub mod soap;
 mod stylesheet;
 mod transform;
+mod version;
 mod xpath;
 
 pub use document::{Document, Node};
@@ -33,4 +34,5 @@ pub use process::{Budget, Spent};
 pub use schema::Schema;
 pub use stylesheet::{Output, Parameters, Stylesheet};
 pub use transform::{Transform, Transformed};
+pub use version::library_versions;
 pub use xpath::XPath;

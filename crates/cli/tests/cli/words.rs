@@ -236,6 +236,13 @@ fn the_doctor_says_whether_the_tour_can_run() {
             .all(|name| names.contains(name)),
         "{names:?}"
     );
+    let mut checks = report["checks"].as_array().unwrap().iter();
+    let xml = checks.find(|check| check["name"] == "XML").unwrap();
+    let says = xml["says"].as_str().unwrap();
+    assert!(
+        says.starts_with("libxml2 2.") && says.contains(", libxslt 1."),
+        "{says}"
+    );
 
     let mut starved = Command::new("sh");
     let gatebench = env!("CARGO_BIN_EXE_gatebench");

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, dead_code)]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -107,6 +108,7 @@ impl Bench {
             command_line: vec!["gatebench".into(), "run".into()],
             backend: None,
             budget: None,
+            libraries: BTreeMap::from([("libxml2".into(), "2.9.14".into())]),
         }
     }
 

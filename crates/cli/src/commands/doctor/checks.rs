@@ -1,6 +1,7 @@
 //! What is looked at.
 
 use gatebench_drivers::{Catalogue, FoundRedis};
+use gatebench_gateway::library_versions;
 use gatebench_model::placement::{Placement, SHARED_CORE_REMEDY};
 use gatebench_net::{Backend, choose};
 use gatebench_probe::{
@@ -66,6 +67,7 @@ pub fn all() -> Result<Vec<Check>, Failure> {
         descriptors(&facts),
         governor(&facts),
         accounting(),
+        libraries(),
         redis(),
         perf(),
     ];
@@ -207,6 +209,12 @@ fn options(configured: &Accounting) -> String {
         word(configured.irq_time),
         word(configured.paravirt_time)
     )
+}
+
+/// What the reference gateway's XML policies stand on.
+fn libraries() -> Check {
+    let versions = library_versions().map(|(name, version)| format!("{name} {version}"));
+    Check::good("XML", versions.join(", "))
 }
 
 /// What the scenarios start whose limits are kept in Redis.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use gatebench_gateway::library_versions;
 use gatebench_lab::{Prepared, RunRequest, Selection, prepare, prepare_resume};
 
 use super::conduct::{self, Conducted};
@@ -63,6 +64,9 @@ impl Measuring {
             command_line: std::env::args().collect(),
             backend: self.backend.map(Into::into),
             budget: None,
+            libraries: library_versions()
+                .map(|(name, version)| (name.to_owned(), version))
+                .into(),
             prepared,
         })
     }

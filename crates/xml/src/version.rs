@@ -1,0 +1,62 @@
+//! Which libraries parse and transform. They are the system's, so that their versions are conditions of what is
+//! measured, and of what is known of their defects.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char};
+
+use crate::process;
+
+unsafe extern "C" {
+    fn shim_libxml2_version() -> *const c_char;
+    fn shim_libxslt_version() -> *const c_char;
+}
+
+/// The libraries with the versions that are loaded, by name.
+pub fn library_versions() -> [(&'static str, String); 2] {
+    process::start();
+    // SAFETY: each gives back a text of its library that is never changed and ends with a zero byte.
+    let (xml, xslt) = unsafe {
+        (
+            CStr::from_ptr(shim_libxml2_version()),
+            CStr::from_ptr(shim_libxslt_version()),
+        )
+    };
+    [("libxml2", xml), ("libxslt", xslt)]
+        .map(|(name, version)| (name, in_words(&version.to_string_lossy())))
+}
+
+/// `2.9.14` for `20914`, and for what vendors put behind it.
+fn in_words(version: &str) -> String {
+    let end = version.find(|c: char| !c.is_ascii_digit());
+    let (number, rest) = version.split_at(end.unwrap_or(version.len()));
+    match number.parse::<u32>() {
+        Ok(number) => format!(
+            "{}.{}.{}{rest}",
+            number / 10_000,
+            number / 100 % 100,
+            number % 100
+        ),
+        Err(_) => version.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_written_as_people_know_them() {
+        assert_eq!(in_words("20914"), "2.9.14");
+        assert_eq!(in_words("21505-GITv2.15.5"), "2.15.5-GITv2.15.5");
+        assert_eq!(in_words("unknown"), "unknown");
+    }
+
+    #[test]
+    fn the_libraries_say_which_they_are() {
+        let [(xml, xml_version), (xslt, xslt_version)] = library_versions();
+        assert_eq!((xml, xslt), ("libxml2", "libxslt"));
+        assert!(xml_version.starts_with("2."), "{xml_version}");
+        assert!(xslt_version.starts_with("1."), "{xslt_version}");
+    }
+}
