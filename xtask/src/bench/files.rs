@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use super::folder::Folder;
+
 /// Bytes of the body that is posted.
 pub const BODY_BYTES: usize = 350;
 
 /// A folder of its own, removed with it.
 pub struct Files {
-    folder: PathBuf,
+    _folder: Folder,
     /// A JSON body of [`BODY_BYTES`].
     pub body: PathBuf,
     /// Makes wrk post the body.
@@ -16,28 +18,16 @@ pub struct Files {
 
 impl Files {
     pub fn write() -> Result<Self, String> {
-        let folder =
-            std::env::temp_dir().join(format!("gatebench-bench-files-{}", std::process::id()));
-        let files = Self {
-            body: folder.join("body.json"),
-            wrk_script: folder.join("post.lua"),
-            folder,
-        };
+        let folder = Folder::new()?;
         let body = body();
         let script = format!(
             "wrk.method = \"POST\"\nwrk.headers[\"Content-Type\"] = \"application/json\"\nwrk.body = [[{body}]]\n"
         );
-        std::fs::create_dir_all(&files.folder)
-            .and_then(|()| std::fs::write(&files.body, body))
-            .and_then(|()| std::fs::write(&files.wrk_script, script))
-            .map_err(|error| format!("{} cannot be written: {error}", files.folder.display()))?;
-        Ok(files)
-    }
-}
-
-impl Drop for Files {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+        Ok(Self {
+            body: folder.write("body.json", &body)?,
+            wrk_script: folder.write("post.lua", &script)?,
+            _folder: folder,
+        })
     }
 }
 

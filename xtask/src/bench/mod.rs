@@ -7,6 +7,7 @@ mod accuracy;
 mod client;
 mod engine;
 mod files;
+mod folder;
 mod gateway;
 mod known_truth;
 mod memory;

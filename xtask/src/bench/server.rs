@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::SERVER_CORE;
+use super::folder::Folder;
 use super::programs::Programs;
 
 /// A running server.
@@ -14,7 +14,7 @@ pub struct Server {
     child: Child,
     pub address: SocketAddr,
     /// A folder of its own, removed with it.
-    folder: Option<PathBuf>,
+    _folder: Option<Folder>,
 }
 
 impl Server {
@@ -44,7 +44,7 @@ impl Server {
             Some(address) => Ok(Self {
                 child,
                 address,
-                folder: None,
+                _folder: None,
             }),
             None => {
                 let _ = child.kill();
@@ -58,10 +58,8 @@ impl Server {
     /// nginx with one worker that answers `ok` by itself.
     pub fn nginx() -> Result<Self, String> {
         let address = free_address()?;
-        let folder = std::env::temp_dir().join(format!("gatebench-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        let config = folder.join("nginx.conf");
-        let at = folder.display();
+        let folder = Folder::new()?;
+        let at = folder.at().display();
         let text = format!(
             "daemon off; worker_processes 1; pid {at}/pid; error_log stderr;\n\
              events {{ worker_connections 16384; }}\n\
@@ -70,7 +68,7 @@ impl Server {
              uwsgi_temp_path {at}/uwsgi; scgi_temp_path {at}/scgi;\n\
              server {{ listen {address} backlog=4096; location / {{ return 200 \"ok\"; }} }} }}\n"
         );
-        std::fs::write(&config, text).map_err(|error| error.to_string())?;
+        let config = folder.write("nginx.conf", &text)?;
         let child = Command::new("taskset")
             .args(["-c", SERVER_CORE, "nginx", "-e", "stderr", "-c"])
             .arg(&config)
@@ -81,7 +79,7 @@ impl Server {
         let server = Self {
             child,
             address,
-            folder: Some(folder),
+            _folder: Some(folder),
         };
         let limit = Instant::now() + Duration::from_secs(10);
         while TcpStream::connect(address).is_err() {
@@ -108,9 +106,6 @@ impl Drop for Server {
         let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
         let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
         let _ = self.child.wait();
-        if let Some(folder) = &self.folder {
-            let _ = std::fs::remove_dir_all(folder);
-        }
     }
 }
 

@@ -9,7 +9,6 @@
 
 mod case;
 mod cells;
-mod folder;
 mod judge;
 mod origin;
 mod peers;

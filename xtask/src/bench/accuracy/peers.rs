@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::Bench;
 use super::case::{Case, Job};
-use super::folder::Folder;
 use super::judge::{QUANTILES, Trial};
 use super::origin::Origin;
 use super::table::{Table, ms, ms_or_dash};
 use super::tool::{self, Times};
+use crate::bench::folder::Folder;
 use crate::bench::programs::Programs;
 
 /// Connections and users that people begin with.
@@ -147,7 +147,7 @@ fn read_oha(text: &str) -> Result<Answer, String> {
 }
 
 fn k6(program: &Path, url: &str, job: &Job) -> Result<Answer, String> {
-    let folder = Folder::new("k6")?;
+    let folder = Folder::new()?;
     let script = folder.write("script.js", &k6_script(url, job))?;
     let mut command = Command::new(program);
     command.args([
@@ -201,7 +201,7 @@ fn read_k6(text: &str) -> Result<Answer, String> {
 
 /// wrk, which cannot hold a rate, and wrk2, which is told one.
 fn wrk(program: &Path, url: &str, job: &Job, extra: &[&str]) -> Result<Answer, String> {
-    let folder = Folder::new("wrk")?;
+    let folder = Folder::new()?;
     let script = folder.write("done.lua", WRK_DONE)?;
     let mut command = Command::new(program);
     command.args([

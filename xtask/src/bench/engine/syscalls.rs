@@ -1,7 +1,10 @@
 //! System calls per request, counted in a run of their own: counting costs time.
 
+use std::path::Path;
+
 use crate::bench::CLIENT_CORE;
 use crate::bench::client;
+use crate::bench::folder::Folder;
 use crate::bench::tools::{Job, Tool};
 
 /// Calls per request.
@@ -24,12 +27,18 @@ pub enum Counter {
 /// Below this the calls are those of starting up.
 const REQUESTS_MIN: u64 = 1000;
 
+/// The file that the counter writes.
+const CALLS: &str = "calls";
+
 const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_io_uring_enter";
 
 /// The counter that works here, or what to install.
 pub fn counter() -> Result<Counter, String> {
     let works = |counter: Counter| {
-        let file = file();
+        let Ok(folder) = Folder::new() else {
+            return false;
+        };
+        let file = word(&folder.path(CALLS));
         let words = ["true".to_owned()];
         let counted = client::pinned(CLIENT_CORE, &prefix(counter, &file), &words, 1)
             .and_then(|_| take(&file))
@@ -44,7 +53,8 @@ pub fn counter() -> Result<Counter, String> {
 
 /// Runs a tool once more, shortly, under the counter.
 pub fn count(counter: Counter, tool: &Tool, job: &Job<'_>) -> Result<Syscalls, String> {
-    let file = file();
+    let folder = Folder::new()?;
+    let file = word(&folder.path(CALLS));
     let words = (tool.words)(job)?;
     let output = client::pinned(CLIENT_CORE, &prefix(counter, &file), &words, job.seconds)?;
     let made = (tool.read)(job, &output)?;
@@ -62,15 +72,13 @@ pub fn count(counter: Counter, tool: &Tool, job: &Job<'_>) -> Result<Syscalls, S
     })
 }
 
-fn file() -> String {
-    let name = format!("gatebench-bench-syscalls-{}", std::process::id());
-    std::env::temp_dir().join(name).display().to_string()
+/// A path as a word of a command line.
+fn word(path: &Path) -> String {
+    path.display().to_string()
 }
 
 fn take(file: &str) -> Result<String, String> {
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
-    let _ = std::fs::remove_file(file);
-    Ok(text)
+    std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))
 }
 
 fn prefix(counter: Counter, file: &str) -> Vec<String> {

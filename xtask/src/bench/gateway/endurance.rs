@@ -4,7 +4,8 @@
 use std::process::{Command, Stdio};
 
 use super::variants::{Variant, link_definitions};
-use super::{Folder, word};
+use super::word;
+use crate::bench::folder::Folder;
 use crate::bench::programs::Programs;
 use crate::bench::settings::Settings;
 
@@ -19,9 +20,9 @@ const GROWTH: &str = "12MiB";
 
 /// Soaks it for so many minutes, and refuses what the soak calls wrong or cannot tell.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
-    let folder = Folder::make()?;
-    link_definitions(&folder.0)?;
-    let scenario = EVERY_MINUTE.write(&folder.0)?;
+    let folder = Folder::new()?;
+    link_definitions(folder.at())?;
+    let scenario = EVERY_MINUTE.write(folder.at())?;
     let minutes = format!("{}m", settings.minutes);
     let status = Command::new(&programs.gatebench)
         .args(["soak", "reference", "--scenario", &word(&scenario)])
@@ -33,7 +34,7 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
             "--growth",
             GROWTH,
         ])
-        .args(["--out", &word(&folder.0.join("run"))])
+        .args(["--out", &word(&folder.path("run"))])
         .stdin(Stdio::null())
         .status()
         .map_err(|error| format!("gatebench cannot be started: {error}"))?;

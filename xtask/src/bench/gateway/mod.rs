@@ -17,12 +17,13 @@ mod trials;
 mod variants;
 mod verdicts;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use self::bare::Bare;
 use self::cells::Cell;
 use self::peers::Chosen;
 use self::trials::Costs;
+use super::folder::Folder;
 use super::programs::Programs;
 use super::settings::Settings;
 
@@ -45,9 +46,9 @@ pub fn list() -> Result<(), String> {
 /// Measures the chosen cells, interleaved round by round, and prints their tables.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     let chosen = choose(&settings.cells)?;
-    let folder = Folder::make()?;
-    let bare = Bare::compile(&folder.0, programs)?;
-    let load = folder.0.join("bench.yaml");
+    let folder = Folder::new()?;
+    let bare = Bare::compile(folder.at(), programs)?;
+    let load = folder.path("bench.yaml");
     let text = format!(
         "profile: bench\ntitle: Closed, for a benchmark\nphases:\n  - name: closed\n    closed: {{connections: {}}}\n    warm_up: 500ms\n    measure: {}s\n",
         settings.connections, settings.seconds
@@ -64,11 +65,11 @@ pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
     for round in 0..settings.rounds {
         eprintln!("round {} of {}", round + 1, settings.rounds);
         for (cell, measured) in chosen.iter().zip(&mut all) {
-            let out = folder.0.join(format!("{}-{round}", cell.name));
+            let out = folder.path(&format!("{}-{round}", cell.name));
             let ran = trials::run(cell, &measured.chosen, programs, &load, round, &out)?;
             measured
                 .bare
-                .push(bare.measure(&ran, cell.trials, &folder.0)?);
+                .push(bare.measure(&ran, cell.trials, folder.at())?);
             measured.costs.push(ran.costs);
         }
     }
@@ -97,24 +98,6 @@ fn choose(names: &[String]) -> Result<Vec<&'static Cell>, String> {
     }
     let is_chosen = |cell: &&Cell| names.is_empty() || names.iter().any(|name| name == cell.name);
     Ok(cells::CELLS.iter().filter(is_chosen).collect())
-}
-
-/// A folder for run directories and compiled helpers, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn make() -> Result<Self, String> {
-        let path = std::env::temp_dir().join(format!("gatebench-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&path)
-            .map_err(|error| format!("{} cannot be made: {error}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// A path as a word of a command line.

@@ -141,12 +141,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        folder
-    }
+    use crate::bench::folder::Folder;
 
     fn outcome(truth: &str, verdict: &str) -> Outcome {
         Outcome(
@@ -157,14 +152,14 @@ mod tests {
 
     #[test]
     fn a_folder_goes_on_where_it_was_left_and_counts_every_comparison() {
-        let folder = folder("known-truth-results");
-        let mut results = Results::open(&folder).unwrap();
+        let folder = Folder::new().unwrap();
+        let mut results = Results::open(folder.at()).unwrap();
         assert_eq!(results.next(2), Some(Truth::Same));
         results.add(outcome("same", "no_change")).unwrap();
         assert_eq!(results.next(2), Some(Truth::Slower));
         results.add(outcome("slower", "worse")).unwrap();
         results.add(outcome("slower", "inconclusive")).unwrap();
-        let again = Results::open(&folder).unwrap();
+        let again = Results::open(folder.at()).unwrap();
         assert_eq!((again.next_number(), again.next(2)), (4, Some(Truth::Same)));
         assert_eq!(again.next(1), None);
         let table = again.table();
@@ -178,9 +173,8 @@ mod tests {
             ),
             "{table}"
         );
-        fs::write(folder.join("results.jsonl"), "{\n").unwrap();
-        let error = Results::open(&folder).err().unwrap();
+        folder.write("results.jsonl", "{\n").unwrap();
+        let error = Results::open(folder.at()).err().unwrap();
         assert!(error.contains("results.jsonl:1"), "{error}");
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

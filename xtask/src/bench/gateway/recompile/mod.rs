@@ -19,7 +19,8 @@ use serde_json::Value;
 use self::cycles::{Block, Second};
 use self::watch::Reading;
 use super::variants::{Variant, link_definitions};
-use super::{Folder, series, trials, word};
+use super::{series, trials, word};
+use crate::bench::folder::Folder;
 use crate::bench::programs::Programs;
 use crate::bench::settings::Settings;
 use crate::bench::spread::spread;
@@ -54,14 +55,14 @@ const ALONE: Variant = Variant {
 /// Measures for about so many minutes and prints what came of it. An error where recompiling raises the 99th
 /// percentile too much, or nothing can be said.
 pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
-    let folder = Folder::make()?;
-    link_definitions(&folder.0)?;
+    let folder = Folder::new()?;
+    link_definitions(folder.at())?;
     let count = (settings.minutes * 60 / (BLOCK_SECONDS + BESIDE_SECONDS)).max(1);
     println!(
         "{RATE_PER_SECOND} requests/s on 100 routes, {count} processes of {BLOCK_SECONDS} s; 99th percentile of each second"
     );
-    let alone = Run::of(programs, &folder.0, ALONE, (3, 2))?;
-    let hundred = Run::of(programs, &folder.0, HUNDRED, (count, BLOCK_SECONDS))?;
+    let alone = Run::of(programs, folder.at(), ALONE, (3, 2))?;
+    let hundred = Run::of(programs, folder.at(), HUNDRED, (count, BLOCK_SECONDS))?;
     let memory = (hundred.memory()? - alone.memory()?) / INSTANCES_MORE / 1024.0;
     println!("memory of a policy instance: {memory:.0} KiB");
     let lost = hundred.trials.iter().filter_map(|(record, _)| lost(record));
