@@ -114,3 +114,26 @@ fn crates_say_what_they_are_for_and_words_have_replacements() {
         "load engine",
     );
 }
+
+#[test]
+fn downloads_are_pinned() {
+    let pip = "set -eu\npython3 -m pip install \\\n    --target a \"b==1\"\n";
+    bites("scripts/install-b", pip, 2, "--require-hashes");
+    let pinned = pip.replace("\"b==1\"", "--require-hashes --requirement b.txt");
+    assert!(messages("scripts/install-b", &pinned).is_empty());
+    bites(
+        "scripts/install-c",
+        "cargo install c --version 1\n",
+        1,
+        "--locked",
+    );
+    bites(
+        "scripts/install-d",
+        "go install d@v1\n",
+        1,
+        "go mod download",
+    );
+    let list = "# c\na==1 \\\n    --hash=sha256:00\nb==2\n";
+    bites("scripts/b.txt", list, 4, "--hash=sha256");
+    assert!(messages("docs/b.md", "go install d@v1\n").is_empty());
+}

@@ -171,6 +171,9 @@ pub struct PypiPackage {
     pub package: String,
     /// The version that is installed, and no other.
     pub version: String,
+    /// SHA-256 of its wheels, one for each platform that it is installed on; no other bytes are installed.
+    #[schemars(schema_with = "crate::words::sha256s")]
+    pub sha256: Vec<String>,
     /// The program, by its path inside the package.
     pub program: String,
 }

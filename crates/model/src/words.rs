@@ -60,6 +60,19 @@ pub(crate) fn base64(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// SHA-256 digests, at least one.
+pub(crate) fn sha256s(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "type": "string",
+            "pattern": "^[0-9a-f]{64}$",
+            "patternErrorMessage": "write 64 lower-case hexadecimal digits, as `pip hash FILE` prints"
+        }
+    })
+}
+
 /// A method (RFC 9110 section 9.1 allows any token; those in use are upper-case letters).
 pub(crate) fn method(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -2,6 +2,7 @@
 
 mod layers;
 mod links;
+mod pins;
 mod rust;
 mod scan;
 mod sizes;
@@ -47,6 +48,7 @@ pub fn check(root: &Path) -> io::Result<Vec<Finding>> {
 pub fn check_files(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = layers::check(files);
     findings.extend(words::check(files));
+    findings.extend(pins::check(files));
     for file in files.iter().filter(|file| file.is_rust()) {
         let code = scan::Code::of(&file.text);
         findings.extend(rust::check(file, &code));

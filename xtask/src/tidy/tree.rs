@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 const SKIPPED: [&str; 3] = ["target", ".git", "gatebench-runs"];
 
 /// Endings of files that people write. Others (pictures, lock files) have no rules.
-const TEXT_ENDINGS: [&str; 13] = [
+const TEXT_ENDINGS: [&str; 14] = [
     "rs", "toml", "md", "yaml", "yml", "json", "jinja", "cfg", "conf", "map", "html", "css", "py",
+    "txt",
 ];
 
 /// A text file of the repository.

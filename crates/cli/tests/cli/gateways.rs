@@ -1,5 +1,7 @@
 //! Gateways as a user has them: those in the list, installed or not, and one of his own that is in none.
 
+use std::process::Command;
+
 use crate::bench::Bench;
 
 /// Asked of each gateway, as fast as it goes: the proof is what counts.
@@ -257,7 +259,11 @@ fn what_an_installation_does_is_said_before_it_is_done() {
     let spec = bench
         .read("mine/gateway.yaml")
         .replace("[/usr/bin/python3, python3]", "[no-such-program]");
-    let install = "install:\n  apt: [mine-one, mine-two]\n  pypi: {package: mine-server, version: 1.2.3, program: bin/mine}\n";
+    let sha256 = "0123456789abcdef".repeat(4);
+    let install = format!(
+        "install:\n  apt: [mine-one, mine-two]\n  \
+         pypi: {{package: mine-server, version: 1.2.3, sha256: [{sha256}], program: bin/mine}}\n"
+    );
     bench.write("mine/gateway.yaml", &format!("{spec}{install}"));
     bench
         .gatebench("install ./mine nginx --dry-run")
@@ -268,7 +274,8 @@ fn what_an_installation_does_is_said_before_it_is_done() {
             "would install Debian packages mine-one, mine-two (as root)",
             "apt-get install --yes --no-install-recommends mine-one mine-two",
             "mine-server 1.2.3 from PyPI",
-            "mine-server==1.2.3",
+            &format!("mine-server==1.2.3 --hash=sha256:{sha256}"),
+            "--require-hashes",
             "/bin/no-such-program",
         ]);
     bench.write(
@@ -282,6 +289,61 @@ fn what_an_installation_does_is_said_before_it_is_done() {
             "installing mine: it is in no package registry",
             "→ ask its makers",
         ]);
+}
+
+/// A wheel of a package with one program, which says its version.
+const WHEEL: &str = "\
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1] + '/mine_server-1.2.3-py3-none-any.whl', 'w') as wheel:
+    program = zipfile.ZipInfo('mine_server/mine')
+    program.external_attr = 0o100755 << 16
+    wheel.writestr(program, '#!/bin/sh\\necho mine 1.2.3\\n')
+    info = 'mine_server-1.2.3.dist-info/'
+    wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: mine-server\\nVersion: 1.2.3\\n')
+    wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')
+    wheel.writestr(info + 'RECORD', '')
+";
+
+#[test]
+fn of_a_package_only_the_bytes_that_were_pinned_are_installed() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    let wheels = bench.path("wheels");
+    std::fs::create_dir(&wheels).unwrap();
+    let run = |command: &mut Command| {
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command:?}: {stderr}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(Command::new("python3").args(["-c", WHEEL]).arg(&wheels));
+    let wheel = wheels.join("mine_server-1.2.3-py3-none-any.whl");
+    let said = run(Command::new("sha256sum").arg(wheel));
+    let sha256 = said.split(' ').next().unwrap().to_owned();
+    let spec = bench
+        .read("mine/gateway.yaml")
+        .replace("[/usr/bin/python3, python3]", "[mine]")
+        .replace("'Python (\\S+)'", "'mine (\\S+)'");
+    let install = |sha256: &str| {
+        let package = "package: mine-server, version: 1.2.3, program: mine_server/mine";
+        let pypi = format!("install: {{pypi: {{{package}, sha256: [{sha256}]}}}}\n");
+        bench.write("mine/gateway.yaml", &format!("{spec}{pypi}"));
+        let mut command = bench.command();
+        command
+            .args(["install", "./mine"])
+            .env("XDG_DATA_HOME", bench.path("data"))
+            .env("PIP_NO_INDEX", "1")
+            .env("PIP_FIND_LINKS", &wheels);
+        bench.spawn(command).wait()
+    };
+    install(&"0".repeat(64))
+        .assert_code(3)
+        .assert_says(&["installing mine: python3 failed", &sha256]);
+    assert!(!bench.path("data/gatebench/bin/mine").exists());
+    install(&sha256)
+        .assert_code(0)
+        .assert_prints(&["1.2.3 is there"]);
+    assert!(bench.path("data/gatebench/bin/mine").exists());
 }
 
 #[test]

@@ -46,7 +46,14 @@ impl JavaProgram {
 
     fn arguments(&self) -> Vec<String> {
         let pom = self.home.folder.join("pom.xml").display().to_string();
-        let fixed = ["--batch-mode", "--quiet", "-DskipTests", "--file"];
+        // What comes damaged, or without the checksum that the repository has of it, is refused.
+        let fixed = [
+            "--batch-mode",
+            "--quiet",
+            "--strict-checksums",
+            "-DskipTests",
+            "--file",
+        ];
         let words = fixed.into_iter().map(String::from);
         words.chain([pom, "package".into()]).collect()
     }

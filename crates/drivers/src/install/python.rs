@@ -1,5 +1,6 @@
 //! A program that a Python package carries.
 
+use std::fs;
 use std::process::Command;
 
 use super::{Home, PythonProgram, Remedies, failed, program_name, run};
@@ -35,7 +36,11 @@ impl PythonProgram {
         let program = self.home.folder.join(&self.package.program);
         let link = self.home.bin.join(&self.name);
         let words = |words: &[String]| display(words);
+        let folder = self.home.folder.display().to_string();
+        let written = words(&["echo".into(), self.requirements()]);
         vec![
+            words(&["mkdir".into(), "-p".into(), folder]),
+            format!("{written} > {}", words(&[self.requirements_file()])),
             words(&[vec!["python3".to_owned()], self.arguments()].concat()),
             words(&[
                 "ln".into(),
@@ -57,23 +62,43 @@ impl PythonProgram {
             "--no-deps",
             "--only-binary",
             ":all:",
-            "--target",
+            "--require-hashes",
         ];
         let target = self.home.folder.display().to_string();
-        let package = format!("{}=={}", self.package.package, self.package.version);
-        fixed
-            .into_iter()
-            .map(String::from)
-            .chain([target, package])
-            .collect()
+        let places = [
+            "--target".into(),
+            target,
+            "--requirement".into(),
+            self.requirements_file(),
+        ];
+        fixed.into_iter().map(String::from).chain(places).collect()
+    }
+
+    /// Only a file can name the hashes that pip is to require.
+    fn requirements_file(&self) -> String {
+        let file = self.home.folder.join("requirements.txt");
+        file.display().to_string()
+    }
+
+    fn requirements(&self) -> String {
+        let package = &self.package;
+        let hashes = package
+            .sha256
+            .iter()
+            .map(|it| format!(" --hash=sha256:{it}"));
+        let hashes: String = hashes.collect();
+        format!("{}=={}{hashes}", package.package, package.version)
     }
 
     pub(super) fn perform(&self) -> Result<(), DriverError> {
         self.home.clear()?;
+        let file = self.requirements_file();
+        fs::write(&file, self.requirements())
+            .map_err(DriverError::io(format!("writing {file}")))?;
         let remedies = Remedies {
             absent: "make this work: python3 -m pip --version (Debian's package is python3-pip)",
-            failing: "see that install.pypi in gateway.yaml names a package and a version of it that PyPI has for this \
-                      machine, and that this works: python3 -m pip --version (Debian's package is python3-pip)",
+            failing: "see that install.pypi in gateway.yaml names a package, a version of it that PyPI has for this machine, \
+                      and the SHA-256 of its wheel, and that this works: python3 -m pip --version (Debian's package is python3-pip)",
         };
         let mut pip = Command::new("python3");
         run(&self.gateway, pip.args(self.arguments()), &remedies)?;

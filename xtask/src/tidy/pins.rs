@@ -1,0 +1,70 @@
+//! What scripts download and run is pinned by its bytes, not by its version alone.
+
+use super::{Finding, SourceFile};
+
+/// A command that installs, what it must be told, and what is right instead.
+const INSTALLERS: [(&str, Option<&str>, &str); 3] = [
+    (
+        "pip install",
+        Some("--require-hashes"),
+        "pip takes what the index has: give it --require-hashes and a requirements file",
+    ),
+    (
+        "cargo install",
+        Some("--locked"),
+        "cargo takes the newest dependencies: give it --locked",
+    ),
+    (
+        "go install",
+        None,
+        "go takes what the proxy has: compare the sum of `go mod download -json` first, and build that source",
+    ),
+];
+
+pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.path.starts_with("scripts")) {
+        let is_list = file.path.extension().is_some_and(|ending| ending == "txt");
+        for (line, command) in commands(&file.text) {
+            let message = match is_list {
+                true => unpinned(&command)
+                    .then_some("write each of its digests behind it: --hash=sha256:…"),
+                false => wrong_way(&command),
+            };
+            findings.extend(message.map(|message| Finding {
+                path: file.path.clone(),
+                line,
+                message: message.into(),
+            }));
+        }
+    }
+    findings
+}
+
+/// Lines with what continues them, and their numbers; comments are left out.
+fn commands(text: &str) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut goes_on = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim_start().starts_with('#') {
+            continue;
+        }
+        match found.last_mut().filter(|_| goes_on) {
+            Some((_, command)) => command.push_str(line),
+            None => found.push((number, line.to_owned())),
+        }
+        goes_on = line.ends_with('\\');
+    }
+    found
+}
+
+fn unpinned(requirement: &str) -> bool {
+    !requirement.trim().is_empty() && !requirement.contains("--hash=sha256:")
+}
+
+fn wrong_way(command: &str) -> Option<&'static str> {
+    let wrong = INSTALLERS.iter().find(|(installer, needed, _)| {
+        command.contains(installer) && needed.is_none_or(|needed| !command.contains(needed))
+    });
+    wrong.map(|(.., instead)| *instead)
+}
