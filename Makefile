@@ -15,7 +15,7 @@ TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-full lint format gateways peers k6 saxon fuzz memcheck
+.PHONY: help run build test test-full lint deny format gateways peers k6 saxon fuzz memcheck
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,10 +39,15 @@ test: ## all tests, with what they need; the same command CI runs
 test-full: test ## and the tests that take long
 	$(CARGO) test --workspace --locked -- --ignored
 	@scripts/memcheck
+	@scripts/deny
 
 lint: ## formatting and lints; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	@scripts/deny --if-there
+
+deny: ## holds the dependencies' licenses and sources to deny.toml; installs cargo-deny (minutes)
+	@scripts/deny
 
 gateways: build ## installs every gateway that a package registry carries (`gatebench install all`)
 	@$(GATEBENCH) install all
