@@ -161,14 +161,27 @@ impl Redaction {
 /// rendered files, messages as they were sent and received, and what programs wrote.
 pub fn leave_out(findings: &mut Findings) {
     findings.run.command = LEFT_OUT.into();
+    let mut texts: Vec<&mut String> = findings.notes.iter_mut().collect();
     for gateway in &mut findings.run.gateways {
         gateway.binary = file_name(&gateway.binary);
+        texts.extend(&mut gateway.notes);
     }
     for failure in &mut findings.failures {
-        failure.reason = first_line(&failure.reason);
+        texts.extend([&mut failure.reason, &mut failure.remedy]);
     }
-    for reason in findings.trials.iter_mut().flat_map(|it| &mut it.reasons) {
-        reason.message = first_line(&reason.message);
+    for trial in &mut findings.trials {
+        texts.extend(&mut trial.warnings);
+        let reasons = trial.reasons.iter_mut();
+        texts.extend(reasons.flat_map(|it| [&mut it.message, &mut it.remedy]));
+    }
+    let sentences = findings
+        .scenarios
+        .iter_mut()
+        .flat_map(|it| &mut it.sentences);
+    let sentences = findings.headlines.iter_mut().chain(sentences);
+    texts.extend(sentences.map(|sentence| &mut sentence.text));
+    for text in texts {
+        *text = without_paths(&first_line(text));
     }
     let cases = findings.parity.iter_mut().flat_map(|it| &mut it.cases);
     for failure in cases.filter_map(|case| case.failure.as_mut()) {
@@ -185,6 +198,24 @@ pub fn leave_out(findings: &mut Findings) {
 
 fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// Absolute paths name users, and what they work at.
+fn without_paths(text: &str) -> String {
+    let without = |word: &str| {
+        let path = word.trim_start_matches(['(', '\'', '"', '`']);
+        let is_path = path
+            .strip_prefix('/')
+            .is_some_and(|rest| rest.contains('/'));
+        let blank = &word[word.trim_end().len()..];
+        match is_path {
+            true => format!("{LEFT_OUT}{blank}"),
+            false => word.to_owned(),
+        }
+    };
+    text.split_inclusive(char::is_whitespace)
+        .map(without)
+        .collect()
 }
 
 fn first_line(text: &str) -> String {
@@ -272,6 +303,17 @@ mod tests {
         ] {
             assert_eq!(masked(text), expected);
         }
+    }
+
+    #[test]
+    fn paths_are_left_out_and_what_is_none_stays() {
+        let text = "the file /srv/me/a.conf is\nread (`/srv/b`), 3 req/s, / and /ping";
+        assert_eq!(
+            without_paths(text),
+            "the file [left out] is\nread [left out] 3 req/s, / and /ping"
+        );
+        assert_eq!(first_line("a\nb"), "a [left out]");
+        assert_eq!(file_name("/usr/sbin/nginx of x"), "nginx of x");
     }
 
     #[test]

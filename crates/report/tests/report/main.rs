@@ -13,6 +13,7 @@ mod page;
 mod parts;
 mod plain;
 mod purposes;
+mod redact;
 mod scale;
 mod verdicts;
 mod wire;
