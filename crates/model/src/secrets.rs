@@ -117,10 +117,12 @@ impl Found {
         let parts = secret.split(|c: char| !c.is_alphanumeric() && !PLAIN.contains(c));
         let parts = parts.filter(|part| *part != secret && part.chars().count() >= PART_CHARS_MIN);
         self.0.extend(parts.map(str::to_owned));
-        if secret.len() >= PART_CHARS_MIN {
-            self.0.insert(STANDARD_NO_PAD.encode(secret));
-            self.0.insert(URL_SAFE_NO_PAD.encode(secret));
-        }
+    }
+
+    /// As sets of keys have them (RFC 7517).
+    fn add_encoded(&mut self, secret: &str) {
+        self.0.insert(STANDARD_NO_PAD.encode(secret));
+        self.0.insert(URL_SAFE_NO_PAD.encode(secret));
     }
 
     /// As `Authorization: Basic` has them (RFC 7617).
@@ -171,6 +173,7 @@ impl Found {
         for key in &jwt.keys {
             if let JwtKey::Hs256(key) = key {
                 self.add(&key.secret);
+                self.add_encoded(&key.secret);
             }
         }
         let keys = jwt.jwks.as_ref().and_then(|set| set.get("keys"));

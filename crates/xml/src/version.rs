@@ -7,6 +7,7 @@ use std::ffi::{CStr, c_char};
 
 use crate::process;
 
+// SAFETY: these repeat native/shim.h word for word.
 unsafe extern "C" {
     fn shim_libxml2_version() -> *const c_char;
     fn shim_libxslt_version() -> *const c_char;
