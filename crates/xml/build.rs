@@ -3,7 +3,7 @@
 
 const LIBRARIES: [&str; 2] = ["libxml-2.0", "libxslt"];
 
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     "native/memory.c",
     "native/process.c",
     "native/parse.c",

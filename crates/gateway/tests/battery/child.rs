@@ -120,7 +120,10 @@ fn accept(listener: &TcpListener, child: &mut Child) -> TcpStream {
         }
         let ended = child.try_wait().unwrap();
         assert!(ended.is_none(), "the gateway's process ended: {ended:?}");
-        assert!(begun.elapsed() < PATIENCE, "the gateway's process is silent");
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "the gateway's process is silent"
+        );
         std::thread::sleep(Duration::from_millis(1));
     }
 }

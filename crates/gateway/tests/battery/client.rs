@@ -162,7 +162,8 @@ impl Neighbour {
     pub fn ask(&mut self) {
         let begun = Instant::now();
         if let Err(said) = self.try_ask() {
-            self.complaints.push(format!("the neighbour heard {said:?}"));
+            self.complaints
+                .push(format!("the neighbour heard {said:?}"));
             self.stream = None;
         }
         self.longest_delay = self.longest_delay.max(begun.elapsed());
@@ -174,7 +175,9 @@ impl Neighbour {
         }
         let stream = self.stream.as_mut().ok_or("no connection")?;
         let request = b"GET /neighbour HTTP/1.1\r\nHost: h\r\n\r\n";
-        stream.write_all(request).map_err(|error| error.to_string())?;
+        stream
+            .write_all(request)
+            .map_err(|error| error.to_string())?;
         let mut said = Vec::new();
         let mut piece = [0; 4096];
         while position(&said, b"\r\n\r\n").is_none() {

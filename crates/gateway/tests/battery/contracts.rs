@@ -21,7 +21,15 @@ pub fn battery() -> Battery {
             ],
             "timeouts": {"client_idle_ms": 5000},
         }),
-        vectors: [bodies(), types(), forms(), parameters(), operations(), edits()].concat(),
+        vectors: [
+            bodies(),
+            types(),
+            forms(),
+            parameters(),
+            operations(),
+            edits(),
+        ]
+        .concat(),
         hear: client::hear,
     }
 }
@@ -182,7 +190,11 @@ fn bodies() -> Vec<Vector> {
     vectors.push(pay(JSON, nested.as_bytes(), Refused));
     for (chunks, body, fate) in [
         ("c\r\n{\"amount\":5}\r\n0\r\n\r\n", "{\"amount\":5}", Passed),
-        ("b\r\n{\"amount\":5\r\n1\r\n}\r\n0\r\n\r\n", "{\"amount\":5}", Passed),
+        (
+            "b\r\n{\"amount\":5\r\n1\r\n}\r\n0\r\n\r\n",
+            "{\"amount\":5}",
+            Passed,
+        ),
         ("e\r\n{\"amount\":500}\r\n0\r\n\r\n", "", Refused),
         ("b\r\n{\"amount\":5\r\n3\r\n00}\r\n0\r\n\r\n", "", Refused),
         ("0\r\n\r\n", "", Refused),
@@ -206,13 +218,26 @@ fn types() -> Vec<Vector> {
         ("content-type:APPLICATION/Json\r\n", Passed),
         ("Content-Type: application/json; charset=utf-8\r\n", Passed),
         ("Content-Type: application/json ; a=b\r\n", Either),
-        ("Content-Type: application/json\r\nContent-Encoding: identity\r\n", Passed),
-        ("Content-Type: application/json\r\nX-HTTP-Method-Override: DELETE\r\n", Passed),
-        ("Content-Type: application/json\r\nContent-Type: application/json\r\n", Either),
+        (
+            "Content-Type: application/json\r\nContent-Encoding: identity\r\n",
+            Passed,
+        ),
+        (
+            "Content-Type: application/json\r\nX-HTTP-Method-Override: DELETE\r\n",
+            Passed,
+        ),
+        (
+            "Content-Type: application/json\r\nContent-Type: application/json\r\n",
+            Either,
+        ),
     ] {
         vectors.push(pay(lines, good, fate));
     }
-    vectors.push(pay("Content-Type: application/octet-stream\r\n", high, Passed));
+    vectors.push(pay(
+        "Content-Type: application/octet-stream\r\n",
+        high,
+        Passed,
+    ));
     for lines in [
         "",
         "Content-Type:\r\n",
@@ -378,7 +403,11 @@ fn edits() -> Vec<Vector> {
         of(left, left, Passed),
         of(r#"{"admin":true,"a":1}"#, left, Passed),
         of(r#"{"a":1,"\u0061dmin":true}"#, left, Passed),
-        of(r#"{"a":1,"\u0061\u0064\u006d\u0069\u006E":true}"#, left, Passed),
+        of(
+            r#"{"a":1,"\u0061\u0064\u006d\u0069\u006E":true}"#,
+            left,
+            Passed,
+        ),
         of(r#"{"admin":true}"#, "{}", Passed),
         of(r#"{"a":1,"admin":{"admin":[1,{}]}}"#, left, Passed),
         of(r#"{"a":{"admin":1}}"#, r#"{"a":{"admin":1}}"#, Passed),
@@ -393,7 +422,12 @@ fn edits() -> Vec<Vector> {
         of("", "", Either),
         edited("Content-Type: application/x+json\r\n", admin, left, Passed),
         edited("Content-Type: APPLICATION/JSON ;a\r\n", admin, left, Passed),
-        edited("Expect: 100-continue\r\nContent-Type: application/json\r\n", admin, left, Passed),
+        edited(
+            "Expect: 100-continue\r\nContent-Type: application/json\r\n",
+            admin,
+            left,
+            Passed,
+        ),
         edited("Content-Type: text/plain\r\n", admin, admin, Passed),
         edited(both, admin, left, Refused),
         edited(reverse, admin, left, Refused),

@@ -121,7 +121,9 @@ impl Said {
 
     /// Whether nothing more is to come on the streams of a vector.
     fn is_over(&self) -> bool {
-        [STREAM, AFTER_STREAM].iter().all(|it| self.over.contains(it))
+        [STREAM, AFTER_STREAM]
+            .iter()
+            .all(|it| self.over.contains(it))
     }
 
     fn note(&mut self, frame: Frame<'_>) {
@@ -199,7 +201,9 @@ fn status(block: &[u8]) -> u16 {
 
 /// Three digits (RFC 7541 appendix B): 0 to 2 have codes of five bits, the others of six.
 fn huffman_digits(coded: &[u8]) -> u16 {
-    let bits = coded.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
+    let bits = coded
+        .iter()
+        .fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
     let mut left = 8 * coded.len() as u32;
     let mut number = 0;
     for _ in 0..3 {

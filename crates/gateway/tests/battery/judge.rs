@@ -228,7 +228,12 @@ mod tests {
     }
 
     fn verdict(expect: Expect, statuses: &[u16], whole: &[Seen]) -> Verdict {
-        judge(&Vector::new("v", "", expect), 0, &heard(statuses), &found(whole))
+        judge(
+            &Vector::new("v", "", expect),
+            0,
+            &heard(statuses),
+            &found(whole),
+        )
     }
 
     fn is_wrong(verdict: &Verdict) -> bool {
@@ -238,7 +243,11 @@ mod tests {
     #[test]
     fn what_the_origin_reads_decides() {
         let both = [Seen::vector("hello"), Seen::after()];
-        let hidden = [Seen::vector("hello"), Seen::new("/hidden", ""), Seen::after()];
+        let hidden = [
+            Seen::vector("hello"),
+            Seen::new("/hidden", ""),
+            Seen::after(),
+        ];
         let other = [Seen::vector("hell"), Seen::after()];
         let passed = || Expect::passed("hello");
         assert_eq!(verdict(passed(), &[204, 204], &both), Verdict::Passed);
@@ -249,7 +258,11 @@ mod tests {
         assert_eq!(verdict(Expect::refused(), &[400], &[]), Verdict::Rejected);
         assert_eq!(verdict(Expect::refused(), &[], &[]), Verdict::Rejected);
         assert!(is_wrong(&verdict(Expect::refused(), &[502], &[])));
-        assert!(is_wrong(&verdict(Expect::refused(), &[400, 204], &[Seen::after()])));
+        assert!(is_wrong(&verdict(
+            Expect::refused(),
+            &[400, 204],
+            &[Seen::after()]
+        )));
         assert!(is_wrong(&verdict(Expect::refused(), &[204, 204], &both)));
         let declined = verdict(Expect::declined(), &[400, 204], &[Seen::after()]);
         assert_eq!(declined, Verdict::Rejected);

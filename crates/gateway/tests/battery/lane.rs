@@ -92,6 +92,8 @@ fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
         tally.count(&format!("{} ({place})", vector.name), verdict);
     }
     let complaints = neighbour.complaints.into_iter().chain(strays);
-    tally.wrong.extend(complaints.map(|complaint| format!("{place}: {complaint}")));
+    tally
+        .wrong
+        .extend(complaints.map(|complaint| format!("{place}: {complaint}")));
     tally
 }

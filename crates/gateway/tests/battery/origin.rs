@@ -66,7 +66,10 @@ impl Origin {
         drop(fence);
         let begun = Instant::now();
         while self.shared.open.load(Ordering::Acquire) > 0 {
-            assert!(begun.elapsed() < Duration::from_secs(10), "a connection stays open");
+            assert!(
+                begun.elapsed() < Duration::from_secs(10),
+                "a connection stays open"
+            );
             std::thread::sleep(Duration::from_millis(1));
         }
         let mut records = self.shared.records.lock().unwrap().clone();
@@ -79,7 +82,14 @@ impl Origin {
 pub fn echo(request: &Request) -> Vec<u8> {
     let number = request.field("v").unwrap_or(b"-");
     let head = &b"HTTP/1.1 204 No Content\r\nT: "[..];
-    [head, request.target.as_bytes(), b"\r\nV: ", number, b"\r\n\r\n"].concat()
+    [
+        head,
+        request.target.as_bytes(),
+        b"\r\nV: ",
+        number,
+        b"\r\n\r\n",
+    ]
+    .concat()
 }
 
 fn converse(mut stream: TcpStream, records: &Mutex<Vec<Record>>, answer: Answer) {

@@ -28,7 +28,10 @@ impl Request {
     }
 
     fn count(&self, name: &str) -> usize {
-        self.fields.iter().filter(|(other, _)| other == name).count()
+        self.fields
+            .iter()
+            .filter(|(other, _)| other == name)
+            .count()
     }
 }
 
@@ -105,7 +108,10 @@ fn first_line(line: &[u8]) -> Result<Request, String> {
 
 fn field(line: &[u8]) -> Result<(String, Vec<u8>), String> {
     let wrong = || format!("the field {:?}", text(line));
-    let colon = line.iter().position(|&byte| byte == b':').ok_or_else(wrong)?;
+    let colon = line
+        .iter()
+        .position(|&byte| byte == b':')
+        .ok_or_else(wrong)?;
     let (name, value) = (&line[..colon], &line[colon + 1..]);
     let is_in_value = |&byte: &u8| byte == b'\t' || byte >= b' ' && byte != 0x7f;
     if !is_token(name) || !value.iter().all(is_in_value) {
@@ -117,13 +123,8 @@ fn field(line: &[u8]) -> Result<(String, Vec<u8>), String> {
 
 /// How the body is framed, and whether any reader could take it to be framed otherwise.
 fn framing(request: &Request) -> Result<Framing, String> {
-    const OF_CONNECTIONS: [&str; 5] = [
-        "te",
-        "upgrade",
-        "keep-alive",
-        "proxy-connection",
-        "trailer",
-    ];
+    const OF_CONNECTIONS: [&str; 5] =
+        ["te", "upgrade", "keep-alive", "proxy-connection", "trailer"];
     // Those that frame the body, and what the gateway says of the consumer.
     const OWN: [&str; 3] = ["content-length", "transfer-encoding", "x-consumer"];
     for (name, value) in &request.fields {
@@ -137,7 +138,10 @@ fn framing(request: &Request) -> Result<Framing, String> {
     if request.count("host") != 1 || request.count("x-consumer") > 1 {
         return Err("another number of fields Host or X-Consumer than one".into());
     }
-    let counts = (request.count("content-length"), request.count("transfer-encoding"));
+    let counts = (
+        request.count("content-length"),
+        request.count("transfer-encoding"),
+    );
     match counts {
         (0, 0) => Ok(Framing::Length(0)),
         (1, 0) => {
@@ -163,7 +167,9 @@ fn chunks(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, String> {
         };
         let digits = text(&rest[..end]);
         let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let size = usize::from_str_radix(&digits, 16).ok().filter(|_| is_number);
+        let size = usize::from_str_radix(&digits, 16)
+            .ok()
+            .filter(|_| is_number);
         let size = size.ok_or_else(|| format!("the chunk size {digits:?}"))?;
         let Some((data, after)) = rest[end + 2..].split_at_checked(size) else {
             return Ok(None);
@@ -183,8 +189,7 @@ fn chunks(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, String> {
 }
 
 fn is_token(bytes: &[u8]) -> bool {
-    let is_in_token =
-        |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    let is_in_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     !bytes.is_empty() && bytes.iter().all(is_in_token)
 }
 
@@ -202,8 +207,14 @@ fn the_reader_takes_what_is_unmistakable_and_nothing_else() {
     let chunked = "Transfer-Encoding: chunked\r\n\r\n";
     let whole = format!("{chunked}2\r\nab\r\n1\r\nc\r\n0\r\n\r\nrest");
     let (request, length) = taken(&whole).unwrap().unwrap();
-    assert_eq!((request.number(), request.body.as_slice()), (Some(12), &b"abc"[..]));
-    assert_eq!((request.method.as_str(), request.target.as_str()), ("POST", "/v"));
+    assert_eq!(
+        (request.number(), request.body.as_slice()),
+        (Some(12), &b"abc"[..])
+    );
+    assert_eq!(
+        (request.method.as_str(), request.target.as_str()),
+        ("POST", "/v")
+    );
     assert_eq!(length, head.len() + whole.len() - 4);
     assert_eq!(number_in(head.as_bytes()), Some(12));
     for cut in ["Content-Length: 2\r\n\r\na", "Content-Length: 2\r\n"] {
@@ -228,7 +239,15 @@ fn the_reader_takes_what_is_unmistakable_and_nothing_else() {
     ] {
         assert!(taken(wrong).is_err(), "{wrong:?}");
     }
-    for line in ["GET  / HTTP/1.1", "GET /\u{e4} HTTP/1.1", "GET * HTTP/1.1", "GET / HTTP/1.0"] {
-        assert!(read(format!("{line}\r\nHost: h\r\n\r\n").as_bytes()).is_err(), "{line}");
+    for line in [
+        "GET  / HTTP/1.1",
+        "GET /\u{e4} HTTP/1.1",
+        "GET * HTTP/1.1",
+        "GET / HTTP/1.0",
+    ] {
+        assert!(
+            read(format!("{line}\r\nHost: h\r\n\r\n").as_bytes()).is_err(),
+            "{line}"
+        );
     }
 }

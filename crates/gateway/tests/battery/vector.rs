@@ -7,8 +7,7 @@ use std::fmt;
 pub const MARK: &str = "VVVVV";
 
 /// The request behind most vectors: it shows where the gateway takes them to end.
-pub const AFTER: &str =
-    "GET /after HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\nConnection: close\r\n\r\n";
+pub const AFTER: &str = "GET /after HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\nConnection: close\r\n\r\n";
 
 /// A request that nobody may see but as a part of a body.
 pub const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: h\r\nV: VVVVV\r\n\r\n";

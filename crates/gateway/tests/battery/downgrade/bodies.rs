@@ -19,9 +19,21 @@ fn layouts() -> [Layout; 6] {
         layout("no DATA", "", Vec::new()),
         layout("empty DATA", "", vec![data(b"", END_STREAM)]),
         layout("DATA of 5", "hello", vec![data(b"hello", END_STREAM)]),
-        layout("DATA of 3 and 2", "hello", vec![data(b"hel", 0), data(b"lo", END_STREAM)]),
-        layout("DATA of 5 and 0", "hello", vec![data(b"hello", 0), data(b"", END_STREAM)]),
-        layout("padded DATA of 5", "hello", vec![data(&padded, END_STREAM | PADDED)]),
+        layout(
+            "DATA of 3 and 2",
+            "hello",
+            vec![data(b"hel", 0), data(b"lo", END_STREAM)],
+        ),
+        layout(
+            "DATA of 5 and 0",
+            "hello",
+            vec![data(b"hello", 0), data(b"", END_STREAM)],
+        ),
+        layout(
+            "padded DATA of 5",
+            "hello",
+            vec![data(&padded, END_STREAM | PADDED)],
+        ),
     ]
 }
 
@@ -57,7 +69,11 @@ pub fn lengths() -> Vec<Vector> {
                 Some(length) => with("content-length", *length),
                 None => [good(), vec![mark()]].concat(),
             };
-            let flags = if layout.frames.is_empty() { END_STREAM } else { 0 };
+            let flags = if layout.frames.is_empty() {
+                END_STREAM
+            } else {
+                0
+            };
             let frames = [head(&fields, flags), layout.frames.concat()].concat();
             let is_number = |it: &&str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
             let said: Option<usize> = length.filter(is_number).and_then(|it| it.parse().ok());
@@ -75,9 +91,16 @@ pub fn lengths() -> Vec<Vector> {
         }
     }
     for (first, second, passes) in [("5", "5", true), ("5", "6", false), ("6", "5", false)] {
-        let lengths = vec![field("content-length", first), field("content-length", second)];
+        let lengths = vec![
+            field("content-length", first),
+            field("content-length", second),
+        ];
         let fields = [good(), lengths, vec![mark()]].concat();
-        let expect = if passes { Expect::either("hello") } else { refused() };
+        let expect = if passes {
+            Expect::either("hello")
+        } else {
+            refused()
+        };
         let name = format!("Content-Length {first} and {second}");
         vectors.push(vector(name, &request(&fields), expect));
     }
@@ -98,7 +121,11 @@ pub fn trailers() -> Vec<Vector> {
         ("connection", "close", refused()),
         ("X", "y", refused()),
         ("x y", "z", refused()),
-        ("x", "y\r\n0\r\n\r\nGET /hidden HTTP/1.1\r\nv: VVVVV", refused()),
+        (
+            "x",
+            "y\r\n0\r\n\r\nGET /hidden HTTP/1.1\r\nv: VVVVV",
+            refused(),
+        ),
         ("x", "y\0", refused()),
         (":path", "/hidden", refused()),
         (":method", "GET", refused()),
@@ -115,7 +142,12 @@ pub fn trailers() -> Vec<Vector> {
     let frames = [begun, unended, data(b"", END_STREAM)].concat();
     vectors.push(vector(label, &frames, refused()));
     let counted = [head(&with("content-length", "5"), 0), data(b"hel", 0)].concat();
-    let last = frame(HEADERS, END_HEADERS | END_STREAM, STREAM, &block(&[("x", "y")]));
+    let last = frame(
+        HEADERS,
+        END_HEADERS | END_STREAM,
+        STREAM,
+        &block(&[("x", "y")]),
+    );
     let label = "trailers before the end of the body";
     vectors.push(vector(label, &[counted, last].concat(), refused()));
     vectors
@@ -130,12 +162,28 @@ pub fn others() -> Vec<Vector> {
         head(&fields, END_STREAM)
     };
     let whole = || request(&[good(), vec![mark()]].concat());
-    let protocol = [(":scheme", "http"), (":path", "/v"), (":protocol", "websocket")];
+    let protocol = [
+        (":scheme", "http"),
+        (":path", "/v"),
+        (":protocol", "websocket"),
+    ];
     vec![
         vector("CONNECT", &connect(&[]), refused()),
-        vector("CONNECT with a path", &connect(&[(":path", "/v")]), refused()),
-        vector("CONNECT with all of them", &connect(&protocol[..2]), refused()),
-        vector("CONNECT of another protocol", &connect(&protocol), refused()),
+        vector(
+            "CONNECT with a path",
+            &connect(&[(":path", "/v")]),
+            refused(),
+        ),
+        vector(
+            "CONNECT with all of them",
+            &connect(&protocol[..2]),
+            refused(),
+        ),
+        vector(
+            "CONNECT of another protocol",
+            &connect(&protocol),
+            refused(),
+        ),
         vector(
             "CONNECT without an authority",
             &head(&[field(":method", "CONNECT"), mark()], END_STREAM),
@@ -146,7 +194,10 @@ pub fn others() -> Vec<Vector> {
             &head(
                 &[
                     field(":method", "CONNECT"),
-                    field(":authority", "h HTTP/1.1\r\n\r\nGET /hidden HTTP/1.1\r\nHost: h"),
+                    field(
+                        ":authority",
+                        "h HTTP/1.1\r\n\r\nGET /hidden HTTP/1.1\r\nHost: h",
+                    ),
                     mark(),
                 ],
                 END_STREAM,

@@ -25,7 +25,9 @@ fn body() -> Vec<u8> {
 
 /// A header block in HEADERS and so many CONTINUATION frames.
 fn split(block: &[u8], continuations: usize) -> Vec<u8> {
-    let pieces: Vec<&[u8]> = block.chunks(block.len().div_ceil(continuations + 1)).collect();
+    let pieces: Vec<&[u8]> = block
+        .chunks(block.len().div_ceil(continuations + 1))
+        .collect();
     let last = pieces.len() - 1;
     let frames = pieces.iter().enumerate().map(|(at, piece)| {
         let kind = if at == 0 { HEADERS } else { CONTINUATION };
@@ -54,20 +56,56 @@ pub fn frames_in_order() -> Vec<Vector> {
         ("a stream with its reserved bit", reserved, passed()),
         ("HEADERS with unknown flags", head(0x42, &block), passed()),
         ("HEADERS with padding", head(PADDED, &padded), passed()),
-        ("HEADERS with priority", head(HAS_PRIORITY, &depends), passed()),
-        ("HEADERS that depend on themselves", head(HAS_PRIORITY, &itself), either()),
+        (
+            "HEADERS with priority",
+            head(HAS_PRIORITY, &depends),
+            passed(),
+        ),
+        (
+            "HEADERS that depend on themselves",
+            head(HAS_PRIORITY, &itself),
+            either(),
+        ),
         ("one CONTINUATION", split(&block, 1), passed()),
         ("three CONTINUATION", split(&block, 3), passed()),
-        ("a CONTINUATION for each byte", split(&block, block.len()), either()),
-        ("empty HEADERS and CONTINUATION", in_empty.concat(), passed()),
+        (
+            "a CONTINUATION for each byte",
+            split(&block, block.len()),
+            either(),
+        ),
+        (
+            "empty HEADERS and CONTINUATION",
+            in_empty.concat(),
+            passed(),
+        ),
     ];
     let before = [
-        ("unknown frames", frame(0xbb, 0xff, STREAM, b"hello"), passed()),
-        ("settings, known and unknown", frame(SETTINGS, 0, 0, &settings), passed()),
-        ("an acknowledgement of settings", frame(SETTINGS, ACK, 0, b""), passed()),
+        (
+            "unknown frames",
+            frame(0xbb, 0xff, STREAM, b"hello"),
+            passed(),
+        ),
+        (
+            "settings, known and unknown",
+            frame(SETTINGS, 0, 0, &settings),
+            passed(),
+        ),
+        (
+            "an acknowledgement of settings",
+            frame(SETTINGS, ACK, 0, b""),
+            passed(),
+        ),
         ("PING", frame(PING, 0, 0, b"12345678"), passed()),
-        ("PRIORITY of a stream to come", frame(PRIORITY, 0, 9, &[0, 0, 0, 7, 1]), passed()),
-        ("WINDOW_UPDATE", frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]), passed()),
+        (
+            "PRIORITY of a stream to come",
+            frame(PRIORITY, 0, 9, &[0, 0, 0, 7, 1]),
+            passed(),
+        ),
+        (
+            "WINDOW_UPDATE",
+            frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]),
+            passed(),
+        ),
         ("GOAWAY", frame(GOAWAY, 0, 0, &[0; 8]), either()),
     ];
     let heads = heads.map(|(name, head, expect)| {
@@ -83,43 +121,75 @@ pub fn frames_in_order() -> Vec<Vector> {
 
 /// Frames that end the connection wherever they stand: here before the request.
 fn wrong_frames() -> Vec<(&'static str, Vec<u8>)> {
-    let head = |flags: u8, stream, payload: &[u8]| {
-        frame(HEADERS, END_HEADERS | flags, stream, payload)
-    };
+    let head =
+        |flags: u8, stream, payload: &[u8]| frame(HEADERS, END_HEADERS | flags, stream, payload);
     let window = |stream, payload: &[u8]| frame(WINDOW_UPDATE, 0, stream, payload);
     let set = |payload: &[u8]| frame(SETTINGS, 0, 0, payload);
     let block = good_block();
     vec![
         ("DATA of no stream", frame(DATA, END_STREAM, 0, b"hello")),
-        ("DATA of a stream to come", frame(DATA, END_STREAM, 9, b"hello")),
+        (
+            "DATA of a stream to come",
+            frame(DATA, END_STREAM, 9, b"hello"),
+        ),
         ("DATA padded with nothing", frame(DATA, PADDED, 9, b"")),
         ("HEADERS of no stream", head(0, 0, &block)),
         ("HEADERS of an even stream", head(0, 2, &block)),
-        ("HEADERS padded beyond their end", head(PADDED, STREAM, &[200, 0x82])),
-        ("HEADERS too short for a priority", head(HAS_PRIORITY, STREAM, &[0; 4])),
+        (
+            "HEADERS padded beyond their end",
+            head(PADDED, STREAM, &[200, 0x82]),
+        ),
+        (
+            "HEADERS too short for a priority",
+            head(HAS_PRIORITY, STREAM, &[0; 4]),
+        ),
         ("PRIORITY of no stream", frame(PRIORITY, 0, 0, &[0; 5])),
         ("RST_STREAM of no stream", frame(RST_STREAM, 0, 0, &[0; 4])),
-        ("RST_STREAM of a stream to come", frame(RST_STREAM, 0, 9, &[0; 4])),
-        ("RST_STREAM of three bytes", frame(RST_STREAM, 0, 9, &[0; 3])),
+        (
+            "RST_STREAM of a stream to come",
+            frame(RST_STREAM, 0, 9, &[0; 4]),
+        ),
+        (
+            "RST_STREAM of three bytes",
+            frame(RST_STREAM, 0, 9, &[0; 3]),
+        ),
         ("SETTINGS of a stream", frame(SETTINGS, 0, STREAM, b"")),
         ("SETTINGS of five bytes", set(&[0; 5])),
-        ("an acknowledgement with settings", frame(SETTINGS, ACK, 0, &[0, 3, 0, 0, 0, 1])),
-        ("two acknowledgements", frame(SETTINGS, ACK, 0, b"").repeat(2)),
+        (
+            "an acknowledgement with settings",
+            frame(SETTINGS, ACK, 0, &[0, 3, 0, 0, 0, 1]),
+        ),
+        (
+            "two acknowledgements",
+            frame(SETTINGS, ACK, 0, b"").repeat(2),
+        ),
         ("ENABLE_PUSH of 2", set(&[0, 2, 0, 0, 0, 2])),
         ("a window of 2 GiB", set(&[0, 4, 0x80, 0, 0, 0])),
         ("frames of one byte", set(&[0, 5, 0, 0, 0, 1])),
         ("frames of 16 MiB", set(&[0, 5, 1, 0, 0, 0])),
-        ("PUSH_PROMISE", frame(PUSH_PROMISE, END_HEADERS, STREAM, &[0, 0, 0, 2, 0x82])),
+        (
+            "PUSH_PROMISE",
+            frame(PUSH_PROMISE, END_HEADERS, STREAM, &[0, 0, 0, 2, 0x82]),
+        ),
         ("PING of seven bytes", frame(PING, 0, 0, &[0; 7])),
         ("PING of a stream", frame(PING, 0, STREAM, &[0; 8])),
         ("GOAWAY of seven bytes", frame(GOAWAY, 0, 0, &[0; 7])),
         ("GOAWAY of a stream", frame(GOAWAY, 0, STREAM, &[0; 8])),
         ("WINDOW_UPDATE of three bytes", window(0, &[0; 3])),
         ("WINDOW_UPDATE of nothing", window(0, &[0; 4])),
-        ("WINDOW_UPDATE of a stream to come", window(9, &[0, 0, 0, 1])),
-        ("WINDOW_UPDATE beyond 2 GiB", window(0, &[0x7f, 0xff, 0xff, 0xff])),
+        (
+            "WINDOW_UPDATE of a stream to come",
+            window(9, &[0, 0, 0, 1]),
+        ),
+        (
+            "WINDOW_UPDATE beyond 2 GiB",
+            window(0, &[0x7f, 0xff, 0xff, 0xff]),
+        ),
         ("a frame beyond 16 KiB", frame(0xbb, 0, 0, &[0; 16_385])),
-        ("CONTINUATION of nothing", frame(CONTINUATION, END_HEADERS, STREAM, b"")),
+        (
+            "CONTINUATION of nothing",
+            frame(CONTINUATION, END_HEADERS, STREAM, b""),
+        ),
     ]
 }
 
@@ -132,7 +202,10 @@ fn interruptions() -> [(&'static str, Vec<u8>); 6] {
         ("DATA", frame(DATA, END_STREAM, STREAM, b"hello")),
         ("HEADERS", frame(HEADERS, END_HEADERS, 3, &block)),
         ("an unknown frame", frame(0xbb, 0, STREAM, b"")),
-        ("CONTINUATION of another stream", frame(CONTINUATION, END_HEADERS, 3, b"")),
+        (
+            "CONTINUATION of another stream",
+            frame(CONTINUATION, END_HEADERS, 3, b""),
+        ),
     ]
 }
 
@@ -150,12 +223,27 @@ pub fn frames_out_of_order() -> Vec<Vector> {
     let mut vectors: Vec<Vector> = wrong.chain(interrupted).collect();
     // Streams are opened in their order, and once.
     let lower = [after(5), good_request()].concat();
-    vectors.push(vector("a stream below the last", &lower, Expect::declined()));
-    let twice = [good_request(), head(&[good(), vec![mark()]].concat(), END_STREAM)].concat();
-    vectors.push(vector("a stream that is opened twice", &twice, refused_late("hello")));
+    vectors.push(vector(
+        "a stream below the last",
+        &lower,
+        Expect::declined(),
+    ));
+    let twice = [
+        good_request(),
+        head(&[good(), vec![mark()]].concat(), END_STREAM),
+    ]
+    .concat();
+    vectors.push(vector(
+        "a stream that is opened twice",
+        &twice,
+        refused_late("hello"),
+    ));
     let bare = &PREFACE[..24];
     for (name, first) in [
-        ("a first frame that is not SETTINGS", frame(PING, 0, 0, &[0; 8])),
+        (
+            "a first frame that is not SETTINGS",
+            frame(PING, 0, 0, &[0; 8]),
+        ),
         ("no SETTINGS at all", good_request()),
         ("a first acknowledgement", frame(SETTINGS, ACK, 0, b"")),
         ("HTTP/1.1 behind the preface", HIDDEN.into()),
@@ -204,12 +292,21 @@ pub fn blocks() -> Vec<Vector> {
         ("a name that is cut", behind(&[0, 5, b'x'])),
         ("a value that is cut", behind(&[0, 1, b'x', 5, b'y'])),
         ("a field that is cut", behind(&[0])),
-        ("a length of many bytes", behind(&[0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])),
+        (
+            "a length of many bytes",
+            behind(&[0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]),
+        ),
         ("a table beyond its limit", also(&[0x3f, 0xe2, 0x1f])),
         ("a table that changes late", behind(&[0x20])),
         ("padding of zeros", behind(&[0, 0x81, 0b1111_0010, 0])),
-        ("padding of eight ones", behind(&[0, 0x82, 0b1111_0011, 0xff, 0])),
-        ("the code EOS", behind(&[0, 0x84, 0xff, 0xff, 0xff, 0xff, 0])),
+        (
+            "padding of eight ones",
+            behind(&[0, 0x82, 0b1111_0011, 0xff, 0]),
+        ),
+        (
+            "the code EOS",
+            behind(&[0, 0x84, 0xff, 0xff, 0xff, 0xff, 0]),
+        ),
         ("a code that is cut", behind(&[0, 0x81, 0b1111_1110, 0])),
         ("a Huffman name that is cut", behind(&[0, 0x85, 0xf3])),
     ];
@@ -220,15 +317,43 @@ pub fn blocks() -> Vec<Vector> {
     let twice = [&path[..], &frames::field(b":authority", b"h")].concat();
     let huffman = |name: &[&str], value: &[&str]| behind(&coded(&name.concat(), &value.concat()));
     let read = [
-        ("tables that shrink and grow", table, Expect::passed("hello")),
+        (
+            "tables that shrink and grow",
+            table,
+            Expect::passed("hello"),
+        ),
         ("a field from the table", indexed, Expect::passed("hello")),
         ("a path from the table, again", twice, refused()),
-        ("a Huffman name", huffman(&[x], &[zero]), Expect::passed("hello")),
-        ("a Huffman name in upper case", huffman(&[upper], &[zero]), refused()),
-        ("a Huffman name with a colon", huffman(&[x, colon], &[zero]), refused()),
-        ("a Huffman value with CRLF", huffman(&[x], &[zero, cr, lf, zero]), refused()),
-        ("a Huffman value with LF", huffman(&[x], &[zero, lf, zero]), refused()),
-        ("a Huffman value with NUL", huffman(&[x], &[zero, nul, zero]), refused()),
+        (
+            "a Huffman name",
+            huffman(&[x], &[zero]),
+            Expect::passed("hello"),
+        ),
+        (
+            "a Huffman name in upper case",
+            huffman(&[upper], &[zero]),
+            refused(),
+        ),
+        (
+            "a Huffman name with a colon",
+            huffman(&[x, colon], &[zero]),
+            refused(),
+        ),
+        (
+            "a Huffman value with CRLF",
+            huffman(&[x], &[zero, cr, lf, zero]),
+            refused(),
+        ),
+        (
+            "a Huffman value with LF",
+            huffman(&[x], &[zero, lf, zero]),
+            refused(),
+        ),
+        (
+            "a Huffman value with NUL",
+            huffman(&[x], &[zero, nul, zero]),
+            refused(),
+        ),
     ];
     let all = broken.into_iter().chain(read);
     let vectors = all.map(|(name, block, expect)| {

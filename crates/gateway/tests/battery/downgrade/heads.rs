@@ -42,7 +42,11 @@ pub fn names() -> Vec<Vector> {
         "content-length\0",
         "\u{e9}",
     ] {
-        vectors.push(of(format!("the name {name:?}"), &with(name, "chunked"), refused()));
+        vectors.push(of(
+            format!("the name {name:?}"),
+            &with(name, "chunked"),
+            refused(),
+        ));
     }
     vectors
 }
@@ -73,13 +77,27 @@ pub fn values() -> Vec<Vector> {
         "\r\n",
         "a\0\r\nb: c",
     ] {
-        vectors.push(of(format!("the value {value:?}"), &with("x", value), refused()));
+        vectors.push(of(
+            format!("the value {value:?}"),
+            &with("x", value),
+            refused(),
+        ));
     }
     vectors.push(of("an empty value", &with("x", ""), passed()));
-    let crumbs = [good(), vec![field("cookie", "a=1"), field("cookie", "b=2; c=3"), mark()]];
+    let crumbs = [
+        good(),
+        vec![field("cookie", "a=1"), field("cookie", "b=2; c=3"), mark()],
+    ];
     vectors.push(of("crumbs of a cookie", &crumbs.concat(), passed()));
-    let broken = [good(), vec![field("cookie", "a=1"), field("cookie", "b\r\nx: y"), mark()]];
-    vectors.push(of("crumbs with a line between", &broken.concat(), refused()));
+    let broken = [
+        good(),
+        vec![field("cookie", "a=1"), field("cookie", "b\r\nx: y"), mark()],
+    ];
+    vectors.push(of(
+        "crumbs with a line between",
+        &broken.concat(),
+        refused(),
+    ));
     vectors
 }
 
@@ -96,19 +114,40 @@ pub fn pseudo_fields() -> Vec<Vector> {
         let late = [without(&text), vec![field(name.clone(), value.clone())]].concat();
         vectors.push(of(format!("{label} behind a field"), &late, refused()));
         let again = [good(), vec![mark(), field(name, value)]].concat();
-        vectors.push(of(format!("{label} twice, behind a field"), &again, refused()));
+        vectors.push(of(
+            format!("{label} twice, behind a field"),
+            &again,
+            refused(),
+        ));
         // Nobody reads the scheme here, as a request of HTTP/1.1 has none.
-        let expect = if text == ":scheme" { either() } else { refused() };
+        let expect = if text == ":scheme" {
+            either()
+        } else {
+            refused()
+        };
         vectors.push(of(format!("{label} empty"), &but(&text, ""), expect));
         if text != ":authority" {
             vectors.push(of(format!("{label} missing"), &without(&text), refused()));
         }
     }
     for name in [
-        ":", ":x", ":host", ":status", ":protocol", ":Path", ":path ", ": path", ":path:", "path:",
+        ":",
+        ":x",
+        ":host",
+        ":status",
+        ":protocol",
+        ":Path",
+        ":path ",
+        ": path",
+        ":path:",
+        "path:",
         "::path",
     ] {
-        vectors.push(of(format!("the field {name:?}"), &with(name, "/other"), refused()));
+        vectors.push(of(
+            format!("the field {name:?}"),
+            &with(name, "/other"),
+            refused(),
+        ));
     }
     for (scheme, expect) in [
         ("https", either()),
@@ -118,7 +157,11 @@ pub fn pseudo_fields() -> Vec<Vector> {
         ("ht\0tp", refused()),
         (" http", refused()),
     ] {
-        vectors.push(of(format!("the scheme {scheme:?}"), &but(":scheme", scheme), expect));
+        vectors.push(of(
+            format!("the scheme {scheme:?}"),
+            &but(":scheme", scheme),
+            expect,
+        ));
     }
     vectors
 }
@@ -146,17 +189,32 @@ pub fn methods() -> Vec<Vector> {
         ("GET\r\n", refused()),
         ("GET\r\nx: y", refused()),
         ("GET /hidden HTTP/1.1", refused()),
-        ("GET /hidden HTTP/1.1\r\nHost: h\r\nv: VVVVV\r\n\r\nGET", refused()),
+        (
+            "GET /hidden HTTP/1.1\r\nHost: h\r\nv: VVVVV\r\n\r\nGET",
+            refused(),
+        ),
         ("GET http://h/hidden HTTP/1.1\r\nx:", refused()),
         ("CONNECT", refused()),
     ] {
-        vectors.push(of(format!("the method {method:?}"), &but(":method", method), expect));
+        vectors.push(of(
+            format!("the method {method:?}"),
+            &but(":method", method),
+            expect,
+        ));
     }
     vectors
 }
 
 pub fn paths() -> Vec<Vector> {
-    let good = ["/v", "/v?", "/v?a=//b", "/v;a=b", "/v@h:80", "/.well-known", "/v..."];
+    let good = [
+        "/v",
+        "/v?",
+        "/v?a=//b",
+        "/v;a=b",
+        "/v@h:80",
+        "/.well-known",
+        "/v...",
+    ];
     let good = good.map(|path| {
         let expect = Expect::Passed(vec![Seen::new(path, "hello"), Seen::after()]);
         of(format!("the path {path}"), &but(":path", path), expect)
@@ -195,15 +253,33 @@ pub fn paths() -> Vec<Vector> {
         "/v\\b",
         "/v#b",
     ] {
-        vectors.push(of(format!("the path {path:?}"), &but(":path", path), refused()));
+        vectors.push(of(
+            format!("the path {path:?}"),
+            &but(":path", path),
+            refused(),
+        ));
     }
-    for path in ["/v%0d%0aX:y", "/v%00", "/v%", "/v\"", "/v<>", "/v{}", "/v|", "/v^", "/v`"] {
+    for path in [
+        "/v%0d%0aX:y",
+        "/v%00",
+        "/v%",
+        "/v\"",
+        "/v<>",
+        "/v{}",
+        "/v|",
+        "/v^",
+        "/v`",
+    ] {
         let seen = Seen {
             target: None,
             body: b"hello".to_vec(),
         };
         let expect = Expect::Either(vec![seen, Seen::after()]);
-        vectors.push(of(format!("the path {path:?}"), &but(":path", path), expect));
+        vectors.push(of(
+            format!("the path {path:?}"),
+            &but(":path", path),
+            expect,
+        ));
     }
     vectors
 }
@@ -225,7 +301,10 @@ pub fn authorities() -> Vec<Vector> {
         ("h\0", refused()),
         ("h\u{e9}", refused()),
         ("h\r\nx: y", refused()),
-        ("h\r\n\r\nGET /hidden HTTP/1.1\r\nHost: h\r\nv: VVVVV", refused()),
+        (
+            "h\r\n\r\nGET /hidden HTTP/1.1\r\nHost: h\r\nv: VVVVV",
+            refused(),
+        ),
         ("h /hidden HTTP/1.1", refused()),
         ("h/hidden", refused()),
         ("h?hidden", refused()),
@@ -250,7 +329,11 @@ pub fn authorities() -> Vec<Vector> {
         (&[""], either()),
     ] {
         let fields = [good(), hosts(names), vec![mark()]].concat();
-        vectors.push(of(format!("an authority and the hosts {names:?}"), &fields, expect));
+        vectors.push(of(
+            format!("an authority and the hosts {names:?}"),
+            &fields,
+            expect,
+        ));
     }
     for (names, expect) in [
         (&["h"][..], passed()),
@@ -295,7 +378,11 @@ pub fn connection_fields() -> Vec<Vector> {
         ("connection_", "close", either()),
         ("x-forwarded-host", "g", passed()),
     ] {
-        vectors.push(of(format!("the field {name}: {value}"), &with(name, value), expect));
+        vectors.push(of(
+            format!("the field {name}: {value}"),
+            &with(name, value),
+            expect,
+        ));
     }
     vectors
 }

@@ -100,7 +100,12 @@ fn request(fields: &[Field]) -> Vec<u8> {
 fn after(stream: u32) -> Vec<u8> {
     let mut fields = frames::request_fields("GET", "/after");
     fields.push(("v", MARK));
-    frame(HEADERS, END_STREAM | END_HEADERS, stream, &frames::block(&fields))
+    frame(
+        HEADERS,
+        END_STREAM | END_HEADERS,
+        stream,
+        &frames::block(&fields),
+    )
 }
 
 /// A connection that carries these frames and the request behind them.

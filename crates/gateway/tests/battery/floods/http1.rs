@@ -40,7 +40,9 @@ fn dripped(mut streams: Vec<TcpStream>, byte: u8) -> Result<End, String> {
             return Err(format!("{} connections drip on", streams.len()));
         }
         for mut stream in streams.drain(..) {
-            stream.set_nonblocking(true).map_err(|error| error.to_string())?;
+            stream
+                .set_nonblocking(true)
+                .map_err(|error| error.to_string())?;
             // A word of the gateway's, or its end.
             let has_ended = stream.peek(&mut [0]).is_ok();
             if !has_ended && stream.write_all(&[byte]).is_ok() {
@@ -96,7 +98,9 @@ fn pipelined(address: SocketAddr) -> Result<End, String> {
 fn unread(address: SocketAddr) -> Result<End, String> {
     let mut stream = open(address)?;
     let short = Some(Duration::from_millis(800));
-    stream.set_write_timeout(short).map_err(|error| error.to_string())?;
+    stream
+        .set_write_timeout(short)
+        .map_err(|error| error.to_string())?;
     let requests = b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n".repeat(2000);
     // Until nobody takes them any more, as nobody takes the answers.
     for _ in 0..200 {

@@ -44,11 +44,26 @@ const fn served(name: &'static str, attack: fn(SocketAddr) -> Result<End, String
 
 pub(super) const FLOODS: &[Flood] = &[
     cut("rapid reset (CVE-2023-44487)", rapid_reset),
-    cut("MadeYouReset: windows of nothing (CVE-2025-8671)", windows_of_nothing),
-    cut("MadeYouReset: windows that overflow (CVE-2025-8671)", windows_that_overflow),
-    cut("MadeYouReset: PRIORITY of four bytes (CVE-2025-8671)", short_priorities),
-    cut("MadeYouReset: DATA behind the end (CVE-2025-8671)", data_behind_the_end),
-    cut("MadeYouReset: HEADERS behind the end (CVE-2025-8671)", heads_behind_the_end),
+    cut(
+        "MadeYouReset: windows of nothing (CVE-2025-8671)",
+        windows_of_nothing,
+    ),
+    cut(
+        "MadeYouReset: windows that overflow (CVE-2025-8671)",
+        windows_that_overflow,
+    ),
+    cut(
+        "MadeYouReset: PRIORITY of four bytes (CVE-2025-8671)",
+        short_priorities,
+    ),
+    cut(
+        "MadeYouReset: DATA behind the end (CVE-2025-8671)",
+        data_behind_the_end,
+    ),
+    cut(
+        "MadeYouReset: HEADERS behind the end (CVE-2025-8671)",
+        heads_behind_the_end,
+    ),
     cut("bodies longer than told", long_bodies),
     cut("malformed heads", malformed_heads),
     cut("streams beyond the limit", many_streams),
@@ -71,7 +86,10 @@ pub(super) const FLOODS: &[Flood] = &[
     served("WINDOW_UPDATE of the connection", connection_windows),
     served("WINDOW_UPDATE of a stream", stream_windows),
     cut("half a preface", half_a_preface),
-    either("answers that nobody takes (CVE-2019-9517)", answers_that_wait),
+    either(
+        "answers that nobody takes (CVE-2019-9517)",
+        answers_that_wait,
+    ),
     either("answers a byte at a time (CVE-2019-9511)", answers_in_bytes),
 ];
 
@@ -106,7 +124,9 @@ fn rapid_reset(address: SocketAddr) -> Result<End, String> {
 /// Requests whose body is still to come, each with a frame for which the gateway must reset its
 /// stream.
 fn made_to_reset(address: SocketAddr, wrong: impl Fn(u32) -> Vec<u8>) -> Result<End, String> {
-    let frames = on_streams(MANY, |stream| [post(stream, "/mock"), wrong(stream)].concat());
+    let frames = on_streams(MANY, |stream| {
+        [post(stream, "/mock"), wrong(stream)].concat()
+    });
     sent(address, &frames)
 }
 
@@ -135,7 +155,11 @@ fn heads_behind_the_end(address: SocketAddr) -> Result<End, String> {
 }
 
 fn long_bodies(address: SocketAddr) -> Result<End, String> {
-    let fields = [request_fields("POST", "/mock"), vec![("content-length", "1")]].concat();
+    let fields = [
+        request_fields("POST", "/mock"),
+        vec![("content-length", "1")],
+    ]
+    .concat();
     let block = block(&fields);
     let frames = on_streams(MANY, |stream| {
         let head = frame(HEADERS, END_HEADERS, stream, &block);
@@ -147,7 +171,10 @@ fn long_bodies(address: SocketAddr) -> Result<End, String> {
 fn malformed_heads(address: SocketAddr) -> Result<End, String> {
     let block = block(&[request_fields("GET", "/"), vec![("X", "upper case")]].concat());
     let flags = END_HEADERS | END_STREAM;
-    sent(address, &on_streams(MANY, |stream| frame(HEADERS, flags, stream, &block)))
+    sent(
+        address,
+        &on_streams(MANY, |stream| frame(HEADERS, flags, stream, &block)),
+    )
 }
 
 fn many_streams(address: SocketAddr) -> Result<End, String> {
@@ -180,7 +207,10 @@ fn pong(address: SocketAddr) -> Result<End, String> {
 
 fn settings(address: SocketAddr) -> Result<End, String> {
     // As many settings as a frame holds.
-    repeated(address, &frame(SETTINGS, 0, 0, &[0_u8, 3, 0, 0, 0, 1].repeat(100)))
+    repeated(
+        address,
+        &frame(SETTINGS, 0, 0, &[0_u8, 3, 0, 0, 0, 1].repeat(100)),
+    )
 }
 
 fn moving_windows(address: SocketAddr) -> Result<End, String> {
@@ -195,7 +225,10 @@ fn settings_ack(address: SocketAddr) -> Result<End, String> {
 }
 
 fn priority(address: SocketAddr) -> Result<End, String> {
-    sent(address, &on_streams(MANY, |stream| frame(PRIORITY, 0, stream, &[0, 0, 0, 0, 1])))
+    sent(
+        address,
+        &on_streams(MANY, |stream| frame(PRIORITY, 0, stream, &[0, 0, 0, 0, 1])),
+    )
 }
 
 fn unknown_frames(address: SocketAddr) -> Result<End, String> {
@@ -208,7 +241,10 @@ fn go_away(address: SocketAddr) -> Result<End, String> {
 
 /// A stream with so many of these frames.
 fn on_one_stream(address: SocketAddr, frame: &[u8], count: usize) -> Result<End, String> {
-    sent(address, &[post(STREAM, "/mock"), frame.repeat(count)].concat())
+    sent(
+        address,
+        &[post(STREAM, "/mock"), frame.repeat(count)].concat(),
+    )
 }
 
 fn empty_data(address: SocketAddr) -> Result<End, String> {
@@ -217,7 +253,11 @@ fn empty_data(address: SocketAddr) -> Result<End, String> {
 
 fn padding(address: SocketAddr) -> Result<End, String> {
     let padding = [&[255_u8][..], &[0; 255]].concat();
-    on_one_stream(address, &frame(DATA, PADDED, STREAM, &padding), MANY as usize)
+    on_one_stream(
+        address,
+        &frame(DATA, PADDED, STREAM, &padding),
+        MANY as usize,
+    )
 }
 
 /// A header block of any length, in as few frames as it fits into.
@@ -293,7 +333,9 @@ fn answers_that_wait(address: SocketAddr) -> Result<End, String> {
     let mut stream = asking_with_window(address, 0)?;
     // Longer than the gateway waits for anything.
     let long = Some(Duration::from_millis(1500));
-    stream.set_read_timeout(long).map_err(|error| error.to_string())?;
+    stream
+        .set_read_timeout(long)
+        .map_err(|error| error.to_string())?;
     let (_, has_ended) = poured(&mut stream, b"");
     Ok(if has_ended { End::Cut } else { End::Served })
 }
@@ -301,7 +343,9 @@ fn answers_that_wait(address: SocketAddr) -> Result<End, String> {
 fn answers_in_bytes(address: SocketAddr) -> Result<End, String> {
     let mut stream = asking_with_window(address, 1)?;
     let short = Some(Duration::from_millis(5));
-    stream.set_read_timeout(short).map_err(|error| error.to_string())?;
+    stream
+        .set_read_timeout(short)
+        .map_err(|error| error.to_string())?;
     let begun = Instant::now();
     let mut piece = [0; 16 * 1024];
     let mut number = 0;

@@ -89,7 +89,9 @@ fn lane(backend: Backend) -> Tally {
         tally.count(&name, verdict);
         tally.longest_delay = tally.longest_delay.max(neighbour.longest_delay);
         let complaints = neighbour.complaints.into_iter();
-        tally.wrong.extend(complaints.map(|complaint| format!("{name}: {complaint}")));
+        tally
+            .wrong
+            .extend(complaints.map(|complaint| format!("{name}: {complaint}")));
         if gateway.has_crashed() {
             break;
         }
@@ -189,7 +191,10 @@ fn all_end(streams: Vec<TcpStream>) -> Result<End, String> {
     for (number, mut stream) in streams.into_iter().enumerate() {
         let mut said = Vec::new();
         if !client::rest(&mut stream, &mut said) {
-            return Err(format!("connection {number} stays open: {} bytes", said.len()));
+            return Err(format!(
+                "connection {number} stays open: {} bytes",
+                said.len()
+            ));
         }
     }
     Ok(End::Cut)

@@ -126,7 +126,10 @@ const TAILS: &[(&str, Fate)] = &[
     ("\r\n0\r\nX: y\rz\r\n\r\n", Fate::Refused),
     ("\r\n0\r\nX: y\0\r\n\r\n", Fate::Refused),
     ("\r\n0\r\nX\0: y\r\n\r\n", Fate::Refused),
-    ("\r\n0\r\nGET /hidden HTTP/1.1\r\nV: VVVVV\r\n\r\n", Fate::Refused),
+    (
+        "\r\n0\r\nGET /hidden HTTP/1.1\r\nV: VVVVV\r\n\r\n",
+        Fate::Refused,
+    ),
 ];
 
 /// Each tail, also behind a chunk that holds what looks like the end and another request.

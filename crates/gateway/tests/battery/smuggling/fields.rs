@@ -143,7 +143,9 @@ pub fn transfer_encodings() -> Vec<Vector> {
     let length = "Content-Length: 15";
     let mut vectors = Vec::new();
     for coding in CODINGS {
-        let is_chunked = coding.trim_matches([' ', '\t']).eq_ignore_ascii_case("chunked");
+        let is_chunked = coding
+            .trim_matches([' ', '\t'])
+            .eq_ignore_ascii_case("chunked");
         let field = format!("Transfer-Encoding: {coding}");
         let both = [
             (field.clone(), is_chunked),
@@ -258,7 +260,10 @@ fn agreed(values: [&str; 2]) -> Option<usize> {
     let lengths = elements.map(|it| is_number(it).then(|| it.parse().ok()).flatten());
     let lengths: Option<Vec<usize>> = lengths.collect();
     let lengths = lengths?;
-    lengths.iter().all(|it| *it == lengths[0]).then(|| lengths[0])
+    lengths
+        .iter()
+        .all(|it| *it == lengths[0])
+        .then(|| lengths[0])
 }
 
 /// Twins that CGI and its kin read as the field itself, and what is no twin.

@@ -27,7 +27,13 @@ const PREFIXES: &[(&str, Fate)] = &[
 
 /// One line of a head ends otherwise than with CRLF.
 pub fn ends() -> Vec<Vector> {
-    let lines = ["POST /v HTTP/1.1", "Host: h", "V: VVVVV", "Content-Length: 5", ""];
+    let lines = [
+        "POST /v HTTP/1.1",
+        "Host: h",
+        "V: VVVVV",
+        "Content-Length: 5",
+        "",
+    ];
     let mut vectors = Vec::new();
     for at in [0, 1, 3, 4] {
         for end in ENDS {
@@ -135,7 +141,11 @@ pub fn first_lines() -> Vec<Vector> {
     for first in SPACES {
         for second in SPACES {
             let is_plain = (first, second) == (" ", " ");
-            let fate = if is_plain { Fate::Passed } else { Fate::Refused };
+            let fate = if is_plain {
+                Fate::Passed
+            } else {
+                Fate::Refused
+            };
             add(format!("GET{first}/v{second}HTTP/1.1"), fate);
         }
     }
@@ -145,7 +155,13 @@ pub fn first_lines() -> Vec<Vector> {
     for (method, fate) in METHODS {
         add(format!("{method} /v HTTP/1.1"), *fate);
     }
-    for line in ["GET /v", "GET", "", "/v", "GET /v HTTP/1.1 GET /hidden HTTP/1.1"] {
+    for line in [
+        "GET /v",
+        "GET",
+        "",
+        "/v",
+        "GET /v HTTP/1.1 GET /hidden HTTP/1.1",
+    ] {
         add(line.into(), Fate::Refused);
     }
     let expect = Expect::Passed(vec![Seen::vector("")]);
@@ -217,7 +233,10 @@ const HOST_LINES: &[(&str, Fate)] = &[
     ("X: y\r\n Host: h\r\n", Fate::Refused),
     ("Host: h\r\n Host: g\r\n", Fate::Refused),
     ("Host_: g\r\nHost: h\r\n", Fate::Passed),
-    ("X-Host: g\r\nX-Forwarded-Host: g\r\nHost: h\r\n", Fate::Passed),
+    (
+        "X-Host: g\r\nX-Forwarded-Host: g\r\nHost: h\r\n",
+        Fate::Passed,
+    ),
     ("host:h\r\n", Fate::Passed),
 ];
 
@@ -347,7 +366,11 @@ pub fn targets() -> Vec<Vector> {
         Way::Refused => Expect::refused(),
     };
     let vector = |(target, way): &(&str, Way)| {
-        begun(&format!("GET {target} HTTP/1.1"), "Host: h\r\n", expect(way))
+        begun(
+            &format!("GET {target} HTTP/1.1"),
+            "Host: h\r\n",
+            expect(way),
+        )
     };
     TARGETS.iter().map(vector).collect()
 }

@@ -21,7 +21,9 @@ fn framings(body: &str) -> [(String, String); 2] {
 /// Every method may have a body, whatever it means there: it is framed all the same (RFC 9112 6).
 /// One that looks like a request is still a body (the shapes known as CL.0 and 0.CL).
 pub fn framed() -> Vec<Vector> {
-    let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "X-OTHER"];
+    let methods = [
+        "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "X-OTHER",
+    ];
     let mut vectors = Vec::new();
     for method in methods {
         let none = request(method, "/v", "", "");
@@ -94,12 +96,27 @@ pub fn strangers() -> Vec<Vector> {
     let texts: [(&str, &[u8]); 12] = [
         ("HTTP/0.9", b"GET /v\r\n\r\n"),
         ("HTTP/0.9 with a host", b"GET http://h/v\r\n\r\n"),
-        ("a response", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
-        ("half of the preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"),
-        ("a preface that goes on otherwise", b"PRI * HTTP/2.0\r\nHost: h\r\n\r\n"),
-        ("a ClientHello", b"\x16\x03\x01\x00\x2e\x01\x00\x00\x2a\x03\x03\r\n\r\n"),
+        (
+            "a response",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        ),
+        (
+            "half of the preface of HTTP/2",
+            b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n",
+        ),
+        (
+            "a preface that goes on otherwise",
+            b"PRI * HTTP/2.0\r\nHost: h\r\n\r\n",
+        ),
+        (
+            "a ClientHello",
+            b"\x16\x03\x01\x00\x2e\x01\x00\x00\x2a\x03\x03\r\n\r\n",
+        ),
         ("PROXY protocol", b"PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n"),
-        ("PROXY protocol 2", b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\0\r\n\r\n"),
+        (
+            "PROXY protocol 2",
+            b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\0\r\n\r\n",
+        ),
         ("SMTP", b"EHLO h\r\nMAIL FROM:<a@h>\r\n\r\n"),
         ("Redis", b"*1\r\n$4\r\nPING\r\n\r\n"),
         ("zeros", &[0; 64]),
@@ -149,7 +166,12 @@ pub fn unfinished() -> Vec<Vector> {
         refused("a first line that stops", "POST /v HT".into()),
         refused(
             "a body that is waited for",
-            request("POST", "/v", "Expect: 100-continue\r\nContent-Length: 5\r\n", ""),
+            request(
+                "POST",
+                "/v",
+                "Expect: 100-continue\r\nContent-Length: 5\r\n",
+                "",
+            ),
         ),
     ]);
     vectors.into_iter().map(Vector::waiting).collect()

@@ -16,7 +16,10 @@ pub fn in_headers() -> Vec<Vector> {
         ("X-Api-Key: \talice-key \t", In),
         ("X-Api-Key: alice-key\r\nX-Consumer: root", In),
         ("X-Api-Key: alice-key\r\nX_Consumer: root", Either),
-        ("X-Api-Key: alice-key\r\nx_consumer: root\r\nX-Consumer: root", Either),
+        (
+            "X-Api-Key: alice-key\r\nx_consumer: root\r\nX-Consumer: root",
+            Either,
+        ),
         ("X-Api-Key: alice-key\r\nX_Api_Key: bob-key", Either),
         ("X: y", Out),
         ("X-Api-Key:", Out),
@@ -47,7 +50,12 @@ pub fn in_headers() -> Vec<Vector> {
         let name = format!("key {}", line.escape_debug());
         vectors.push(get(name, "/key", lines.as_bytes(), fate));
     }
-    vectors.push(get("the key of a field in the query", "/key?X-Api-Key=alice-key", b"", Out));
+    vectors.push(get(
+        "the key of a field in the query",
+        "/key?X-Api-Key=alice-key",
+        b"",
+        Out,
+    ));
     vectors
 }
 
@@ -135,9 +143,18 @@ pub fn passwords() -> Vec<Vector> {
         (format!("Authorization: Bearer {good}"), Out),
         (format!("Authorization: {good}"), Out),
         ("Authorization: Basic alice:secret".into(), Out),
-        (format!("Authorization: Basic {} {}", &good[..4], &good[4..]), Out),
-        (format!("Authorization: Basic {good}\r\nAuthorization: Basic {good}"), Out),
-        (format!("Authorization: Basic x\r\nAuthorization: Basic {good}"), Out),
+        (
+            format!("Authorization: Basic {} {}", &good[..4], &good[4..]),
+            Out,
+        ),
+        (
+            format!("Authorization: Basic {good}\r\nAuthorization: Basic {good}"),
+            Out,
+        ),
+        (
+            format!("Authorization: Basic x\r\nAuthorization: Basic {good}"),
+            Out,
+        ),
         (format!("Proxy-Authorization: Basic {good}"), Out),
     ] {
         let lines = format!("{line}\r\n");

@@ -64,7 +64,16 @@ pub struct Rsa {
 impl Rsa {
     pub fn make() -> Self {
         let size = "rsa_keygen_bits:2048";
-        let words = ["genpkey", "-quiet", "-algorithm", "RSA", "-outform", "DER", "-pkeyopt", size];
+        let words = [
+            "genpkey",
+            "-quiet",
+            "-algorithm",
+            "RSA",
+            "-outform",
+            "DER",
+            "-pkeyopt",
+            size,
+        ];
         let private = openssl(&words, b"");
         let public = openssl(&["pkey", "-inform", "DER", "-pubout"], &private);
         Self {
@@ -75,19 +84,27 @@ impl Rsa {
 
     pub fn signed(&self, header: &str, claims: &str) -> String {
         let text = unsigned(header, claims);
-        format!("{text}.{}", base64url(self.signature(&RSA_PKCS1_SHA256, &text)))
+        format!(
+            "{text}.{}",
+            base64url(self.signature(&RSA_PKCS1_SHA256, &text))
+        )
     }
 
     /// As [`Self::signed`], with another hash than the header says.
     pub fn signed_with_sha512(&self, header: &str, claims: &str) -> String {
         let text = unsigned(header, claims);
-        format!("{text}.{}", base64url(self.signature(&RSA_PKCS1_SHA512, &text)))
+        format!(
+            "{text}.{}",
+            base64url(self.signature(&RSA_PKCS1_SHA512, &text))
+        )
     }
 
     fn signature(&self, encoding: &'static dyn RsaEncoding, text: &str) -> Vec<u8> {
         let mut signature = vec![0; self.pair.public().modulus_len()];
         let random = SystemRandom::new();
-        let signing = self.pair.sign(encoding, &random, text.as_bytes(), &mut signature);
+        let signing = self
+            .pair
+            .sign(encoding, &random, text.as_bytes(), &mut signature);
         signing.unwrap();
         signature
     }

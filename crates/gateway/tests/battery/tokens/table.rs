@@ -39,7 +39,10 @@ const CLAIM_TEXTS: &[(&str, Fate)] = &[
     (r#"{"iss":"me","aud":"api","nbf":"1"}"#, Out),
     (r#"{"iss":"me","aud":"api","exp":4102444800,"exp":1}"#, Out),
     (r#"{"iss":"me","aud":"api","exp":1,"exp":4102444800}"#, Out),
-    (r#"{"iss":"me","aud":"api","exp":1,"\u0065xp":4102444800}"#, Out),
+    (
+        r#"{"iss":"me","aud":"api","exp":1,"\u0065xp":4102444800}"#,
+        Out,
+    ),
     (r#"{"iss":"me","iss":"me","aud":"api"}"#, Out),
     (r#"{"iss":"x","iss":"me","aud":"api"}"#, Out),
     (r#"{"iss":"me","aud":"x","aud":"api"}"#, Out),
@@ -80,7 +83,10 @@ pub fn claims() -> Vec<Vector> {
         let token = signed(SECRET.as_bytes(), HEADER, text);
         bearing(&format!("the claims {text}"), "/token", &token, fate)
     };
-    let mut vectors: Vec<Vector> = CLAIM_TEXTS.iter().map(|(text, fate)| of(text, *fate)).collect();
+    let mut vectors: Vec<Vector> = CLAIM_TEXTS
+        .iter()
+        .map(|(text, fate)| of(text, *fate))
+        .collect();
     let now_s = now_s();
     let with = |more: String| format!(r#"{{"iss":"me","aud":"api",{more}}}"#);
     vectors.extend([
@@ -108,7 +114,10 @@ const HEADER_TEXTS: &[(&str, Fate)] = &[
     (r#"{"alg":"HS256","zip":"DEF"}"#, Either),
     (r#"{"alg":"HS256","crit":null}"#, Either),
     (r#"{"alg":"HS256","jku":"http://127.0.0.1:9/keys"}"#, Either),
-    (r#"{"alg":"HS256","x5u":"http://127.0.0.1:9/x","x5c":["AAAA"]}"#, Either),
+    (
+        r#"{"alg":"HS256","x5u":"http://127.0.0.1:9/x","x5c":["AAAA"]}"#,
+        Either,
+    ),
     (r#"{"alg":"none"}"#, Out),
     (r#"{"alg":"None"}"#, Out),
     (r#"{"alg":"NONE"}"#, Out),
@@ -156,7 +165,12 @@ pub fn headers() -> Vec<Vector> {
         let token = signed(SECRET.as_bytes(), text, CLAIMS);
         vectors.push(of(&format!("the header {text}"), &token, *fate));
     }
-    for text in [r#"{"alg":"none"}"#, r#"{"alg":"NONE"}"#, r#"{"alg":""}"#, HEADER] {
+    for text in [
+        r#"{"alg":"none"}"#,
+        r#"{"alg":"NONE"}"#,
+        r#"{"alg":""}"#,
+        HEADER,
+    ] {
         let token = format!("{}.", unsigned(text, CLAIMS));
         vectors.push(of(&format!("{text} without a signature"), &token, Out));
     }
@@ -170,11 +184,31 @@ pub fn headers() -> Vec<Vector> {
         ("signed by a key of its own", own, jwk.as_str()),
         ("signed with nothing", "", HEADER),
         ("signed with a zero", "\0", HEADER),
-        ("kid of an empty file", "", r#"{"alg":"HS256","kid":"/dev/null"}"#),
-        ("kid of a path", "", r#"{"alg":"HS256","kid":"../../../../dev/null"}"#),
-        ("kid of a query", own, r#"{"alg":"HS256","kid":"x' UNION SELECT 'own"}"#),
-        ("kid of a command", own, r#"{"alg":"HS256","kid":"|/bin/true"}"#),
-        ("signed with the header's jku", own, r#"{"alg":"HS256","jku":"http://127.0.0.1:9/"}"#),
+        (
+            "kid of an empty file",
+            "",
+            r#"{"alg":"HS256","kid":"/dev/null"}"#,
+        ),
+        (
+            "kid of a path",
+            "",
+            r#"{"alg":"HS256","kid":"../../../../dev/null"}"#,
+        ),
+        (
+            "kid of a query",
+            own,
+            r#"{"alg":"HS256","kid":"x' UNION SELECT 'own"}"#,
+        ),
+        (
+            "kid of a command",
+            own,
+            r#"{"alg":"HS256","kid":"|/bin/true"}"#,
+        ),
+        (
+            "signed with the header's jku",
+            own,
+            r#"{"alg":"HS256","jku":"http://127.0.0.1:9/"}"#,
+        ),
         ("signed with half of the secret", &SECRET[..24], HEADER),
     ] {
         let token = signed(secret.as_bytes(), header, CLAIMS);
@@ -223,7 +257,10 @@ pub fn texts() -> Vec<Vector> {
         (format!("{head}.{claims}=.{signature}"), Out),
         (format!("{head}. {claims}.{signature}"), Out),
         (format!("{head} .{claims}.{signature}"), Out),
-        (format!("{head}.{claims}.{} {}", &signature[..9], &signature[9..]), Out),
+        (
+            format!("{head}.{claims}.{} {}", &signature[..9], &signature[9..]),
+            Out,
+        ),
         (format!("{head}.{claims}.{signature}A"), Out),
         (format!("{head}.{claims}.{signature}{signature}"), Out),
         (format!("{head}.{claims}.{}", &signature[..last]), Out),
@@ -231,7 +268,10 @@ pub fn texts() -> Vec<Vector> {
         (format!("{head}.{claims}.{}", &signature[..4]), Out),
         (format!("{head}.{claims}.{nothing}"), Out),
         (format!("{head}.{others}.{signature}"), Out),
-        (format!("{head}.{}.{signature}", claims.to_ascii_uppercase()), Out),
+        (
+            format!("{head}.{}.{signature}", claims.to_ascii_uppercase()),
+            Out,
+        ),
         (token.to_ascii_lowercase(), Out),
         (token.replace('.', "%2e"), Out),
         (token.replace('.', ".."), Out),
@@ -244,7 +284,10 @@ pub fn texts() -> Vec<Vector> {
         (format!("{token};"), Out),
         (format!("{token}{}", "A".repeat(9000)), Out),
         (".".repeat(5000), Out),
-        (format!("{head}.{claims}.{}", trailing_bits(signature)), Either),
+        (
+            format!("{head}.{claims}.{}", trailing_bits(signature)),
+            Either,
+        ),
     ];
     texts
         .iter()
@@ -284,11 +327,26 @@ pub fn lines() -> Vec<Vector> {
         (format!("Authorization: JWT {token}"), Out),
         (format!("Authorization: Token {token}"), Out),
         (format!("Authorization: Basic x, Bearer {token}"), Out),
-        (format!("Authorization: Bearer {token}\r\nAuthorization: Bearer {token}"), Out),
-        (format!("Authorization: Bearer {token}\r\nAuthorization: Bearer {bad}"), Out),
-        (format!("Authorization: Bearer {bad}\r\nauthorization: Bearer {token}"), Out),
-        (format!("Authorization: Basic eDp5\r\nAuthorization: Bearer {token}"), Out),
-        (format!("Authorization:\r\nAuthorization: Bearer {token}"), Out),
+        (
+            format!("Authorization: Bearer {token}\r\nAuthorization: Bearer {token}"),
+            Out,
+        ),
+        (
+            format!("Authorization: Bearer {token}\r\nAuthorization: Bearer {bad}"),
+            Out,
+        ),
+        (
+            format!("Authorization: Bearer {bad}\r\nauthorization: Bearer {token}"),
+            Out,
+        ),
+        (
+            format!("Authorization: Basic eDp5\r\nAuthorization: Bearer {token}"),
+            Out,
+        ),
+        (
+            format!("Authorization:\r\nAuthorization: Bearer {token}"),
+            Out,
+        ),
         (format!("Authorization: Bearer\r\n {token}"), Out),
         (format!("Authorization : Bearer {token}"), Out),
         (format!("Proxy-Authorization: Bearer {token}"), Out),
@@ -330,7 +388,11 @@ pub fn named_keys() -> Vec<Vector> {
         of(SECRET, r#","kid":["one"]"#, Out),
         of(SECRET, r#","kid":"two","kid":"one""#, Out),
         of(SECRET, r#","kid":"two","\u006bid":"one""#, Out),
-        of("another secret that nobody has, long enough", r#","kid":"one""#, Out),
+        of(
+            "another secret that nobody has, long enough",
+            r#","kid":"one""#,
+            Out,
+        ),
     ]
 }
 
@@ -347,21 +409,57 @@ pub fn public_keys(rsa: &Rsa) -> Vec<Vector> {
     vec![
         of("RS256", &good, In),
         of("HS256 with the key's file", &hashed(pem, HEADER), Out),
-        of("HS256 with the key's file, trimmed", &hashed(pem.trim_end(), HEADER), Out),
+        of(
+            "HS256 with the key's file, trimmed",
+            &hashed(pem.trim_end(), HEADER),
+            Out,
+        ),
         of("HS256 with the key's text", &hashed(&inside, HEADER), Out),
         of("RS256 with the key's file", &hashed(pem, header), Out),
         of("HS256, signed by the key", &rsa.signed(HEADER, CLAIMS), Out),
-        of("RS384, signed as RS256", &rsa.signed(r#"{"alg":"RS384"}"#, CLAIMS), Out),
-        of("PS256, signed as RS256", &rsa.signed(r#"{"alg":"PS256"}"#, CLAIMS), Out),
+        of(
+            "RS384, signed as RS256",
+            &rsa.signed(r#"{"alg":"RS384"}"#, CLAIMS),
+            Out,
+        ),
+        of(
+            "PS256, signed as RS256",
+            &rsa.signed(r#"{"alg":"PS256"}"#, CLAIMS),
+            Out,
+        ),
         of("rs256", &rsa.signed(r#"{"alg":"rs256"}"#, CLAIMS), Out),
-        of("none, signed by the key", &rsa.signed(r#"{"alg":"none"}"#, CLAIMS), Out),
-        of("RS256, signed as RS512", &rsa.signed_with_sha512(header, CLAIMS), Out),
+        of(
+            "none, signed by the key",
+            &rsa.signed(r#"{"alg":"none"}"#, CLAIMS),
+            Out,
+        ),
+        of(
+            "RS256, signed as RS512",
+            &rsa.signed_with_sha512(header, CLAIMS),
+            Out,
+        ),
         of("other claims", &format!("{other}.{signature}"), Out),
         of("no signature", &format!("{text}."), Out),
-        of("half a signature", &format!("{text}.{}", &signature[..172]), Out),
-        of("a signature of zeros", &format!("{text}.{}", base64url([0_u8; 256])), Out),
-        of("a signature of one", &format!("{text}.{}", base64url(one())), Out),
-        of("a longer signature", &format!("{text}.AAAA{signature}"), Out),
+        of(
+            "half a signature",
+            &format!("{text}.{}", &signature[..172]),
+            Out,
+        ),
+        of(
+            "a signature of zeros",
+            &format!("{text}.{}", base64url([0_u8; 256])),
+            Out,
+        ),
+        of(
+            "a signature of one",
+            &format!("{text}.{}", base64url(one())),
+            Out,
+        ),
+        of(
+            "a longer signature",
+            &format!("{text}.AAAA{signature}"),
+            Out,
+        ),
         of("two signatures", &format!("{good}.{signature}"), Out),
     ]
 }
