@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// Longer tokens are refused unread.
 pub(crate) const TOKEN_BYTES_MAX: usize = 8 * 1024;
@@ -75,7 +76,7 @@ impl<'t> Token<'t> {
             return None;
         }
         let header = URL_SAFE_NO_PAD.decode(&signed[..first_dot]).ok()?;
-        let header: Header = serde_json::from_slice(&header).ok()?;
+        let header: Header = object(&header)?;
         if header.crit.is_some() {
             return None;
         }
@@ -90,6 +91,12 @@ impl<'t> Token<'t> {
     /// The claims; to be read once the signature holds.
     pub(crate) fn claims(&self) -> Option<Claims> {
         let payload = URL_SAFE_NO_PAD.decode(self.payload).ok()?;
-        serde_json::from_slice(&payload).ok()
+        object(&payload)
     }
+}
+
+/// Reads a JSON object. Serde would also fill a struct from an array, whose members have no names.
+fn object<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
+    let is_object = json.trim_ascii_start().first() == Some(&b'{');
+    is_object.then(|| serde_json::from_slice(json).ok())?
 }
