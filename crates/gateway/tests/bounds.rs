@@ -402,7 +402,7 @@ fn the_bodies_of_one_connection_share_their_memory() {
 #[test]
 fn the_answers_of_one_connection_share_their_memory_and_all_come() {
     let policies = json!([{"response_json": {"add": {"/a": 1}}}]);
-    let body = format!("[{}]", " ".repeat(900_000));
+    let body = format!("[\"{}\"]", "x".repeat(900_000));
     let answer = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
