@@ -362,6 +362,10 @@ mod tests {
             // Out of the way and back again.
             "/v/../admin/x%2F..%2F..%2Fv",
             "/v/../admin/x%5C..%5C..%5Cv",
+            // In it for those who decode and do not resolve, or resolve before they decode a slash.
+            "/a%64min/..%2fa.b",
+            "/admin%2F..%2Fa",
+            "/v/../admin%2F..%2Fa",
         ] {
             assert_eq!(found(&router, target), None, "{target}");
         }
