@@ -6,9 +6,11 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Client, Server, backends, noting, serve};
+use common::{Client, Server, backends, noting, scripted, serve};
 use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::json;
@@ -469,5 +471,38 @@ fn floods_of_frames_end_their_connection_alone() {
             assert!(said.len() < 2 << 20);
         }
         neighbour_is_well(&gateway);
+    }
+}
+
+#[test]
+fn cancelled_requests_open_few_connections_to_the_upstream() {
+    // HEADERS of GET / for each, and RST_STREAM.
+    let frames = |number: u32| {
+        let stream = (number * 2 + 1).to_be_bytes();
+        let block = [0x82, 0x86, 0x84, 0x41, 0x01, b'h'];
+        let headers = [&[0, 0, 6, 1, 5][..], &stream, &block].concat();
+        [
+            headers,
+            [&[0, 0, 4, 3, 0][..], &stream, &[0, 0, 0, 8]].concat(),
+        ]
+        .concat()
+    };
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    let flood: Vec<u8> = (0..5000).flat_map(frames).collect();
+    for backend in backends() {
+        let opened = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&opened);
+        let origin = scripted(move |_, mut peer| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            while !peer.head().is_empty() {
+                peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+            }
+        });
+        let gateway = before(backend, origin);
+        said_to(&gateway, &[&preface[..], &flood].concat());
+        // Its connection comes behind those of the flood.
+        assert_eq!(gateway.client().get("/").status, 200);
+        let opened = opened.load(Ordering::SeqCst);
+        assert!((1..=140).contains(&opened), "{opened}");
     }
 }

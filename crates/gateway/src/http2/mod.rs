@@ -25,6 +25,11 @@ use stream::Stream;
 /// Requests that one connection has under way at once.
 const STREAMS_MAX: u32 = 128;
 
+/// Requests that a client may cancel, or make us cancel, beyond those that ended as they should: all
+/// that it may have under way. Each may have opened a connection to an upstream, whose queue of
+/// connections to accept others need too.
+const RESETS_MAX: u32 = STREAMS_MAX;
+
 /// Bytes that a client may send on a stream before they are taken.
 const STREAM_WINDOW_BYTES: u32 = 128 * 1024;
 
@@ -74,6 +79,7 @@ impl Multiplexed {
         };
         let limits = Limits {
             streams: STREAMS_MAX,
+            resets: RESETS_MAX,
             ..Limits::default()
         };
         let server = Server::new(settings, limits);
