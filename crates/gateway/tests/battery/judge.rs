@@ -32,6 +32,8 @@ pub struct Tally {
     pub crashes: usize,
     pub hangs: Vec<String>,
     pub longest_delay: Duration,
+    /// Where that was.
+    pub slowest: String,
 }
 
 impl Tally {
@@ -59,7 +61,15 @@ impl Tally {
         self.wrong.extend(other.wrong);
         self.crashes += other.crashes;
         self.hangs.extend(other.hangs);
-        self.longest_delay = self.longest_delay.max(other.longest_delay);
+        self.delayed(&other.slowest, other.longest_delay);
+    }
+
+    /// Another client waited for so long.
+    pub fn delayed(&mut self, name: &str, delay: Duration) {
+        if delay > self.longest_delay {
+            self.longest_delay = delay;
+            name.clone_into(&mut self.slowest);
+        }
     }
 
     /// One line, which a test that passes shows too.

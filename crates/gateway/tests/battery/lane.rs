@@ -82,9 +82,9 @@ fn lane(battery: &Battery, backend: Backend, manner: Manner) -> Tally {
     }
     neighbour.ask();
     let mut tally = Tally::of(battery.name);
-    tally.longest_delay = neighbour.longest_delay;
-    tally.crashes = usize::from(!gateway.end());
     let place = format!("{}, {manner:?}", backend.as_str());
+    tally.delayed(&place, neighbour.longest_delay);
+    tally.crashes = usize::from(!gateway.end());
     let (found, strays) = sorted(origin.records(), battery.vectors.len());
     for (number, heard) in heard {
         let vector = &battery.vectors[number];
