@@ -131,7 +131,7 @@ fn has_settled(glances: &[Glance]) -> bool {
         })
     };
     let totals: Option<Vec<Total>> = glances.iter().map(total).collect();
-    totals.is_some_and(|totals| settled::has_settled(&totals))
+    totals.is_some_and(|totals| settled::has_settled(&totals, BIN_NS as f64 / 1e9))
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! The end of a warm-up: the cost per response has settled when the last third of the bins costs the
-//! same as the third before it. Thirds, because a falling cost falls ever more slowly.
+//! same as the third before it, and the cost has no trend that would matter.
+//!
+//! The thirds grow with the warm-up, so they find a slow fall late in a long one. The trend finds a
+//! fall early, in a warm-up of a second or two, in which neighbouring thirds always look alike.
 //!
 //! T. Kalibera and R. Jones (*Rigorous Benchmarking in Reasonable Time*, ISMM 2013) show why no fixed
 //! time is enough.
@@ -9,6 +12,15 @@ pub const BINS_MIN: usize = 6;
 
 /// The largest difference of the two thirds: the drift that a steady phase is allowed.
 const CHANGE_MAX: f64 = 0.05;
+
+/// The largest trend, with its standard error: the share by which the cost changes in a second.
+const TREND_PER_SECOND_MAX: f64 = 0.05;
+
+/// The trend is taken over the last two thirds of the bins, and over at least this many.
+const TREND_BINS_MIN: usize = 15;
+
+/// Bins at the start that no trend includes: connections are opened in them.
+const OPENING_BINS: usize = 2;
 
 /// The fewest responses of a third that give a cost per response.
 const RESPONSES_MIN: u64 = 30;
@@ -22,24 +34,49 @@ pub struct Total {
     pub cpu_ns: u64,
 }
 
-/// Reports whether the cost per response has settled in bins of equal length, of which `totals` are
+/// Reports whether the cost per response has settled in bins of this length, of which `totals` are
 /// the edges: one more than there are bins.
-pub fn has_settled(totals: &[Total]) -> bool {
+pub fn has_settled(totals: &[Total], bin_seconds: f64) -> bool {
     let bins = totals.len().saturating_sub(1);
     let third = bins / 3;
     if bins < BINS_MIN {
         return false;
     }
-    let cost = |from: usize| {
-        let (from, to) = (totals[from], totals[from + third]);
-        let responses = to.responses.saturating_sub(from.responses);
-        let cpu_ns = to.cpu_ns.saturating_sub(from.cpu_ns);
-        (responses >= RESPONSES_MIN && cpu_ns > 0).then(|| cpu_ns as f64 / responses as f64)
-    };
-    let last = cost(bins - third);
-    let before = cost(bins - 2 * third);
-    last.zip(before)
-        .is_some_and(|(last, before)| (last / before).ln().abs() <= CHANGE_MAX)
+    let last = cost(totals, bins - third, third, RESPONSES_MIN);
+    let before = cost(totals, bins - 2 * third, third, RESPONSES_MIN);
+    let alike = |(last, before): (f64, f64)| (last / before).ln().abs() <= CHANGE_MAX;
+    let level = |trend: f64| trend / bin_seconds <= TREND_PER_SECOND_MAX;
+    last.zip(before).is_some_and(alike) && trend(totals).is_some_and(level)
+}
+
+/// The cost per response of some bins; none where there are fewer responses.
+fn cost(totals: &[Total], from: usize, bins: usize, responses_min: u64) -> Option<f64> {
+    let (from, to) = (totals[from], totals[from + bins]);
+    let responses = to.responses.saturating_sub(from.responses);
+    let cpu_ns = to.cpu_ns.saturating_sub(from.cpu_ns);
+    (responses >= responses_min && cpu_ns > 0).then(|| cpu_ns as f64 / responses as f64)
+}
+
+/// The largest trend that the bins support: the slope of the logarithm of their cost by least
+/// squares, without its sign, and its standard error; per bin. None where a bin has no response.
+fn trend(totals: &[Total]) -> Option<f64> {
+    let bins = totals.len() - 1;
+    let taken = (2 * bins / 3).max(TREND_BINS_MIN).min(bins - OPENING_BINS);
+    let logs: Option<Vec<f64>> = (bins - taken..bins)
+        .map(|bin| cost(totals, bin, 1, 1).map(f64::ln))
+        .collect();
+    let logs = logs?;
+    let count = taken as f64;
+    let (middle, mean) = ((count - 1.0) / 2.0, logs.iter().sum::<f64>() / count);
+    let spread = count * (count * count - 1.0) / 12.0;
+    let points = || logs.iter().enumerate();
+    let slope = points()
+        .map(|(at, log)| (at as f64 - middle) * log)
+        .sum::<f64>()
+        / spread;
+    let rest = |(at, log): (usize, &f64)| (log - mean - slope * (at as f64 - middle)).powi(2);
+    let variance = points().map(rest).sum::<f64>() / (count - 2.0);
+    Some(slope.abs() + (variance / spread).sqrt())
 }
 
 #[cfg(test)]
