@@ -326,7 +326,7 @@ fn of_a_package_only_the_bytes_that_were_pinned_are_installed() {
         .replace("'Python (\\S+)'", "'mine (\\S+)'");
     let install = |sha256: &str| {
         let package = "package: mine-server, version: 1.2.3, program: mine_server/mine";
-        let pypi = format!("install: {{pypi: {{{package}, sha256: [{sha256}]}}}}\n");
+        let pypi = format!("install: {{pypi: {{{package}, sha256: [\"{sha256}\"]}}}}\n");
         bench.write("mine/gateway.yaml", &format!("{spec}{pypi}"));
         let mut command = bench.command();
         command
