@@ -89,12 +89,24 @@ static void sort_some(xsltTransformContextPtr context, xmlNodePtr *sorts, int co
     context->state = XSLT_STATE_STOPPED;
 }
 
+/* Each expression puts the nodes that it selects in order, in one go that nothing ends. */
+static int can_be_put_in_order(xmlDocPtr document, unsigned long rows_max, const shim_report *report) {
+    if (shim_rows(document) <= rows_max)
+        return 1;
+    shim_tell(report, XML_FROM_XPATH, 0, XML_ERR_ERROR,
+              "Too many comments and processing instructions follow each other; leave them out");
+    return 0;
+}
+
 /* The result, or NULL with the reasons in the report. Parameters are names and plain strings in turn,
  * ended by NULL. */
 xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char **parameters,
                          const shim_transform_limits *limits, shim_report *report) {
-    xsltTransformContextPtr context = xsltNewTransformContext(style, document);
+    xsltTransformContextPtr context;
     xmlDocPtr result = NULL;
+    if (!can_be_put_in_order(document, limits->rows_max, report))
+        return NULL;
+    context = xsltNewTransformContext(style, document);
     if (context != NULL && xsltSetCtxtSecurityPrefs(nothing_allowed, context) == 0) {
         xsltSetTransformErrorFunc(context, report, on_transform_error);
         xsltSetCtxtSortFunc(context, sort_some);
@@ -129,9 +141,12 @@ int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const c
 /* The text of the first node, to be freed with shim_free, or NULL where there is none. 0 where the
  * evaluation failed. */
 int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
-                     unsigned long operations_max, char **text) {
+                     unsigned long operations_max, unsigned long rows_max, char **text,
+                     const shim_report *report) {
     xmlXPathObjectPtr found;
     *text = NULL;
+    if (!can_be_put_in_order(document, rows_max, report))
+        return 0;
     context->doc = document;
     context->node = (xmlNodePtr)document;
     context->opLimit = operations_max;

@@ -13,6 +13,8 @@
 /* In messages of our own. */
 #define REFUSED XML_ERR_USER_STOP
 
+#define BEYOND_BUDGET "Entities expand to more than is allowed"
+
 /* What the document type of a definition may declare, and the names that one attribute may be chosen from. */
 #define DECLARATIONS_MAX 1000
 #define TOKENS_MAX 256
@@ -30,6 +32,9 @@ struct reading {
     int is_large;
     int nodes;
     int declarations;
+    /* The entity that was declared last, until the parser looks it up to keep its raw text, which is no reference. */
+    const xmlChar *declared;
+    int declared_is_parameter;
     int mistakes;
     int is_cut;
 };
@@ -188,7 +193,12 @@ static void on_entity_declaration(void *user, const xmlChar *name, int type, con
     }
     if (!may_declare(user))
         return;
-    options->entity_declared(options->report.data, is_parameter, (const char *)name, (const char *)content);
+    if (!options->entity_declared(options->report.data, is_parameter, (const char *)name, (const char *)content)) {
+        refuse(user, BEYOND_BUDGET);
+        return;
+    }
+    reading_of(user)->declared = name;
+    reading_of(user)->declared_is_parameter = is_parameter;
     xmlSAX2EntityDecl(user, name, type, public_id, system_id, content);
 }
 
@@ -226,10 +236,15 @@ static void on_unparsed_entity(void *user, const xmlChar *name, const xmlChar *p
 }
 
 static int is_affordable(xmlParserCtxtPtr parser, int is_parameter, const xmlChar *name) {
-    const shim_parse_options *options = reading_of(parser)->options;
+    struct reading *reading = reading_of(parser);
+    const shim_parse_options *options = reading->options;
+    const xmlChar *declared = reading->declared;
+    reading->declared = NULL;
+    if (declared != NULL && is_parameter == reading->declared_is_parameter && xmlStrEqual(declared, name))
+        return 1;
     if (options->entity_referenced(options->report.data, is_parameter, (const char *)name))
         return 1;
-    refuse(parser, "Entities expand to more than is allowed");
+    refuse(parser, BEYOND_BUDGET);
     return 0;
 }
 

@@ -28,7 +28,7 @@
 
 /* The clock is looked at after so many allocations; each of these bytes counts as one more. */
 #define STEPS 256
-#define STEP_BYTES 4096
+#define STEP_BYTES 512
 
 #define ENDED_BY_MEMORY 1
 #define ENDED_BY_STACK 2

@@ -76,8 +76,8 @@ typedef struct {
     int namespaces_max;
     size_t attribute_bytes_max;
     size_t namespace_bytes_max;
-    void (*entity_declared)(void *data, int is_parameter, const char *name, const char *content);
     /* 0 where the document must be refused. */
+    int (*entity_declared)(void *data, int is_parameter, const char *name, const char *content);
     int (*entity_referenced)(void *data, int is_parameter, const char *name);
 } shim_parse_options;
 
@@ -99,6 +99,7 @@ void shim_free(char *text);
 xmlDocPtr shim_document_of(const xmlNode *node, const char *url);
 int shim_drop_empty_namespaces(xmlDocPtr document);
 int shim_is_html(const xmlDoc *document);
+unsigned long shim_rows(xmlDocPtr document);
 void shim_cut(xmlDocPtr document);
 void shim_mend(void);
 
@@ -112,6 +113,7 @@ typedef struct {
     int depth_max;
     int sorted_max;
     unsigned long operations_max;
+    unsigned long rows_max;
 } shim_transform_limits;
 
 xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char **parameters,
@@ -120,7 +122,7 @@ xmlXPathCompExprPtr shim_xpath(const char *expression);
 xmlXPathContextPtr shim_xpath_context(void);
 int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const char *uri);
 int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
-                     unsigned long operations_max, char **text);
+                     unsigned long operations_max, unsigned long rows_max, char **text, const shim_report *report);
 
 /* Below 0 where no more is to be written. */
 typedef int (*shim_write)(void *data, const char *bytes, int length);

@@ -336,12 +336,12 @@ extern "C" fn on_entity_declared(
     is_parameter: c_int,
     name: *const c_char,
     content: *const c_char,
-) {
+) -> c_int {
     // SAFETY: as for `on_message`; the texts live until this returns.
     let (parse, name, content) = unsafe { (parse_of(data), borrowed(name), borrowed(content)) };
     let name = name.unwrap_or_default().as_bytes();
     let content = content.unwrap_or_default().as_bytes();
-    parse.entities.declare(kind_of(is_parameter), name, content);
+    c_int::from(parse.entities.declare(kind_of(is_parameter), name, content))
 }
 
 extern "C" fn on_entity_referenced(

@@ -42,27 +42,25 @@ impl Entities {
         }
     }
 
-    /// The first declaration of a name holds, as in XML.
-    pub fn declare(&mut self, kind: Kind, name: &[u8], content: &[u8]) {
-        if kind == Kind::Parameter {
-            let bytes = self.parameter_bytes.entry(name.to_vec());
-            bytes.or_insert(content.len());
-            return;
+    /// The first declaration of a name holds, as in XML. False where the document could not afford a reference to it.
+    pub fn declare(&mut self, kind: Kind, name: &[u8], content: &[u8]) -> bool {
+        if content.len() > self.bytes_left {
+            return false;
         }
-        // One that no budget is left for need not be looked into.
-        let is_beyond = content.len() > self.bytes_left;
-        self.general
-            .entry(name.to_vec())
-            .or_insert_with(|| match is_beyond {
-                true => Entity {
-                    content: Rc::default(),
-                    expanded_bytes: Some(usize::MAX),
-                },
-                false => Entity {
+        match kind {
+            Kind::Parameter => {
+                let bytes = self.parameter_bytes.entry(name.to_vec());
+                bytes.or_insert(content.len());
+            }
+            Kind::General => {
+                let entity = self.general.entry(name.to_vec());
+                entity.or_insert_with(|| Entity {
                     content: content.into(),
                     expanded_bytes: None,
-                },
-            });
+                });
+            }
+        }
+        true
     }
 
     /// Whether the document can afford this reference. Unknown and predefined names cost nothing.
@@ -149,12 +147,13 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_budget_is_not_kept() {
-        let mut entities = Entities::with_budget(100);
-        entities.declare(General, b"long", &[b'&'; 101]);
-        assert!(entities.general[&b"long"[..]].content.is_empty());
-        assert!(!entities.refer(General, b"long"));
-        entities.declare(General, b"of_long", b"&long;&long;");
-        assert!(!entities.refer(General, b"of_long") && entities.refer(General, b"lt"));
+        for kind in [General, Parameter] {
+            let mut entities = Entities::with_budget(100);
+            assert!(!entities.declare(kind, b"long", &[b'x'; 101]));
+            assert!(entities.general.is_empty() && entities.parameter_bytes.is_empty());
+            assert!(entities.declare(kind, b"fits", &[b'x'; 100]));
+            assert!(entities.refer(kind, b"fits") && !entities.refer(kind, b"fits"));
+        }
     }
 
     #[test]

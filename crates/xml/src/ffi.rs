@@ -70,7 +70,7 @@ pub(crate) struct ParseOptions {
     pub namespaces_max: c_int,
     pub attribute_bytes_max: usize,
     pub namespace_bytes_max: usize,
-    pub entity_declared: extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char),
+    pub entity_declared: extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char) -> c_int,
     pub entity_referenced: extern "C" fn(*mut c_void, c_int, *const c_char) -> c_int,
 }
 
@@ -79,6 +79,7 @@ pub(crate) struct TransformLimits {
     pub depth_max: c_int,
     pub sorted_max: c_int,
     pub operations_max: c_ulong,
+    pub rows_max: c_ulong,
 }
 
 #[repr(C)]
@@ -162,7 +163,9 @@ unsafe extern "C" {
         expression: *mut Expression,
         document: *mut Doc,
         operations_max: c_ulong,
+        rows_max: c_ulong,
         text: *mut *mut c_char,
+        report: *const Report,
     ) -> c_int;
 
     pub fn shim_canonical(

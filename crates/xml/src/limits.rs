@@ -23,6 +23,9 @@ pub struct Limits {
     pub transform_depth: u16,
     /// Instructions of a transformation, and steps of its or a route's XPath expressions.
     pub operations: u32,
+    /// The sum of the squares of how many texts, comments and processing instructions stand in each row without an
+    /// element between them, where a transformation or an expression works on them.
+    pub rows: u32,
     /// Nodes that one `xsl:apply-templates` or `xsl:for-each` sorts.
     pub sorted: u16,
     /// Bytes that the libraries hold at a time for one chain.
@@ -47,6 +50,7 @@ impl Limits {
         namespace_bytes: 512,
         transform_depth: 3_000,
         operations: 4_000_000,
+        rows: 4_000_000,
         sorted: 4_000,
         held_bytes: 36 << 20,
         time_ms: Some(150),
@@ -74,6 +78,7 @@ impl Limits {
             body_bytes,
             document_bytes: usual.document_bytes.saturating_mul(times),
             nodes: usual.nodes.saturating_mul(times_32),
+            rows: usual.rows.saturating_mul(times_32),
             held_bytes: usual.held_bytes.saturating_mul(times),
             time_ms: usual.time_ms.map(|ms| ms.saturating_mul(times_32)),
             ..usual

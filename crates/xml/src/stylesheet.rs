@@ -100,6 +100,7 @@ impl Stylesheet {
             depth_max: c_int::from(limits.transform_depth),
             sorted_max: c_int::from(limits.sorted),
             operations_max: c_ulong::from(limits.operations),
+            rows_max: c_ulong::from(limits.rows),
         };
         // SAFETY: stylesheet, input, parameters and bounds live during the call, and the input is ours alone.
         let raw = collector.listen(|report| unsafe {

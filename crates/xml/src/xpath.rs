@@ -98,13 +98,15 @@ impl XPath {
         let mut text = std::ptr::null_mut();
         // SAFETY: all live during the call; the context is ours alone and forgets the document at its end;
         // an evaluation does not change the tree.
-        let evaluated = collector.listen(|_| unsafe {
+        let evaluated = collector.listen(|report| unsafe {
             ffi::shim_xpath_first(
                 context.0.as_ptr(),
                 self.raw.0.as_ptr(),
                 document.raw(),
                 c_ulong::from(limits.operations),
+                c_ulong::from(limits.rows),
                 &mut text,
+                report,
             )
         });
         let text = owned(text);

@@ -6,8 +6,9 @@ mod shapes;
 
 use std::time::Duration;
 
-use measured::{Idle, cpu};
-use shapes::{Shape, Verdict, Ways};
+use gatebench_xml::{NoFiles, Transform};
+use measured::{Idle, cpu, cpu_of};
+use shapes::{Shape, Verdict, Ways, sheet};
 
 /// What one message may take of its worker before others are served. The Rust code of other crates, as that which
 /// un-gzips, is not optimized in a debug build.
@@ -97,4 +98,30 @@ fn no_message_takes_more_than_its_share() {
         .map(|one| one.name)
         .collect();
     assert!(beyond.is_empty(), "{beyond:?}");
+}
+
+/// What docs/ROBUSTNESS.md states as not bounded: libxml2 holds each node that such a step finds against each that it has
+/// found before, and allocates nothing meanwhile.
+#[test]
+fn steps_to_the_parents_of_many_nodes_take_long_and_end() {
+    if cfg!(feature = "plain-memory") {
+        return;
+    }
+    let repeated = |unit: &str, count: usize| format!("<a>{}</a>", unit.repeat(count));
+    let deep = format!("{}{}", "<i>".repeat(190), "</i>".repeat(190));
+    let none: [(&str, &str); 0] = [];
+    for (expression, message) in [
+        ("//*[not(*)]/ancestor::*", repeated(&deep, 257)),
+        ("//i/..", repeated("<b><i/></b>", 24_000)),
+    ] {
+        let templates = format!(
+            r#"<xsl:template match="/"><r><xsl:value-of select="count({expression})"/></r></xsl:template>"#
+        );
+        let transform = Transform::compile(&sheet(&templates), none, &NoFiles).unwrap();
+        let mut result = None;
+        let time = cpu_of(|| result = Some(transform.apply(message.as_bytes())));
+        println!("{expression}: {} ms, {result:?}", time.as_millis());
+        assert!(time < Duration::from_secs(30), "{time:?}");
+        assert!(transform.apply(b"<a><i/></a>").is_ok());
+    }
 }

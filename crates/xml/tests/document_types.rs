@@ -196,7 +196,21 @@ fn entities_of_both_kinds_are_counted_by_their_own_texts() {
             why.contains("Entities expand to more than is allowed"),
             "{why}"
         );
-        assert!(definition(&format!("<!DOCTYPE r [{both}%a;]><r>&a;</r>")).is_ok());
+        let once = definition(&format!("<!DOCTYPE r [{both}%a;]><r>&a;</r>"));
+        assert!(once.is_ok(), "{once:?}");
+    }
+}
+
+#[test]
+fn an_entity_that_no_reference_could_afford_is_refused() {
+    for percent in ["", "% "] {
+        let with = |bytes: usize| {
+            let text = "x".repeat(bytes);
+            definition(&format!("<!DOCTYPE r [<!ENTITY {percent}a '{text}'>]><r/>"))
+        };
+        assert!(with(64 << 10).is_ok());
+        let why = with((64 << 10) + 1).unwrap_err();
+        assert!(why.contains("Entities expand to more"), "{why}");
     }
 }
 

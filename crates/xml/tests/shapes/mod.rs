@@ -13,7 +13,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-pub use ways::{Way, Ways};
+pub use ways::{Way, Ways, sheet};
 
 /// What a message may have by default, before and after un-gzip.
 pub const BODY_BYTES: usize = 1 << 20;

@@ -78,7 +78,7 @@ const SORTED: &str = r#"<xsl:template match="/"><r><xsl:for-each select="//i"><x
 const KEYED: &str = r#"<xsl:key name="k" match="i" use="@k"/>
 <xsl:template match="/"><r><xsl:for-each select="//i"><n><xsl:value-of select="count(key('k', @k))"/></n></xsl:for-each></r></xsl:template>"#;
 
-const PATHS: &str = r#"<xsl:template match="/"><r a="{count(//i[@k])}" b="{count(//*[not(*)]/ancestor::*)}"><xsl:apply-templates select="//i"/></r></xsl:template>
+const PATHS: &str = r#"<xsl:template match="/"><r a="{count(//i[@k])}" b="{count(//*[not(*)])}"><xsl:apply-templates select="//i"/></r></xsl:template>
 <xsl:template match="i"><xsl:value-of select="preceding-sibling::*[1]"/><xsl:number level="any"/><xsl:value-of select="count(following-sibling::i)"/></xsl:template>"#;
 
 const TEXTS: &str = r#"<xsl:template match="/"><r><xsl:call-template name="parts"><xsl:with-param name="text" select="normalize-space(.)"/></xsl:call-template></r></xsl:template>
@@ -102,7 +102,8 @@ CHOICES</xs:choice></xs:complexType>
 <xs:unique name="unique"><xs:selector xpath=".//t:n"/><xs:field xpath="."/></xs:unique>
 </xs:element></xs:schema>"#;
 
-fn sheet(templates: &str) -> String {
+/// A stylesheet of these templates.
+pub fn sheet(templates: &str) -> String {
     format!(
         r#"<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"><xsl:output method="xml" encoding="utf-8"/>{templates}</xsl:stylesheet>"#
     )
