@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use gatebench_xml::{NoFiles, Transform};
 use measured::{Idle, cpu, cpu_of};
-use shapes::{Shape, Verdict, Ways, sheet};
+use shapes::ways::sheet;
+use shapes::{Shape, Verdict, Ways};
 
 /// What one message may take of its worker before others are served. The Rust code of other crates, as that which
 /// un-gzips, is not optimized in a debug build.

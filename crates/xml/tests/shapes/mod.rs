@@ -6,14 +6,14 @@ mod broken;
 mod heavy;
 mod typed;
 mod types;
-mod ways;
+pub mod ways;
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-pub use ways::{Way, Ways, sheet};
+pub use ways::{Way, Ways};
 
 /// What a message may have by default, before and after un-gzip.
 pub const BODY_BYTES: usize = 1 << 20;
