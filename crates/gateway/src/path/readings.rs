@@ -8,7 +8,6 @@
 //! - Empty segments count, are left out before dot segments are resolved, or after.
 //! - Blanks and dots at the end of a segment belong to it, or are left out; and a path ends where it
 //!   ends, or at an encoded NUL, `?` or `#`.
-//!
 //! - Dot segments are resolved (RFC 3986 5.2.4), or are segments as others.
 //!
 //! Programs do these in any order, so what one makes of a path is read again. UTF-8 that is longer than
@@ -25,25 +24,26 @@ const ROUNDS_MAX: usize = 3;
 const BYTES_MAX: usize = 4096;
 
 /// Bytes of all readings of a path together: a path with more of them is no path that anybody means.
-const READ_BYTES_MAX: usize = 1 << 20;
+const READ_BYTES_MAX: usize = 256 * 1024;
 
-/// How empty segments are read.
+/// A thing that programs do to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Empty {
-    Kept,
-    LeftOutFirst,
-    LeftOutLast,
+enum Step {
+    TurnBackslashes,
+    LeaveOutParameters,
+    ResolveDots,
+    LeaveOutEmpty,
+    /// Blanks and dots at the ends of segments, and what follows the end of a text.
+    Trim,
 }
 
-/// How a path is read after it was decoded.
-#[derive(Clone, Copy, Debug)]
-struct Manner {
-    has_backslashes: bool,
-    has_parameters: bool,
-    has_dots_resolved: bool,
-    empty: Empty,
-    is_trimmed: bool,
-}
+const STEPS: [Step; 5] = [
+    Step::TurnBackslashes,
+    Step::LeaveOutParameters,
+    Step::ResolveDots,
+    Step::LeaveOutEmpty,
+    Step::Trim,
+];
 
 /// Hands every reading of a path on, until one is found wrong. Answers whether none was; a path that
 /// cannot be read to its end is wrong as well.
@@ -63,8 +63,8 @@ pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
             if round > ROUNDS_MAX || has_overlong(&text) || !is_fine(&text) {
                 return false;
             }
-            for manner in manners(&text) {
-                let reading = read(&text, manner);
+            for step in STEPS {
+                let reading = read(&text, step);
                 read_bytes += reading.len();
                 open.push(reading);
             }
@@ -100,76 +100,32 @@ fn name(segment: &[u8]) -> &[u8] {
     &segment[..end.unwrap_or(segment.len())]
 }
 
-/// The manners in which a text can be read, without those that make no difference to it.
-fn manners(text: &[u8]) -> impl Iterator<Item = Manner> + use<> {
-    const NO: &[bool] = &[false];
-    const BOTH: &[bool] = &[false, true];
-    let both = |differ: bool| if differ { BOTH } else { NO };
-    let backslashes = both(text.contains(&b'\\'));
-    let parameters = both(text.contains(&b';'));
-    let dots = both(text.contains(&b'.'));
-    let empties = [Empty::Kept, Empty::LeftOutFirst, Empty::LeftOutLast];
-    backslashes.iter().flat_map(move |&has_backslashes| {
-        parameters.iter().flat_map(move |&has_parameters| {
-            dots.iter().flat_map(move |&has_dots_resolved| {
-                empties.into_iter().flat_map(move |empty| {
-                    [false, true].map(|is_trimmed| Manner {
-                        has_backslashes,
-                        has_parameters,
-                        has_dots_resolved,
-                        empty,
-                        is_trimmed,
-                    })
-                })
-            })
-        })
-    })
-}
-
-/// A path as it is read in that manner.
-fn read(text: &[u8], manner: Manner) -> Vec<u8> {
-    let is_end = |byte: &u8| manner.is_trimmed && matches!(byte, 0 | b'?' | b'#');
+/// A path after that step.
+fn read(text: &[u8], step: Step) -> Vec<u8> {
+    let is_end = |byte: &u8| step == Step::Trim && matches!(byte, 0 | b'?' | b'#');
     let end = text.iter().position(is_end).unwrap_or(text.len());
-    let is_slash = |byte: &u8| *byte == b'/' || manner.has_backslashes && *byte == b'\\';
+    let turns = step == Step::TurnBackslashes;
+    let is_slash = |byte: &u8| *byte == b'/' || turns && *byte == b'\\';
     let mut segments: Vec<&[u8]> = Vec::new();
     // The last one is empty where the path ends with a slash, or with what is resolved.
     let mut is_open = true;
     for segment in text[..end].split(is_slash).skip(1) {
-        let segment = if manner.has_parameters {
-            name(segment)
-        } else {
-            segment
-        };
-        let bare = if manner.is_trimmed {
-            trimmed(segment, b" ")
-        } else {
-            segment
-        };
         is_open = true;
-        match bare {
-            b"." if manner.has_dots_resolved => continue,
-            b".." if manner.has_dots_resolved => {
+        let kept = match (step, segment) {
+            (Step::ResolveDots, b".") | (Step::LeaveOutEmpty, b"") => continue,
+            (Step::ResolveDots, b"..") => {
                 segments.pop();
                 continue;
             }
-            _ => {}
-        }
-        let kept = if matches!(bare, b"." | b"..") {
-            bare
-        } else if manner.is_trimmed {
-            trimmed(segment, b" .")
-        } else {
-            segment
+            (Step::LeaveOutParameters, _) => name(segment),
+            (Step::Trim, _) => match trimmed(segment, b" ") {
+                dots @ (b"." | b"..") => dots,
+                _ => trimmed(segment, b" ."),
+            },
+            _ => segment,
         };
-        if kept.is_empty() && manner.empty == Empty::LeftOutFirst {
-            continue;
-        }
         is_open = false;
         segments.push(kept);
-    }
-    if manner.empty == Empty::LeftOutLast {
-        is_open |= segments.last().is_some_and(|last| last.is_empty());
-        segments.retain(|segment| !segment.is_empty());
     }
     let mut path = Vec::with_capacity(text.len() + 1);
     for segment in segments {
