@@ -271,7 +271,7 @@ fn steps_that_miss_whatever_the_rate_leave_no_sustained_rate() {
         let block = record.trial.block as usize;
         let steps = record.phases.iter_mut().filter_map(|it| it.step.as_mut());
         for (number, step) in steps.enumerate() {
-            if (number + block) % 6 == 0 {
+            if (number + block).is_multiple_of(6) {
                 step.outcome = StepOutcome::Missed;
             }
         }

@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(fs::read_to_string(control).unwrap(), "+cpu");
         assert_eq!(
             folders(&[limit.clone(), limit], own).unwrap(),
-            [made.clone()]
+            std::slice::from_ref(&made)
         );
         let set = fs::read_to_string(made.join("cpu.max")).unwrap();
         assert_eq!(set, "150000 100000");

@@ -317,10 +317,13 @@ fn headlines(entries: &[RunEntry], series: &[SeriesFindings]) -> Vec<Sentence> {
     found
 }
 
+/// Spoiled blocks, and all of them, by the number of the run.
+type SpoiledByRun = BTreeMap<usize, (u32, u32)>;
+
 /// A sentence for each gateway that spoiled blocks of a scenario, with the latest run in which it
 /// did.
 fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
-    let mut seen: BTreeMap<(&str, &str), BTreeMap<usize, (u32, u32)>> = BTreeMap::new();
+    let mut seen: BTreeMap<(&str, &str), SpoiledByRun> = BTreeMap::new();
     for (run, entry) in entries.iter().enumerate() {
         for cell in entry.cells.iter().filter(|cell| cell.spoiled > 0) {
             let of = (cell.scenario.as_str(), cell.gateway.as_str());
@@ -330,7 +333,7 @@ fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
             *most = blocks.max(*most);
         }
     }
-    let told = |((scenario, gateway), runs): ((&str, &str), BTreeMap<usize, (u32, u32)>)| {
+    let told = |((scenario, gateway), runs): ((&str, &str), SpoiledByRun)| {
         let (last, (spoiled, all)) = runs.last_key_value()?;
         let which = match runs.len() {
             1 => String::new(),
