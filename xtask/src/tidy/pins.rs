@@ -64,7 +64,10 @@ fn unpinned(requirement: &str) -> bool {
 
 fn wrong_way(command: &str) -> Option<&'static str> {
     let wrong = INSTALLERS.iter().find(|(installer, needed, _)| {
-        command.contains(installer) && needed.is_none_or(|needed| !command.contains(needed))
+        // `go install` is also the end of `cargo install`.
+        let is_word = |(at, _): (usize, &str)| !command[..at].ends_with(char::is_alphanumeric);
+        let installs = command.match_indices(*installer).any(is_word);
+        installs && needed.is_none_or(|needed| !command.contains(needed))
     });
     wrong.map(|(.., instead)| *instead)
 }
