@@ -218,8 +218,8 @@ fn layout(
     let mut judged = judged.iter().copied().flatten();
     (takes_time && are_two && judged.any(is_small)).then(|| {
         format!(
-            "The difference is below {:.0} %, and {} and {} are two binaries: the layout of their code alone can make \
-             1 to 3 %, the same in every block. Build both again with another layout (link order, alignment), or find \
+            "The difference is below {:.0} %, and {} and {} are two binaries: the layout of their code alone can change \
+             speed by 1 to 3 %, equally in every block. Build both again with another layout (link order, alignment), or find \
              the cause with `gatebench flame`, before you act on it.",
             100.0 * LAYOUT_MAX,
             duel.candidate,

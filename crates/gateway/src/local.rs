@@ -183,7 +183,7 @@ pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
 
 fn words(status: u16) -> &'static str {
     match status {
-        400 => "gateway: the request's body is not the JSON it says it is, or has a member twice\n",
+        400 => "gateway: the body is not valid JSON, or repeats a member; correct the request\n",
         401 => "gateway: no valid credentials\n",
         404 => "gateway: no route matches the path\n",
         408 => "gateway: the request did not come whole in time\n",

@@ -200,8 +200,8 @@ impl Mistakes {
         if !is_prefix {
             let message = match is_path(path) {
                 true => format!(
-                    "no request has a path that begins with \"{path}\", as it has another normal form; \
-                     write that, or add \"paths\": \"verbatim\""
+                    "\"{path}\" is not in its normal form, so no path of a request begins with it; \
+                     write the normal form, or add \"paths\": \"verbatim\""
                 ),
                 false => format!(
                     "\"{path}\" is not the beginning of a path; write it as in a URL, from \"/\" on and \

@@ -114,7 +114,7 @@ pub(crate) fn refuse_unknown_cores(selection: &Selection) -> Result<(), LabError
         return Ok(());
     }
     Err(LabError::words(
-        "--keep-awake keeps cores awake that gatebench gives to gateways, and an attached gateway has its own",
+        "--keep-awake needs cores that gatebench assigns, and an attached gateway has none of them",
         "leave out --keep-awake, or let gatebench start the gateway with --gateway",
     ))
 }

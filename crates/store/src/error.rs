@@ -55,7 +55,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A run directory holds a symbolic link where it should hold a file or folder.
-    #[error("{} is a symbolic link, and none is followed in a run directory", path.display())]
+    #[error("{} is a symbolic link, and gatebench follows none inside a run directory", path.display())]
     Link {
         /// The link.
         path: PathBuf,

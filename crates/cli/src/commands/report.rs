@@ -33,7 +33,7 @@ pub struct Report {
     /// Print the run in the columns of a published document, with what differs from it and why; nothing is written
     #[arg(long = "as", value_name = "DOCUMENT")]
     document: Option<DocumentName>,
-    /// Leave out command lines, paths, rendered files, and what was sent, received and written by programs
+    /// Leave out command lines, paths, rendered files, requests, responses and the output of programs
     #[arg(long)]
     redact: bool,
     /// Show the keys, passwords and tokens of the scenarios and your own configurations

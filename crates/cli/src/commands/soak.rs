@@ -44,7 +44,7 @@ pub struct Soak {
     /// What it does: a scenario's name or file; without, proxy-json
     #[arg(long, value_name = "NAME or FILE")]
     scenario: Option<String>,
-    /// How long is measured; before it come a tenth of that, at most 1m, as warm-up [default: 1h]
+    /// Duration of the measurement; a warm-up of a tenth of it, at most 1m, precedes it [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = measured)]
     duration: Option<Span>,
     /// Requests per second, whether answers come or not [default: 2000]

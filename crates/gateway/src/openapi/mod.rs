@@ -188,7 +188,7 @@ impl Contract {
         if are_same {
             return Ok(());
         }
-        let words = "without what follows `;` the path is another one of the OpenAPI document";
+        let words = "the text from `;` on changes the operation of the path; leave it out";
         Err(Refusal::new(400, words))
     }
 
