@@ -94,6 +94,9 @@ pub(crate) struct Exchange {
     pub(crate) log: LogEntry,
     /// Its connection keeps so much of other requests that this one waits.
     pub(crate) is_crowded: bool,
+    /// When that began, and how long it has lasted before.
+    crowded_since_ns: u64,
+    pub(crate) crowded_ns: u64,
     is_paused: bool,
     /// The client has sent FIN.
     is_finished: bool,
@@ -311,7 +314,8 @@ impl Client {
     fn rearm<I: Io>(&mut self, core: &mut Core<I>) {
         let exchange = &mut self.exchange;
         let limits = core.limits;
-        let owes_body = !exchange.is_request_done && !exchange.is_paused;
+        let is_held = exchange.is_paused || exchange.is_crowded;
+        let owes_body = !exchange.is_request_done && !is_held;
         let was_in_head = exchange.is_in_head;
         exchange.is_in_head = exchange.phase == Phase::Idle && !self.decoder.is_idle();
         let wait_ns = match exchange.phase {
@@ -322,7 +326,7 @@ impl Client {
             Phase::Idle => core.idle_ns(),
             // Each piece has its time, and all of them together have theirs.
             _ if owes_body => {
-                let end_ns = exchange.begun_ns + limits.request_body_ns;
+                let end_ns = exchange.begun_ns + exchange.crowded_ns + limits.request_body_ns;
                 limits
                     .client_idle_ns
                     .min(end_ns.saturating_sub(core.now_ns))
@@ -337,6 +341,19 @@ impl Client {
 }
 
 impl Exchange {
+    /// Holds its body back, or lets it go on, and returns whether it was held back. The client is
+    /// not late with a body that waits for others.
+    pub(crate) fn crowd(&mut self, waits: bool, now_ns: u64) -> bool {
+        let waited = std::mem::replace(&mut self.is_crowded, waits);
+        if waits {
+            self.deadline.clear();
+            self.crowded_since_ns = now_ns;
+        } else if waited {
+            self.crowded_ns += now_ns.saturating_sub(self.crowded_since_ns);
+        }
+        waited
+    }
+
     fn new(id: Party, live: Rc<Live>) -> Self {
         Self {
             id,
@@ -373,6 +390,8 @@ impl Exchange {
             hold: Hold::default(),
             log: LogEntry::default(),
             is_crowded: false,
+            crowded_since_ns: 0,
+            crowded_ns: 0,
             is_paused: false,
             is_finished: false,
             is_in_head: false,
@@ -491,6 +510,7 @@ impl Exchange {
         if self.phase == Phase::Idle {
             self.route = None;
             self.begun_ns = core.now_ns;
+            self.crowded_ns = 0;
             self.notes = Notes::default();
             self.is_request_done = false;
             // Nothing is known of the request that was refused, least of all from the one before it.

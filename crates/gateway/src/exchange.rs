@@ -159,6 +159,7 @@ impl Exchange {
         self.parked = None;
         self.notes = Notes::default();
         self.begun_ns = core.now_ns;
+        self.crowded_ns = 0;
         if core.log.is_on() {
             self.log.begin(head.method(), head.target(), core.now_ns);
         }

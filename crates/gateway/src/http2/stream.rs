@@ -73,7 +73,7 @@ impl Stream {
         core: &mut Core<I>,
     ) {
         let exchange = &mut self.client.exchange;
-        let waited = std::mem::replace(&mut exchange.is_crowded, waits);
+        let waited = exchange.crowd(waits, core.now_ns);
         if waited && !waits && self.fate == Fate::Keep {
             exchange.relieve(origins, core);
             self.fate = self.client.advance(origins, core);

@@ -100,10 +100,13 @@ impl Router {
             route,
             target: written,
         };
-        if look.is_plain && !self.has_odd {
-            return Ok(way);
+        if look.is_plain {
+            // It is read in one way only, but a prefix may be read in several.
+            let is_agreed =
+                !self.has_odd || route.is_none() || self.read.find(path.as_bytes()) == route;
+            return if is_agreed { Ok(way) } else { Err(AMBIGUOUS) };
         }
-        if look.is_plain || route.is_some_and(|route| self.is_verbatim(route)) {
+        if route.is_some_and(|route| self.is_verbatim(route)) {
             self.agree(path, route)?;
             return Ok(way);
         }
@@ -211,6 +214,27 @@ mod tests {
         assert_eq!(parts("http://h"), (host("h"), text("/"), text("")));
         assert_eq!(parts("http://h?q"), (host("h"), text("/"), text("?q")));
         assert_eq!(parts("*"), (None, text("*"), text("*")));
+    }
+
+    #[test]
+    fn a_long_plain_path_is_read_once_next_to_a_prefix_of_several_readings() {
+        let router = router(&[("/", Paths::Strict), ("/caf%C3%A9", Paths::Strict)]);
+        let long = format!("/{}", "a".repeat(5_000));
+        assert_eq!(found(&router, &long), Some((Some(0), long.clone())));
+        assert_eq!(found(&router, "/caf%C3%A9").unwrap().0, Some(1));
+    }
+
+    #[test]
+    fn what_only_some_servers_decode_reaches_no_other_route() {
+        let router = router(&[("/", Paths::Verbatim), ("/admin", Paths::Strict)]);
+        for target in [
+            "/%u0061dmin",
+            "/x/..%FC%80%80%80%80%AFadmin",
+            "/x/..%F8%80%80%80%AFadmin",
+        ] {
+            assert_eq!(found(&router, target), None, "{target}");
+        }
+        assert_eq!(found(&router, "/user").unwrap().0, Some(0));
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub(super) fn all(path: &[u8], mut is_fine: impl FnMut(&[u8]) -> bool) -> bool {
             if seen.contains(&text) {
                 continue;
             }
-            if round > ROUNDS_MAX || has_overlong(&text) || !is_fine(&text) {
+            if round > ROUNDS_MAX || hides_ascii(&text) || !is_fine(&text) {
                 return false;
             }
             for step in STEPS {
@@ -164,14 +164,17 @@ fn decoded(text: &[u8], is_decoded: fn(u8) -> bool) -> Vec<u8> {
     out
 }
 
-/// Whether UTF-8 of more bytes than a character has is somewhere in a text (RFC 3629 3).
-fn has_overlong(text: &[u8]) -> bool {
-    text.windows(2).any(|two| {
+/// Whether a text may hide ASCII: in UTF-8 of more bytes than a character has (RFC 3629 3), or as
+/// `%u0061`, which HTTP.sys decodes.
+fn hides_ascii(text: &[u8]) -> bool {
+    let is_overlong = |two: &[u8]| {
         matches!(
             two,
-            [0xC0 | 0xC1, 0x80..=0xBF] | [0xE0, 0x80..=0x9F] | [0xF0, 0x80..=0x8F]
+            [0xC0 | 0xC1 | 0xF8..=0xFD, 0x80..=0xBF] | [0xE0, 0x80..=0x9F] | [0xF0, 0x80..=0x8F]
         )
-    })
+    };
+    let is_wide = |six: &[u8]| matches!(six, [b'%', b'u' | b'U', digits @ ..] if digits.iter().all(u8::is_ascii_hexdigit));
+    text.windows(2).any(is_overlong) || text.windows(6).any(is_wide)
 }
 
 #[cfg(test)]
@@ -242,6 +245,10 @@ mod tests {
     fn what_cannot_be_read_is_wrong() {
         assert_eq!(readings("/a%C0%AFb"), None);
         assert_eq!(readings("/a%E0%80%AFb"), None);
+        assert_eq!(readings("/x/..%FC%80%80%80%80%AFadmin"), None);
+        assert_eq!(readings("/x/..%F8%80%80%80%AFadmin"), None);
+        assert_eq!(readings("/%u0061dmin"), None);
+        assert_eq!(readings("/%25U0061dmin"), None);
         assert_eq!(readings("/a%25252525"), None);
         assert_eq!(readings(&format!("/{}", "a".repeat(BYTES_MAX))), None);
         let odd = "a;b/%2e%2e%5c%20//c.%3b/".repeat(150);

@@ -156,7 +156,7 @@ fn judge_encoded(byte: u8, form: &mut Form) -> Result<(), Words> {
         b'\\' => Err("the target's path has an encoded backslash; leave it out"),
         0..=0x1F | 0x7F => Err("the target's path has an encoded control character; leave it out"),
         // A fragment where it is decoded, and bytes with which UTF-8 may hide ASCII.
-        b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 => {
+        b'#' | 0xC0 | 0xC1 | 0xE0 | 0xF0 | 0xF8..=0xFD => {
             form.is_ambiguous = true;
             Ok(())
         }

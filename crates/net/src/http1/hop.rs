@@ -21,7 +21,8 @@ const HOP_BY_HOP: [&str; 7] = [
 pub fn is_alike(name: &[u8], known: &[u8]) -> bool {
     name.len() == known.len()
         && name.iter().zip(known).all(|(byte, wanted)| {
-            byte.eq_ignore_ascii_case(wanted) || (*wanted == b'-' && !byte.is_ascii_alphanumeric())
+            let are_marks = !wanted.is_ascii_alphanumeric() && !byte.is_ascii_alphanumeric();
+            byte.eq_ignore_ascii_case(wanted) || are_marks
         })
 }
 

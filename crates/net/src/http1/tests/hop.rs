@@ -38,12 +38,12 @@ fn what_cgi_takes_for_another_field_goes_no_further_than_that() {
         ("X_User", "X-User"),
         ("x.user", "X-User"),
         ("X-USER", "x-user"),
+        ("X-User", "X_User"),
     ];
     for (name, known) in alike {
         assert!(hop::is_alike(name.as_bytes(), known.as_bytes()), "{name}");
     }
     let others = [
-        ("X-User", "X_User"),
         ("XaUser", "X-User"),
         ("X_User2", "X-User"),
         ("X_Uses", "X-User"),
