@@ -241,7 +241,7 @@ fn deciding<'a>(
     scenarios.iter().map(of_scenario).collect()
 }
 
-/// The decision over all scenarios of so many complete blocks, and why.
+/// The decision over all scenarios after this many complete blocks, and its reason.
 fn decide(
     duel: &Duel,
     (scenarios, blocks): (&[ScenarioFindings], usize),

@@ -121,7 +121,7 @@ fn measured(scenario: &ScenarioFindings, row: &VariantRow) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{}: {}.", row.variant, parts.join("; ")))
 }
 
-/// Whether each figure of a sentence names the blocks that it rests on.
+/// Reports whether each figure of a sentence names the number of its blocks.
 #[derive(Clone, Copy)]
 struct Over {
     each: bool,

@@ -476,7 +476,6 @@ fn envoy(port: u16, _: &Path) -> String {
 }
 
 #[test]
-#[ignore = "takes long: Envoy starts slowly"]
 fn no_spelling_passes_a_route_by_before_envoy() {
     let data = std::env::var("XDG_DATA_HOME").unwrap_or_else(|_| {
         let home = std::env::var("HOME").unwrap_or_default();
@@ -503,17 +502,55 @@ fn no_spelling_passes_a_route_by_before_envoy() {
     }
 }
 
-/// For a program that is not started here, such as one made with Spring: it answers `protected` to
-/// `/admin` and below it, and `open` elsewhere.
+/// Runs a program to its end; nothing where it is not installed.
+fn ran(program: &str, arguments: &[&str]) -> Option<()> {
+    match Command::new(program).args(arguments).output() {
+        Ok(output) => {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{program}: {errors}{text}");
+            Some(())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            eprintln!("SKIPPED: {program} is not installed");
+            None
+        }
+        Err(error) => panic!("{program}: {error}"),
+    }
+}
+
+/// The class path of the Spring application, which is compiled into `folder`.
+fn spring(folder: &Path) -> Option<String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spellings/spring");
+    let (pom, class) = (source.join("pom.xml"), source.join("Upstream.java"));
+    let list = folder.join("classpath");
+    let output = format!("-Dmdep.outputFile={}", list.display());
+    let pom = pom.display().to_string();
+    let goal = "dependency:build-classpath";
+    ran("mvn", &["-q", "-B", "--strict-checksums", "-f", &pom, goal, &output])?;
+    let libraries = std::fs::read_to_string(list).unwrap();
+    let (classes, class) = (folder.display().to_string(), class.display().to_string());
+    ran("javac", &["-cp", &libraries, "-d", &classes, &class])?;
+    Some(format!("{classes}:{libraries}"))
+}
+
 #[test]
-#[ignore = "needs an upstream of one's own, whose address and port GATEBENCH_PATHS_UPSTREAM names"]
-fn no_spelling_passes_a_route_by_before_an_upstream_of_ones_own() {
-    let Ok(address) = std::env::var("GATEBENCH_PATHS_UPSTREAM") else {
-        eprintln!("SKIPPED: GATEBENCH_PATHS_UPSTREAM names no upstream");
+#[ignore = "has Maven bring Spring, 25 MB; make test-full"]
+fn no_spelling_passes_a_route_by_before_spring() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(class_path) = spring(folder.path()) else {
         return;
     };
-    let upstream = address
-        .parse()
-        .expect("an address and a port, as in 127.0.0.1:8081");
-    judge_before(&address, upstream, 3500, 20);
+    let configuration =
+        |port: u16, _: &Path| format!("server.port={port}\nserver.address=127.0.0.1\n");
+    let arguments = |file: &Path, _: &Path| {
+        let named = file.with_extension("properties");
+        std::fs::copy(file, &named).unwrap();
+        let settings = format!("--spring.config.location=file:{}", named.display());
+        let words = ["-cp", &class_path, "upstream.Upstream", &settings];
+        words.map(str::to_owned).to_vec()
+    };
+    if let Some(program) = Program::start(&["java"], configuration, arguments) {
+        judge_before("Spring", program.address, 3500, 20);
+    }
 }

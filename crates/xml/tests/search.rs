@@ -223,7 +223,7 @@ fn number(name: &str, usual: u64) -> u64 {
 }
 
 #[test]
-#[ignore = "it looks for as long as it is told to"]
+#[ignore = "searches for GATEBENCH_SEARCH_SECONDS [default: 10]; make test-full"]
 fn nothing_is_found_that_takes_more_than_its_share() {
     let seconds = number("GATEBENCH_SEARCH_SECONDS", 10);
     let mut dice = Dice(number("GATEBENCH_SEARCH_SEED", 1) * 2 + 1);

@@ -258,8 +258,8 @@ fn whole(
     }
 }
 
-/// What must be known of CPU time in these runs, and why none of it may be compared, where that is
-/// so.
+/// The notes on the accounting of CPU time. If CPU time cannot be compared, the second value is the
+/// reason.
 fn cpu_cautions(candidate: &RunSummary, baseline: &[&RunSummary]) -> (Vec<String>, Option<String>) {
     let (mut cautions, mut unlike) = (Vec::new(), Vec::new());
     for run in baseline {

@@ -123,7 +123,7 @@ pub(super) fn unusual_accounting(run: &RunSummary) -> Vec<&'static str> {
     found.map(|(name, _)| *name).collect()
 }
 
-/// Whether CPU time means the same in two runs.
+/// Reports whether CPU time means the same in two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CpuTime {
     /// Both record the same accounting.
@@ -136,13 +136,13 @@ pub(super) enum CpuTime {
 }
 
 impl CpuTime {
-    /// Whether values of this metric may be compared.
+    /// Reports whether values of this metric may be compared.
     pub(super) fn allows(&self, metric: Metric) -> bool {
         !matches!(self, Self::Unlike(..)) || aspect(metric) != Some(Aspect::CpuPerRequest)
     }
 }
 
-/// What two runs record of the accounting of CPU time.
+/// The accounting of CPU time that two runs record.
 pub(super) fn cpu_time(candidate: &RunSummary, baseline: &RunSummary) -> CpuTime {
     let facts = [baseline, candidate].map(facts);
     let values = |name: &str| {

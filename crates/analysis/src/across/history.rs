@@ -333,7 +333,7 @@ fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
             *most = blocks.max(*most);
         }
     }
-    let told = |((scenario, gateway), runs): ((&str, &str), SpoiledByRun)| {
+    let sentence = |((scenario, gateway), runs): ((&str, &str), SpoiledByRun)| {
         let (last, (spoiled, all)) = runs.last_key_value()?;
         let which = match runs.len() {
             1 => String::new(),
@@ -353,5 +353,5 @@ fn spoiled(entries: &[RunEntry]) -> Vec<Sentence> {
             variant: Some(gateway.to_owned()),
         })
     };
-    seen.into_iter().filter_map(told).collect()
+    seen.into_iter().filter_map(sentence).collect()
 }

@@ -126,7 +126,7 @@ pub(super) fn accounting_assumed(fact: &str) -> String {
 pub(super) fn no_cpu_time(fact: &str, [baseline, candidate]: &[String; 2]) -> String {
     format!(
         "Nothing may be said of CPU time: {fact} is {baseline} in the baseline and {candidate} in the \
-         candidate, so it may not be the same quantity in both. Measure both anew on one kernel, or let \
+         candidate, so it may not be the same quantity in both. Measure both again on one kernel, or let \
          another metric decide (--metric)."
     )
 }

@@ -76,7 +76,7 @@ pub(crate) fn headlines(found: &CapacityFindings) -> Vec<Sentence> {
     sized.chain(answers).collect()
 }
 
-/// Whether the steps speak against a rate that is held with the probability it is meant to have.
+/// Reports whether the steps contradict the stated probability of holding the rate.
 fn is_doubtful(found: &GatewayCapacity) -> bool {
     match &found.answer {
         Some(Answer::Found(found)) => found.may_lapse() || !found.deviating.is_empty(),

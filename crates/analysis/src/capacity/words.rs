@@ -84,7 +84,7 @@ pub(super) fn answer(found: &GatewayCapacity, capacity: &Capacity, names_scenari
     }
 }
 
-/// What speaks against a sustained rate, a sentence each, with a blank before it.
+/// The reasons to doubt a sustained rate: one sentence each, with a leading blank.
 fn doubts(rates: &Sustained) -> String {
     let knees = &rates.knees_per_second;
     let is_alike = |at: &usize| !rates.deviating.contains(at);

@@ -29,7 +29,7 @@ struct Tested {
 
 /// A figure over time.
 enum Series {
-    /// By bins, each merged of so many of 100 ms.
+    /// By bins, each merged from this many bins of 100 ms.
     Bins(Vec<f64>, usize),
     Seconds(Vec<f64>),
 }

@@ -138,17 +138,16 @@ fn a_cost_that_falls_is_waited_for_and_noise_delays_a_steady_one_little() {
     }
 }
 
-/// The table in docs/METHOD.md.
 #[test]
-#[ignore = "takes seconds and prints a table"]
-fn ends_of_warm_ups() {
+fn the_table_in_the_method_is_what_is_simulated() {
+    let method = include_str!("../../../../docs/METHOD.md");
     let shapes: [(&str, Shape); 3] = [("steady", steady), ("fast", fast), ("slow", slow)];
     for bins in [20, 600] {
         for memory in [0.0, 0.5] {
             for (name, shape) in shapes {
                 let ends = simulated(4_000, bins, memory, shape);
                 let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-                println!(
+                let row = format!(
                     "| {} s | {memory} | {name} | {} | {} | {:.1} s, {:.1} s | {} |",
                     bins / 10,
                     percent(ends.too_early),
@@ -157,6 +156,7 @@ fn ends_of_warm_ups() {
                     ends.seconds[1],
                     percent(ends.left - 1.0)
                 );
+                assert!(method.contains(&row), "not in docs/METHOD.md: {row}");
             }
         }
     }

@@ -1,0 +1,25 @@
+package upstream;
+
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.RestController;
+
+/** An upstream that protects `/admin`, by the way in which Spring reads paths. */
+@SpringBootApplication
+@RestController
+public class Upstream {
+    @GetMapping({"/admin", "/admin/**"})
+    String protectedPage() {
+        return "protected";
+    }
+
+    @GetMapping("/**")
+    String open() {
+        return "open";
+    }
+
+    public static void main(String[] words) {
+        SpringApplication.run(Upstream.class, words);
+    }
+}
