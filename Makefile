@@ -39,14 +39,13 @@ test: ## all tests, with what they need; the same command CI runs
 test-full: test ## and the tests that take long
 	$(CARGO) test --workspace --locked -- --ignored
 	@scripts/memcheck
-	@scripts/deny
 
-lint: ## formatting and lints; warnings are errors
+lint: ## formatting, lints (warnings are errors), licenses and sources of dependencies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	@scripts/deny --if-there
+	@scripts/deny
 
-deny: ## holds the dependencies' licenses and sources to deny.toml; installs cargo-deny (minutes)
+deny: ## checks licenses and sources of the dependencies against deny.toml
 	@scripts/deny
 
 gateways: build ## installs every gateway that a package registry carries (`gatebench install all`)

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -20,11 +21,9 @@ pub fn on_signal(mut on_signal: impl FnMut() + Send + 'static) -> Result<(), Fai
         .into_iter()
         .filter(|&signal| signal != SIGHUP || !is_ignored(signal));
     let mut signals = Signals::new(wanted).map_err(cannot)?;
-    thread::Builder::new()
-        .name("signals".into())
-        .spawn(move || signals.forever().for_each(|_| on_signal()))
-        .map_err(cannot)?;
-    Ok(())
+    spawn("signals", move || {
+        signals.forever().for_each(|_| on_signal())
+    })
 }
 
 /// A flag that the first signal sets.
@@ -38,8 +37,9 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
 /// What serves is given so long to see a flag, before the process ends without it.
 const FLAG_SEEN_MAX: Duration = Duration::from_millis(250);
 
-/// A flag that the second SIGINT or SIGTERM sets, soon after which the process ends whether it is seen or not; the
-/// first calls `on_first`, and SIGHUP `on_hangup`, on a thread of their own.
+/// Returns a flag that the second SIGINT or SIGTERM sets. The process ends soon after, whether the flag was seen or
+/// not. The first of them calls `on_first`. Each SIGHUP calls `on_hangup` on a thread of its own, so that a long call
+/// delays no other signal; hang-ups that arrive during a call lead to one more call.
 pub fn stop_flag_beside(
     mut on_first: impl FnMut() + Send + 'static,
     mut on_hangup: impl FnMut() + Send + 'static,
@@ -47,10 +47,15 @@ pub fn stop_flag_beside(
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(cannot)?;
+    let (hangup, hangups) = mpsc::sync_channel(1);
+    spawn("hangups", move || {
+        hangups.into_iter().for_each(|()| on_hangup())
+    })?;
     let handle = move || {
         let mut is_first = true;
         signals.forever().for_each(|signal| match signal {
-            SIGHUP => on_hangup(),
+            // The channel is full if a call is due that will see everything that this one would.
+            SIGHUP => drop(hangup.try_send(())),
             _ if std::mem::take(&mut is_first) => on_first(),
             _ => {
                 flag.store(true, Ordering::Relaxed);
@@ -60,11 +65,13 @@ pub fn stop_flag_beside(
             }
         });
     };
-    thread::Builder::new()
-        .name("signals".into())
-        .spawn(handle)
-        .map_err(cannot)?;
+    spawn("signals", handle)?;
     Ok(stop)
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    let builder = thread::Builder::new().name(name.into());
+    builder.spawn(body).map(drop).map_err(cannot)
 }
 
 /// Makes writing beyond the limit on file sizes an error like a full disk, instead of the end of the process.

@@ -155,6 +155,31 @@ fn a_second_signal_ends_it_also_while_its_worker_is_at_something_long() {
 }
 
 #[test]
+fn signals_end_it_while_it_reads_its_file_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.json");
+    std::fs::write(&file, configuration("first")).unwrap();
+    let mut gateway = Gateway::start(&file);
+    std::fs::remove_file(&file).unwrap();
+    let made = Command::new("mkfifo").arg(&file).status().unwrap();
+    assert!(made.success());
+    gateway.signal("-HUP");
+    // Opening returns when the gateway has opened its end; then the gateway waits for text that never comes.
+    let pipe = std::fs::File::options().write(true).open(&file).unwrap();
+    let mut client = TcpStream::connect(&gateway.address).unwrap();
+    assert!(ask(&mut client).ends_with("first"));
+    let mut complained = gateway.complaints();
+    gateway.signal("-TERM");
+    assert!(complained.next().unwrap().starts_with("gateway finishes"));
+    let signalled = Instant::now();
+    gateway.signal("-TERM");
+    assert!(gateway.child.wait().unwrap().success());
+    let waited = signalled.elapsed();
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
+    drop(pipe);
+}
+
+#[test]
 fn a_check_tells_all_that_is_wrong_and_serves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");

@@ -527,7 +527,10 @@ fn spring(folder: &Path) -> Option<String> {
     let output = format!("-Dmdep.outputFile={}", list.display());
     let pom = pom.display().to_string();
     let goal = "dependency:build-classpath";
-    ran("mvn", &["-q", "-B", "--strict-checksums", "-f", &pom, goal, &output])?;
+    ran(
+        "mvn",
+        &["-q", "-B", "--strict-checksums", "-f", &pom, goal, &output],
+    )?;
     let libraries = std::fs::read_to_string(list).unwrap();
     let (classes, class) = (folder.display().to_string(), class.display().to_string());
     ran("javac", &["-cp", &libraries, "-d", &classes, &class])?;
