@@ -4,13 +4,12 @@
 
 mod common;
 
-use std::io::Write;
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use common::h2::Connection;
-use common::{Server, backends, field, scripted, serve};
+use common::programs::run;
+use common::{Server, backends, field, gateway, scripted};
 use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use gatebench_net::http2::{Block, Settings};
@@ -40,16 +39,16 @@ fn recording() -> (SocketAddr, Requests) {
 }
 
 fn before(backend: Backend, origin: SocketAddr, policies: &Value) -> Server<Totals> {
-    serve(
-        backend,
-        &json!({
-            "listen": ["127.0.0.1:0"],
-            "upstreams": [{"name": "origin", "keepalive": 4,
-                           "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
-            "consumers": [{"name": "alice", "keys": ["alice-key"]}],
-            "routes": [{"name": "all", "path": "/", "upstream": "origin", "policies": policies}],
-        }),
-    )
+    let route = json!({"name": "all", "path": "/", "upstream": "origin", "policies": policies});
+    gateway(backend, &[origin], json!([route]))
+}
+
+/// Runs `act` on each event loop, with a gateway that has these policies and all that its origin gets.
+fn on_each_backend(policies: &Value, act: impl Fn(&Server<Totals>, &Requests)) {
+    for backend in backends() {
+        let (origin, seen) = recording();
+        act(&before(backend, origin, policies), &seen);
+    }
 }
 
 /// The status of a request, and whether it went on.
@@ -100,98 +99,73 @@ fn contract(schema: &Value) -> Value {
     json!([{"openapi": {"document": document.to_string()}}])
 }
 
+const GZIP: &str = "Content-Encoding: gzip\r\n";
+const IDENTITY: &str = "Content-Encoding: identity\r\n";
+
 #[test]
 fn of_two_values_a_contract_takes_neither() {
     let json = "Content-Type: application/json\r\n";
     let bytes = "Content-Type: application/octet-stream\r\n";
+    let list = "Content-Type: application/octet-stream, application/json\r\n";
     let form = "Content-Type: application/x-www-form-urlencoded\r\n";
     let small = json!({"type": "object", "properties": {"amount": {"maximum": 10}}});
-    let cases: &[(&str, &str, &str, u16)] = &[
-        (
-            "/a?one=1&many=1&many=2&deep[a]=1&other=1&other=2",
-            json,
-            "{}",
-            200,
-        ),
-        ("/a?one=1&one=1", json, "{}", 400),
-        ("/a?one=x&one=1", json, "{}", 400),
-        ("/a?one=1&one=x", json, "{}", 400),
-        ("/a?one=1&b&%6Fne=2", json, "{}", 400),
-        ("/a?deep[a]=1&deep[a]=2", json, "{}", 400),
-        ("/a?json={%22b%22:1,%22b%22:2}", json, "{}", 400),
-        ("/a?json=%7B%22b%22:1%7D", json, "{}", 200),
-        ("/a?json=%7B%22b%22:1,%22b%22:2%7D", json, "{}", 400),
-        (
-            "/a",
-            &format!("{json}X-One: 1\r\nX-Many: 1\r\nX-Many: 2\r\n"),
-            "{}",
-            200,
-        ),
-        ("/a", &format!("{json}X-One: 1\r\nx-one: 1\r\n"), "{}", 400),
-        ("/a", &format!("{json}Cookie: one=1; b=2\r\n"), "{}", 200),
-        ("/a", &format!("{json}Cookie: one=1; one=x\r\n"), "{}", 400),
-        ("/a", &format!("{json}Cookie: one=x; one=1\r\n"), "{}", 400),
-        (
-            "/a",
-            &format!("{json}Cookie: one=1\r\nCookie: one =x\r\n"),
-            "{}",
-            400,
-        ),
-        (
-            "/a",
-            &format!("{json}Cookie: b=2\r\nCookie: one=x\r\n"),
-            "{}",
-            400,
-        ),
-        ("/a", bytes, "{\"amount\":500}", 200),
-        ("/a", json, "{\"amount\":5}", 200),
-        ("/a", json, "{\"amount\":500}", 400),
-        ("/a", json, "{\"amount\":500,\"amount\":5}", 400),
-        ("/a", json, "{\"amount\":5,\"amo\\u0075nt\":500}", 400),
-        ("/a", &format!("{bytes}{json}"), "{\"amount\":500}", 400),
-        ("/a", &format!("{json}{bytes}"), "{\"amount\":500}", 400),
-        ("/a", &format!("{json}{json}"), "{}", 400),
-        (
-            "/a",
-            "Content-Type: application/octet-stream, application/json\r\n",
-            "{}",
-            400,
-        ),
-        (
-            "/a",
-            &format!("{json}Content-Encoding: identity\r\n"),
-            "{}",
-            200,
-        ),
-        (
-            "/a",
-            &format!("{json}Content-Encoding: gzip\r\n"),
-            "{}",
-            415,
-        ),
-        (
-            "/a",
-            &format!("{json}Content-Encoding: identity\r\nContent-Encoding: gzip\r\n"),
-            "{}",
-            400,
-        ),
-        ("/a", form, "one=1&many=1&many=2", 200),
-        ("/a", form, "one=1&one=2", 400),
+    let targets = [
+        ("/a?one=1&many=1&many=2&deep[a]=1&other=1&other=2", 200),
+        ("/a?one=1&one=1", 400),
+        ("/a?one=x&one=1", 400),
+        ("/a?one=1&one=x", 400),
+        ("/a?one=1&b&%6Fne=2", 400),
+        ("/a?deep[a]=1&deep[a]=2", 400),
+        ("/a?json={%22b%22:1,%22b%22:2}", 400),
+        ("/a?json=%7B%22b%22:1%7D", 200),
+        ("/a?json=%7B%22b%22:1,%22b%22:2%7D", 400),
         // What follows `;` some leave out: then it would be another operation.
-        ("/a/7;b=c", json, "{}", 200),
-        ("/a/mine;b=c", json, "{}", 400),
-        ("/a/x;/b", json, "{}", 404),
-        ("/a;b/x", json, "{}", 400),
+        ("/a/7;b=c", 200),
+        ("/a/mine;b=c", 400),
+        ("/a/x;/b", 404),
+        ("/a;b/x", 400),
     ];
-    for backend in backends() {
-        let (origin, seen) = recording();
-        let gateway = before(backend, origin, &contract(&small));
-        for (target, fields, body, status) in cases {
-            let found = asked(&gateway, &seen, target, fields, body);
-            let expected = (*status, *status == 200);
+    let further_fields: &[(&str, u16)] = &[
+        ("X-One: 1\r\nX-Many: 1\r\nX-Many: 2\r\n", 200),
+        ("X-One: 1\r\nx-one: 1\r\n", 400),
+        ("Cookie: one=1; b=2\r\n", 200),
+        ("Cookie: one=1; one=x\r\n", 400),
+        ("Cookie: one=x; one=1\r\n", 400),
+        ("Cookie: one=1\r\nCookie: one =x\r\n", 400),
+        ("Cookie: b=2\r\nCookie: one=x\r\n", 400),
+        (json, 400),
+        (IDENTITY, 200),
+        (GZIP, 415),
+        (&format!("{IDENTITY}{GZIP}"), 400),
+    ];
+    let bodies: &[(&str, &str, u16)] = &[
+        (bytes, "{\"amount\":500}", 200),
+        (json, "{\"amount\":5}", 200),
+        (json, "{\"amount\":500}", 400),
+        (json, "{\"amount\":500,\"amount\":5}", 400),
+        (json, "{\"amount\":5,\"amo\\u0075nt\":500}", 400),
+        (&format!("{bytes}{json}"), "{\"amount\":500}", 400),
+        (&format!("{json}{bytes}"), "{\"amount\":500}", 400),
+        (list, "{}", 400),
+        (form, "one=1&many=1&many=2", 200),
+        (form, "one=1&one=2", 400),
+    ];
+    on_each_backend(&contract(&small), |gateway, seen| {
+        let hold = |target: &str, fields: &str, body: &str, status: u16| {
+            let found = asked(gateway, seen, target, fields, body);
+            let expected = (status, status == 200);
             assert_eq!(found, expected, "{target} {fields:?} {body}");
+        };
+        for (target, status) in targets {
+            hold(target, json, "{}", status);
         }
-    }
+        for (fields, status) in further_fields {
+            hold("/a", &format!("{json}{fields}"), "{}", *status);
+        }
+        for (fields, body, status) in bodies {
+            hold("/a", fields, body, *status);
+        }
+    });
 }
 
 /// Bodies of JSON in which names meet in every way, and some that are no JSON.
@@ -252,22 +226,8 @@ def is_fine(text):
         return False
 print(json.dumps([is_fine(text) for text in json.load(sys.stdin)]))
 "#;
-    let mut child = Command::new("python3")
-        .args(["-c", script])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
     let input = json!(texts).to_string();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
-    serde_json::from_slice(&output.stdout).unwrap()
+    serde_json::from_slice(&run("python3", &["-c", script], input.as_bytes())).unwrap()
 }
 
 #[test]
@@ -301,16 +261,14 @@ fn members_that_python_finds_twice_are_refused() {
 fn no_contradiction_takes_a_request_past_its_edits() {
     let policies = json!([{"request_json": {"remove": ["/admin"]}}]);
     let json = "Content-Type: application/json\r\n";
+    let suffix = "Content-Type: application/a+json\r\n";
     let text = "Content-Type: text/plain\r\n";
+    let both = "Content-Encoding: gzip, identity\r\n";
     let (admin, twice) = (r#"{"admin":1,"a":2}"#, r#"{"admin":1,"\u0061dmin":2}"#);
     let cases: &[(&str, &str, u16)] = &[
         (json, admin, 200),
         ("Content-Type: text/json; charset=utf-8\r\n", admin, 200),
-        (
-            "Content-Type: application/a+json\r\nContent-Encoding: identity\r\n",
-            admin,
-            200,
-        ),
+        (&format!("{suffix}{IDENTITY}"), admin, 200),
         (json, twice, 400),
         (&format!("{text}{json}"), admin, 400),
         (&format!("{json}{text}"), admin, 400),
@@ -323,31 +281,17 @@ fn no_contradiction_takes_a_request_past_its_edits() {
         ),
         ("Content-Type: \"application/json\"\r\n", admin, 400),
         ("Content-Type: application/json/\r\n", admin, 400),
-        (&format!("{json}Content-Encoding: gzip\r\n"), admin, 415),
-        (
-            &format!("Content-Encoding: gzip, identity\r\n{json}"),
-            admin,
-            415,
-        ),
-        (
-            &format!("{json}Content-Encoding: identity\r\nContent-Encoding: gzip\r\n"),
-            admin,
-            400,
-        ),
-        (
-            &format!("{text}Content-Encoding: identity\r\nContent-Encoding: gzip\r\n"),
-            "a",
-            400,
-        ),
+        (&format!("{json}{GZIP}"), admin, 415),
+        (&format!("{both}{json}"), admin, 415),
+        (&format!("{json}{IDENTITY}{GZIP}"), admin, 400),
+        (&format!("{text}{IDENTITY}{GZIP}"), "a", 400),
         (text, "a", 200),
-        (&format!("{text}Content-Encoding: gzip\r\n"), "a", 200),
+        (&format!("{text}{GZIP}"), "a", 200),
         (&format!("{text}{json}"), "", 200),
     ];
-    for backend in backends() {
-        let (origin, seen) = recording();
-        let gateway = before(backend, origin, &policies);
+    on_each_backend(&policies, |gateway, seen| {
         for (fields, body, status) in cases {
-            let found = asked(&gateway, &seen, "/a", fields, body);
+            let found = asked(gateway, seen, "/a", fields, body);
             assert_eq!(found, (*status, *status == 200), "{fields:?} {body}");
         }
         let seen = seen.lock().unwrap();
@@ -355,7 +299,7 @@ fn no_contradiction_takes_a_request_past_its_edits() {
             seen.iter().all(|(_, body)| !body.contains("dmin")),
             "{seen:?}"
         );
-    }
+    });
 }
 
 #[test]
@@ -391,19 +335,17 @@ fn answers_that_say_two_things_are_not_edited_and_not_shown() {
 #[test]
 fn of_two_keys_in_a_query_none_is_believed() {
     let policies = json!([{"api_key_query": {"name": "key"}}]);
-    for backend in backends() {
-        let (origin, seen) = recording();
-        let gateway = before(backend, origin, &policies);
+    on_each_backend(&policies, |gateway, seen| {
         for (target, status) in [
             ("/a?key=alice-key", 200),
             ("/a?key=alice-key&key=nobody", 401),
             ("/a?key=nobody&key=alice-key", 401),
             ("/a?key=alice-key&k%65y=alice-key", 401),
         ] {
-            let found = asked(&gateway, &seen, target, "", "");
+            let found = asked(gateway, seen, target, "", "");
             assert_eq!(found, (status, status == 200), "{target}");
         }
-    }
+    });
 }
 
 #[test]
@@ -430,15 +372,13 @@ fn twins_of_trusted_fields_stay_behind() {
         "keep_alive",
         "proxy_connection",
     ];
-    for backend in backends() {
-        let (origin, seen) = recording();
-        let gateway = before(backend, origin, &policies);
+    on_each_backend(&policies, |gateway, seen| {
         let key = "X-Api-Key: alice-key\r\nX-Client: 1\r\nX_Other: kept\r\n";
         let fields: String = twins
             .iter()
             .map(|name| format!("{name}: root\r\n"))
             .collect();
-        let found = asked(&gateway, &seen, "/a", &format!("{key}{fields}"), "");
+        let found = asked(gateway, seen, "/a", &format!("{key}{fields}"), "");
         assert_eq!(found, (200, true));
         let mut connection = Connection::open(gateway.address, Settings::default());
         let mut all = vec![
@@ -463,7 +403,7 @@ fn twins_of_trusted_fields_stay_behind() {
                 assert!(head.contains(wanted), "{wanted}: {head}");
             }
         }
-    }
+    });
 }
 
 /// Targets that RFC 3986 forbids, or in which others see another one.
@@ -504,9 +444,7 @@ const NO_HOSTS: [&str; 14] = [
 
 #[test]
 fn what_is_no_target_and_no_host_is_refused() {
-    for backend in backends() {
-        let (origin, seen) = recording();
-        let gateway = before(backend, origin, &json!([]));
+    on_each_backend(&json!([]), |gateway, seen| {
         let status = |line: &str, host: &str| {
             let request = format!("GET {line} HTTP/1.1\r\nHost: {host}\r\n\r\n");
             gateway.client().ask(&request).status
@@ -553,5 +491,5 @@ fn what_is_no_target_and_no_host_is_refused() {
             );
             assert_eq!(field(&head, "Host"), Some(host));
         }
-    }
+    });
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Client, Server, backends, noting, scripted, serve};
+use common::{Client, Server, backends, gateway_with, noting, scripted};
 use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::json;
@@ -19,24 +19,17 @@ fn before(backend: Backend, origin: SocketAddr) -> Server<Totals> {
     let document = json!({"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {
         "/contract": {"post": {"requestBody": {"content": {"application/json": {"schema": {"type": "array"}}}},
                                "responses": {"default": {"description": "d"}}}}}});
-    serve(
-        backend,
-        &json!({
-            "listen": ["127.0.0.1:0"],
-            "upstreams": [{"name": "origin", "keepalive": 4,
-                           "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
-            "routes": [
-                {"name": "all", "path": "/", "upstream": "origin"},
-                {"name": "edited", "path": "/edited", "upstream": "origin",
-                 "policies": [{"request_json": {"add": {"/a": 1}}}]},
-                {"name": "contract", "path": "/contract", "upstream": "origin",
-                 "policies": [{"openapi": {"document": document.to_string()}}]},
-                {"name": "token", "path": "/token", "upstream": "origin", "policies": [
-                    {"jwt": {"keys": [{"hs256": {"secret": "a secret of more than thirty-two bytes"}}]}}]},
-            ],
-            "timeouts": {"client_idle_ms": 400, "request_head_ms": 400},
-        }),
-    )
+    let routes = json!([
+        {"name": "all", "path": "/", "upstream": "origin"},
+        {"name": "edited", "path": "/edited", "upstream": "origin",
+         "policies": [{"request_json": {"add": {"/a": 1}}}]},
+        {"name": "contract", "path": "/contract", "upstream": "origin",
+         "policies": [{"openapi": {"document": document.to_string()}}]},
+        {"name": "token", "path": "/token", "upstream": "origin", "policies": [
+            {"jwt": {"keys": [{"hs256": {"secret": "a secret of more than thirty-two bytes"}}]}}]},
+    ]);
+    let timeouts = json!({"client_idle_ms": 400, "request_head_ms": 400});
+    gateway_with(backend, &[origin], routes, timeouts)
 }
 
 /// A client that did no harm is served as ever.

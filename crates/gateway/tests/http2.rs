@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use common::h2::Connection;
-use common::{Server, backends, scripted, serve, upstream};
+use common::{Server, backends, gateway_with, scripted, serve, upstream};
 use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use gatebench_net::http2::{Block, Settings};
@@ -18,20 +18,12 @@ use gatebench_upstream::Kind;
 use serde_json::{Value, json};
 
 fn before(backend: Backend, origin: SocketAddr, policies: &Value) -> Server<Totals> {
-    serve(
-        backend,
-        &json!({
-            "listen": ["127.0.0.1:0"],
-            "upstreams": [{"name": "origin", "keepalive": 4,
-                           "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
-            "consumers": [{"name": "alice", "keys": ["alice-key"]}],
-            "routes": [
-                {"name": "all", "path": "/", "upstream": "origin"},
-                {"name": "strict", "path": "/strict", "strip_path": true, "upstream": "origin", "policies": policies},
-            ],
-            "timeouts": {"client_idle_ms": 2000, "upstream_ms": 3000},
-        }),
-    )
+    let routes = json!([
+        {"name": "all", "path": "/", "upstream": "origin"},
+        {"name": "strict", "path": "/strict", "strip_path": true, "upstream": "origin", "policies": policies},
+    ]);
+    let timeouts = json!({"client_idle_ms": 2000, "upstream_ms": 3000});
+    gateway_with(backend, &[origin], routes, timeouts)
 }
 
 fn curl(arguments: &[&str]) -> Vec<u8> {

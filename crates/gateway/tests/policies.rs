@@ -3,9 +3,7 @@
 
 mod common;
 
-use std::io::Write;
-use std::process::{Command, Stdio};
-
+use common::programs::run;
 use common::{Answer, Client, Server, backends, scripted, serve, upstream};
 use gatebench_gateway::Totals;
 use gatebench_net::Backend;
@@ -52,20 +50,6 @@ fn post(client: &mut Client, fields: &str, body: &str) -> Answer {
 
 fn told(answer: &Answer) -> Value {
     serde_json::from_slice(&answer.body).unwrap()
-}
-
-/// What a program prints that is given this input.
-fn run(program: &str, arguments: &[&str], input: &[u8]) -> Vec<u8> {
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{program} {arguments:?}");
-    output.stdout
 }
 
 /// A token that Python's standard library signs.

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use common::{Server, backends, noting, serve};
+use common::{Server, backends, gateway_with, noting};
 use gatebench_gateway::Totals;
 use gatebench_net::Backend;
 use serde_json::{Value, json};
@@ -16,22 +16,18 @@ use serde_json::{Value, json};
 fn patient_with_pieces(backend: Backend, origin: SocketAddr) -> Server<Totals> {
     let route = |name: &str, policies: Value| json!({"name": name, "path": format!("/{name}"), "upstream": "origin", "policies": policies});
     let mock = json!({"status": 200, "content_type": "text/plain", "body": "mock"});
-    serve(
-        backend,
-        &json!({
-            "listen": ["127.0.0.1:0"],
-            "upstreams": [{"name": "origin", "keepalive": 4,
-                           "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
-            "routes": [
-                route("streamed", json!([])),
-                route("edited", json!([{"request_json": {"add": {"/a": 1}}}])),
-                route("soap", json!([{"soap": {"request": {}}}])),
-                route("limited", json!([{"request_size_limit": {"max_bytes": 10_000}}])),
-                route("mock", json!([{"mock": mock}])),
-            ],
-            "timeouts": {"client_idle_ms": 5_000, "request_body_ms": 600},
-        }),
-    )
+    let routes = json!([
+        route("streamed", json!([])),
+        route("edited", json!([{"request_json": {"add": {"/a": 1}}}])),
+        route("soap", json!([{"soap": {"request": {}}}])),
+        route(
+            "limited",
+            json!([{"request_size_limit": {"max_bytes": 10_000}}])
+        ),
+        route("mock", json!([{"mock": mock}])),
+    ]);
+    let timeouts = json!({"client_idle_ms": 5_000, "request_body_ms": 600});
+    gateway_with(backend, &[origin], routes, timeouts)
 }
 
 /// Sends a piece every 20 ms until the gateway has said something or closed; how long that took.

@@ -1,7 +1,9 @@
 //! A battery run: on each event loop, whole and in pieces.
 
+use std::net::TcpStream;
+
 use gatebench_net::Backend;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::child::Gateway;
 use crate::client::{Heard, Manner, Neighbour, connect, send};
@@ -16,7 +18,26 @@ pub struct Battery {
     /// But for what is found out when it starts.
     pub config: Value,
     pub vectors: Vec<Vector>,
-    pub hear: fn(&mut std::net::TcpStream) -> Heard,
+    pub hear: fn(&mut TcpStream) -> Heard,
+}
+
+impl Battery {
+    /// Vectors for a gateway that passes everything on, and that has short deadlines.
+    pub fn of_one_route(
+        name: &'static str,
+        vectors: Vec<Vector>,
+        hear: fn(&mut TcpStream) -> Heard,
+    ) -> Self {
+        Self {
+            name,
+            config: json!({
+                "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+                "timeouts": {"client_idle_ms": 5000, "request_head_ms": 2500, "request_body_ms": 2500},
+            }),
+            vectors,
+            hear,
+        }
+    }
 }
 
 /// Of so many vectors one is sent a byte at a time, unless it is longer than this.

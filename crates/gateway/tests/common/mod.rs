@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs, dead_code)]
 
 pub mod h2;
+pub mod programs;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -5,8 +5,6 @@ mod bodies;
 mod connections;
 mod heads;
 
-use serde_json::json;
-
 use crate::frames::{self, AFTER_STREAM, END_HEADERS, END_STREAM, HEADERS, PREFACE, STREAM, frame};
 use crate::lane::Battery;
 use crate::vector::{Expect, MARK, Seen, Vector};
@@ -27,15 +25,7 @@ pub fn battery() -> Battery {
         connections::frames_out_of_order(),
         connections::blocks(),
     ];
-    Battery {
-        name: "HTTP/2 to HTTP/1.1",
-        config: json!({
-            "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
-            "timeouts": {"client_idle_ms": 5000, "request_head_ms": 2500, "request_body_ms": 2500},
-        }),
-        vectors: tables.concat(),
-        hear: frames::hear,
-    }
+    Battery::of_one_route("HTTP/2 to HTTP/1.1", tables.concat(), frames::hear)
 }
 
 /// A field by its bytes.

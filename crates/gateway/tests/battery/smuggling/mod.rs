@@ -5,8 +5,6 @@ mod fields;
 mod lines;
 mod messages;
 
-use serde_json::json;
-
 use crate::client;
 use crate::lane::Battery;
 use crate::vector::{AFTER, Expect, Vector};
@@ -28,15 +26,7 @@ pub fn battery() -> Battery {
         messages::strangers(),
         messages::unfinished(),
     ];
-    Battery {
-        name: "HTTP/1.1 smuggling",
-        config: json!({
-            "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
-            "timeouts": {"client_idle_ms": 5000, "request_head_ms": 2500, "request_body_ms": 2500},
-        }),
-        vectors: tables.concat(),
-        hear: client::hear,
-    }
+    Battery::of_one_route("HTTP/1.1 smuggling", tables.concat(), client::hear)
 }
 
 /// A POST with these lines between its other fields and the empty line, that body, and what

@@ -1,7 +1,5 @@
 //! Tokens as they are signed, by libraries that the gateway checks none with, or by hand.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
@@ -9,6 +7,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RSA_PKCS1_SHA512, RsaEncoding, RsaKeyPair};
+
+use crate::common::programs::run;
 
 pub const SECRET: &str = "a secret of more than thirty-two bytes, for tests";
 pub const OTHER_SECRET: &str = "another secret of more than thirty-two bytes, for tests";
@@ -104,14 +104,5 @@ impl Rsa {
 }
 
 fn openssl(words: &[&str], input: &[u8]) -> Vec<u8> {
-    let mut child = Command::new("openssl")
-        .args(words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "openssl {words:?}");
-    output.stdout
+    run("openssl", words, input)
 }

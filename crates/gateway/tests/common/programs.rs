@@ -1,0 +1,18 @@
+//! Programs that tests compare with.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Returns what a program prints that is given this input.
+pub fn run(program: &str, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{program} {arguments:?}");
+    output.stdout
+}
