@@ -12,7 +12,8 @@
 //! Such a load is repeated; whether it is one is told by the kernel, not by what was measured.
 //!
 //! It takes a minute and wants two cores, so it is not among the tests that run everywhere
-//! (`make test-full` runs it). A load that loses a request fails at once.
+//! (`make test-full` runs it), and it is a binary of its own, since it counts how long the threads of
+//! this process wait for a core. A load that loses a request fails at once.
 //!
 //! Medians are proven at a low rate, with threads of the lowest priority that keep both cores from
 //! idling: the wake-up of a virtual core takes longer the longer it idled, and a route that holds

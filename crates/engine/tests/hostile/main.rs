@@ -1,9 +1,11 @@
 //! Upstreams that do everything wrong. Whatever they do, the engine's memory is bounded, every request
 //! is accounted for as the right kind of error, and the load ends by itself.
+//!
+//! A binary of its own, since each load is held to how much this process grows meanwhile.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-#[path = "../common/mod.rs"]
+#[path = "../it/common/mod.rs"]
 mod common;
 
 mod bodies;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::child::Gateway;
 use crate::client::{Heard, Manner, Neighbour, connect, send};
-use crate::common::backends;
+use crate::event_loops::backends;
 use crate::judge::{Tally, judge, sorted};
 use crate::origin::{Origin, echo};
 use crate::vector::{Vector, marked};

@@ -3,6 +3,9 @@
 //! seen and its memory and processor time are nobody else's; what it passes on is read by a reader
 //! of HTTP/1.1 that shares no code with it.
 //!
+//! A binary of its own, since how long another client waits is bounded: no other test of this crate
+//! runs meanwhile.
+//!
 //! Vectors are written from the RFCs. Which shapes are worth a try is known from public lists:
 //! - the mutations of smuggler, <https://github.com/defparam/smuggler>
 //! - HTTP Desync Attacks,
@@ -32,8 +35,10 @@ mod smuggling;
 mod tokens;
 mod vector;
 
-#[path = "../common/mod.rs"]
-mod common;
+#[path = "../it/common/event_loops.rs"]
+mod event_loops;
+#[path = "../it/common/programs.rs"]
+mod programs;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::child::Gateway;
 use crate::client::{self, Neighbour, connect};
-use crate::common::backends;
+use crate::event_loops::backends;
 use crate::judge::{Tally, Verdict};
 use crate::origin::{Origin, echo};
 use crate::reader::Request;

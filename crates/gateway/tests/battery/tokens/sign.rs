@@ -8,7 +8,7 @@ use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RSA_PKCS1_SHA512, RsaEncoding, RsaKeyPair};
 
-use crate::common::programs::run;
+use crate::programs::run;
 
 pub const SECRET: &str = "a secret of more than thirty-two bytes, for tests";
 pub const OTHER_SECRET: &str = "another secret of more than thirty-two bytes, for tests";

@@ -1,0 +1,25 @@
+//! The integration tests of this crate in one binary: a module for each subject.
+#![allow(clippy::unwrap_used)]
+
+mod across;
+mod audited;
+mod capacity;
+mod changes;
+mod clock_gates;
+mod combined;
+mod common;
+mod consistency_gates;
+mod costs;
+mod documents;
+mod duel;
+mod findings;
+mod foreign;
+mod gates;
+mod groups;
+mod machine_gates;
+mod scale;
+mod shares;
+mod soak;
+mod steady_gates;
+mod verdicts;
+mod wire;

@@ -1,0 +1,4 @@
+//! The integration tests of this crate in one binary: a module for each subject.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod published;

@@ -1,0 +1,167 @@
+//! `gatebench ab` as a person uses it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The reference gateway's folder: a gateway that is always there.
+const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/reference");
+
+fn gatebench(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gatebench"))
+        .args(words)
+        .current_dir(folder)
+        .env("XDG_DATA_HOME", folder.join("data"))
+        .output()
+        .unwrap()
+}
+
+fn git(folder: &Path, words: &[&str]) {
+    let status = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.test", "-C"])
+        .arg(folder)
+        .args(words)
+        .status()
+        .unwrap();
+    assert!(status.success(), "git {words:?}");
+}
+
+/// A repository with two commits, the gateway's folder in both.
+fn repository() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let gateway = folder.path().join("deploy/gw");
+    fs::create_dir_all(&gateway).unwrap();
+    for entry in fs::read_dir(REFERENCE).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), gateway.join(entry.file_name())).unwrap();
+    }
+    git(folder.path(), &["init", "--quiet"]);
+    for number in ["one", "two"] {
+        fs::write(folder.path().join("number"), number).unwrap();
+        git(folder.path(), &["add", "number", "deploy"]);
+        git(folder.path(), &["commit", "--quiet", "-m", number]);
+        git(folder.path(), &["tag", number]);
+    }
+    folder
+}
+
+#[test]
+fn two_commits_are_built_and_planned_with_the_baseline_twice() {
+    let folder = repository();
+    let words = [
+        "ab",
+        "--git",
+        "one",
+        "two",
+        "--gateway",
+        "deploy/gw",
+        "--build",
+        "cat number > built",
+    ];
+    let output = gatebench(
+        folder.path(),
+        &[&words[..], &["--dry-run", "--json"]].concat(),
+    );
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let plan = plan.get("plan").unwrap_or(&plan);
+    let duel = &plan["duel"];
+    let label = |name: &str| duel[name].as_str().unwrap().to_owned();
+    assert!(label("candidate").starts_with("two-"), "{duel}");
+    assert!(label("baseline").starts_with("one-"), "{duel}");
+    assert_eq!(label("again"), format!("{}-2", label("baseline")));
+    assert_eq!(
+        (&duel["blocks_max"], &plan["blocks"]),
+        (&40.into(), &50.into())
+    );
+    assert_eq!(duel["decides_first"], true, "ten blocks follow");
+    let built = |folder: &Value| {
+        let top = Path::new(folder.as_str().unwrap())
+            .ancestors()
+            .nth(2)
+            .unwrap();
+        fs::read_to_string(top.join("built")).unwrap()
+    };
+    let variants = plan["variants"].as_array().unwrap();
+    let numbers: Vec<String> = variants.iter().map(|it| built(&it["folder"])).collect();
+    assert_eq!(numbers, ["two", "one", "one"]);
+}
+
+#[test]
+fn what_does_not_decide_is_left_out_or_in_every_block() {
+    let folder = TempDir::new().unwrap();
+    let planned = |words: &[&str]| -> Value {
+        let words = [
+            &["ab", "reference", "reference"][..],
+            words,
+            &["--dry-run", "--json"],
+        ]
+        .concat();
+        let output = gatebench(folder.path(), &words);
+        let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+        plan.get("plan").unwrap_or(&plan).clone()
+    };
+    let alone = planned(&["--verdict-only", "--blocks", "12"]);
+    assert_eq!(
+        (&alone["blocks"], &alone["duel"]["decides_first"]),
+        (&12.into(), &true.into())
+    );
+    // All phases measure memory, so none comes first.
+    let memory = planned(&["--metric", "memory", "--blocks", "12"]);
+    assert_eq!(memory["blocks"], 12);
+    assert_eq!(memory["duel"].get("decides_first"), None);
+}
+
+#[test]
+fn a_commit_that_is_not_there_is_wrong_words() {
+    let folder = repository();
+    let words = ["ab", "--git", "one", "three", "--gateway", "deploy/gw"];
+    let output = gatebench(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("there is no commit 'three'"), "{said}");
+}
+
+#[test]
+fn a_run_without_time_says_that_nothing_may_be_said() {
+    let folder = TempDir::new().unwrap();
+    let words = [
+        "ab",
+        "reference",
+        "reference",
+        "--load",
+        "smoke",
+        "--budget",
+        "1s",
+        "--out",
+        "run",
+    ];
+    let files = ["--junit", "ab.xml", "--comment", "ab.md"];
+    let output = gatebench(folder.path(), &[&words[..], &files].concat());
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(
+        said.contains("reference cannot be told from reference-2"),
+        "{said}"
+    );
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(folder.path().join("run/manifest.json")).unwrap())
+            .unwrap();
+    assert_eq!(manifest["status"], "finished");
+    assert_eq!(manifest["plan"]["blocks"], 1, "cut after the first block");
+    assert_eq!(manifest["plan"]["trials"].as_array().unwrap().len(), 3);
+    let comment = fs::read_to_string(folder.path().join("ab.md")).unwrap();
+    assert!(
+        comment.starts_with("### ❔ reference cannot be told"),
+        "{comment}"
+    );
+    assert!(
+        fs::read_to_string(folder.path().join("ab.xml"))
+            .unwrap()
+            .ends_with("</testsuites>\n")
+    );
+}

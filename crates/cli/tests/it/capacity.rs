@@ -1,0 +1,187 @@
+//! `gatebench capacity` as a person uses it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn gatebench(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gatebench"))
+        .args(words)
+        .current_dir(folder)
+        .env("XDG_DATA_HOME", folder.join("data"))
+        .output()
+        .unwrap()
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// The steps of a trial's record.
+fn steps(trial: &Value) -> Vec<&Value> {
+    let phases = trial["phases"].as_array().unwrap();
+    phases
+        .iter()
+        .filter(|phase| phase["step"].is_object())
+        .collect()
+}
+
+#[test]
+fn a_search_ends_with_an_answer_that_its_directory_tells_again() {
+    let folder = TempDir::new().unwrap();
+    // What every machine holds is the highest rate that is tried, so that the answer is known.
+    let words = [
+        "capacity",
+        "reference",
+        "--slo",
+        "p50<9s, errors<99%",
+        "--step",
+        "200ms",
+        "--max-rate",
+        "50",
+        "--arrivals",
+        "uniform",
+        "--repeat",
+        "1",
+        "--connections",
+        "4",
+        "--for",
+        "250",
+        "--out",
+        "run",
+    ];
+    let output = gatebench(folder.path(), &words);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complained = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}{complained}");
+    let holds =
+        "reference holds p50<9s, errors<99% at 50 requests/s, the highest rate that was tried";
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains(holds), "{said}");
+    assert!(said.contains("in 13 of 13 steps"), "{said}");
+    assert!(
+        said.contains("reference takes at most 5 cores")
+            && said.contains("extrapolated from 1 core"),
+        "{said}"
+    );
+
+    let run = folder.path().join("run");
+    let report = json(&run.join("report.json"));
+    let found = &report["capacity"]["gateways"][0];
+    assert_eq!(found["answer"]["kind"], "at_least");
+    assert_eq!(found["answer"]["rate_per_second"], 50.0);
+    assert!(!found["curve"].as_array().unwrap().is_empty());
+    let page = fs::read(run.join("report.html")).unwrap();
+    assert!(String::from_utf8_lossy(&page).contains("id=\"capacity-h\""));
+
+    let trials = fs::read_dir(run.join("trials")).unwrap();
+    let records: Vec<Value> = trials
+        .map(|entry| json(&entry.unwrap().path().join("trial.json")))
+        .collect();
+    let searched: Vec<&Value> = records
+        .iter()
+        .filter(|it| it["trial"]["variant"] == "reference")
+        .collect();
+    assert_eq!(searched.len(), 1);
+    let near = steps(searched[0])
+        .into_iter()
+        .filter(|step| step["step"]["role"] == "near");
+    let near: Vec<&Value> = near.collect();
+    assert!(near.len() >= 12, "{}", near.len());
+    let floors = records
+        .iter()
+        .filter(|it| it["trial"]["variant"] == "floor");
+    assert!(floors.clone().all(|it| steps(it).is_empty()) && floors.count() == 1);
+
+    let again = gatebench(folder.path(), &["report", "run"]);
+    assert_eq!(again.status.code(), Some(0));
+    assert_eq!(
+        fs::read(run.join("report.html")).unwrap(),
+        page,
+        "byte for byte"
+    );
+}
+
+#[test]
+fn what_cannot_be_held_has_no_capacity() {
+    let folder = TempDir::new().unwrap();
+    let words = [
+        "capacity",
+        "reference",
+        "--slo",
+        "p50<1us",
+        "--step",
+        "200ms",
+        "--repeat",
+        "1",
+        "--connections",
+        "2",
+        "--out",
+        "run",
+        "--json",
+    ];
+    let output = gatebench(folder.path(), &words);
+    assert_eq!(
+        output.status.code(),
+        Some(4),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = &report["capacity"]["gateways"][0];
+    assert_eq!(found["answer"]["kind"], "below", "{found}");
+    let outcomes: Vec<&Value> = report["capacity"]["gateways"][0]["curve"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .collect();
+    assert!(outcomes.iter().all(|point| point["held"] == 0), "{found}");
+}
+
+#[test]
+fn a_plan_is_told_before_anything_starts() {
+    let folder = TempDir::new().unwrap();
+    let words = ["capacity", "reference", "--slo", "p99.9<1s", "--dry-run"];
+    let output = gatebench(folder.path(), &words);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("the rate sustained with p99.9<1s, errors<0.1%")
+            && said.contains("Poisson arrivals"),
+        "{said}"
+    );
+    let plan = gatebench(folder.path(), &[&words[..], &["--json"]].concat());
+    let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
+    assert_eq!(plan["capacity"]["objective"], "p99.9<1s, errors<0.1%");
+    assert_eq!(plan["capacity"]["arrivals"], "poisson");
+    assert_eq!(plan["blocks"], 5);
+    let uniform = [&words[..], &["--json", "--arrivals", "uniform"]].concat();
+    let plan: Value = serde_json::from_slice(&gatebench(folder.path(), &uniform).stdout).unwrap();
+    assert_eq!(plan["capacity"]["arrivals"], "uniform");
+}
+
+#[test]
+fn wrong_words_are_told_with_their_place() {
+    let folder = TempDir::new().unwrap();
+    for (words, told) in [
+        (["--slo", "p99<10"], "column 5: '10' is not a duration"),
+        (
+            ["--slo", "p99<10ms, mean<1ms"],
+            "column 11: 'mean' is neither",
+        ),
+        (["--for", "fast"], "as in 20000 or 20k"),
+        (["--cores", "0"], "whole numbers of cores"),
+        (["--step", "1ms"], "at least 200ms"),
+    ] {
+        let output = gatebench(
+            folder.path(),
+            &[&["capacity", "reference"][..], &words].concat(),
+        );
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(told), "{said}");
+    }
+}

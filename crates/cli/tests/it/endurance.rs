@@ -1,0 +1,120 @@
+//! `gatebench soak` and `gatebench isolation`, on the reference gateway as it is and with known flaws.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gateways/reference");
+
+fn command(folder: &Path, words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gatebench"));
+    command
+        .args(words.split_whitespace())
+        .current_dir(folder)
+        .env("XDG_DATA_HOME", folder.join("data"));
+    command
+}
+
+fn gatebench(folder: &Path, words: &str) -> Output {
+    command(folder, words).output().unwrap()
+}
+
+/// A folder with the reference gateway, as `flawed`, that is started with these flags besides.
+fn flawed(flags: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let gateway = folder.path().join("flawed");
+    fs::create_dir(&gateway).unwrap();
+    for entry in fs::read_dir(REFERENCE).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), gateway.join(entry.file_name())).unwrap();
+    }
+    let spec = gateway.join("gateway.yaml");
+    let text = fs::read_to_string(&spec).unwrap();
+    let with_flags = text.replace("/gateway.json\" ]", &format!("/gateway.json\", {flags} ]"));
+    assert_ne!(text, with_flags);
+    fs::write(spec, with_flags).unwrap();
+    folder
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn report(folder: &TempDir) -> Value {
+    json(&folder.path().join("run/report.json"))
+}
+
+#[test]
+fn an_error_that_strays_into_a_neighbours_answer_is_caught() {
+    let folder = flawed("--leak-errors, 5%");
+    let words = "isolation ./flawed --quick --blocks 1 --rate 400 --out run";
+    let output = gatebench(folder.path(), words);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("does not isolate errors in soap-1-errors"),
+        "{said}"
+    );
+    let found = &report(&folder)["isolation"][0];
+    assert_eq!(found["decision"], "worse");
+    assert!(found["beside_failing"]["checks_failed"].as_u64().unwrap() > 0);
+    assert_eq!(found["beside_healthy"]["checks_failed"], 0);
+}
+
+#[test]
+fn the_plain_gateway_keeps_the_checks_of_the_good() {
+    let folder = TempDir::new().unwrap();
+    let scenarios = "--scenario soap-1-errors --scenario soap-3-errors";
+    let words = format!("isolation {scenarios} --quick --blocks 1 --rate 400 --out run");
+    let output = gatebench(folder.path(), &words);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(
+        output.status.code(),
+        Some(4),
+        "one block carries no verdict: {said}"
+    );
+    let report = report(&folder);
+    let found = report["isolation"].as_array().unwrap();
+    assert_eq!(found.len(), 2);
+    for test in found {
+        assert_eq!(test["beside_failing"]["checks_failed"], 0, "{test}");
+        assert!(test["beside_failing"]["answers"].as_u64().unwrap() > 0);
+    }
+}
+
+#[test]
+fn a_scenario_without_failing_groups_is_wrong_words() {
+    let folder = TempDir::new().unwrap();
+    let output = gatebench(folder.path(), "isolation --scenario proxy-json --dry-run");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("no second group"), "{said}");
+}
+
+/// The verdict on memory after five minutes at full rate.
+fn five_minutes(folder: &TempDir, gateway: &str) -> Value {
+    let words = format!("soak {gateway} --connections 64 --duration 5m --out run");
+    let output = gatebench(folder.path(), &words);
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    let report = report(folder);
+    let memory = &report["soak"]["segments"][0]["quantities"][0];
+    assert_eq!(memory["what"], "memory");
+    memory["growth"]["verdict"]["kind"].clone()
+}
+
+#[test]
+#[ignore = "takes 6 minutes; make test-full"]
+fn a_leak_of_a_kibibyte_for_a_thousand_requests_is_found_in_five_minutes() {
+    let folder = flawed("--leak, 1KiB/1000");
+    assert_eq!(five_minutes(&folder, "./flawed"), "leak");
+}
+
+#[test]
+#[ignore = "takes 6 minutes; make test-full"]
+fn a_gateway_that_does_not_leak_is_not_found_to_leak_in_five_minutes() {
+    let folder = TempDir::new().unwrap();
+    assert_ne!(five_minutes(&folder, "reference"), "leak");
+}

@@ -1,0 +1,232 @@
+//! `gatebench gateway FILE`: `--check`, and signals: SIGHUP, SIGTERM.
+
+use std::ffi::OsStr;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::gateway_process::Gateway;
+use serde_json::json;
+
+fn configuration(body: &str) -> String {
+    json!({
+        "listen": ["127.0.0.1:0"],
+        "upstreams": [{"name": "none", "keepalive": 0, "targets": [{"address": "127.0.0.1", "port": 1}]}],
+        "routes": [{"name": "mock", "path": "/", "upstream": "none",
+                    "policies": [{"mock": {"status": 200, "content_type": "text/plain", "body": body}}]}],
+    })
+    .to_string()
+}
+
+fn ask(client: &mut TcpStream) -> String {
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .unwrap();
+    let mut answer = [0; 4096];
+    let length = client.read(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer[..length]).into_owned()
+}
+
+#[test]
+fn a_hangup_makes_the_gateway_read_its_file_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.json");
+    std::fs::write(&file, configuration("first")).unwrap();
+    let mut gateway = Gateway::start(&file);
+    let complained = gateway.complaints();
+
+    let mut client = TcpStream::connect(&gateway.address).unwrap();
+    assert!(ask(&mut client).ends_with("first"));
+    std::fs::write(&file, configuration("second")).unwrap();
+    gateway.signal("-HUP");
+    assert_eq!(
+        gateway.said.next().unwrap().unwrap(),
+        "gateway goes by its file as it is now"
+    );
+    // A worker takes it up when it comes round to it; the connection stays.
+    while !ask(&mut client).ends_with("second") {}
+
+    std::fs::write(&file, configuration("third").replace("upstream", "upsteam")).unwrap();
+    gateway.signal("-HUP");
+    let mut told = complained.take(20);
+    assert!(told.any(|line| line.contains("upsteam")));
+    assert!(
+        ask(&mut client).ends_with("second"),
+        "a file with mistakes changes nothing"
+    );
+}
+
+/// A gateway with a request under way, which its origin has heard and not answered; and the origin's side.
+fn with_a_request_under_way(folder: &Path) -> (Gateway, TcpStream, TcpStream) {
+    let origin = TcpListener::bind("127.0.0.1:0").unwrap();
+    let file = folder.join("gateway.json");
+    let target = json!({"address": "127.0.0.1", "port": origin.local_addr().unwrap().port()});
+    let configuration = json!({
+        "listen": ["127.0.0.1:0"],
+        "upstreams": [{"name": "origin", "keepalive": 1, "targets": [target]}],
+        "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+    });
+    std::fs::write(&file, configuration.to_string()).unwrap();
+    let gateway = Gateway::start(&file);
+    let mut client = TcpStream::connect(&gateway.address).unwrap();
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .unwrap();
+    let (mut peer, _) = origin.accept().unwrap();
+    assert!(peer.read(&mut [0; 4096]).unwrap() > 0);
+    (gateway, client, peer)
+}
+
+#[test]
+fn a_first_signal_lets_requests_be_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut gateway, mut client, mut peer) = with_a_request_under_way(folder.path());
+    gateway.signal("-TERM");
+    let told = gateway.complaints().next().unwrap();
+    assert!(told.starts_with("gateway finishes what is under way"));
+    // From then on it knows that the answer is the last.
+    while TcpStream::connect(&gateway.address).is_ok() {}
+    peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        .unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("Connection: close") && answer.ends_with("ok"));
+    drop(client);
+    assert!(gateway.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut gateway, mut client, _peer) = with_a_request_under_way(folder.path());
+    gateway.signal("-TERM");
+    gateway.complaints().next().unwrap();
+    gateway.signal("-TERM");
+    assert!(gateway.child.wait().unwrap().success());
+    assert_eq!(client.read(&mut [0; 16]).unwrap_or(0), 0);
+}
+
+/// Seconds of processor time that a process has used.
+fn cpu_s(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, behind_name) = stat.rsplit_once(')').unwrap();
+    let user: f64 = behind_name
+        .split_whitespace()
+        .nth(11)
+        .unwrap()
+        .parse()
+        .unwrap();
+    user / rustix::param::clock_ticks_per_second() as f64
+}
+
+#[test]
+fn a_second_signal_ends_it_also_while_its_worker_is_at_something_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.json");
+    std::fs::write(&file, configuration("late")).unwrap();
+    // The response takes seconds of the worker's time, which looks at nothing else meanwhile.
+    let words = [
+        OsStr::new("gateway"),
+        file.as_os_str(),
+        OsStr::new("--handicap"),
+        OsStr::new("4294967295,0"),
+    ];
+    let mut gateway = Gateway::run(words);
+    let mut client = TcpStream::connect(&gateway.address).unwrap();
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        .unwrap();
+    let before = cpu_s(gateway.child.id());
+    while cpu_s(gateway.child.id()) < before + 0.1 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    gateway.signal("-TERM");
+    gateway.complaints().next().unwrap();
+    gateway.signal("-TERM");
+    let signalled = Instant::now();
+    assert!(gateway.child.wait().unwrap().success());
+    let waited = signalled.elapsed();
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
+}
+
+#[test]
+fn signals_end_it_while_it_reads_its_file_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.json");
+    std::fs::write(&file, configuration("first")).unwrap();
+    let mut gateway = Gateway::start(&file);
+    std::fs::remove_file(&file).unwrap();
+    let made = Command::new("mkfifo").arg(&file).status().unwrap();
+    assert!(made.success());
+    gateway.signal("-HUP");
+    // Opening returns when the gateway has opened its end; then the gateway waits for text that never comes.
+    let pipe = std::fs::File::options().write(true).open(&file).unwrap();
+    let mut client = TcpStream::connect(&gateway.address).unwrap();
+    assert!(ask(&mut client).ends_with("first"));
+    let mut complained = gateway.complaints();
+    gateway.signal("-TERM");
+    assert!(complained.next().unwrap().starts_with("gateway finishes"));
+    let signalled = Instant::now();
+    gateway.signal("-TERM");
+    assert!(gateway.child.wait().unwrap().success());
+    let waited = signalled.elapsed();
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
+    drop(pipe);
+}
+
+#[test]
+fn a_check_tells_all_that_is_wrong_and_serves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.json");
+    let check = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gatebench"));
+        let output = command.arg("gateway").arg(&file).arg("--check").output();
+        let output = output.unwrap();
+        let told = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(told).unwrap())
+    };
+    let (code, told) = check(&configuration("a"));
+    assert_eq!(code, Some(0));
+    assert!(told.contains("gateway.json is right"), "{told}");
+    let wrong = configuration("a")
+        .replace("\"upstream\":", "\"upsteam\":")
+        .replace(
+            "\"address\":\"127.0.0.1\"",
+            "\"address\":\"no-such-host.invalid\"",
+        )
+        .replace(":200", ":99");
+    let (code, told) = check(&wrong);
+    assert_eq!(code, Some(2), "{told}");
+    for words in ["upsteam", "no-such-host.invalid", "99"] {
+        assert!(told.contains(words), "{words} in {told}");
+    }
+}
+
+#[test]
+fn without_saxon_a_policy_that_needs_it_is_told_how_to_install_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.json");
+    let mut configuration: serde_json::Value = serde_json::from_str(&configuration("a")).unwrap();
+    let sheet = "<xsl:stylesheet version='3.0' xmlns:xsl='http://www.w3.org/1999/XSL/Transform'/>";
+    configuration["routes"][0]["policies"] =
+        json!([{"soap": {"request": {"xslt_library": "saxon", "xslt_transform_before": sheet}}}]);
+    std::fs::write(&file, configuration.to_string()).unwrap();
+    for words in [&["--check"][..], &[]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_gatebench"))
+            .arg("gateway")
+            .arg(&file)
+            .args(words)
+            .env("XDG_DATA_HOME", folder.path())
+            .output()
+            .unwrap();
+        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(
+            told.contains("SaxonC-HE is not installed") && told.contains("make saxon"),
+            "{told}"
+        );
+    }
+}

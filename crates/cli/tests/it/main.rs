@@ -1,0 +1,36 @@
+//! The command as a user has it: real processes, real files, exit codes and words.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod ab;
+mod audit;
+mod bench;
+mod capacity;
+mod changes;
+mod containers;
+mod endurance;
+mod engines;
+mod exit_codes;
+mod failures;
+mod flames;
+mod gateway_process;
+mod gateway_signals;
+mod gateway_workers;
+mod gateways;
+mod groups;
+mod history;
+mod interruptions;
+mod limits;
+mod load;
+mod processes;
+mod published;
+mod reaching;
+mod remote;
+mod results;
+mod run_directory;
+mod serving;
+mod shares;
+mod soaks;
+mod specifications;
+mod suites;
+mod upstream_tls;
+mod words;

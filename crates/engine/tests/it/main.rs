@@ -1,0 +1,8 @@
+//! The integration tests of this crate in one binary: a module for each subject.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod accuracy;
+mod common;
+mod conformance;
+mod protocols;
+mod real;

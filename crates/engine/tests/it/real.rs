@@ -1,0 +1,235 @@
+//! The engine over real sockets, against a server that counts.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::backends;
+use gatebench_engine::{Control, EngineError, ErrorKind, Group, Load, Outcome, Target, run};
+use gatebench_model::load::{Closed, Open};
+use gatebench_model::{Check, Order, Request, Shape};
+use gatebench_net::Backend;
+
+/// A server with a thread per connection. It ends with the process.
+struct Server {
+    address: SocketAddr,
+    requests: Arc<AtomicU64>,
+}
+
+/// What to do with the n-th request of a connection: the bytes to answer, and whether to go on.
+type Answer = fn(u64) -> (&'static [u8], bool);
+
+impl Server {
+    fn start(answer: Answer) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let requests = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&requests);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || serve(stream, &counted, answer));
+            }
+        });
+        Self { address, requests }
+    }
+}
+
+fn serve(stream: TcpStream, requests: &AtomicU64, answer: Answer) {
+    stream.set_nodelay(true).unwrap();
+    let mut writer = stream.try_clone().unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    let mut number = 0;
+    while lines
+        .by_ref()
+        .map_while(Result::ok)
+        .any(|line| line.is_empty())
+    {
+        requests.fetch_add(1, Ordering::Relaxed);
+        let (bytes, go_on) = answer(number);
+        number += 1;
+        if writer.write_all(bytes).is_err() || !go_on {
+            return;
+        }
+    }
+}
+
+fn ok(_: u64) -> (&'static [u8], bool) {
+    (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true)
+}
+
+fn load(address: SocketAddr, backend: Backend, shape: Shape) -> Load {
+    let request = Request {
+        checks: vec![Check::Status(200), Check::BodyEquals("ok".into())],
+        ..Request::new("GET", "/")
+    };
+    let group = Group {
+        name: "all".into(),
+        target: Target::new(address, "test"),
+        requests: vec![request],
+        order: Order::default(),
+        shape,
+        timeout: Duration::from_secs(5),
+    };
+    Load {
+        groups: vec![group],
+        data: Default::default(),
+        warm_up: Duration::ZERO,
+        measure: Duration::from_millis(300),
+        drain: Duration::from_secs(5),
+        cores: Vec::new(),
+        backend: Some(backend),
+        trace_tag: None,
+        spin: false,
+        seed: 1,
+    }
+}
+
+fn closed(connections: u32) -> Shape {
+    Shape::Closed(Closed::new(connections))
+}
+
+fn open(rate_per_second: f64) -> Shape {
+    Shape::Open(Open {
+        connections_max: 8,
+        queue_max: 10_000,
+        ..Open::new(rate_per_second)
+    })
+}
+
+fn run_quietly(load: &Load) -> Outcome {
+    run(load, &Control::new(load.cores.len()), |_, _| {}).unwrap()
+}
+
+#[test]
+fn what_was_sent_is_what_the_server_counted() {
+    for backend in backends() {
+        for shape in [closed(8), open(2_000.0)] {
+            let server = Server::start(ok);
+            let outcome = run_quietly(&load(server.address, backend, shape));
+            let counts = &outcome.counts;
+            assert!(counts.completed > 100, "{counts:?}");
+            assert_eq!(counts.sent, server.requests.load(Ordering::Relaxed));
+            assert_eq!(counts.sent, counts.completed);
+            assert_eq!(counts.by_class, [counts.completed, 0, 0, 0, 0]);
+            assert_eq!((counts.answers_failing_checks, counts.dropped), (0, 0));
+        }
+    }
+}
+
+#[test]
+fn an_open_load_sends_exactly_its_schedule_however_many_workers_there_are() {
+    for backend in backends() {
+        let server = Server::start(ok);
+        let cores = gatebench_cores();
+        let load = Load {
+            cores,
+            ..load(server.address, backend, open(1_000.0))
+        };
+        let outcome = run_quietly(&load);
+        assert_eq!(outcome.counts.intended, 300);
+        assert_eq!(outcome.counts.sent, 300);
+        assert_eq!(server.requests.load(Ordering::Relaxed), 300);
+        assert_eq!(outcome.workers.len(), load.cores.len());
+    }
+}
+
+/// One or two cores this process may use, so that there are two workers wherever that is possible.
+fn gatebench_cores() -> Vec<usize> {
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    (0..1024)
+        .filter(|core| allowed.is_set(*core))
+        .take(2)
+        .collect()
+}
+
+#[test]
+fn a_server_that_closes_after_each_answer_is_followed_without_errors() {
+    for backend in backends() {
+        let server = Server::start(|_| {
+            (
+                b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+                false,
+            )
+        });
+        let outcome = run_quietly(&load(server.address, backend, closed(4)));
+        let counts = &outcome.counts;
+        assert!(counts.completed > 10, "{counts:?}");
+        assert_eq!(counts.errors, [0; ErrorKind::ALL.len()]);
+        assert!(counts.connections_opened >= counts.completed);
+        assert_eq!(counts.sent, server.requests.load(Ordering::Relaxed));
+    }
+}
+
+#[test]
+fn an_answer_cut_off_is_an_early_close_and_garbage_a_protocol_error() {
+    let cases: [(Answer, ErrorKind); 2] = [
+        (
+            |_| (b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nok", false),
+            ErrorKind::ClosedEarly,
+        ),
+        (
+            |_| (b"220 ftp.example ready\r\n", false),
+            ErrorKind::Protocol,
+        ),
+    ];
+    for backend in backends() {
+        for (answer, kind) in cases {
+            let server = Server::start(answer);
+            let counts = run_quietly(&load(server.address, backend, open(200.0))).counts;
+            // A reset may overtake the bytes that say why.
+            let found = counts.errors[kind as usize] + counts.errors[ErrorKind::Reset as usize];
+            assert_eq!((counts.completed, found), (0, 60), "{counts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_target_that_is_not_there_is_an_error_and_not_a_result() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    for backend in backends() {
+        let load = load(address, backend, closed(2));
+        let error = run(&load, &Control::new(1), |_, _| {}).unwrap_err();
+        assert!(matches!(error, EngineError::Unreachable { .. }), "{error}");
+        assert!(error.to_string().contains(&address.to_string()));
+    }
+}
+
+#[test]
+fn a_worker_that_cannot_begin_ends_the_others() {
+    let server = Server::start(ok);
+    let mut load = load(server.address, Backend::Epoll, closed(4));
+    // No machine has this core.
+    load.cores = vec![gatebench_cores()[0], 1_000];
+    let error = run(&load, &Control::new(2), |_, _| {}).unwrap_err();
+    assert!(matches!(error, EngineError::Environment(_)), "{error}");
+}
+
+#[test]
+fn a_load_that_is_stopped_keeps_what_it_measured() {
+    for backend in backends() {
+        let server = Server::start(ok);
+        let mut load = load(server.address, backend, closed(4));
+        load.measure = Duration::from_secs(60);
+        let control = Control::new(1);
+        let mut intervals = 0;
+        let outcome = thread::scope(|scope| {
+            scope.spawn(|| {
+                while control.live()[0].completed.load(Ordering::Relaxed) < 100 {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                control.stop();
+            });
+            run(&load, &control, |_, _| intervals += 1).unwrap()
+        });
+        assert!(outcome.interrupted);
+        assert!(outcome.counts.completed >= 100);
+        assert!(outcome.window_ns.1 - outcome.window_ns.0 < 60_000_000_000);
+        assert!(intervals > 0);
+    }
+}

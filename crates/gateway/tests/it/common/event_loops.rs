@@ -1,0 +1,16 @@
+//! The event loops that tests run on.
+
+use gatebench_net::{Backend, choose};
+
+/// epoll, and io_uring where this kernel grants it; with `GATEBENCH_REQUIRE_URING=1` it must.
+pub fn backends() -> Vec<Backend> {
+    if choose(None) == Backend::Uring {
+        return vec![Backend::Epoll, Backend::Uring];
+    }
+    assert!(
+        std::env::var_os("GATEBENCH_REQUIRE_URING").is_none_or(|it| it != "1"),
+        "this kernel refuses io_uring, which GATEBENCH_REQUIRE_URING=1 demands"
+    );
+    eprintln!("SKIPPED on io_uring, which this kernel refuses");
+    vec![Backend::Epoll]
+}

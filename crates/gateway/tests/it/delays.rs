@@ -1,0 +1,56 @@
+//! The delays that proofs are made with: never less than asked for, on the side asked for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::common::{backends, gateway, upstream};
+use gatebench_net::clock;
+use gatebench_net::trace::{NONCE_HEADER, TIMES_HEADER, Times};
+use gatebench_upstream::Kind;
+use serde_json::json;
+
+/// From sending to t1, and from t2 to the whole answer, in nanoseconds.
+fn halves(client: &mut crate::common::Client) -> (u64, u64) {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let nonce = NEXT.fetch_add(1, Ordering::Relaxed);
+    let request = format!("GET /ping HTTP/1.1\r\nHost: h\r\n{NONCE_HEADER}: {nonce:016x}\r\n\r\n");
+    let sent_ns = clock::now_ns();
+    let answer = client.ask(&request);
+    let done_ns = clock::now_ns();
+    assert_eq!(answer.status, 200);
+    let times = Times::parse(answer.field(TIMES_HEADER).unwrap().as_bytes()).unwrap();
+    (
+        times.received_ns - sent_ns,
+        done_ns - times.received_ns - times.service_ns,
+    )
+}
+
+#[test]
+fn each_side_is_delayed_by_what_was_asked() {
+    let route =
+        |delay| json!([{"name": "all", "path": "/", "upstream": "origin", "test_delay": delay}]);
+    for backend in backends() {
+        let origin = upstream(Kind::Ping, backend);
+        for (request_ns, response_ns) in [(0, 5_000_000), (5_000_000, 0), (200_000, 200_000)] {
+            let delay = json!({"request_ns": request_ns, "response_ns": response_ns});
+            let gateway = gateway(backend, &[origin.address], route(delay));
+            let mut client = gateway.client();
+            for _ in 0..5 {
+                let (before_ns, after_ns) = halves(&mut client);
+                assert!(before_ns >= request_ns && after_ns >= response_ns);
+            }
+        }
+        let bimodal = json!({"every": 3, "request_ns": 3_000_000, "response_ns": 7_000_000});
+        let gateway = gateway(
+            backend,
+            &[origin.address],
+            route(json!({"bimodal": bimodal})),
+        );
+        let mut client = gateway.client();
+        for turn in 1..=9 {
+            let (before_ns, after_ns) = halves(&mut client);
+            if turn % 3 == 0 {
+                assert!(before_ns >= 3_000_000 && after_ns >= 7_000_000);
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The integration tests of this crate in one binary: a module for each subject.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod bounds;
+mod common;
+mod delays;
+mod document;
+mod doubles;
+mod drain;
+mod failures;
+mod forwarding;
+mod hostile;
+mod http2;
+mod openapi;
+mod openapi_cases;
+mod page;
+mod paths;
+mod policies;
+mod redis;
+mod reload;
+mod saxon;
+mod schema;
+mod serving;
+mod slow;
+mod soap;
+mod soap_hostile;
+mod soap_memory;
+mod spellings;
+mod splice;
+mod targets;
+mod upstream_tls;
+mod xslt;

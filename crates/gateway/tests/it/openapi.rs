@@ -1,0 +1,319 @@
+//! OpenAPI: what a gateway lets through, against what an independent validator (openapi-core, of PyPI) allows,
+//! and what it says of the rest.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::common::{Answer, Client, Server, backends, scripted, serve};
+use crate::openapi_cases::{bodies, formats, parameters, shapes};
+use gatebench_gateway::{Gateway, GatewayConfig, Totals};
+use gatebench_net::Backend;
+use serde_json::{Map, Value, json};
+
+/// An origin that answers with what the request's fields ask for: X-Status, X-Type, X-Header and X-Answer.
+fn obedient() -> SocketAddr {
+    scripted(|_, mut peer| {
+        loop {
+            let head = peer.head();
+            if head.is_empty() {
+                return;
+            }
+            let field = |name: &str| crate::common::field(&head, name).map(str::to_owned);
+            let length = field("Content-Length").map_or(0, |length| length.parse().unwrap());
+            peer.exact(length);
+            let status = field("X-Status").unwrap_or_else(|| "200".into());
+            let body = field("X-Answer").unwrap_or_default();
+            let mut answer = format!("HTTP/1.1 {status} X\r\n");
+            if let Some(kind) = field("X-Type") {
+                answer += &format!("Content-Type: {kind}\r\n");
+            }
+            if let Some(header) = field("X-Header") {
+                answer += &format!("{header}\r\n");
+            }
+            if status != "204" {
+                answer += &format!("Content-Length: {}\r\n", body.len());
+            }
+            peer.send(format!("{answer}\r\n{body}").as_bytes());
+        }
+    })
+}
+
+fn before(backend: Backend, document: &Value, responses: bool) -> Server<Totals> {
+    let policy = json!({"openapi": {"document": document.to_string(), "responses": responses}});
+    serve(
+        backend,
+        &json!({
+            "listen": ["127.0.0.1:0"],
+            "upstreams": [{"name": "origin", "keepalive": 4,
+                           "targets": [{"address": "127.0.0.1", "port": obedient().port()}]}],
+            "routes": [{"name": "api", "path": "/api", "strip_path": true, "upstream": "origin", "policies": [policy]}],
+        }),
+    )
+}
+
+/// Asks what a case says.
+fn ask(client: &mut Client, case: &Value) -> Answer {
+    let text = |key: &str| case[key].as_str();
+    let query = text("query").map_or(String::new(), |query| format!("?{query}"));
+    let mut request = format!(
+        "{} /api{}{query} HTTP/1.1\r\nHost: h\r\n",
+        text("method").unwrap(),
+        text("path").unwrap()
+    );
+    let mut field = |name: &str, value: &str| request += &format!("{name}: {value}\r\n");
+    for (name, value) in case["headers"].as_object().unwrap_or(&Map::new()) {
+        field(name, value.as_str().unwrap());
+    }
+    for (name, value) in case["cookies"].as_object().unwrap_or(&Map::new()) {
+        field("Cookie", &format!("{name}={}", value.as_str().unwrap()));
+    }
+    if let Some(status) = case["status"].as_u64() {
+        field("X-Status", &status.to_string());
+    }
+    for (name, key) in [
+        ("X-Type", "answer_type"),
+        ("X-Answer", "answer"),
+        ("Content-Type", "type"),
+    ] {
+        if let Some(value) = text(key) {
+            field(name, value);
+        }
+    }
+    for (name, value) in case["answer_headers"].as_object().unwrap_or(&Map::new()) {
+        field("X-Header", &format!("{name}: {}", value.as_str().unwrap()));
+    }
+    match text("body") {
+        Some(body) => request += &format!("Content-Length: {}\r\n\r\n{body}", body.len()),
+        None => request += "\r\n",
+    }
+    client.ask(&request)
+}
+
+/// Where openapi-core is.
+fn package() -> PathBuf {
+    let data = std::env::var_os("XDG_DATA_HOME").map_or_else(
+        || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".local/share"),
+        PathBuf::from,
+    );
+    let folder = data.join("gatebench/openapi-core");
+    let place = folder.display();
+    assert!(
+        folder.is_dir(),
+        "{place} is not there: scripts/install-openapi-core"
+    );
+    folder
+}
+
+/// What openapi-core says of the cases of each document.
+fn oracle(documents: &[(Value, Vec<Value>)]) -> Vec<String> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/openapi_oracle.py");
+    let mut child = Command::new("python3")
+        .arg(script)
+        .env("PYTHONPATH", package())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let lines: String = documents
+        .iter()
+        .map(|(document, cases)| json!({"document": document, "cases": cases}).to_string() + "\n")
+        .collect();
+    let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success());
+    let told = String::from_utf8(output.stdout).unwrap();
+    told.lines().map(String::from).collect()
+}
+
+#[test]
+fn verdicts_are_those_of_an_independent_validator() {
+    let versions = ["3.0.3", "3.1.0"];
+    let documents: Vec<_> = versions
+        .into_iter()
+        .flat_map(|version| {
+            [
+                bodies(version, false),
+                bodies(version, true),
+                formats(version),
+                parameters(version),
+                shapes(version),
+            ]
+        })
+        .collect();
+    let verdicts = oracle(&documents);
+    let backend = backends()[0];
+    let (mut count, mut allowed, mut differing) = (0, 0, Vec::new());
+    for ((document, cases), verdicts) in documents.iter().zip(&verdicts) {
+        let gateway = before(backend, document, true);
+        let mut client = gateway.client();
+        assert_eq!(cases.len(), verdicts.len());
+        for (case, verdict) in cases.iter().zip(verdicts.chars()) {
+            let answer = ask(&mut client, case);
+            let words = String::from_utf8_lossy(&answer.body);
+            let is_ours = words.starts_with("gateway: ");
+            count += 1;
+            allowed += usize::from(verdict == '1');
+            if is_ours == (verdict == '1') {
+                differing.push(format!(
+                    "{} {case}: {verdict} {} {words}",
+                    document["openapi"], answer.status
+                ));
+            }
+        }
+    }
+    assert!(
+        count > 3500 && allowed > 1000 && count - allowed > 1000,
+        "{allowed} of {count}"
+    );
+    assert!(
+        differing.is_empty(),
+        "{} of {count}:\n{}",
+        differing.len(),
+        differing.join("\n")
+    );
+}
+
+#[test]
+fn refusals_say_what_is_wrong_and_what_there_is() {
+    let (document, _) = shapes("3.1.0");
+    for backend in backends() {
+        let gateway = before(backend, &document, true);
+        let mut client = gateway.client();
+        let wrong = ask(&mut client, &json!({"method": "PUT", "path": "/b"}));
+        assert_eq!(
+            (wrong.status, wrong.field("Allow")),
+            (405, Some("GET, POST"))
+        );
+        assert_eq!(
+            ask(&mut client, &json!({"method": "GET", "path": "/c"})).status,
+            404
+        );
+        let wrong = ask(&mut client, &json!({"method": "GET", "path": "/b/x"}));
+        assert_eq!(wrong.status, 400);
+        let words = "gateway: the path parameter `id`: \"x\" is not of type \"integer\"\n";
+        assert_eq!(String::from_utf8_lossy(&wrong.body), words);
+        let wrong = ask(
+            &mut client,
+            &json!({"method": "POST", "path": "/b", "type": "image/png", "body": "x"}),
+        );
+        assert_eq!(wrong.status, 415);
+        let wrong = ask(
+            &mut client,
+            &json!({"method": "GET", "path": "/a", "status": 201}),
+        );
+        assert_eq!(wrong.status, 502);
+        assert!(
+            String::from_utf8_lossy(&wrong.body).ends_with("it does not name the status 201\n")
+        );
+        // A body in chunks is held against it too.
+        let chunked = "POST /api/b HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n";
+        assert_eq!(client.ask(chunked).status, 400);
+        assert_eq!(
+            ask(&mut client, &json!({"method": "GET", "path": "/b"})).status,
+            200
+        );
+    }
+}
+
+#[test]
+fn what_may_only_be_read_or_written_is_required_of_who_may() {
+    let properties = json!({
+        "id": {"$ref": "#/components/schemas/Id"},
+        "secret": {"type": "string", "writeOnly": true},
+        "name": {"type": "string"},
+    });
+    let account =
+        json!({"type": "object", "required": ["id", "secret", "name"], "properties": properties});
+    let content = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Account"}}});
+    let document = |version: &str| {
+        json!({
+            "openapi": version, "info": {"title": "t", "version": "1"},
+            "paths": {"/accounts": {"post": {
+                "requestBody": {"required": true, "content": content},
+                "responses": {"200": {"description": "d", "content": content}}}}},
+            "components": {"schemas": {"Account": account, "Id": {"type": "integer", "readOnly": true}}},
+        })
+    };
+    let (sent, answered) = (r#"{"secret":"s","name":"n"}"#, r#"{"id":1,"name":"n"}"#);
+    let all = r#"{"id":1,"secret":"s","name":"n"}"#;
+    let backend = backends()[0];
+    let status = |gateway: &Server<Totals>, body: &str, answer: &str| {
+        let case = json!({
+            "method": "POST", "path": "/accounts", "type": "application/json", "body": body,
+            "status": 200, "answer_type": "application/json", "answer": answer,
+        });
+        ask(&mut gateway.client(), &case).status
+    };
+    let gateway = before(backend, &document("3.0.3"), true);
+    assert_eq!(status(&gateway, sent, answered), 200);
+    assert_eq!(status(&gateway, all, all), 200);
+    assert_eq!(
+        status(&gateway, r#"{"secret":"s"}"#, answered),
+        400,
+        "a name is sent"
+    );
+    assert_eq!(
+        status(&gateway, answered, answered),
+        400,
+        "a secret is sent"
+    );
+    assert_eq!(status(&gateway, sent, sent), 502, "an id is answered");
+    // In 3.1 both are words for readers, as in JSON Schema.
+    let gateway = before(backend, &document("3.1.0"), true);
+    assert_eq!(status(&gateway, sent, all), 400);
+    assert_eq!(status(&gateway, all, answered), 502);
+    assert_eq!(status(&gateway, all, all), 200);
+}
+
+#[test]
+fn documents_that_cannot_be_used_are_told() {
+    let wrong = |document: &str| {
+        let config = json!({
+            "listen": ["127.0.0.1:0"],
+            "upstreams": [{"name": "o", "keepalive": 1, "targets": [{"address": "127.0.0.1", "port": 1}]}],
+            "routes": [{"name": "a", "path": "/", "upstream": "o", "policies": [{"openapi": {"document": document}}]}],
+        });
+        let told = GatewayConfig::parse(&config.to_string()).unwrap_err();
+        told.all()[0].message.clone()
+    };
+    assert!(wrong("/nowhere/api.yaml").contains("cannot be read"));
+    assert!(wrong("{").contains("not JSON"));
+    assert!(wrong("openapi: 2.0\npaths: {}\n").contains("neither OpenAPI 3.0 nor 3.1"));
+    assert!(wrong("openapi: 3.0.0\npaths: {}\n").contains("no operation"));
+    let reference = "openapi: 3.1.0\npaths: {/a: {post: {responses: {}, requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/None'}}}}}}}\n";
+    assert!(
+        wrong(reference).contains("POST /a: the schema cannot be used"),
+        "{}",
+        wrong(reference)
+    );
+    let fetched = reference.replace(
+        "#/components/schemas/None",
+        "http://127.0.0.1:9/schema.json",
+    );
+    assert!(
+        wrong(&fetched).contains("cannot be used")
+            || wrong(&fetched).contains("cannot be followed")
+    );
+}
+
+#[test]
+fn yaml_documents_are_read_from_files() {
+    let path = std::env::temp_dir().join(format!("gatebench-openapi-{}.yaml", std::process::id()));
+    std::fs::write(
+        &path,
+        "openapi: 3.0.0\npaths:\n  /a:\n    get: {responses: {200: {description: d}}}\n",
+    )
+    .unwrap();
+    let config = json!({
+        "listen": ["127.0.0.1:0"],
+        "upstreams": [{"name": "o", "keepalive": 1, "targets": [{"address": "127.0.0.1", "port": 1}]}],
+        "routes": [{"name": "a", "path": "/", "upstream": "o", "policies": [{"openapi": {"document": path}}]}],
+    });
+    let config = GatewayConfig::parse(&config.to_string()).unwrap();
+    assert!(Gateway::new(&config).is_ok());
+    std::fs::remove_file(&path).unwrap();
+}

@@ -1,0 +1,555 @@
+//! Nobody reaches what a route protects by writing its path otherwise. Upstreams tell where a spelling
+//! leads: one of our own that reads a path in every way at once, and real ones. Only spellings count that
+//! lead to what is protected without the gateway.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::common::h2::Connection;
+use crate::common::{Server, backends, field, scripted, serve};
+use crate::spellings::{KNOWN, generated, may_be_protected};
+use gatebench_gateway::Totals;
+use gatebench_net::http2::Settings;
+use serde_json::{Value, json};
+
+/// What is answered below `/admin`, and elsewhere.
+const PROTECTED: &str = "protected";
+const OPEN: &str = "open";
+
+/// Routes around `/admin`, which asks for a key in each.
+fn configurations() -> [(&'static str, Value); 3] {
+    let route = |name: &str, path: &str, paths: &str| json!({"name": name, "path": path, "paths": paths, "upstream": "origin"});
+    let mut admin = route("admin", "/admin", "strict");
+    admin["policies"] = json!([
+        {"api_key": {"header": "X-Api-Key"}}, {"consumer_header": {"header": "X-Consumer"}}]);
+    let verbatim_admin = {
+        let mut admin = admin.clone();
+        admin["paths"] = "verbatim".into();
+        admin
+    };
+    [
+        (
+            "beside a strict route",
+            json!([route("all", "/", "strict"), admin]),
+        ),
+        (
+            "beside verbatim routes",
+            json!([
+                route("all", "/", "verbatim"),
+                route("x", "/x", "verbatim"),
+                admin
+            ]),
+        ),
+        (
+            "on a verbatim route",
+            json!([route("all", "/", "strict"), verbatim_admin]),
+        ),
+    ]
+}
+
+fn before(upstream: SocketAddr, routes: &Value) -> Server<Totals> {
+    let target = json!({"address": "127.0.0.1", "port": upstream.port()});
+    serve(
+        backends()[0],
+        &json!({
+            "listen": ["127.0.0.1:0"],
+            "upstreams": [{"name": "origin", "keepalive": 4, "targets": [target]}],
+            "consumers": [{"name": "alice", "keys": ["alice-key"]}],
+            "routes": routes,
+        }),
+    )
+}
+
+/// A client that asks for targets as they are, on a new connection where the server has closed.
+struct Asker {
+    address: SocketAddr,
+    stream: Option<BufReader<TcpStream>>,
+}
+
+struct Answer {
+    status: u16,
+    body: String,
+}
+
+impl Asker {
+    fn new(address: SocketAddr) -> Self {
+        Self {
+            address,
+            stream: None,
+        }
+    }
+
+    /// What is answered; nothing where the server closes without a word, even on a new connection.
+    fn ask(&mut self, target: &str, fields: &str) -> Option<Answer> {
+        loop {
+            let is_new = self.stream.is_none();
+            let stream = self.stream.get_or_insert_with(|| {
+                let stream = TcpStream::connect(self.address).unwrap();
+                let patience = Some(Duration::from_secs(10));
+                stream.set_read_timeout(patience).unwrap();
+                stream.set_nodelay(true).unwrap();
+                BufReader::new(stream)
+            });
+            let request = format!("GET {target} HTTP/1.1\r\nHost: h\r\n{fields}\r\n");
+            let sent = stream.get_mut().write_all(request.as_bytes());
+            let heard = sent.and_then(|()| hear(stream));
+            match heard {
+                Ok((answer, is_kept)) => {
+                    self.stream = self.stream.take().filter(|_| is_kept);
+                    return Some(answer);
+                }
+                Err(error) => {
+                    let is_late =
+                        matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+                    assert!(!is_late, "no answer to {target:?}");
+                    self.stream = None;
+                    if is_new {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Reads an answer; and whether the connection may carry another one.
+fn hear(stream: &mut BufReader<TcpStream>) -> std::io::Result<(Answer, bool)> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        if stream.read_until(b'\n', &mut head)? == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
+    let length = field(&head, "Content-Length").map(|length| length.parse().unwrap());
+    let mut body = Vec::new();
+    match length {
+        Some(length) => {
+            body.resize(length, 0);
+            stream.read_exact(&mut body)?;
+        }
+        None => {
+            stream.read_to_end(&mut body)?;
+        }
+    }
+    let is_closed = field(&head, "Connection").is_some_and(|it| it.eq_ignore_ascii_case("close"));
+    let answer = Answer {
+        status: status.unwrap_or(0),
+        body: String::from_utf8_lossy(&body).into_owned(),
+    };
+    Ok((answer, length.is_some() && !is_closed))
+}
+
+/// An upstream that takes a target for `/admin` where anybody could, and counts those that come without
+/// what the gateway says of who calls.
+fn permissive() -> (SocketAddr, Arc<AtomicUsize>) {
+    let reached = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&reached);
+    let address = scripted(move |_, mut peer| {
+        loop {
+            let head = peer.head();
+            let Some((_, rest)) = head.split_once(' ') else {
+                return;
+            };
+            let target = rest.split(' ').next().unwrap_or_default();
+            let is_protected = may_be_protected(target);
+            if is_protected && field(&head, "X-Consumer").is_none() {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+            let body = if is_protected { PROTECTED } else { OPEN };
+            let length = body.len();
+            peer.send(
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}").as_bytes(),
+            );
+        }
+    });
+    (address, reached)
+}
+
+/// The spellings that lead to what is protected without a gateway.
+fn effective(upstream: SocketAddr, count: usize) -> Vec<String> {
+    let mut direct = Asker::new(upstream);
+    let known = KNOWN.into_iter().map(str::to_owned);
+    known
+        .chain(generated(count))
+        .filter(|target| {
+            let answer = direct.ask(target, "");
+            answer.is_some_and(|answer| answer.body.contains(PROTECTED))
+        })
+        .collect()
+}
+
+/// How often spellings were answered with a status.
+#[derive(Debug, Default)]
+struct Told {
+    refused: usize,
+    asked_for_key: usize,
+    elsewhere: usize,
+}
+
+/// Asks a gateway for spellings without a key: none may lead to what is protected.
+fn judge(gateway: &Server<Totals>, spellings: &[String], where_: &str) -> Told {
+    let mut told = Told::default();
+    let mut client = Asker::new(gateway.address);
+    for target in spellings {
+        let answer = client.ask(target, "");
+        let answer = answer.unwrap_or_else(|| panic!("{where_}: no answer to {target:?}"));
+        assert!(
+            !answer.body.contains(PROTECTED),
+            "{where_}: {target:?} leads to what is protected"
+        );
+        match answer.status {
+            400 => told.refused += 1,
+            401 => told.asked_for_key += 1,
+            _ => told.elsewhere += 1,
+        }
+    }
+    told
+}
+
+/// What is right goes on, with a key and without.
+fn what_is_right_goes_on(gateway: &Server<Totals>, where_: &str) {
+    let mut client = Asker::new(gateway.address);
+    let mut ask = |target: &str, fields: &str| client.ask(target, fields).unwrap();
+    for target in ["/admin", "/admin/users", "/admin?x=/../"] {
+        let with_key = ask(target, "X-Api-Key: alice-key\r\n");
+        assert_eq!(with_key.body, PROTECTED, "{where_}: {target}");
+        assert_eq!(ask(target, "").status, 401, "{where_}: {target}");
+    }
+    for target in [
+        "/",
+        "/open",
+        "/a%20b/caf%C3%A9;c=d?e=%2F..%2F//",
+        "/administrator",
+        "/a/admin",
+        "/Admin",
+        "http://h/open",
+    ] {
+        let answer = ask(target, "");
+        assert_eq!(
+            (answer.status, answer.body.as_str()),
+            (200, OPEN),
+            "{where_}: {target}"
+        );
+    }
+}
+
+#[test]
+fn no_spelling_passes_a_route_by_whatever_the_upstream_makes_of_it() {
+    let (upstream, reached) = permissive();
+    let spellings = effective(upstream, 3500);
+    assert!(
+        KNOWN
+            .iter()
+            .all(|known| spellings.iter().any(|one| one == known))
+    );
+    assert!(spellings.len() > 2000 + KNOWN.len(), "{}", spellings.len());
+    reached.store(0, Ordering::SeqCst);
+    for (where_, routes) in configurations() {
+        let gateway = before(upstream, &routes);
+        let told = judge(&gateway, &spellings, where_);
+        assert_eq!(reached.load(Ordering::SeqCst), 0, "{where_}");
+        assert!(told.refused > 1000, "{where_}: {told:?}");
+        // Unreserved characters that are encoded are the same path to everybody.
+        assert!(told.asked_for_key > 20, "{where_}: {told:?}");
+        assert_eq!(told.elsewhere, 0, "{where_}: {told:?}");
+        what_is_right_goes_on(&gateway, where_);
+    }
+}
+
+#[test]
+fn no_spelling_passes_a_route_by_over_http2() {
+    let (upstream, reached) = permissive();
+    let spellings = effective(upstream, 600);
+    reached.store(0, Ordering::SeqCst);
+    for (where_, routes) in configurations() {
+        let gateway = before(upstream, &routes);
+        let mut connection = Connection::open(gateway.address, Settings::default());
+        for target in spellings.iter().filter(|target| target.starts_with('/')) {
+            if connection.is_ending {
+                connection = Connection::open(gateway.address, Settings::default());
+            }
+            let stream = connection.ask("GET", target, &[], b"");
+            let answer = connection.answer(stream);
+            let is_refused = matches!(answer.status, 400 | 401);
+            assert!(is_refused, "{where_}: {target:?}: {answer:?}");
+        }
+        assert_eq!(reached.load(Ordering::SeqCst), 0, "{where_}");
+    }
+}
+
+/// A program that serves until it is dropped.
+struct Program {
+    child: Child,
+    address: SocketAddr,
+    folder: tempfile::TempDir,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Program {
+    /// Starts a program with a configuration; nothing, and a note, where it is not installed.
+    /// `configuration` gets a port and a folder, `arguments` the path of the file.
+    fn start(
+        names: &[&str],
+        configuration: impl Fn(u16, &Path) -> String,
+        arguments: impl Fn(&Path, &Path) -> Vec<String>,
+    ) -> Option<Self> {
+        for _ in 0..5 {
+            let folder = tempfile::tempdir().unwrap();
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            drop(listener);
+            let file = folder.path().join("configuration");
+            let text = configuration(address.port(), folder.path());
+            std::fs::write(&file, text).unwrap();
+            let log = std::fs::File::create(folder.path().join("log")).unwrap();
+            let spawned = names.iter().find_map(|name| {
+                let mut command = Command::new(name);
+                command.args(arguments(&file, folder.path()));
+                command
+                    .stdout(Stdio::null())
+                    .stderr(log.try_clone().unwrap());
+                match command.stdin(Stdio::null()).spawn() {
+                    Ok(child) => Some(child),
+                    Err(error) if error.kind() == ErrorKind::NotFound => None,
+                    Err(error) => panic!("{name}: {error}"),
+                }
+            });
+            let Some(child) = spawned else {
+                eprintln!("SKIPPED: {} is not installed", names[0]);
+                return None;
+            };
+            let mut program = Self {
+                child,
+                address,
+                folder,
+            };
+            if program.is_serving() {
+                return Some(program);
+            }
+            // Somebody else may have taken the port meanwhile.
+        }
+        panic!("{} does not start", names[0]);
+    }
+
+    /// Waits until it accepts connections; answers false where it ends.
+    fn is_serving(&mut self) -> bool {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(20) {
+            if self.child.try_wait().unwrap().is_some() {
+                let said = std::fs::read_to_string(self.folder.path().join("log"));
+                eprintln!("{}", said.unwrap_or_default());
+                return false;
+            }
+            if TcpStream::connect(self.address).is_ok() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        false
+    }
+}
+
+/// Spellings that a real upstream takes for what is protected do not reach it through a gateway.
+fn judge_before(name: &str, upstream: SocketAddr, candidates: usize, at_least: usize) {
+    let spellings = effective(upstream, candidates);
+    assert!(
+        spellings.len() >= at_least,
+        "{name} takes only {} of {candidates} spellings for what is protected",
+        spellings.len()
+    );
+    for (where_, routes) in configurations() {
+        let gateway = before(upstream, &routes);
+        let where_ = format!("{where_}, before {name}");
+        judge(&gateway, &spellings, &where_);
+        what_is_right_goes_on(&gateway, &where_);
+    }
+    println!("{name}: {} spellings", spellings.len());
+}
+
+fn nginx(port: u16, folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        "daemon off; master_process off; worker_processes 1;
+         pid {folder}/pid; error_log {folder}/error crit;
+         events {{ worker_connections 256; }}
+         http {{
+             access_log off; default_type text/plain;
+             client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+             fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi;
+             scgi_temp_path {folder}/scgi;
+             server {{
+                 listen 127.0.0.1:{port};
+                 location ~ ^/admin(/|$) {{ return 200 \"{PROTECTED}\"; }}
+                 location / {{ return 200 \"{OPEN}\"; }}
+             }}
+         }}"
+    )
+}
+
+#[test]
+fn no_spelling_passes_a_route_by_before_nginx() {
+    let arguments = |file: &Path, folder: &Path| {
+        let file = file.display().to_string();
+        let error = folder.join("error").display().to_string();
+        vec!["-c".to_owned(), file, "-e".to_owned(), error]
+    };
+    if let Some(program) = Program::start(&["nginx", "/usr/sbin/nginx"], nginx, arguments) {
+        judge_before("nginx", program.address, 3500, 500);
+    }
+}
+
+fn haproxy(port: u16, _: &Path) -> String {
+    let normalizers = [
+        "percent-to-uppercase",
+        "percent-decode-unreserved",
+        "path-merge-slashes",
+        "path-strip-dot",
+        "path-strip-dotdot full",
+    ];
+    let normalizers = normalizers.map(|one| format!("    http-request normalize-uri {one}\n"));
+    format!(
+        "global
+    expose-experimental-directives
+defaults
+    mode http
+    timeout connect 1s
+    timeout client 10s
+    timeout server 10s
+frontend test
+    bind 127.0.0.1:{port}
+{}    acl is_protected path,url_dec -m str /admin
+    acl is_protected path,url_dec -m beg /admin/
+    http-request return status 200 content-type text/plain string {PROTECTED} if is_protected
+    http-request return status 200 content-type text/plain string {OPEN}
+",
+        normalizers.concat()
+    )
+}
+
+#[test]
+fn no_spelling_passes_a_route_by_before_haproxy() {
+    let arguments = |file: &Path, _: &Path| {
+        let file = file.display().to_string();
+        vec!["-db".to_owned(), "-f".to_owned(), file]
+    };
+    if let Some(program) = Program::start(&["haproxy", "/usr/sbin/haproxy"], haproxy, arguments) {
+        judge_before("haproxy", program.address, 3500, 200);
+    }
+}
+
+fn envoy(port: u16, _: &Path) -> String {
+    let http = "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
+    let router = "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router";
+    let answer = |body: &str| json!({"status": 200, "body": {"inline_string": body}});
+    let manager = json!({
+        "@type": http, "stat_prefix": "test",
+        "normalize_path": true, "merge_slashes": true,
+        "path_with_escaped_slashes_action": "UNESCAPE_AND_FORWARD",
+        "http_filters": [{"name": "router", "typed_config": {"@type": router}}],
+        "route_config": {"virtual_hosts": [{"name": "all", "domains": ["*"], "routes": [
+            {"match": {"path_separated_prefix": "/admin"}, "direct_response": answer(PROTECTED)},
+            {"match": {"prefix": "/"}, "direct_response": answer(OPEN)},
+        ]}]},
+    });
+    json!({"static_resources": {"listeners": [{
+        "address": {"socket_address": {"address": "127.0.0.1", "port_value": port}},
+        "filter_chains": [{"filters": [{"name": "http", "typed_config": manager}]}],
+    }]}})
+    .to_string()
+}
+
+#[test]
+fn no_spelling_passes_a_route_by_before_envoy() {
+    let data = std::env::var("XDG_DATA_HOME").unwrap_or_else(|_| {
+        let home = std::env::var("HOME").unwrap_or_default();
+        format!("{home}/.local/share")
+    });
+    let installed = format!("{data}/gatebench/bin/envoy");
+    let arguments = |file: &Path, folder: &Path| {
+        // It knows the form of a file by its name.
+        let named = folder.join("envoy.json");
+        std::fs::copy(file, &named).unwrap();
+        let words = [
+            "--disable-hot-restart",
+            "--concurrency",
+            "1",
+            "--log-level",
+            "error",
+        ];
+        let file = named.display().to_string();
+        let all = ["--config-path".to_owned(), file].into_iter();
+        all.chain(words.map(String::from)).collect()
+    };
+    if let Some(program) = Program::start(&["envoy", &installed], envoy, arguments) {
+        judge_before("envoy", program.address, 3500, 200);
+    }
+}
+
+/// Runs a program to its end; nothing where it is not installed.
+fn ran(program: &str, arguments: &[&str]) -> Option<()> {
+    match Command::new(program).args(arguments).output() {
+        Ok(output) => {
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{program}: {errors}{text}");
+            Some(())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            eprintln!("SKIPPED: {program} is not installed");
+            None
+        }
+        Err(error) => panic!("{program}: {error}"),
+    }
+}
+
+/// The class path of the Spring application, which is compiled into `folder`.
+fn spring(folder: &Path) -> Option<String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/spellings/spring");
+    let (pom, class) = (source.join("pom.xml"), source.join("Upstream.java"));
+    let list = folder.join("classpath");
+    let output = format!("-Dmdep.outputFile={}", list.display());
+    let pom = pom.display().to_string();
+    let goal = "dependency:build-classpath";
+    ran(
+        "mvn",
+        &["-q", "-B", "--strict-checksums", "-f", &pom, goal, &output],
+    )?;
+    let libraries = std::fs::read_to_string(list).unwrap();
+    let (classes, class) = (folder.display().to_string(), class.display().to_string());
+    ran("javac", &["-cp", &libraries, "-d", &classes, &class])?;
+    Some(format!("{classes}:{libraries}"))
+}
+
+#[test]
+#[ignore = "has Maven bring Spring, 25 MB; make test-full"]
+fn no_spelling_passes_a_route_by_before_spring() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(class_path) = spring(folder.path()) else {
+        return;
+    };
+    let configuration =
+        |port: u16, _: &Path| format!("server.port={port}\nserver.address=127.0.0.1\n");
+    let arguments = |file: &Path, _: &Path| {
+        let named = file.with_extension("properties");
+        std::fs::copy(file, &named).unwrap();
+        let settings = format!("--spring.config.location=file:{}", named.display());
+        let words = ["-cp", &class_path, "upstream.Upstream", &settings];
+        words.map(str::to_owned).to_vec()
+    };
+    if let Some(program) = Program::start(&["java"], configuration, arguments) {
+        judge_before("Spring", program.address, 3500, 20);
+    }
+}

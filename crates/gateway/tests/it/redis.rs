@@ -1,0 +1,395 @@
+//! Rate limits in Redis: a real redis-server, gateways that share it, and what happens without it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{Server, backends, serve, upstream};
+use gatebench_gateway::Totals;
+use gatebench_net::Backend;
+use gatebench_upstream::Kind;
+use serde_json::{Value, json};
+
+/// A redis-server of this test's own, which keeps nothing; ended when dropped.
+struct Redis {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Redis {
+    fn start(password: Option<&str>) -> Self {
+        // A port may be taken between finding and using it; then Redis ends at once.
+        let started = (0..5).find_map(|_| Self::start_at(nowhere(), password));
+        started.expect("five times no free port")
+    }
+
+    fn start_at(address: SocketAddr, password: Option<&str>) -> Option<Self> {
+        let mut command = Command::new("redis-server");
+        command.args(["--port", &address.port().to_string(), "--bind", "127.0.0.1"]);
+        command.args(["--save", "", "--appendonly", "no", "--dir", "/tmp"]);
+        if let Some(password) = password {
+            command.args(["--requirepass", password]);
+        }
+        let spawned = command.stdout(Stdio::piped()).spawn();
+        let mut child = spawned.expect("redis-server: scripts/install-test-deps");
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let is_ready = lines
+            .map_while(Result::ok)
+            .any(|line| line.contains("Ready to accept connections"));
+        if is_ready {
+            return Some(Self { child, address });
+        }
+        let _ = child.wait();
+        None
+    }
+
+    fn command(&self, words: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream
+            .write_all(format!("{words}\r\nQUIT\r\n").as_bytes())
+            .unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        said
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn nowhere() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+fn before(
+    backend: Backend,
+    origin: SocketAddr,
+    redis: SocketAddr,
+    settings: &Value,
+) -> Server<Totals> {
+    let mut limit =
+        json!({"limit": 5, "window": "1h", "redis": redis.to_string(), "timeout": "1s"});
+    limit
+        .as_object_mut()
+        .unwrap()
+        .extend(settings.as_object().unwrap().clone());
+    let target = json!({"address": "127.0.0.1", "port": origin.port()});
+    serve(
+        backend,
+        &json!({
+            "listen": ["127.0.0.1:0"], "workers": 1,
+            "upstreams": [{"name": "origin", "keepalive": 4, "targets": [target]}],
+            "consumers": [{"name": "alice", "keys": ["alice-key"]}, {"name": "bob", "keys": ["bob-key"]}],
+            "routes": [
+                {"name": "limited", "path": "/", "upstream": "origin", "policies": [
+                    {"api_key": {"header": "X-Api-Key"}}, {"redis_rate_limit": limit}]},
+                {"name": "edited", "path": "/anything", "upstream": "origin", "policies": [
+                    {"redis_rate_limit": limit}, {"request_json": {"add": {"/hello": "world"}}}]},
+                {"name": "mock", "path": "/mock", "policies": [
+                    {"redis_rate_limit": limit},
+                    {"mock": {"status": 200, "content_type": "text/plain", "body": "Hello"}}]},
+            ],
+        }),
+    )
+}
+
+fn get(gateway: &Server<Totals>, path: &str, key: &str) -> crate::common::Answer {
+    let mut client = gateway.client();
+    client.ask(&format!(
+        "GET {path} HTTP/1.1\r\nHost: h\r\nX-Api-Key: {key}\r\n\r\n"
+    ))
+}
+
+#[test]
+fn gateways_share_a_limit_exactly() {
+    let redis = Redis::start(None);
+    for backend in backends() {
+        redis.command("FLUSHALL");
+        let origin = upstream(Kind::Httpbin, backend);
+        let settings = json!({"per": "consumer", "headers": true});
+        let gateways = [0, 1].map(|_| before(backend, origin.address, redis.address, &settings));
+        for round in 0..8 {
+            let answer = get(&gateways[round % 2], "/uuid", "alice-key");
+            let expected = if round < 5 { 200 } else { 429 };
+            assert_eq!(answer.status, expected, "{round}");
+            let remaining = answer.field("RateLimit-Remaining").unwrap().to_owned();
+            assert_eq!(remaining, 5_usize.saturating_sub(round + 1).to_string());
+            assert_eq!(answer.field("RateLimit-Limit"), Some("5"));
+            let reset: u64 = answer.field("RateLimit-Reset").unwrap().parse().unwrap();
+            assert!((3500..=3600).contains(&reset), "{reset}");
+            assert_eq!(answer.field("Retry-After").is_some(), round >= 5);
+        }
+        assert_eq!(get(&gateways[0], "/uuid", "bob-key").status, 200);
+        assert_eq!(
+            get(&gateways[0], "/uuid", "nobody").status,
+            401,
+            "nobody is not counted"
+        );
+        assert!(
+            redis
+                .command("GET gatebench:limited:1:consumer:alice")
+                .contains("\r\n8\r\n")
+        );
+        assert!(
+            redis
+                .command("GET gatebench:limited:1:consumer:bob")
+                .contains("\r\n1\r\n")
+        );
+    }
+}
+
+#[test]
+fn requests_wait_for_their_count_whatever_becomes_of_them() {
+    let redis = Redis::start(Some("secret"));
+    for backend in backends() {
+        redis.command("AUTH secret\r\nFLUSHALL");
+        let origin = upstream(Kind::Httpbin, backend);
+        let settings = json!({"limit": 3, "window": "2s", "password": "secret"});
+        let gateway = before(backend, origin.address, redis.address, &settings);
+        let mut client = gateway.client();
+        let posted = "POST /anything HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"a\":1}";
+        let mut statuses = Vec::new();
+        for _ in 0..5 {
+            let answer = client.ask(posted);
+            statuses.push(answer.status);
+            if answer.status == 200 {
+                let told: Value = serde_json::from_slice(&answer.body).unwrap();
+                assert_eq!(told["json"], json!({"a": 1, "hello": "world"}));
+            }
+        }
+        assert_eq!(statuses, [200, 200, 200, 429, 429]);
+        let mocked: Vec<_> = (0..4).map(|_| client.get("/mock").status).collect();
+        assert_eq!(mocked, [200, 200, 200, 429]);
+        // The window ends, and another one begins.
+        let begun = Instant::now();
+        while client.get("/mock").status == 429 {
+            assert!(begun.elapsed() < Duration::from_secs(10));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn requests_that_came_together_wait_their_turn() {
+    let redis = Redis::start(None);
+    for backend in backends() {
+        redis.command("FLUSHALL");
+        let origin = upstream(Kind::Httpbin, backend);
+        let gateway = before(backend, origin.address, redis.address, &json!({}));
+        let mut client = gateway.client();
+        let post = |number: u8| {
+            format!(
+                "POST /anything HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{{\"a\":{number}}}"
+            )
+        };
+        let mock = "GET /mock HTTP/1.1\r\nHost: h\r\n\r\n";
+        client.send((post(1) + mock + &post(2) + mock).as_bytes());
+        for number in [1, 2] {
+            let told: Value = serde_json::from_slice(&client.answer(false).body).unwrap();
+            assert_eq!(told["json"], json!({"a": number, "hello": "world"}));
+            assert_eq!(client.answer(false).body, b"Hello");
+        }
+    }
+}
+
+#[test]
+fn counts_are_exchanged_without_waiting() {
+    let redis = Redis::start(None);
+    for backend in backends() {
+        redis.command("FLUSHALL");
+        let origin = upstream(Kind::Httpbin, backend);
+        let settings =
+            json!({"counting": "asynchronous", "interval": "20ms", "limit": 50, "headers": true});
+        let gateways = [0, 1].map(|_| before(backend, origin.address, redis.address, &settings));
+        for gateway in &gateways {
+            let mut client = gateway.client();
+            let allowed = (0..20)
+                .filter(|_| client.get("/mock").status == 200)
+                .count();
+            assert_eq!(allowed, 20);
+        }
+        // Each hears of the other, and Redis of both.
+        let begun = Instant::now();
+        while !redis
+            .command("GET gatebench:mock:0:all")
+            .contains("\r\n40\r\n")
+        {
+            assert!(begun.elapsed() < Duration::from_secs(10));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let begun = Instant::now();
+        let mut client = gateways[0].client();
+        while client.get("/mock").status == 200 {
+            assert!(begun.elapsed() < Duration::from_secs(10));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let refused = client.get("/mock");
+        assert_eq!(
+            (refused.status, refused.field("RateLimit-Remaining")),
+            (429, Some("0"))
+        );
+    }
+}
+
+#[test]
+fn without_redis_it_goes_as_configured_and_comes_back() {
+    for backend in backends() {
+        let origin = upstream(Kind::Httpbin, backend);
+        for (counting, word, status) in [
+            ("synchronous", "allow", 200),
+            ("synchronous", "refuse", 503),
+            ("asynchronous", "allow", 200),
+        ] {
+            let settings = json!({"counting": counting, "without_redis": word, "interval": "10ms"});
+            let gateway = before(backend, origin.address, nowhere(), &settings);
+            let is_so = || get(&gateway, "/uuid", "alice-key").status == status;
+            // Who does not wait counts alone until it knows.
+            let begun = Instant::now();
+            while !(0..10).all(|_| is_so()) {
+                assert!(
+                    begun.elapsed() < Duration::from_secs(10),
+                    "{counting} {word}"
+                );
+            }
+        }
+        // One that hangs costs the timeout once, and then nothing.
+        let silent = crate::common::scripted(|_, mut peer| drop(peer.rest()));
+        let settings = json!({"timeout": "100ms", "without_redis": "refuse"});
+        let gateway = before(backend, origin.address, silent, &settings);
+        let answer = get(&gateway, "/uuid", "alice-key");
+        assert_eq!(answer.status, 503);
+        assert!(
+            answer
+                .body
+                .starts_with(b"gateway: requests are counted in Redis")
+        );
+        // One that is no Redis.
+        let gateway = before(backend, origin.address, origin.address, &settings);
+        assert_eq!(get(&gateway, "/uuid", "alice-key").status, 503);
+    }
+}
+
+/// The limits of a worker share its connection to a Redis: one that has counted nothing notices that it is back, too.
+#[test]
+fn a_redis_that_another_limit_found_gone_is_found_again() {
+    for backend in backends() {
+        let origin = upstream(Kind::Httpbin, backend);
+        let address = nowhere();
+        let limit = |counting: &str, word: &str| {
+            json!({"redis_rate_limit": {"limit": 1000, "window": "1h", "redis": address.to_string(),
+                   "timeout": "1s", "interval": "10ms", "counting": counting, "without_redis": word}})
+        };
+        let target = json!({"address": "127.0.0.1", "port": origin.address.port()});
+        let gateway = serve(
+            backend,
+            &json!({
+                "listen": ["127.0.0.1:0"], "workers": 1,
+                "upstreams": [{"name": "origin", "keepalive": 4, "targets": [target]}],
+                "routes": [
+                    {"name": "waits", "path": "/", "upstream": "origin", "policies": [limit("synchronous", "allow")]},
+                    {"name": "alone", "path": "/delay", "upstream": "origin", "policies": [limit("asynchronous", "refuse")]},
+                ],
+            }),
+        );
+        let status = |path: &str| get(&gateway, path, "").status;
+        assert_eq!((status("/uuid"), status("/delay/0")), (200, 503));
+        let Some(_redis) = Redis::start_at(address, None) else {
+            // Somebody else has taken the port meanwhile.
+            continue;
+        };
+        let begun = Instant::now();
+        while status("/delay/0") != 200 {
+            assert!(
+                begun.elapsed() < Duration::from_secs(10),
+                "it is not found again"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// A target that closes a kept connection while a request waits for its count has not had anything of it.
+#[test]
+fn a_body_waits_with_its_request() {
+    let redis = Redis::start(None);
+    for backend in backends() {
+        redis.command("FLUSHALL");
+        let closes = Duration::from_millis(50);
+        let origin = crate::common::scripted(move |number, mut peer| {
+            let head = peer.head();
+            let length =
+                crate::common::field(&head, "Content-Length").map_or(0, |it| it.parse().unwrap());
+            let body = peer.exact(length);
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+            peer.send(head.as_bytes());
+            peer.send(&body);
+            if number == 0 {
+                std::thread::sleep(closes);
+            } else {
+                let _ = peer.rest();
+            }
+        });
+        let gateway = before(backend, origin, redis.address, &json!({"timeout": "5s"}));
+        let mut client = gateway.client();
+        let post = |body: &str| {
+            let length = body.len();
+            format!(
+                "POST / HTTP/1.1\r\nHost: h\r\nX-Api-Key: alice-key\r\nContent-Length: {length}\r\n\r\n"
+            )
+        };
+        assert_eq!(client.ask(&(post("first") + "first")).body, b"first");
+        redis.command("CLIENT PAUSE 300 ALL");
+        client.send((post("second") + "sec").as_bytes());
+        std::thread::sleep(closes * 3);
+        client.send(b"ond");
+        let answer = client.answer(false);
+        assert_eq!((answer.status, answer.body), (200, b"second".to_vec()));
+    }
+}
+
+/// What passes beyond the limit is bounded by what other workers let through before they are heard of.
+#[test]
+fn without_waiting_a_limit_is_exceeded_by_one_interval_at_most() {
+    let redis = Redis::start(None);
+    for backend in backends() {
+        redis.command("FLUSHALL");
+        let origin = upstream(Kind::Httpbin, backend);
+        let settings = json!({"counting": "asynchronous", "interval": "10ms", "limit": 100});
+        let gateways = [0, 1].map(|_| before(backend, origin.address, redis.address, &settings));
+        let allowed: Vec<usize> = std::thread::scope(|scope| {
+            let clients = gateways.iter().map(|gateway| {
+                scope.spawn(|| {
+                    let mut client = gateway.client();
+                    let begun = Instant::now();
+                    let mut allowed = 0;
+                    while client.get("/mock").status == 200 {
+                        allowed += 1;
+                        assert!(begun.elapsed() < Duration::from_secs(10));
+                    }
+                    allowed
+                })
+            });
+            let clients: Vec<_> = clients.collect();
+            clients.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        // By itself none lets more through than the limit, and together no fewer.
+        assert!(allowed.iter().all(|&one| one <= 100), "{allowed:?}");
+        assert!(allowed.iter().sum::<usize>() >= 100, "{allowed:?}");
+        // Once all are told Redis knows every one, and nobody lets another through.
+        let begun = Instant::now();
+        let sum = format!("\r\n{}\r\n", allowed.iter().sum::<usize>());
+        while !redis.command("GET gatebench:mock:0:all").contains(&sum) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{allowed:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        for gateway in &gateways {
+            assert_eq!(gateway.client().get("/mock").status, 429);
+        }
+    }
+}

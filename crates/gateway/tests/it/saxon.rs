@@ -1,0 +1,114 @@
+//! Messages that helpers of Saxon's transform: side by side, in order, and beside one that ends its helper.
+
+use crate::common::{Client, Server, backends, serve, upstream};
+use gatebench_gateway::Totals;
+use gatebench_net::Backend;
+use gatebench_upstream::Kind;
+use serde_json::{Value, json};
+
+/// Makes an envelope of a text; `END` takes all the time that there is.
+const STYLESHEET: &str = r#"<xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">
+<xsl:template match="/">
+  <soap:Envelope><soap:Body><told><xsl:value-of select="if (string(.) = 'END') then sum(for $i in 1 to 2000000000 return $i mod 7) else string(.)"/></told></soap:Body></soap:Envelope>
+</xsl:template>
+</xsl:stylesheet>"#;
+
+/// Both directions by Saxon before an echo, and a route without policies.
+fn before(backend: Backend) -> (Server<()>, Server<Totals>) {
+    let origin = upstream(Kind::GoBench, backend);
+    let chain =
+        json!({"xslt_transform_before": STYLESHEET, "xslt_library": "saxon", "verbose": true});
+    let target = json!({"address": "127.0.0.1", "port": origin.address.port()});
+    let routes: Value = json!([
+        {"name": "plain", "path": "/plain", "strip_path": true, "upstream": "origin"},
+        {"name": "soap", "path": "/", "upstream": "origin", "policies": [
+            {"soap": {"request": chain, "response": chain}}]},
+    ]);
+    let gateway = serve(
+        backend,
+        &json!({
+            "listen": ["127.0.0.1:0"], "workers": 1,
+            "upstreams": [{"name": "origin", "keepalive": 4, "targets": [target]}],
+            "routes": routes,
+        }),
+    );
+    (origin, gateway)
+}
+
+fn post(path: &str, text: &str) -> String {
+    post_as("text/xml", path, text)
+}
+
+fn post_as(content_type: &str, path: &str, text: &str) -> String {
+    let body = format!("<a>{text}</a>");
+    let length = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: h\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+fn assert_told(client: &mut Client, text: &str) {
+    let answer = client.answer(false);
+    let body = String::from_utf8(answer.body).unwrap();
+    assert_eq!(answer.status, 200, "{text}: {body}");
+    assert!(body.contains(&format!("<told>{text}</told>")), "{body}");
+}
+
+#[test]
+fn requests_that_came_together_are_answered_in_order() {
+    for backend in backends() {
+        let (_origin, gateway) = before(backend);
+        let mut clients: Vec<_> = (0..20).map(|_| gateway.client()).collect();
+        let text = |number: usize, turn: usize| format!("{number}-{turn}");
+        for (number, client) in clients.iter_mut().enumerate() {
+            let asked: String = (0..5)
+                .map(|turn| post("/echo", &text(number, turn)) + &post("/plain/echo", "plain"))
+                .collect();
+            client.send(asked.as_bytes());
+        }
+        for (number, client) in clients.iter_mut().enumerate() {
+            for turn in 0..5 {
+                assert_told(client, &text(number, turn));
+                assert_eq!(client.answer(false).body, b"<a>plain</a>");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_message_that_ends_its_helper_costs_no_other() {
+    let (_origin, gateway) = before(Backend::Epoll);
+    let mut clients: Vec<_> = (0..12).map(|_| gateway.client()).collect();
+    let text = |number: usize| match number {
+        5 => "END".to_owned(),
+        _ => number.to_string(),
+    };
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.send(post("/echo", &text(number)).as_bytes());
+    }
+    // Some go away before they are answered.
+    clients.truncate(10);
+    for (number, client) in clients.iter_mut().enumerate() {
+        if number != 5 {
+            assert_told(client, &text(number));
+            continue;
+        }
+        let answer = client.answer(false);
+        let body = String::from_utf8(answer.body).unwrap();
+        assert_eq!(answer.status, 500, "{body}");
+        assert!(body.contains("The XSLT engine ended"), "{body}");
+        assert!(body.contains("<faultcode>soap:Server<"), "{body}");
+    }
+    let mut client = gateway.client();
+    client.send(post("/echo", "after").as_bytes());
+    assert_told(&mut client, "after");
+    // A client of JSON is not blamed for it either.
+    client.send(post_as("application/json", "/echo", "END").as_bytes());
+    let answer = client.answer(false);
+    let body = String::from_utf8(answer.body).unwrap();
+    assert_eq!(answer.status, 500, "{body}");
+    assert!(
+        body.contains("\"message_verbose\": \"The XSLT engine ended"),
+        "{body}"
+    );
+}

@@ -1,0 +1,113 @@
+//! What the gateway does besides its routes: TLS towards clients, and metrics.
+
+use std::process::Command;
+
+use crate::common::{backends, serve, upstream};
+use gatebench_gateway::{Gateway, GatewayConfig};
+use gatebench_upstream::Kind;
+use serde_json::json;
+
+#[test]
+fn clients_may_have_to_speak_tls() {
+    let folder = std::env::temp_dir().join(format!("gatebench-tls-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (certificate, key) = (path("certificate.pem"), path("key.pem"));
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+        ])
+        .args([
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+        ])
+        .args(["-out", &certificate, "-keyout", &key])
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    for backend in backends() {
+        let origin = upstream(Kind::GoBench, backend);
+        let gateway = serve(
+            backend,
+            &json!({
+                "listen": ["127.0.0.1:0"],
+                "tls": {"certificate": certificate, "key": key},
+                "upstreams": [{"name": "origin", "keepalive": 4,
+                               "targets": [{"address": "127.0.0.1", "port": origin.address.port()}]}],
+                "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+            }),
+        );
+        let url = format!("https://{}/size/300000", gateway.address);
+        let answer = Command::new("curl")
+            .args(["-sS", "--cacert", &certificate, &url, &url])
+            .output()
+            .unwrap();
+        assert!(answer.status.success(), "{answer:?}");
+        assert_eq!(answer.stdout.len(), 600_000);
+        for (asked, version) in [("--http2", "2"), ("--http1.1", "1.1")] {
+            let told = Command::new("curl")
+                .args(["-sS", asked, "-o", "/dev/null", "-w", "%{http_version}"])
+                .args(["--cacert", &certificate, &url])
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8_lossy(&told.stdout), version, "{told:?}");
+        }
+        let plain = Command::new("curl")
+            .args(["-sS", &url.replace("https", "http")])
+            .output()
+            .unwrap();
+        assert!(!plain.status.success());
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_certificate_that_is_not_there_is_named() {
+    let config = json!({
+        "listen": ["127.0.0.1:0"], "tls": {"certificate": "/nowhere/c.pem", "key": "/nowhere/k.pem"},
+        "routes": [],
+    });
+    let config = GatewayConfig::parse(&config.to_string()).unwrap();
+    let mistakes = Gateway::new(&config).err().unwrap().0;
+    assert_eq!(mistakes[0].at, "/tls");
+    assert!(mistakes[0].message.contains("/nowhere/"), "{}", mistakes[0]);
+}
+
+#[test]
+fn what_was_done_can_be_asked_for() {
+    for backend in backends() {
+        let origin = upstream(Kind::Ping, backend);
+        let gateway = serve(
+            backend,
+            &json!({
+                "listen": ["127.0.0.1:0"], "workers": 2, "metrics": {"path": "/metrics"},
+                "upstreams": [{"name": "origin", "keepalive": 4,
+                               "targets": [{"address": "127.0.0.1", "port": origin.address.port()}]}],
+                "routes": [{"name": "ping", "path": "/ping", "upstream": "origin"}],
+            }),
+        );
+        for _ in 0..5 {
+            assert_eq!(gateway.client().get("/ping").status, 200);
+            assert_eq!(gateway.client().get("/nowhere").status, 404);
+        }
+        let answer = gateway.client().get("/metrics");
+        let text = String::from_utf8(answer.body).unwrap();
+        for line in [
+            "gatebench_gateway_requests_total{route=\"ping\",code=\"2xx\"} 5",
+            "gatebench_gateway_requests_total{route=\"\",code=\"4xx\"} 5",
+            "gatebench_gateway_request_duration_seconds_count{route=\"ping\"} 5",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} in\n{text}");
+        }
+    }
+}

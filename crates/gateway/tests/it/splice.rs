@@ -1,0 +1,131 @@
+//! The null gateway copies any number of bytes in both directions, in any pieces.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use gatebench_net::Backend;
+
+/// Sends back all bytes that it receives, and closes after the client has.
+fn echo() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            thread::spawn(move || {
+                let mut reader = stream.try_clone().unwrap();
+                let _ = std::io::copy(&mut reader, &mut stream);
+                let _ = stream.shutdown(Shutdown::Write);
+            });
+        }
+    });
+    address
+}
+
+fn spliced(backend: Backend, target: SocketAddr, ask: impl FnOnce(SocketAddr)) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (listens, heard) = mpsc::channel();
+    let flag = Arc::clone(&stop);
+    let serving = thread::spawn(move || {
+        let any = ([127, 0, 0, 1], 0).into();
+        gatebench_gateway::splice(any, target, Some(backend), &flag, |at| {
+            listens.send(at).unwrap()
+        })
+    });
+    ask(heard.recv().unwrap());
+    stop.store(true, Ordering::Relaxed);
+    serving.join().unwrap().unwrap();
+}
+
+const BACKENDS: [Backend; 2] = [Backend::Epoll, Backend::Uring];
+
+#[test]
+fn what_is_sent_comes_back_also_when_nobody_reads_for_a_while() {
+    let sent: Vec<u8> = (0..4_000_000_u32).map(|at| (at * 7 % 251) as u8).collect();
+    for backend in BACKENDS {
+        spliced(backend, echo(), |address| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let mut writer = stream.try_clone().unwrap();
+            let bytes = sent.clone();
+            let writing = thread::spawn(move || {
+                writer.write_all(&bytes).unwrap();
+                writer.shutdown(Shutdown::Write).unwrap();
+            });
+            thread::sleep(std::time::Duration::from_millis(50));
+            let mut back = Vec::new();
+            stream.read_to_end(&mut back).unwrap();
+            writing.join().unwrap();
+            assert!(back == sent, "{backend:?}: {} bytes", back.len());
+        });
+    }
+}
+
+#[test]
+fn a_connection_is_kept_for_as_many_messages_as_there_are() {
+    for backend in BACKENDS {
+        spliced(backend, echo(), |address| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            for number in 0_u32..200 {
+                stream.write_all(&number.to_be_bytes()).unwrap();
+                let mut back = [0; 4];
+                stream.read_exact(&mut back).unwrap();
+                assert_eq!(u32::from_be_bytes(back), number);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_target_that_refuses_ends_the_connection() {
+    let refusing = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for backend in BACKENDS {
+        spliced(backend, refusing, |address| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let _ = stream.write_all(b"x");
+            let mut back = Vec::new();
+            let ended = stream.read_to_end(&mut back);
+            assert!(ended.is_err() || back.is_empty());
+        });
+    }
+}
+
+/// A target that has ended long before the client reads: the pair must be closed all the same.
+#[test]
+fn a_pair_is_closed_though_bytes_were_pending_when_its_last_side_ended() {
+    const BYTES: usize = 8 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = listener.local_addr().unwrap();
+    let (ended, is_closed) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let ended = ended.clone();
+            thread::spawn(move || {
+                stream.write_all(&vec![7; BYTES]).unwrap();
+                stream.shutdown(Shutdown::Write).unwrap();
+                // The end of the stream comes once the null gateway has closed the pair.
+                let left = stream.read_to_end(&mut Vec::new()).unwrap();
+                ended.send(left).unwrap();
+            });
+        }
+    });
+    for backend in BACKENDS {
+        spliced(backend, target, |address| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+            thread::sleep(std::time::Duration::from_millis(50));
+            let mut back = Vec::new();
+            stream.read_to_end(&mut back).unwrap();
+            assert_eq!(back.len(), BYTES, "{backend:?}");
+            let patience = std::time::Duration::from_secs(10);
+            assert_eq!(is_closed.recv_timeout(patience), Ok(0), "{backend:?}");
+        });
+    }
+}

@@ -1,0 +1,102 @@
+//! TLS towards upstreams: certificates judged, connections kept, bodies whole.
+
+use std::net::SocketAddr;
+
+use crate::common::{Certificates, Server, backends, serve, upstream_with_tls};
+use gatebench_gateway::{GatewayConfig, Totals};
+use gatebench_net::Backend;
+use gatebench_upstream::Kind;
+use serde_json::{Value, json};
+
+fn before(backend: Backend, origin: SocketAddr, tls: &Value) -> Server<Totals> {
+    serve(
+        backend,
+        &json!({
+            "listen": ["127.0.0.1:0"],
+            "upstreams": [{"name": "origin", "keepalive": 4, "tls": tls,
+                           "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
+            "routes": [{"name": "all", "path": "/", "upstream": "origin"}],
+        }),
+    )
+}
+
+#[test]
+fn bodies_go_and_come_whole_over_connections_that_are_kept() {
+    let files = Certificates::new("upstream-tls");
+    let (certificate, key) = files.make("good", "IP:127.0.0.1");
+    for backend in backends() {
+        let origin = upstream_with_tls(Kind::GoBench, backend, &certificate, &key);
+        let gateway = before(backend, origin.address, &json!({"ca": certificate}));
+        let mut client = gateway.client();
+        for _ in 0..3 {
+            assert_eq!(client.get("/size/1M").body.len(), 1 << 20);
+            let body = "x".repeat(400_000);
+            let posted = format!(
+                "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            let echoed = client.ask(&posted);
+            assert_eq!((echoed.status, echoed.body.len()), (200, body.len()));
+        }
+        // An upstream that would have been opened anew for each has seen many.
+        assert_eq!(client.get("/size/350B").body.len(), 350);
+        drop(client);
+        let totals = gateway.end();
+        assert_eq!((totals.retries, totals.upstream_failures), (0, 0));
+    }
+}
+
+#[test]
+fn a_certificate_is_judged_as_asked() {
+    let files = Certificates::new("upstream-judge");
+    let (certificate, key) = files.make("good", "DNS:origin.test");
+    let (stranger, _) = files.make("stranger", "DNS:origin.test");
+    for backend in backends() {
+        let origin = upstream_with_tls(Kind::Ping, backend, &certificate, &key);
+        for (tls, status) in [
+            (
+                json!({"ca": certificate, "server_name": "origin.test"}),
+                200,
+            ),
+            (json!({"skip_verify": true}), 200),
+            (json!({"ca": certificate}), 502),
+            (json!({"ca": certificate, "server_name": "other.test"}), 502),
+            (json!({"ca": stranger, "server_name": "origin.test"}), 502),
+            (json!({"server_name": "origin.test"}), 502),
+        ] {
+            let gateway = before(backend, origin.address, &tls);
+            let answer = gateway.client().get("/ping");
+            assert_eq!(answer.status, status, "{tls}");
+            if status == 502 {
+                assert!(
+                    answer
+                        .body
+                        .starts_with(b"gateway: the upstream's certificate")
+                );
+            }
+        }
+        // Nobody who does not speak TLS is one who does.
+        let plain = crate::common::upstream(Kind::Ping, backend);
+        let gateway = before(backend, plain.address, &json!({"skip_verify": true}));
+        assert_eq!(gateway.client().get("/ping").status, 502);
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_are_told() {
+    let config = |tls: Value| {
+        json!({
+            "listen": ["127.0.0.1:0"], "routes": [],
+            "upstreams": [{"name": "o", "keepalive": 1, "tls": tls,
+                           "targets": [{"address": "127.0.0.1", "port": 1}]}],
+        })
+    };
+    for tls in [
+        json!({"ca": "/nowhere/ca.pem"}),
+        json!({"server_name": "a b"}),
+    ] {
+        let config = GatewayConfig::parse(&config(tls).to_string()).unwrap();
+        let wrong = gatebench_gateway::Gateway::new(&config).err().unwrap();
+        assert_eq!(wrong.0[0].at, "/upstreams/0/tls", "{wrong}");
+    }
+}

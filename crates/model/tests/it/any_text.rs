@@ -1,0 +1,135 @@
+//! No text makes the parser panic, and whatever it says points into the text.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use gatebench_model::{
+    Diagnostics, Document, FileKind, GatewayFolder, LoadProfile, Scenario, Suite, parse, schema,
+};
+use proptest::prelude::*;
+use serde::Serialize;
+
+fn points_into(text: &str, told: &Diagnostics) {
+    assert!(!told.all().is_empty());
+    for mistake in told.all() {
+        let span = text
+            .get(mistake.offset..mistake.offset + mistake.length)
+            .expect("a span inside the text");
+        assert!(!span.contains('\n'), "a span on one line");
+        let line = text
+            .split('\n')
+            .nth(mistake.line - 1)
+            .expect("a line of the text");
+        assert!(mistake.column <= line.chars().count() + 1);
+        assert!(!mistake.message.is_empty() && !mistake.help.is_empty());
+    }
+    assert!(told.render(false, 80).contains(&told.to_string()));
+}
+
+static VALIDATORS: LazyLock<HashMap<FileKind, jsonschema::Validator>> = LazyLock::new(|| {
+    let validator = |kind| jsonschema::validator_for(&schema(kind)).unwrap();
+    FileKind::ALL
+        .into_iter()
+        .map(|kind| (kind, validator(kind)))
+        .collect()
+});
+
+/// What is let through fits the published schema, says a validator that is not ours.
+fn parses<T: Document + Serialize>(text: &str) {
+    match parse::<T>("any.yaml", text) {
+        Err(told) => points_into(text, &told),
+        Ok(document) => {
+            let json = serde_json::to_value(&document).unwrap();
+            assert!(VALIDATORS[&T::KIND].is_valid(&json), "{text}");
+        }
+    }
+}
+
+fn parses_as_everything(text: &str) {
+    parses::<Scenario>(text);
+    parses::<LoadProfile>(text);
+    parses::<Suite>(text);
+    parses::<GatewayFolder>(text);
+}
+
+const SEEDS: [&str; 8] = [
+    include_str!("../../../../scenarios/api-key.yaml"),
+    include_str!("../../../../scenarios/echo.yaml"),
+    include_str!("../../../../scenarios/loads/tour.yaml"),
+    include_str!("../../../../scenarios/loads/spike.yaml"),
+    include_str!("../../../../scenarios/loads/sweep.yaml"),
+    include_str!("../../../../scenarios/good-and-failing.yaml"),
+    include_str!("../mistakes/scenario-data.yaml"),
+    include_str!("../mistakes/gateway-folder.yaml"),
+];
+
+/// A file of ours with a piece replaced by something else.
+fn damaged() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-z ]{0,8}",
+        "[\\[\\]{}:,&*!|>'\"%@#\n\t -]{0,6}",
+        "\\PC{0,4}",
+        Just("*answer".to_owned()),
+        Just("&a [*a]".to_owned()),
+        Just(".inf".to_owned()),
+        Just("99999999999999999999".to_owned()),
+        Just("\r\n".to_owned()),
+    ];
+    (
+        0..SEEDS.len(),
+        any::<prop::sample::Index>(),
+        0..30_usize,
+        piece,
+    )
+        .prop_map(|(seed, at, length, piece)| {
+            let characters: Vec<char> = SEEDS[seed].chars().collect();
+            let start = at.index(characters.len());
+            let end = (start + length).min(characters.len());
+            let head: String = characters[..start].iter().collect();
+            let tail: String = characters[end..].iter().collect();
+            head + &piece + &tail
+        })
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_text(text in "(\\PC|[\n\t\r:{}\\[\\]&*-]){0,120}") {
+        parses_as_everything(&text);
+    }
+
+    #[test]
+    fn damaged_files(text in damaged()) {
+        parses_as_everything(&text);
+    }
+}
+
+#[test]
+fn what_would_grow_without_end_is_refused() {
+    let deep = "[".repeat(10_000);
+    let mut laughs = "a: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
+        laughs += &format!("b{level}: &a{level} [{aliases}]\n");
+    }
+    let nested = "- ".repeat(10_000);
+    for text in [
+        deep.as_str(),
+        laughs.as_str(),
+        nested.as_str(),
+        &"x".repeat(5 << 20),
+    ] {
+        let told = parse::<Suite>("any.yaml", text).unwrap_err();
+        points_into(text, &told);
+    }
+}
+
+#[test]
+fn places_count_characters_and_survive_windows() {
+    let text = "\u{feff}suite: s\r\ntitle: grün 🦀\r\ngateways: [a]\r\nscenarios: [a]\r\nload: l # ü\r\nblocks: 0\r\n";
+    let told = parse::<Suite>("any.yaml", text).unwrap_err();
+    let [mistake] = told.all() else {
+        panic!("{told:?}")
+    };
+    assert_eq!((mistake.line, mistake.column), (6, 9));
+    assert_eq!(&text[mistake.offset..mistake.offset + mistake.length], "0");
+}

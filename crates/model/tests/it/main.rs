@@ -1,0 +1,7 @@
+//! The integration tests of this crate in one binary: a module for each subject.
+#![allow(clippy::unwrap_used)]
+
+mod any_text;
+mod files;
+mod mistakes;
+mod scenarios;

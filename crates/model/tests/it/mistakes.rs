@@ -1,0 +1,79 @@
+//! Files with mistakes, and what is said about them: `mistakes/KIND-WHAT.yaml` beside its golden text.
+//! `GATEBENCH_BLESS=1` rewrites the golden texts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gatebench_model::{
+    Diagnostics, Document, GatewayFolder, LoadProfile, Scenario, Specification, Suite, parse,
+};
+
+fn mistakes<T: Document>(file: &str, text: &str) -> Diagnostics {
+    parse::<T>(file, text)
+        .err()
+        .unwrap_or_else(|| panic!("{file} has no mistakes"))
+}
+
+fn diagnose(file: &str, text: &str) -> Diagnostics {
+    match file.split('-').next().unwrap() {
+        "scenario" => mistakes::<Scenario>(file, text),
+        "load" => mistakes::<LoadProfile>(file, text),
+        "suite" => mistakes::<Suite>(file, text),
+        "specification" => mistakes::<Specification>(file, text),
+        "gateway" => mistakes::<GatewayFolder>(file, text),
+        other => panic!("no kind of file is called {other}"),
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mistakes")
+}
+
+#[test]
+fn every_mistake_is_told_as_written_down() {
+    let bless = std::env::var_os("GATEBENCH_BLESS").is_some();
+    let mut wrong = Vec::new();
+    let mut paths: Vec<_> = fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    for path in paths.iter().filter(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "yaml")
+    }) {
+        let file = path.file_name().unwrap().to_str().unwrap();
+        let told = diagnose(file, &fs::read_to_string(path).unwrap()).render(false, 100);
+        let golden = path.with_extension("txt");
+        if bless {
+            fs::write(&golden, &told).unwrap();
+        } else if fs::read_to_string(&golden).unwrap_or_default() != told {
+            wrong.push(format!("{}:\n{told}", golden.display()));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "run with GATEBENCH_BLESS=1 if this is right:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn five_mistakes_give_five_errors_with_their_places() {
+    let file = "scenario-five.yaml";
+    let told = diagnose(file, &fs::read_to_string(folder().join(file)).unwrap());
+    let places: Vec<_> = told
+        .all()
+        .iter()
+        .map(|mistake| (mistake.line, mistake.column))
+        .collect();
+    assert_eq!(places, [(2, 1), (3, 11), (6, 11), (11, 12), (15, 17)]);
+    assert!(told.all().iter().all(|mistake| !mistake.help.is_empty()));
+}
+
+#[test]
+fn colour_is_a_choice() {
+    let told = diagnose("suite-x.yaml", "suite: A");
+    assert!(told.render(true, 80).contains('\u{1b}'));
+    assert!(!told.render(false, 80).contains('\u{1b}'));
+}

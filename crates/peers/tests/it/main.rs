@@ -1,0 +1,5 @@
+//! The integration tests of this crate in one binary: a module for each subject.
+#![allow(clippy::unwrap_used)]
+
+mod output;
+mod translation;

@@ -1,0 +1,7 @@
+//! The integration tests of this crate in one binary: a module for each subject.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod history;
+mod links;
+mod run_directory;

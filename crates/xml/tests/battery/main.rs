@@ -1,0 +1,145 @@
+//! Messages that mean harm, each within a bound on processor time and on memory, whatever comes of it.
+//!
+//! A binary of its own, since memory is the whole process's.
+#![allow(clippy::unwrap_used)]
+
+mod memory;
+#[path = "../it/common/processor.rs"]
+mod processor;
+mod search;
+mod shapes;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use gatebench_xml::{NoFiles, Transform};
+use memory::Idle;
+use processor::{cpu, cpu_of};
+use shapes::ways::sheet;
+use shapes::{Shape, Verdict, Ways};
+
+/// What one message may take of its worker before others are served. The Rust code of other crates, as that which
+/// un-gzips, is not optimized in a debug build.
+const TIME_MAX: Duration = Duration::from_millis(if cfg!(debug_assertions) { 500 } else { 250 });
+
+/// What the process may grow by for one message.
+const GROWTH_MAX: u64 = 64 << 20;
+
+/// Held by the test that runs: nothing else may take memory meanwhile.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Waits until no other test runs, though the last one may have failed.
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What one shape took.
+struct Taken {
+    name: &'static str,
+    verdict: Verdict,
+    time: Duration,
+    growth: u64,
+}
+
+fn take(shape: &Shape, ways: &Ways, idle: &Idle) -> Taken {
+    let (body, is_gzip) = shape.bytes();
+    let mut time = Duration::ZERO;
+    let mut outcome = Ok(());
+    let growth = idle.growth_of(|| {
+        let before = cpu();
+        outcome = ways.take(shape.way, &body, is_gzip);
+        time = cpu() - before;
+    });
+    let verdict = shape.verdict(&outcome);
+    if verdict == Verdict::Wrong {
+        let words = outcome.err().unwrap_or_else(|| "it passes".to_owned());
+        println!(
+            "{} ({}): {:?}, but: {words}",
+            shape.name, shape.source, shape.end
+        );
+    }
+    Taken {
+        name: shape.name,
+        verdict,
+        time,
+        growth,
+    }
+}
+
+fn print_report(all: &[Taken]) {
+    let count = |verdict| all.iter().filter(|one| one.verdict == verdict).count();
+    let longest = all.iter().max_by_key(|one| one.time).unwrap();
+    let largest = all.iter().max_by_key(|one| one.growth).unwrap();
+    println!("| tried | correctly rejected | correctly passed | wrong | longest | largest |");
+    println!(
+        "|--:|--:|--:|--:|---|---|\n| {} | {} | {} | {} | {} ms ({}) | {} MiB ({}) |",
+        all.len(),
+        count(Verdict::Rejected),
+        count(Verdict::Passed),
+        count(Verdict::Wrong),
+        longest.time.as_millis(),
+        longest.name,
+        largest.growth >> 20,
+        largest.name,
+    );
+}
+
+#[test]
+fn no_message_takes_more_than_its_share() {
+    if cfg!(feature = "plain-memory") {
+        // Under valgrind nothing has its usual time and memory; the other tests are run there.
+        return;
+    }
+    let _alone = alone();
+    let shapes = shapes::all();
+    assert!(shapes.len() >= 120, "{}", shapes.len());
+    let ways = Ways::compile();
+    // What is allocated once for a thread is part of idle.
+    assert_eq!(ways.take(shapes::Way::Transformed, b"<a/>", false), Ok(()));
+    let idle = Idle::now();
+    let all: Vec<Taken> = shapes.iter().map(|one| take(one, &ways, &idle)).collect();
+    print_report(&all);
+    for one in &all {
+        println!(
+            "{:>5} ms {:>3} MiB  {}",
+            one.time.as_millis(),
+            one.growth >> 20,
+            one.name
+        );
+    }
+    let beyond: Vec<&str> = all
+        .iter()
+        .filter(|one| {
+            one.verdict == Verdict::Wrong || one.time > TIME_MAX || one.growth > GROWTH_MAX
+        })
+        .map(|one| one.name)
+        .collect();
+    assert!(beyond.is_empty(), "{beyond:?}");
+}
+
+/// What docs/ROBUSTNESS.md states as not bounded: libxml2 holds each node that such a step finds against each that it has
+/// found before, and allocates nothing meanwhile.
+#[test]
+fn steps_to_the_parents_of_many_nodes_take_long_and_end() {
+    if cfg!(feature = "plain-memory") {
+        return;
+    }
+    let _alone = alone();
+    let repeated = |unit: &str, count: usize| format!("<a>{}</a>", unit.repeat(count));
+    let deep = format!("{}{}", "<i>".repeat(190), "</i>".repeat(190));
+    let none: [(&str, &str); 0] = [];
+    for (expression, message) in [
+        ("//*[not(*)]/ancestor::*", repeated(&deep, 257)),
+        ("//i/..", repeated("<b><i/></b>", 24_000)),
+    ] {
+        let templates = format!(
+            r#"<xsl:template match="/"><r><xsl:value-of select="count({expression})"/></r></xsl:template>"#
+        );
+        let transform = Transform::compile(&sheet(&templates), none, &NoFiles).unwrap();
+        let mut result = None;
+        let time = cpu_of(|| result = Some(transform.apply(message.as_bytes())));
+        println!("{expression}: {} ms, {result:?}", time.as_millis());
+        assert!(time < Duration::from_secs(30), "{time:?}");
+        assert!(transform.apply(b"<a><i/></a>").is_ok());
+    }
+}

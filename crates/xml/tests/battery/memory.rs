@@ -1,0 +1,43 @@
+//! Memory of this process.
+#![allow(unsafe_code)]
+
+use std::ffi::c_int;
+use std::fs;
+
+// SAFETY: glibc's own; its parameter is a size_t.
+unsafe extern "C" {
+    fn malloc_trim(pad: usize) -> c_int;
+}
+
+fn status_bytes(name: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let kib = line.unwrap().trim().trim_end_matches(" kB");
+    kib.parse::<u64>().unwrap() << 10
+}
+
+/// What the process holds while it does nothing.
+pub struct Idle(u64);
+
+impl Idle {
+    pub fn now() -> Self {
+        trim();
+        Self(status_bytes("VmRSS:"))
+    }
+
+    /// By how many bytes the process is larger than idle at its peak while it does something. Nothing else may run in
+    /// it meanwhile.
+    pub fn growth_of(&self, work: impl FnOnce()) -> u64 {
+        trim();
+        // The kernel forgets the peak so far.
+        fs::write("/proc/self/clear_refs", "5").unwrap();
+        work();
+        status_bytes("VmHWM:").saturating_sub(self.0)
+    }
+}
+
+/// Gives back to the system what the allocator keeps of what was freed.
+fn trim() {
+    // SAFETY: it may be called at any time, by any thread.
+    unsafe { malloc_trim(0) };
+}

@@ -1,0 +1,109 @@
+//! Messages that mean harm, what is done with them, and what has to come of it: the table of the battery and the seeds of
+//! the search.
+
+mod broken;
+mod heavy;
+mod typed;
+mod types;
+pub mod ways;
+
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+pub use ways::{Way, Ways};
+
+/// What a message may have by default, before and after un-gzip.
+pub const BODY_BYTES: usize = 1 << 20;
+
+/// A message, and what comes of it.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub name: &'static str,
+    /// The list that it is from, or the idea.
+    pub source: &'static str,
+    pub way: Way,
+    pub body: Body,
+    pub end: End,
+}
+
+/// How a message is made.
+#[derive(Clone, Copy)]
+pub enum Body {
+    Text(&'static str),
+    Bytes(&'static [u8]),
+    Built(fn() -> String),
+    /// The same, on the wire in gzip.
+    Packed(fn() -> String),
+    BuiltBytes(fn() -> Vec<u8>),
+}
+
+/// What has to come of a message.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    /// A fault with these words.
+    Refused(&'static str),
+    Passes,
+    /// One of the two: which one depends on the speed of the machine.
+    Either,
+}
+
+/// What came of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Rejected,
+    Passed,
+    Wrong,
+}
+
+impl Shape {
+    /// The bytes on the wire, and whether they are gzip.
+    pub fn bytes(&self) -> (Vec<u8>, bool) {
+        match self.body {
+            Body::Text(text) => (text.as_bytes().to_vec(), false),
+            Body::Bytes(bytes) => (bytes.to_vec(), false),
+            Body::Built(build) => (build().into_bytes(), false),
+            Body::BuiltBytes(build) => (build(), false),
+            Body::Packed(build) => (packed(build().as_bytes()), true),
+        }
+    }
+
+    pub fn verdict(&self, outcome: &Result<(), String>) -> Verdict {
+        match (outcome, self.end) {
+            (Err(why), End::Refused(words)) if why.contains(words) => Verdict::Rejected,
+            (Err(_), End::Either) => Verdict::Rejected,
+            (Ok(()), End::Passes | End::Either) => Verdict::Passed,
+            _ => Verdict::Wrong,
+        }
+    }
+}
+
+/// All of them.
+pub fn all() -> Vec<Shape> {
+    let tables = [types::SHAPES, broken::SHAPES, heavy::SHAPES, typed::SHAPES];
+    tables.concat()
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// An envelope around something.
+fn soap(inside: &str) -> String {
+    format!(
+        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>{inside}</s:Body></s:Envelope>"
+    )
+}
+
+/// As often as a body has room for it beside so many bytes.
+fn full(unit: &str, beside: usize) -> String {
+    unit.repeat((BODY_BYTES - beside) / unit.len())
+}
+
+/// What a function makes of the numbers up to one.
+fn each(count: usize, one: impl Fn(usize) -> String) -> String {
+    (0..count).map(one).collect()
+}

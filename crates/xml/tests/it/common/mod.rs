@@ -1,0 +1,5 @@
+//! What the tests of several subjects share.
+
+pub mod calculator;
+pub mod generator;
+pub mod processor;

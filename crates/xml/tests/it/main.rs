@@ -1,0 +1,18 @@
+//! The integration tests of this crate in one binary: a module for each subject.
+#![allow(clippy::unwrap_used)]
+
+mod canonical_oracle;
+mod chain;
+mod common;
+mod concurrency;
+mod document_types;
+mod encodings;
+mod hostile;
+mod imports;
+mod limits;
+mod saxon;
+mod soap_action;
+mod transform_oracle;
+mod validation_oracle;
+mod ways_of_reading;
+mod wsdl_2;
