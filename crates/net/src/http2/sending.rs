@@ -18,6 +18,8 @@ pub(super) struct Sending {
     pub(super) peer: PeerSettings,
     /// DATA bytes that the connection's window still allows.
     pub(super) window: i64,
+    /// DATA bytes of all streams so far.
+    pub(super) sent_bytes: u64,
     /// Slots whose bodies wait for a window, in turn.
     waiting: VecDeque<u32>,
     /// The peer made the table smaller than it is before any settings; a block has to say that we
@@ -31,6 +33,7 @@ impl Sending {
         Self {
             peer: PeerSettings::default(),
             window: i64::from(WINDOW_BYTES_INITIAL),
+            sent_bytes: 0,
             waiting: VecDeque::new(),
             owes_table_update: false,
             table_is_empty: false,
@@ -70,6 +73,7 @@ impl Sending {
             stream.outgoing_ended = is_last && ends;
             stream.credit -= length as i64;
             self.window -= length as i64;
+            self.sent_bytes += length as u64;
             sent += length;
             if is_last {
                 return sent;
@@ -119,6 +123,7 @@ impl Connection {
             if !std::mem::replace(&mut stream.unsent.queued, true) {
                 self.sending.waiting.push_back(id.slot);
             }
+            self.streams.unsent_bytes += data.len() - sent;
         }
         self.finish_outgoing(id, out);
     }
@@ -131,6 +136,18 @@ impl Connection {
         if self.streams.get(id).is_some() {
             frame::write_reset(out, id.number, code);
             self.streams.close(id, Closed::ResetByUs);
+        }
+    }
+
+    /// The user gives the connection up, with every stream that is open.
+    pub(super) fn give_up(&mut self, code: ErrorCode, out: &mut Vec<u8>) {
+        frame::write_go_away(out, self.last_peer_stream(), code);
+        self.going_away = true;
+        self.queued = Queued::Nothing;
+        for slot in 0..self.streams.slot_count() {
+            if let Some(id) = self.streams.in_slot(slot) {
+                self.streams.close(id, Closed::ResetByUs);
+            }
         }
     }
 
@@ -169,13 +186,15 @@ impl Connection {
         }
         let mut unsent = std::mem::take(&mut stream.unsent);
         let data = &unsent.bytes[unsent.sent..];
-        unsent.sent += self
+        let sent = self
             .sending
             .write_data(id.number, stream, data, unsent.ends, out);
+        unsent.sent += sent;
         if unsent.is_empty() {
             unsent.clear();
         }
         stream.unsent = unsent;
+        self.streams.unsent_bytes -= sent;
         self.finish_outgoing(id, out);
     }
 

@@ -89,6 +89,21 @@ impl Server {
             .map_or(0, |stream| stream.unsent.len())
     }
 
+    /// Bytes of all responses that wait for the client's windows.
+    pub fn unsent_bytes_of_all(&self) -> usize {
+        self.connection.streams.unsent_bytes
+    }
+
+    /// The number of the oldest stream whose response waits for the client's windows.
+    pub fn oldest_unsent(&self) -> Option<u32> {
+        self.connection.streams.oldest_unsent()
+    }
+
+    /// Bytes of bodies that the client's windows have let through since the connection began.
+    pub fn sent_bytes(&self) -> u64 {
+        self.connection.sending.sent_bytes
+    }
+
     /// Holds the client back on one stream: once its window is used up, no more of the request comes until
     /// it is no longer held. Other streams go on.
     pub fn hold(&mut self, stream: StreamId, is_held: bool, out: &mut Vec<u8>) {
@@ -98,6 +113,12 @@ impl Server {
     /// Ends a stream at once; nothing more is said of it.
     pub fn reset(&mut self, stream: StreamId, code: ErrorCode, out: &mut Vec<u8>) {
         self.connection.reset(stream, code, out);
+    }
+
+    /// Ends the connection with every stream that is open: GOAWAY states the code, and what waits for windows
+    /// is dropped. Nothing may be read or sent afterwards.
+    pub fn give_up(&mut self, code: ErrorCode, out: &mut Vec<u8>) {
+        self.connection.give_up(code, out);
     }
 
     /// Says that the connection will end: the client shall begin no further request here, and those that are

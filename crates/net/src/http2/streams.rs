@@ -101,6 +101,8 @@ pub(super) struct Streams {
     index: Index,
     remembered: Vec<(u32, Closed)>,
     remember_at: usize,
+    /// Bytes of the bodies of all streams that wait for the peer's windows.
+    pub(super) unsent_bytes: usize,
 }
 
 impl Streams {
@@ -111,6 +113,7 @@ impl Streams {
             index: Index::new(),
             remembered: Vec::new(),
             remember_at: 0,
+            unsent_bytes: 0,
         }
     }
 
@@ -161,6 +164,7 @@ impl Streams {
         self.index.remove(id.number);
         let stream = &mut self.slots[id.slot as usize];
         stream.number = 0;
+        self.unsent_bytes -= stream.unsent.len();
         stream.unsent.clear();
         self.free.push(id.slot);
         self.remember(id.number, how);
@@ -208,6 +212,12 @@ impl Streams {
         if let Some(stream) = self.slots.get_mut(slot as usize) {
             stream.unsent.queued = false;
         }
+    }
+
+    /// The number of the oldest stream with bytes that wait for the peer's windows.
+    pub(super) fn oldest_unsent(&self) -> Option<u32> {
+        let waiting = self.iter().filter(|stream| !stream.unsent.is_empty());
+        waiting.map(|stream| stream.number).min()
     }
 
     /// Those that are open.

@@ -1,6 +1,7 @@
 //! Client and server talk to each other.
 
 use super::transcript::{End, Said, carry};
+use super::wire::{GOAWAY, last_frame, reset, window_update};
 use crate::http2::{Block, Client, ErrorCode, Limits, Server, Settings, StreamId};
 
 /// Both ends, which have exchanged their settings.
@@ -142,6 +143,56 @@ fn bodies_wait_for_windows_both_ways() {
     carry(&mut client, &mut server, |all| all);
     assert_eq!(body_of(&client.said, 1), long);
     assert_eq!(client.said.last(), Some(&Said::End(1)));
+}
+
+#[test]
+fn what_waits_for_windows_is_counted_until_it_is_sent_or_dropped() {
+    let settings = Settings {
+        stream_window_bytes: 1000,
+        ..Settings::default()
+    };
+    let (mut client, mut server) = pair(settings, Limits::default());
+    let block = Block::request("GET", "http", "host", "/");
+    for _ in 0..4 {
+        request(&mut client, &block, b"");
+    }
+    let out = client.take_out();
+    server.feed(&out);
+    for (stream, bytes) in server
+        .streams
+        .clone()
+        .into_iter()
+        .zip([2000, 3000, 4000, 5000])
+    {
+        let response = Block::response(200);
+        server
+            .connection
+            .respond(stream, &response, &vec![7_u8; bytes], true, &mut server.out);
+    }
+    let waiting = |server: &End<Server>| {
+        let connection = &server.connection;
+        let all = connection.unsent_bytes_of_all();
+        (all, connection.oldest_unsent(), connection.sent_bytes())
+    };
+    assert_eq!(waiting(&server), (10_000, Some(1), 4000));
+    server.feed(&window_update(1, 400));
+    assert_eq!(waiting(&server), (9600, Some(1), 4400));
+    server.feed(&window_update(1, 600));
+    assert_eq!(waiting(&server), (9000, Some(3), 5000));
+    let second = server.streams[1];
+    server
+        .connection
+        .reset(second, ErrorCode::CANCEL, &mut server.out);
+    assert_eq!(waiting(&server), (7000, Some(5), 5000));
+    server.feed(&reset(5, ErrorCode::CANCEL));
+    assert_eq!(waiting(&server), (4000, Some(7), 5000));
+    server
+        .connection
+        .give_up(ErrorCode::ENHANCE_YOUR_CALM, &mut server.out);
+    assert_eq!(waiting(&server), (0, None, 5000));
+    assert_eq!(server.connection.open_count(), 0);
+    let why = vec![0, 0, 0, 7, 0, 0, 0, 11];
+    assert_eq!(last_frame(&server.out), (GOAWAY, 0, why));
 }
 
 #[test]

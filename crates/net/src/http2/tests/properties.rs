@@ -98,6 +98,8 @@ fn converse(
         carry(client, server, &mut *cut);
         assert_eq!((client.error, server.error), (None, None));
     }
+    assert_eq!(server.connection.unsent_bytes_of_all(), 0);
+    assert_eq!(server.connection.oldest_unsent(), None);
 }
 
 /// Every message of an end arrived with its field and its body.
