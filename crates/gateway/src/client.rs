@@ -92,7 +92,7 @@ pub(crate) struct Exchange {
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
     pub(crate) log: LogEntry,
-    /// Its connection keeps so much of other requests that this one waits.
+    /// Its connection holds so much for the client that this request waits.
     pub(crate) is_crowded: bool,
     /// When that began, and how long it has lasted before.
     crowded_since_ns: u64,
@@ -341,7 +341,7 @@ impl Client {
 }
 
 impl Exchange {
-    /// Holds its body back, or lets it go on, and returns whether it was held back. The client is
+    /// Holds it back, or lets it go on, and returns whether it was held back. The client is
     /// not late with a body that waits for others.
     pub(crate) fn crowd(&mut self, waits: bool, now_ns: u64) -> bool {
         let waited = std::mem::replace(&mut self.is_crowded, waits);
@@ -405,7 +405,7 @@ impl Exchange {
         match self.phase {
             Phase::Idle | Phase::Draining => has_room,
             // A request that is whole may wait for Redis or a helper, and the next one for it.
-            Phase::Local(_) => has_room && !self.is_request_done,
+            Phase::Local(_) => has_room && !self.is_request_done && !self.is_crowded,
             Phase::Collecting => has_room && !self.is_request_done && !self.is_crowded,
             Phase::Relaying => {
                 let origin = self.origin.and_then(|id| origins.get(id));
@@ -460,6 +460,17 @@ impl Exchange {
     /// No request is awaited here now.
     pub(crate) fn rest(&mut self) {
         self.deadline.clear();
+        self.is_crowded = false;
+    }
+
+    /// Responds to a request that is whole and had to wait for that.
+    pub(crate) fn answer_late<I: Io>(&mut self, core: &mut Core<I>) {
+        if let Phase::Local(choice) = self.phase
+            && self.is_request_done
+            && self.asking.is_none()
+        {
+            self.answer(core, choice);
+        }
     }
 
     /// A deadline came out of the queue that nobody waits for.

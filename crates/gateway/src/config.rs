@@ -42,8 +42,9 @@ pub struct GatewayConfig {
     /// with 502. One in gzip that SOAP or XML is processed in may unpack to as much; more is a fault.
     #[serde(default = "one_mebibyte")]
     pub collected_bytes_max: u32,
-    /// Bytes of all bodies that are edited at once for one connection of HTTP/2. Beyond that only the
-    /// body of its oldest request goes on; the others wait until there is room.
+    /// Bytes that one connection of HTTP/2 may make the gateway hold: of bodies that are edited, and of
+    /// responses that the client does not read. Beyond that only the body of its oldest request goes on, and
+    /// what would leave more unread waits until there is room.
     #[serde(default = "sixteen_mebibytes")]
     pub connection_collected_bytes_max: u32,
     /// Connections of clients that each worker has open at once. One more is closed as soon as it is

@@ -6,9 +6,10 @@
 //! speaks HTTP/1.1 pays nothing for it.
 //!
 //! A stream that does not get on (its upstream takes no more, or a policy wants it whole) is held back by
-//! its own window; the others go on. Bodies that policies want whole, of requests and of answers, are kept
-//! up to a bound for all of them; beyond it only that of the oldest request goes on, so that one ends.
+//! its own window; the others go on. What a connection holds for its client has a bound: bodies that policies
+//! want whole, of requests and of responses, and responses that the client does not read ([`memory`]).
 
+mod memory;
 mod stream;
 mod translate;
 
@@ -20,6 +21,7 @@ use crate::client::{Client, Fate};
 use crate::exchange::{Core, PENDING_BYTES_MAX};
 use crate::origin::Origin;
 use crate::party::Party;
+use memory::Held;
 use stream::Stream;
 
 /// Requests that one connection has under way at once.
@@ -51,10 +53,13 @@ pub(crate) struct Multiplexed {
     stirred: Vec<u32>,
     /// Those that wait until what is queued has left.
     crowded: Vec<u32>,
-    /// Bytes of all bodies that are kept whole.
-    kept_bytes: usize,
-    /// There were too many of them when that was looked at last.
-    is_full: bool,
+    /// What lies at all streams.
+    held: Held,
+    /// Too much was held when that was looked at last, so that streams may wait.
+    was_full: bool,
+    /// The bytes of bodies that the client's windows had let through when its time began, while it leaves
+    /// too much unread.
+    behind_at: Option<u64>,
     /// Memory of answers' heads.
     block: Block,
     deadline: Deadline,
@@ -92,8 +97,9 @@ impl Multiplexed {
             streams: Vec::new(),
             stirred: Vec::new(),
             crowded: Vec::new(),
-            kept_bytes: 0,
-            is_full: false,
+            held: Held::default(),
+            was_full: false,
+            behind_at: None,
             block: Block::response(200),
             deadline: Deadline::default(),
             state: State::Open,
@@ -143,14 +149,14 @@ impl Multiplexed {
     fn read<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>, bytes: &[u8]) {
         let mut input = bytes;
         loop {
+            // One receive may ask for more than there is room for.
+            let is_behind = self.is_behind(&core.limits);
+            self.was_full |= is_behind;
             let event = match self.server.next(&mut input, self.outbox.queue()) {
                 Ok(Some(event)) => event,
                 Ok(None) => return,
-                Err(_) => {
-                    // GOAWAY says why; it is queued.
-                    self.state = State::Closing;
-                    return self.give_up_all(origins, core);
-                }
+                // GOAWAY says why; it is queued.
+                Err(_) => return self.end(origins, core),
             };
             let id = match event {
                 Event::Head { stream, .. }
@@ -164,10 +170,15 @@ impl Multiplexed {
                 | Event::GoAway { .. } => continue,
             };
             let stream = slot_of(&mut self.streams, self.id, id, core);
+            if is_behind && stream.id == Some(id) {
+                stream.brake(origins, core);
+            }
             match event {
                 Event::Head { head, .. } => {
-                    stream.begin(id, &head, origins, core);
-                    self.deadline.clear();
+                    stream.begin(id, &head, is_behind, origins, core);
+                    if self.behind_at.is_none() {
+                        self.deadline.clear();
+                    }
                 }
                 Event::Body { bytes, .. } if stream.id == Some(id) => {
                     stream.take_body(bytes, origins, core);
@@ -176,6 +187,7 @@ impl Multiplexed {
                 Event::Reset { .. } if stream.id == Some(id) => stream.give_up(origins, core),
                 _ => continue,
             }
+            stream.count(&mut self.held);
             self.stirred.push(id.slot() as u32);
         }
     }
@@ -228,7 +240,7 @@ impl Multiplexed {
         if !self
             .deadline
             .expired(core.polled_ns, party, &mut core.timers)
-            || self.is_busy()
+            || self.is_busy() && self.behind_at.is_none()
         {
             return Fate::Keep;
         }
@@ -237,6 +249,9 @@ impl Multiplexed {
             // It has until the gateway ends.
             self.stir(core);
             return Fate::Keep;
+        }
+        if self.behind_at.is_some() && self.state == State::Open {
+            return self.turn_out(origins, core);
         }
         if owes_bytes || self.state != State::Open {
             return Fate::Abort;
@@ -305,6 +320,9 @@ impl Multiplexed {
         if was_busy && !self.is_busy() && self.state == State::Open {
             self.stir(core);
         }
+        if self.state == State::Open {
+            self.watch(core);
+        }
         if self.outbox.pending_bytes() > 0 {
             return Fate::Keep;
         }
@@ -325,12 +343,18 @@ impl Multiplexed {
         }
     }
 
-    /// Puts what a stream has to say into frames.
+    /// Puts what a stream has to say into frames, and counts what it leaves.
     fn speak<I: Io>(&mut self, slot: u32, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        self.frame(slot, origins, core);
+        if let Some(stream) = self.streams.get_mut(slot as usize) {
+            stream.count(&mut self.held);
+        }
+    }
+
+    fn frame<I: Io>(&mut self, slot: u32, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
         let Some(stream) = self.streams.get_mut(slot as usize) else {
             return;
         };
-        stream.count(&mut self.kept_bytes);
         let Some(id) = stream.id else { return };
         let out = self.outbox.queue();
         if out.len() > PENDING_BYTES_MAX {
@@ -348,43 +372,24 @@ impl Multiplexed {
             }
         }
         if stream.is_answered {
-            stream.end(origins, core);
-            return stream.count(&mut self.kept_bytes);
+            return stream.end(origins, core);
         }
         if stream.fate != Fate::Keep {
             let code = ErrorCode::INTERNAL_ERROR;
             self.server.reset(id, code, self.outbox.queue());
-            stream.give_up(origins, core);
-            return stream.count(&mut self.kept_bytes);
+            return stream.give_up(origins, core);
         }
-        let waits = stream.client.is_waiting();
+        let waits = stream.client.is_waiting() || stream.is_put_off;
         if std::mem::replace(&mut stream.is_held, waits) != waits {
             self.server.hold(id, waits, self.outbox.queue());
         }
     }
 
-    /// Lets bodies wait that are being kept while too much is kept already, but for that of the oldest
-    /// request; and go on when there is room.
-    fn share_memory<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
-        // One body must fit.
-        let limits = &core.limits;
-        let max = limits.connection_collected_max.max(limits.collected_max);
-        let was_full = std::mem::replace(&mut self.is_full, self.kept_bytes > max);
-        if !was_full && !self.is_full {
-            return;
-        }
-        let oldest = self.streams.iter().filter_map(Stream::keeper).min();
-        for (slot, stream) in (0..).zip(&mut self.streams) {
-            let Some(id) = stream.id else { continue };
-            let exchange = &stream.client.exchange;
-            let is_oldest = Some(id.number()) == oldest;
-            let waits = exchange.keeps() && !is_oldest && self.kept_bytes > max;
-            if waits != exchange.is_crowded {
-                stream.crowd(waits, origins, core);
-                stream.count(&mut self.kept_bytes);
-                self.stirred.push(slot);
-            }
-        }
+    /// The last word is queued: nothing more is done for the client, which has its time to read that.
+    fn end<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        self.state = State::Closing;
+        self.give_up_all(origins, core);
+        self.stir(core);
     }
 
     fn give_up_all<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {

@@ -6,6 +6,7 @@ use gatebench_net::http1::{
 use gatebench_net::http2::{Block, Head, Server, StreamId};
 use gatebench_net::{ConnMap, Io};
 
+use super::memory::Held;
 use super::translate::{Body, is_passed_on, write_request};
 use crate::client::{Client, Fate, Phase};
 use crate::exchange::Core;
@@ -30,9 +31,14 @@ pub(super) struct Stream {
     pub(super) is_answered: bool,
     /// The client is held back.
     pub(super) is_held: bool,
-    /// Bytes of bodies kept here, as the connection counted them last.
-    kept_bytes: usize,
+    /// The request waits in `head`, of which the client has had nothing.
+    pub(super) is_put_off: bool,
+    /// What lies here, as the connection counted it last.
+    pub(super) held: Held,
 }
+
+/// Memory for what is on its way through a slot that is kept from one request to the next.
+const KEEP_BYTES: usize = 64 * 1024;
 
 impl Stream {
     pub(super) fn new<I: Io>(party: Party, core: &mut Core<I>) -> Self {
@@ -46,26 +52,22 @@ impl Stream {
             fate: Fate::Keep,
             is_answered: false,
             is_held: false,
-            kept_bytes: 0,
+            is_put_off: false,
+            held: Held::default(),
         }
     }
 
-    /// Counts the bytes of bodies that are kept here now among those of all streams.
-    pub(super) fn count(&mut self, of_all: &mut usize) {
-        let kept_bytes = match self.id {
-            Some(_) => self.client.exchange.kept_bytes(),
-            None => 0,
+    /// Counts what lies here now among what lies at all streams.
+    pub(super) fn count(&mut self, of_all: &mut Held) {
+        let held = match self.id {
+            Some(_) => Held::of(&self.client.exchange),
+            None => Held::default(),
         };
-        *of_all = *of_all + kept_bytes - self.kept_bytes;
-        self.kept_bytes = kept_bytes;
+        of_all.change(self.held, held);
+        self.held = held;
     }
 
-    /// The number of its request, where a body of that is kept.
-    pub(super) fn keeper(&self) -> Option<u32> {
-        (self.kept_bytes > 0).then_some(self.id?.number())
-    }
-
-    /// Lets the body that is being kept wait, or go on.
+    /// Lets what would make more lie here wait, or go on.
     pub(super) fn crowd<I: Io>(
         &mut self,
         waits: bool,
@@ -75,16 +77,30 @@ impl Stream {
         let exchange = &mut self.client.exchange;
         let waited = exchange.crowd(waits, core.now_ns);
         if waited && !waits && self.fate == Fate::Keep {
+            exchange.answer_late(core);
             exchange.relieve(origins, core);
             self.fate = self.client.advance(origins, core);
         }
     }
 
-    /// A head was read.
+    /// Lets the next part of a request wait where its end would make the gateway respond by itself: the
+    /// client leaves too much unread.
+    pub(super) fn brake<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        let exchange = &mut self.client.exchange;
+        if self.body.is_none() {
+            self.is_put_off = true;
+            exchange.rest();
+        } else if matches!(exchange.phase, Phase::Local(_)) && !exchange.is_crowded {
+            self.crowd(true, origins, core);
+        }
+    }
+
+    /// A head was read. Where the request is put off, the client is given it by [`Self::take_up`].
     pub(super) fn begin<I: Io>(
         &mut self,
         id: StreamId,
         head: &Head<'_>,
+        is_put_off: bool,
         origins: &mut ConnMap<Origin>,
         core: &mut Core<I>,
     ) {
@@ -92,6 +108,7 @@ impl Stream {
         self.fate = Fate::Keep;
         self.is_answered = false;
         self.is_held = false;
+        self.is_put_off = is_put_off;
         self.decoder.reset();
         self.decoder.expect(head.method() == b"HEAD");
         self.head.clear();
@@ -100,6 +117,27 @@ impl Stream {
             self.give_head(origins, core);
         } else {
             self.client.await_body(core);
+        }
+        if is_put_off {
+            self.client.exchange.rest();
+        }
+    }
+
+    /// Gives the client what has come of a request that was put off.
+    pub(super) fn take_up<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        self.is_put_off = false;
+        if self.body.is_none() {
+            return self.client.await_body(core);
+        }
+        let come = std::mem::take(&mut self.head);
+        self.fate = self.client.received(origins, core, &come);
+    }
+
+    /// Gives the client what was written of the request, unless it is put off.
+    fn give<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        if !self.is_put_off {
+            self.fate = self.client.received(origins, core, &self.head);
+            self.head.clear();
         }
     }
 
@@ -110,7 +148,7 @@ impl Stream {
                 .extend_from_slice(b"Transfer-Encoding: chunked\r\n");
         }
         self.head.extend_from_slice(b"\r\n");
-        self.fate = self.client.received(origins, core, &self.head);
+        self.give(origins, core);
     }
 
     pub(super) fn take_body<I: Io>(
@@ -123,13 +161,15 @@ impl Stream {
             self.body = Some(Body::Chunked);
             self.give_head(origins, core);
         }
-        if self.body == Some(Body::Counted) {
-            self.fate = self.client.received(origins, core, piece);
-            return;
+        match self.body {
+            Some(Body::Counted) if !self.is_put_off => {
+                self.fate = self.client.received(origins, core, piece);
+                return;
+            }
+            Some(Body::Counted) => self.head.extend_from_slice(piece),
+            _ => write_chunk(&mut self.head, piece),
         }
-        self.head.clear();
-        write_chunk(&mut self.head, piece);
-        self.fate = self.client.received(origins, core, &self.head);
+        self.give(origins, core);
     }
 
     pub(super) fn end_request<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
@@ -140,9 +180,8 @@ impl Stream {
             }
             Some(Body::Counted) => {}
             Some(Body::Chunked) => {
-                self.head.clear();
                 write_last_chunk(&mut self.head);
-                self.fate = self.client.received(origins, core, &self.head);
+                self.give(origins, core);
             }
         }
     }
@@ -185,6 +224,9 @@ impl Stream {
             }
         }
         said.clear();
+        if said.capacity() > KEEP_BYTES {
+            said = Vec::new();
+        }
         *self.client.exchange.outbox.queue() = said;
         true
     }
@@ -205,6 +247,7 @@ impl Stream {
     pub(super) fn give_up<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
         core.cancel(origins, self.client.exchange.origin.take());
         self.id = None;
+        self.is_put_off = false;
         self.client = Client::new(self.party, core);
         self.client.exchange.rest();
     }

@@ -99,7 +99,10 @@ impl Exchange {
             return self.answer(core, choice);
         }
         match self.phase {
-            Phase::Local(choice) if self.is_request_done => self.answer(core, choice),
+            // Else it follows as soon as there is room.
+            Phase::Local(choice) if self.is_request_done && !self.is_crowded => {
+                self.answer(core, choice);
+            }
             Phase::Collecting if self.is_request_done => self.send_collected(origins, core),
             _ => {}
         }

@@ -28,5 +28,7 @@ mod soap_memory;
 mod spellings;
 mod splice;
 mod targets;
+mod unread;
+mod unread_memory;
 mod upstream_tls;
 mod xslt;

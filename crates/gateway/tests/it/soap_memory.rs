@@ -1,10 +1,10 @@
 //! Definitions that are compiled again in time take the place of those before them.
 
 use std::path::Path;
-use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::common::memory::{anonymous_kib, is_alone};
 use crate::common::{serve, upstream};
 use gatebench_model::Scenario;
 use gatebench_net::Backend;
@@ -13,29 +13,9 @@ use serde_json::{Value, json};
 
 const ROUTES: usize = 40;
 
-/// Set in the process that is measured: this program, started again to run the test below and nothing else.
-const CHILD: &str = "GATEBENCH_SOAP_MEMORY_CHILD";
-
-fn anonymous_kib() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let mut lines = status.lines();
-    let line = lines.find_map(|line| line.strip_prefix("RssAnon:"));
-    let number = line.unwrap().trim().trim_end_matches(" kB");
-    number.parse().unwrap()
-}
-
 #[test]
 fn recompiled_definitions_take_no_more_memory() {
-    if std::env::var_os(CHILD).is_none() {
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--nocapture"])
-            .arg("soap_memory::recompiled_definitions_take_no_more_memory")
-            .env(CHILD, "1")
-            .output()
-            .unwrap();
-        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        assert!(output.status.success(), "{said}");
-        assert!(said.contains("1 passed"), "{said}");
+    if !is_alone("soap_memory::recompiled_definitions_take_no_more_memory") {
         return;
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/soap-5-routes.yaml");

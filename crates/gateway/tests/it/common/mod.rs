@@ -2,7 +2,9 @@
 
 mod event_loops;
 pub mod h2;
+pub mod memory;
 pub mod programs;
+pub mod reader;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,0 +1,198 @@
+//! What a connection holds for its client, and who waits when that is too much.
+//!
+//! Two kinds of bytes count together. Bodies that policies want whole are kept until they are. Responses
+//! are unread as long as the client has not taken them: queued at their streams, behind its windows, and
+//! on their way into its socket. The sum has one bound.
+//!
+//! Beyond the bound only the body of the oldest request is kept on, so that one ends. If the client leaves
+//! more unread than one body may have, it is behind, and nothing that would make it more goes on: new
+//! requests are put off, responses of which something lies unread are not read from their upstreams, and
+//! a body is kept on only if no older response is unread. What is unread shrinks only as the client reads,
+//! so a client that is behind has the time of an idle one for each next byte. A client that reads slowly
+//! gets everything; one that does not read gets GOAWAY.
+
+use gatebench_net::http2::{ErrorCode, StreamId};
+use gatebench_net::{ConnMap, Io};
+
+use super::Multiplexed;
+use super::stream::Stream;
+use crate::client::{Exchange, Fate, Phase};
+use crate::exchange::Core;
+use crate::origin::Origin;
+use crate::site::Limits;
+
+/// Bytes that lie at one stream, or at all streams of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Held {
+    /// Of bodies that are kept until they are whole.
+    pub(super) kept: usize,
+    /// Of responses that the connection has not made frames of.
+    pub(super) queued: usize,
+}
+
+impl Held {
+    /// Returns what lies at a stream.
+    pub(super) fn of(exchange: &Exchange) -> Self {
+        Self {
+            kept: exchange.kept_bytes(),
+            queued: exchange.outbox.queued().len(),
+        }
+    }
+
+    /// Counts that `now` lies at a stream instead of `before`.
+    pub(super) fn change(&mut self, before: Self, now: Self) {
+        self.kept = self.kept + now.kept - before.kept;
+        self.queued = self.queued + now.queued - before.queued;
+    }
+}
+
+/// The bounds of one connection, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// Of everything.
+    all: usize,
+    /// Of what may lie unread however much is held.
+    unread: usize,
+}
+
+impl Bounds {
+    fn new(limits: &Limits) -> Self {
+        Self {
+            // One body must fit.
+            all: limits.connection_collected_max.max(limits.collected_max),
+            unread: limits.collected_max,
+        }
+    }
+
+    /// Reports whether too much is held where `sent` bytes are unread beyond those at the streams.
+    fn is_full(self, held: Held, sent: usize) -> bool {
+        held.kept + held.queued + sent > self.all
+    }
+
+    /// Reports whether that is because of what the client leaves unread.
+    fn is_behind(self, held: Held, sent: usize) -> bool {
+        held.queued + sent > self.unread && self.is_full(held, sent)
+    }
+}
+
+/// Returns the number of the oldest request among those that streams serve.
+fn oldest<'s>(streams: impl Iterator<Item = &'s Stream>) -> Option<u32> {
+    let ids = streams.filter_map(|stream| stream.id);
+    ids.map(StreamId::number).min()
+}
+
+impl Multiplexed {
+    /// Returns the bytes that lie behind the client's windows or are queued for its socket.
+    fn sent_unread(&self) -> usize {
+        self.server.unsent_bytes_of_all() + self.outbox.pending_bytes()
+    }
+
+    /// Reports whether too much is held because the client leaves its responses unread.
+    pub(super) fn is_behind(&self, limits: &Limits) -> bool {
+        Bounds::new(limits).is_behind(self.held, self.sent_unread())
+    }
+
+    /// Reports whether too much is held.
+    fn is_full(&self, limits: &Limits) -> bool {
+        Bounds::new(limits).is_full(self.held, self.sent_unread())
+    }
+
+    /// Lets streams wait that would hold more while too much is held already, and go on when there is room.
+    pub(super) fn share_memory<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        if !self.was_full && !self.is_full(&core.limits) {
+            return;
+        }
+        self.hold_back(origins, core);
+        self.take_up(origins, core);
+        self.was_full = self.is_full(&core.limits);
+    }
+
+    /// Lets each stream that serves a request wait, or go on.
+    fn hold_back<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        let bounds = Bounds::new(&core.limits);
+        let sent = self.sent_unread();
+        let oldest = self.oldest_keeper(&core.limits);
+        for (slot, stream) in (0..).zip(&mut self.streams) {
+            let Some(id) = stream.id else { continue };
+            // Each that goes on may fill what there is room for.
+            let is_behind = bounds.is_behind(self.held, sent);
+            let exchange = &stream.client.exchange;
+            let waits = match exchange.phase {
+                _ if exchange.keeps() => {
+                    Some(id.number()) != oldest && bounds.is_full(self.held, sent)
+                }
+                Phase::Local(_) => is_behind,
+                Phase::Relaying => {
+                    is_behind && (stream.held.queued > 0 || self.server.unsent_bytes(id) > 0)
+                }
+                _ => false,
+            };
+            if waits != exchange.is_crowded {
+                stream.crowd(waits, origins, core);
+                stream.count(&mut self.held);
+                self.stirred.push(slot);
+            }
+        }
+    }
+
+    /// Returns the number of the request whose body is kept on however much is held.
+    fn oldest_keeper(&self, limits: &Limits) -> Option<u32> {
+        let keepers = self.streams.iter().filter(|stream| stream.held.kept > 0);
+        let keeper = oldest(keepers)?;
+        if !self.is_behind(limits) {
+            return Some(keeper);
+        }
+        // Else one body after another would become a response that lies unread.
+        let queued = self.streams.iter();
+        let queued = queued.filter(|stream| stream.held.queued > 0);
+        let unread = [oldest(queued), self.server.oldest_unsent()];
+        let is_first = unread.into_iter().flatten().all(|it| keeper <= it);
+        is_first.then_some(keeper)
+    }
+
+    /// Begins requests that were put off, as far as there is room.
+    fn take_up<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        while !self.is_behind(&core.limits) {
+            let streams = (0_u32..).zip(&mut self.streams);
+            let put_off = streams.filter(|(_, stream)| stream.is_put_off);
+            let oldest = put_off.min_by_key(|(_, stream)| stream.id.map(StreamId::number));
+            let Some((slot, stream)) = oldest else {
+                return;
+            };
+            stream.take_up(origins, core);
+            stream.count(&mut self.held);
+            self.stirred.push(slot);
+        }
+    }
+
+    /// Gives a client that is behind its time from each byte on that it takes.
+    pub(super) fn watch<I: Io>(&mut self, core: &mut Core<I>) {
+        let is_behind = self.is_behind(&core.limits);
+        let sent = self.server.sent_bytes();
+        if is_behind && self.behind_at != Some(sent) {
+            self.behind_at = Some(sent);
+            self.stir(core);
+        } else if !is_behind && self.behind_at.is_some() {
+            self.behind_at = None;
+            if self.is_busy() {
+                self.deadline.clear();
+            }
+        }
+    }
+
+    /// Ends the connection of a client that was behind for its time and took nothing.
+    pub(super) fn turn_out<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Fate {
+        let code = ErrorCode::ENHANCE_YOUR_CALM;
+        self.server.give_up(code, self.outbox.queue());
+        self.end(origins, core);
+        self.settle(origins, core)
+    }
+}

@@ -1,0 +1,32 @@
+//! The memory of a test's own process.
+
+use std::process::Command;
+
+/// Set in the process that is measured.
+const CHILD: &str = "GATEBENCH_MEMORY_CHILD";
+
+/// The anonymous memory that this process holds, in KiB.
+pub fn anonymous_kib() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mut lines = status.lines();
+    let line = lines.find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.unwrap().trim().trim_end_matches(" kB");
+    number.parse().unwrap()
+}
+
+/// Runs the named test in a process of its own, where no other test takes memory. Returns whether this is that process;
+/// in the other one the test has passed then.
+pub fn is_alone(test: &str) -> bool {
+    if std::env::var_os(CHILD).is_some() {
+        return true;
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture", test])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("1 passed"), "{printed}");
+    false
+}

@@ -1,0 +1,181 @@
+//! Responses that a client of HTTP/2 does not read: the gateway holds a bounded part of them, other clients
+//! are served, and a client that reads slowly gets all of them.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::common::reader::Reader;
+use crate::common::{Server, backends, scripted, serve};
+use gatebench_gateway::Totals;
+use gatebench_net::Backend;
+use serde_json::{Value, json};
+
+/// What a connection may hold.
+const BOUND: usize = 2 << 20;
+
+/// Bytes of a response that the gateway makes, or keeps until it is whole.
+const WHOLE: usize = 200_000;
+
+/// Bytes of a response that is passed on as it comes: more than the gateway reads ahead of a client.
+const LARGE: usize = 600_000;
+
+/// One round of receives, which is processed even if the first of them is one too many.
+const ROUND: usize = 2 << 20;
+
+/// An origin of long responses, and the paths that it was asked for.
+fn origin() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let address = scripted(move |_, mut peer| {
+        loop {
+            let head = peer.head();
+            let Some(path) = head.split(' ').nth(1) else {
+                return;
+            };
+            noted.lock().unwrap().push(path.to_owned());
+            let body = match path {
+                "/large" => "y".repeat(LARGE),
+                "/kept" => format!("[\"{}\"]", "x".repeat(WHOLE - 4)),
+                _ => "ok".to_owned(),
+            };
+            let length = body.len();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+            );
+            // The gateway may have closed.
+            if peer.stream.get_mut().write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    (address, seen)
+}
+
+fn before(backend: Backend, origin: SocketAddr, timeouts: &Value) -> Server<Totals> {
+    let mock = json!({"status": 200, "content_type": "text/plain", "body": "m".repeat(WHOLE)});
+    serve(
+        backend,
+        &json!({
+            "listen": ["127.0.0.1:0"],
+            "upstreams": [{"name": "origin", "keepalive": 4,
+                           "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
+            "routes": [
+                {"name": "all", "path": "/", "upstream": "origin"},
+                {"name": "mock", "path": "/mock", "policies": [{"mock": mock}]},
+                {"name": "kept", "path": "/kept", "upstream": "origin",
+                 "policies": [{"response_json": {"add": {"/a": 1}}}]},
+            ],
+            "collected_bytes_max": 256 << 10,
+            "connection_collected_bytes_max": BOUND,
+            "timeouts": timeouts,
+        }),
+    )
+}
+
+/// Another client is served as ever.
+fn neighbour_is_well(gateway: &Server<Totals>) {
+    let answer = gateway.client().get("/near");
+    assert_eq!((answer.status, answer.body.as_slice()), (200, &b"ok"[..]));
+}
+
+#[test]
+fn whole_responses_that_nobody_reads_have_a_bound() {
+    const STREAMS: u32 = 100;
+    for backend in backends() {
+        for path in ["/mock", "/kept"] {
+            let (origin, _) = origin();
+            let gateway = before(backend, origin, &json!({}));
+            let mut reader = Reader::open(gateway.address);
+            reader.get_all(1, STREAMS, path);
+            reader.until(|reader| !reader.bodies.is_empty());
+            reader.until_silent();
+            // The head of each follows when all of the body is there, of which the client takes nothing.
+            let held = reader.bodies.len() * WHOLE;
+            let most = BOUND + ROUND + 2 * WHOLE;
+            assert!(held < most, "{path}: {held} bytes are held, not {most}");
+            assert_eq!(reader.bodies.values().sum::<usize>(), 0, "{path}");
+            neighbour_is_well(&gateway);
+            reader.read_slowly(STREAMS as usize, 32_768);
+            assert!(reader.bodies.values().all(|&length| length == WHOLE));
+        }
+    }
+}
+
+#[test]
+fn requests_whose_bodies_end_while_much_is_unread_wait_too() {
+    const STREAMS: u32 = 60;
+    for backend in backends() {
+        let (origin, _) = origin();
+        let gateway = before(backend, origin, &json!({}));
+        let mut reader = Reader::open(gateway.address);
+        // All of them begin while there is room.
+        for number in 0..STREAMS {
+            reader.post(2 * number + 1, "/mock", number % 2 == 0);
+        }
+        reader.until_silent();
+        assert!(reader.bodies.is_empty());
+        for number in 0..STREAMS {
+            reader.end(2 * number + 1);
+        }
+        reader.until(|reader| !reader.bodies.is_empty());
+        reader.until_silent();
+        let held = reader.bodies.len() * WHOLE;
+        let most = BOUND + 2 * WHOLE;
+        assert!(held < most, "{held} bytes are held, not {most}");
+        neighbour_is_well(&gateway);
+        reader.read_slowly(STREAMS as usize, 32_768);
+        assert!(reader.bodies.values().all(|&length| length == WHOLE));
+    }
+}
+
+#[test]
+fn no_request_begins_while_too_much_is_unread() {
+    const FIRST: u32 = 20;
+    const LATER: u32 = 40;
+    for backend in backends() {
+        let (origin, seen) = origin();
+        let asked = || {
+            let seen = seen.lock().unwrap();
+            seen.iter().filter(|path| *path == "/large").count()
+        };
+        let gateway = before(backend, origin, &json!({}));
+        let mut reader = Reader::open(gateway.address);
+        reader.get_all(1, FIRST, "/large");
+        reader.until(|reader| reader.bodies.len() == FIRST as usize);
+        // By now the gateway has read of each as much as it does ahead of a client.
+        reader.until_silent();
+        reader.get_all(1 + 2 * FIRST, LATER, "/large");
+        reader.until_silent();
+        assert_eq!(asked(), FIRST as usize);
+        neighbour_is_well(&gateway);
+        let all = (FIRST + LATER) as usize;
+        reader.read_slowly(all, 65_536);
+        assert!(reader.bodies.values().all(|&length| length == LARGE));
+        assert_eq!(asked(), all);
+    }
+}
+
+#[test]
+fn who_goes_on_to_take_nothing_gets_go_away() {
+    const ENHANCE_YOUR_CALM: u32 = 11;
+    for backend in backends() {
+        let (origin, _) = origin();
+        let gateway = before(backend, origin, &json!({"client_idle_ms": 1000}));
+        let mut reader = Reader::open(gateway.address);
+        reader.get_all(1, 60, "/mock");
+        reader.until(|reader| reader.bodies.contains_key(&1));
+        // A byte now and then is enough.
+        for taken in 0..10 {
+            assert_eq!((reader.go_away, reader.is_closed), (None, false));
+            reader.widen(1, 1);
+            reader.until(|reader| reader.bodies[&1] > taken || reader.is_closed);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        assert!(!reader.is_closed);
+        reader.until(|reader| reader.is_closed);
+        assert_eq!(reader.go_away, Some(ENHANCE_YOUR_CALM));
+        neighbour_is_well(&gateway);
+    }
+}

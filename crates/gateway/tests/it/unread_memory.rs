@@ -1,0 +1,66 @@
+//! What a client that opens every stream and reads nothing makes the gateway hold, in bytes of the process.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use crate::common::memory::{anonymous_kib, is_alone};
+use crate::common::reader::Reader;
+use crate::common::{backends, scripted, serve};
+use serde_json::json;
+
+/// Streams that a client may have open.
+const STREAMS: u32 = 128;
+
+/// Bytes of each response: nearly as much as one that is kept whole may have.
+const LENGTH: usize = 1_000_000;
+
+/// What may be held: the bound of a connection (16 MiB), and as much again for what memory is taken in. All
+/// responses together have 128 MB.
+const GROWN_KIB_MAX: usize = 48 << 10;
+
+#[test]
+fn unread_responses_take_little_memory() {
+    if !is_alone("unread_memory::unread_responses_take_little_memory") {
+        return;
+    }
+    let body = format!("[\"{}\"]", "x".repeat(LENGTH - 4));
+    let answer = Arc::new(format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {LENGTH}\r\n\r\n{body}"
+    ));
+    for backend in backends() {
+        for path in ["/mock", "/kept"] {
+            let answer = Arc::clone(&answer);
+            let origin = scripted(move |_, mut peer| {
+                while !peer.head().is_empty() {
+                    // The gateway may have closed.
+                    if peer.stream.get_mut().write_all(answer.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+            let mock = json!({"status": 200, "content_type": "text/plain", "body": body});
+            let gateway = serve(
+                backend,
+                &json!({
+                    "listen": ["127.0.0.1:0"],
+                    "upstreams": [{"name": "origin", "keepalive": 4,
+                                   "targets": [{"address": "127.0.0.1", "port": origin.port()}]}],
+                    "routes": [
+                        {"name": "mock", "path": "/mock", "policies": [{"mock": mock}]},
+                        {"name": "kept", "path": "/kept", "upstream": "origin",
+                         "policies": [{"response_json": {"add": {"/a": 1}}}]},
+                    ],
+                }),
+            );
+            let mut reader = Reader::open(gateway.address);
+            reader.until_silent();
+            let before = anonymous_kib();
+            reader.get_all(1, STREAMS, path);
+            reader.until(|reader| !reader.bodies.is_empty());
+            reader.until_silent();
+            let grown = anonymous_kib().saturating_sub(before);
+            assert!(grown < GROWN_KIB_MAX, "{path}: {grown} KiB");
+            assert_eq!(gateway.client().get("/mock").body.len(), LENGTH);
+        }
+    }
+}
