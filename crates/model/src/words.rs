@@ -73,6 +73,15 @@ pub(crate) fn sha256s(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// A SHA-256 digest, or nothing.
+pub(crate) fn optional_sha256(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["string", "null"],
+        "pattern": "^[0-9a-f]{64}$",
+        "patternErrorMessage": "write 64 lower-case hexadecimal digits, as `sha256sum FILE` prints"
+    })
+}
+
 /// A method (RFC 9110 section 9.1 allows any token; those in use are upper-case letters).
 pub(crate) fn method(_: &mut SchemaGenerator) -> Schema {
     json_schema!({

@@ -1,5 +1,6 @@
 //! Gateways as a user has them: those in the list, installed or not, and one of his own that is in none.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use crate::bench::Bench;
@@ -344,6 +345,71 @@ fn of_a_package_only_the_bytes_that_were_pinned_are_installed() {
         .assert_code(0)
         .assert_prints(&["1.2.3 is there"]);
     assert!(bench.path("data/gatebench/bin/mine").exists());
+}
+
+/// Builds an archive and a library next to the `pom.xml` that follows `--file`.
+const MAVEN: &str = "\
+#!/bin/sh
+while [ \"$1\" != --file ]; do shift; done
+cd \"$(dirname \"$2\")\" && mkdir -p target/lib && echo library > target/lib/a.jar && echo > target/mine.jar
+";
+
+/// What sha256sum prints for that library, and its digest of this line.
+const LIBRARY: &str =
+    "b5e0dfe3c2b269568c488e74fdc56495a5729538ebc6ef36488c85a7d7a1730e  target/lib/a.jar\n";
+const LIBRARIES: &str = "54bdd1e34a6387d74af5e517a8d4f3d9d3004adffdbdf5beb3a96972ba59c589";
+
+#[test]
+fn a_java_program_is_installed_only_with_the_libraries_that_were_pinned() {
+    let bench = Bench::new();
+    bench.own_gateway();
+    bench.write("mine/pom.xml", "<project/>\n");
+    std::fs::create_dir(bench.path("bin")).unwrap();
+    bench.write("bin/mvn", MAVEN);
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(bench.path("bin/mvn"), executable).unwrap();
+    let spec = bench
+        .read("mine/gateway.yaml")
+        .replace("[/usr/bin/python3, python3]", "[mine]")
+        .replace("'Python (\\S+)'", "'mine (\\S+)'");
+    let path = std::env::var("PATH").unwrap();
+    let install = |pins: &str, more: &[&str]| {
+        let maven = format!("files: [pom.xml], jar: target/mine.jar, version: 1.2.3{pins}");
+        let install = format!("install: {{maven: {{{maven}}}}}\n");
+        bench.write("mine/gateway.yaml", &format!("{spec}{install}"));
+        let mut command = bench.command();
+        command
+            .args(["install", "./mine"])
+            .args(more)
+            .env("XDG_DATA_HOME", bench.path("data"))
+            .env("PATH", format!("{}:{path}", bench.path("bin").display()));
+        bench.spawn(command).wait()
+    };
+    let home = "data/gatebench/gateways/mine-1.2.3";
+    let is_linked = || bench.path("data/gatebench/bin/mine").exists();
+    install("", &["--dry-run"])
+        .assert_code(0)
+        .assert_prints(&["not pinned by hash"]);
+    let digest = format!("libraries_sha256: {LIBRARIES}");
+    install(", libraries: [target/lib]", &[])
+        .assert_code(3)
+        .assert_says(&["installing mine: gateway.yaml names libraries", &digest]);
+    assert!(!is_linked());
+    let pins = |digest: &str| format!(", libraries: [target/lib], libraries_sha256: \"{digest}\"");
+    let other = "0".repeat(64);
+    install(&pins(&other), &[]).assert_code(3).assert_says(&[
+        "installing mine: the libraries",
+        &format!("recorded SHA-256: {other}"),
+        &format!("computed SHA-256: {LIBRARIES}"),
+        "mine-1.2.3/libraries.sha256",
+        &digest,
+    ]);
+    assert!(!is_linked() && !bench.path(home).join("mine").exists());
+    assert_eq!(bench.read(&format!("{home}/libraries.sha256")), LIBRARY);
+    install(&pins(LIBRARIES), &[])
+        .assert_code(0)
+        .assert_prints(&["libraries pinned by SHA-256", "1.2.3 is there"]);
+    assert!(is_linked());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::libraries::Libraries;
 use super::{Home, JavaProgram, Remedies, failed, jdk, program_name, run};
 use crate::command::display;
 use crate::error::DriverError;
@@ -32,16 +33,30 @@ pub(super) fn program(folder: &Folder) -> Result<Option<JavaProgram>, DriverErro
 impl JavaProgram {
     pub(super) fn title(&self) -> String {
         format!(
-            "{} {}: built by Maven from Maven Central, into {} (minutes)",
+            "{} {}: built by Maven from Maven Central ({}), into {} (minutes)",
             self.gateway,
             self.project.version,
+            self.libraries().pinned(),
             self.home.folder.display()
         )
     }
 
     pub(super) fn commands(&self) -> Vec<String> {
-        let maven = [vec!["mvn".to_owned()], self.arguments()].concat();
-        vec![display(&maven)]
+        let maven = std::iter::once(self.maven());
+        maven.chain(self.libraries().command()).collect()
+    }
+
+    /// The build, as a person would type it.
+    fn maven(&self) -> String {
+        display(&[vec!["mvn".to_owned()], self.arguments()].concat())
+    }
+
+    fn libraries(&self) -> Libraries<'_> {
+        Libraries {
+            gateway: &self.gateway,
+            build: &self.home.folder,
+            project: &self.project,
+        }
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -69,7 +84,7 @@ impl JavaProgram {
         }
         let by_hand = format!(
             "correct pom.xml and the other files of install.maven by what Maven says; it is tried again by: {}",
-            self.commands().join("; ")
+            self.maven()
         );
         let remedies = Remedies {
             absent: "make this work: mvn --version (Debian's packages are maven and default-jdk-headless)",
@@ -89,6 +104,8 @@ impl JavaProgram {
                 "correct install.maven.jar in gateway.yaml",
             ));
         }
+        // Without the launcher, which follows, nobody finds the program: not even by the link of an earlier installation.
+        self.libraries().check()?;
         let java = jdk.map_or_else(|| "java".into(), |home| home.join("bin/java"));
         let launcher = self.launcher(&java, &jar)?;
         self.home.link(&self.name, &launcher)

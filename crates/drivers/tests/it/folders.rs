@@ -31,6 +31,21 @@ fn every_embedded_folder_is_whole() {
     }
 }
 
+#[test]
+fn the_libraries_of_every_embedded_java_program_are_pinned() {
+    let mut pinned = 0;
+    for folder in Catalogue::default().list().unwrap() {
+        let Some(project) = &folder.spec.install.maven else {
+            continue;
+        };
+        let name = &folder.spec.gateway;
+        assert!(!project.libraries.is_empty(), "{name}");
+        assert!(project.libraries_sha256.is_some(), "{name}");
+        pinned += 1;
+    }
+    assert!(pinned > 0);
+}
+
 /// A folder that nobody here can run is at least rendered, for each scenario that it claims; what it
 /// writes as JSON is JSON.
 #[test]

@@ -26,6 +26,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     contract(root, problems);
     version_pattern(root, problems);
     files(root, problems);
+    libraries(root, problems);
     parts(root, problems);
     each(root, problems);
     policies(root, problems);
@@ -104,6 +105,32 @@ fn files(root: &Node, problems: &mut Vec<Problem>) {
                 problems.push(Problem::new(node.span.clone(), message, help));
             }
         }
+    }
+}
+
+/// Pinned folders stay in what Maven builds, and a digest pins the files of one at least.
+fn libraries(root: &Node, problems: &mut Vec<Problem>) {
+    let install = root.get("install");
+    let Some(maven) = install.and_then(|install| install.get("maven")) else {
+        return;
+    };
+    let folders = maven.list("libraries");
+    for node in folders {
+        let Some(path) = node.text() else { continue };
+        if path.is_empty() || !is_inside(path) {
+            let message = format!("`{path}` does not stay in what Maven builds");
+            let help = "write a relative path without `..`, as in target/lib";
+            problems.push(Problem::new(node.span.clone(), message, help));
+        }
+    }
+    if let Some(digest) = maven.get("libraries_sha256")
+        && folders.is_empty()
+    {
+        problems.push(Problem::new(
+            digest.span.clone(),
+            "`libraries_sha256` pins nothing where `libraries` names no folder",
+            "name the folders of the libraries, as in libraries: [target/lib]",
+        ));
     }
 }
 
