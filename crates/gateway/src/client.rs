@@ -442,6 +442,13 @@ impl Exchange {
         }
     }
 
+    /// Reads nothing more from the upstream until [`Self::relieve`].
+    pub(crate) fn hold_off<I: Io>(&self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+            origin.pause(&mut core.io);
+        }
+    }
+
     /// Whether no more of the answer may be read from the upstream now.
     pub(crate) fn is_full(&self) -> bool {
         self.is_crowded || self.outbox.pending_bytes() > PENDING_BYTES_MAX
@@ -450,6 +457,12 @@ impl Exchange {
     /// Whether a body is being kept until it is whole.
     pub(crate) fn keeps(&self) -> bool {
         self.phase == Phase::Collecting || self.collected_answer.is_begun()
+    }
+
+    /// Reports whether the response has not begun and may have to be kept until it is whole.
+    pub(crate) fn may_keep_answer(&self) -> bool {
+        let route = self.route.map(|route| &self.live.site.routes[route]);
+        !self.has_answer && route.is_some_and(|route| route.chain.may_collect_answers())
     }
 
     /// Bytes of the bodies that are kept.

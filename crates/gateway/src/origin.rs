@@ -195,6 +195,16 @@ impl Origin {
             && client.is_some_and(|client| !client.exchange.is_request_done)
     }
 
+    /// Receives nothing more until [`Self::resume`]. A connection that is being made is paused at its first
+    /// bytes.
+    pub(crate) fn pause<I: Io>(&mut self, io: &mut I) {
+        if self.is_connected && !self.is_paused {
+            self.is_paused = true;
+            self.deadline.clear();
+            io.pause(self.id);
+        }
+    }
+
     /// Lets received bytes come again after a pause.
     pub(crate) fn resume<I: Io>(&mut self, io: &mut I) {
         if self.is_paused {

@@ -36,7 +36,11 @@ impl<I: Io> Worker<I> {
         if let Some(origin) = self.origins.get_mut(id) {
             origin.is_connected = true;
             origin.flush(&mut self.core.io);
-            origin.expect_life(self.core.now_ns, &mut self.core.timers);
+            let exchange = origin.client.and_then(|id| self.clients.exchange_mut(id));
+            match exchange.is_some_and(|exchange| exchange.is_crowded) {
+                true => origin.pause(&mut self.core.io),
+                false => origin.expect_life(self.core.now_ns, &mut self.core.timers),
+            }
         }
     }
 
@@ -96,13 +100,10 @@ impl<I: Io> Worker<I> {
             Progress::Whole => self.answer_is_whole(id, input.is_empty()),
             Progress::Partial => {
                 let now_ns = self.core.now_ns;
-                if exchange.is_full() && !origin.is_paused {
-                    origin.is_paused = true;
-                    self.core.io.pause(id);
+                if exchange.is_full() {
+                    origin.pause(&mut self.core.io);
                 }
-                if origin.is_paused {
-                    origin.deadline.clear();
-                } else {
+                if !origin.is_paused {
                     origin.expect_life(now_ns, &mut self.core.timers);
                 }
                 let client_id = exchange.id;

@@ -6,8 +6,8 @@
 //!
 //! Beyond the bound only the body of the oldest request is kept on, so that one ends. If the client leaves
 //! more unread than one body may have, it is behind, and nothing that would make it more goes on: new
-//! requests are put off, responses of which something lies unread are not read from their upstreams, and
-//! a body is kept on only if no older response is unread. What is unread shrinks only as the client reads,
+//! requests are put off, responses of which something lies unread, or that policies will want whole, are not
+//! read from their upstreams, and a body is kept on only if no older response is unread. What is unread shrinks only as the client reads,
 //! so a client that is behind has the time of an idle one for each next byte. A client that reads slowly
 //! gets everything; one that does not read gets GOAWAY.
 
@@ -126,8 +126,10 @@ impl Multiplexed {
                     Some(id.number()) != oldest && bounds.is_full(self.held, sent)
                 }
                 Phase::Local(_) => is_behind,
+                // What is passed on at once goes on as fast as the client reads it.
                 Phase::Relaying => {
-                    is_behind && (stream.held.queued > 0 || self.server.unsent_bytes(id) > 0)
+                    let is_unread = stream.held.queued > 0 || self.server.unsent_bytes(id) > 0;
+                    is_behind && (is_unread || exchange.may_keep_answer())
                 }
                 _ => false,
             };

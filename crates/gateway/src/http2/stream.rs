@@ -76,6 +76,10 @@ impl Stream {
     ) {
         let exchange = &mut self.client.exchange;
         let waited = exchange.crowd(waits, core.now_ns);
+        if waits {
+            // Bytes that are due could make the response whole before it is seen that it waits.
+            exchange.hold_off(origins, core);
+        }
         if waited && !waits && self.fate == Fate::Keep {
             exchange.answer_late(core);
             exchange.relieve(origins, core);

@@ -202,6 +202,15 @@ impl Chain {
         self.edits_answers() || self.processes_answers()
     }
 
+    /// Reports whether some responses must be whole before they go on.
+    pub(crate) fn may_collect_answers(&self) -> bool {
+        self.replaces_answers()
+            || self
+                .openapi
+                .as_ref()
+                .is_some_and(|contract| contract.are_responses)
+    }
+
     fn edits_answers(&self) -> bool {
         !(self.response_json.is_empty() && self.response_xslt.is_empty())
     }
