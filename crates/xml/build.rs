@@ -3,13 +3,14 @@
 
 const LIBRARIES: [&str; 2] = ["libxml-2.0", "libxslt"];
 
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     "native/memory.c",
     "native/process.c",
     "native/parse.c",
     "native/tree.c",
     "native/canonical.c",
     "native/definitions.c",
+    "native/functions.c",
     "native/output.c",
     "native/version.c",
 ];

@@ -108,6 +108,7 @@ xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char
         return NULL;
     context = xsltNewTransformContext(style, document);
     if (context != NULL && xsltSetCtxtSecurityPrefs(nothing_allowed, context) == 0) {
+        shim_use_functions(context->xpathCtxt, 1);
         xsltSetTransformErrorFunc(context, report, on_transform_error);
         xsltSetCtxtSortFunc(context, sort_some);
         context->_private = (void *)limits;
@@ -132,7 +133,12 @@ xmlDocPtr shim_transform(xsltStylesheetPtr style, xmlDocPtr document, const char
  * message. They use the thread's. */
 xmlXPathCompExprPtr shim_xpath(const char *expression) { return xmlXPathCompile((const xmlChar *)expression); }
 
-xmlXPathContextPtr shim_xpath_context(void) { return xmlXPathNewContext(NULL); }
+xmlXPathContextPtr shim_xpath_context(void) {
+    xmlXPathContextPtr context = xmlXPathNewContext(NULL);
+    if (context != NULL)
+        shim_use_functions(context, 0);
+    return context;
+}
 
 int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const char *uri) {
     return xmlXPathRegisterNs(context, (const xmlChar *)prefix, (const xmlChar *)uri) == 0;

@@ -103,6 +103,9 @@ unsigned long shim_rows(xmlDocPtr document);
 void shim_cut(xmlDocPtr document);
 void shim_mend(void);
 
+/* functions.c */
+void shim_use_functions(xmlXPathContextPtr context, int of_stylesheet);
+
 /* definitions.c */
 xmlSchemaPtr shim_schema(xmlDocPtr document, shim_report *report);
 xmlSchemaValidCtxtPtr shim_validator(xmlSchemaPtr schema);

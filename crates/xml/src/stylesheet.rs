@@ -35,8 +35,8 @@ pub struct Output {
 // SAFETY: a stylesheet is only read once it is compiled: libxslt promises that it "can be used by several
 // threads", and tests itself so. A transformation keeps its variables, keys and node marks in its own context
 // and in its input; names go to a dictionary of its own below the stylesheet's. One thing is written:
-// libxml2 notes in a compiled call which function it found (always the same one, since nothing registers
-// extension functions), as a word, which readers see whole. Each new context also writes XPath's NaN and
+// libxml2 notes in a compiled call which function it found (always the same one, since every context has
+// the same functions), as a word, which readers see whole. Each new context also writes XPath's NaN and
 // infinities anew, with the values they have.
 unsafe impl Send for Stylesheet {}
 // SAFETY: as above.

@@ -1,0 +1,405 @@
+/* XPath functions that take the place of libxml2's and libxslt's own, whose time grows with the product of what they
+ * are given: translate() looks for each character of a text in the whole list, contains() and its relatives begin again
+ * at each place, and id() and key() hold each node that they find against all that they have found before. From 2.14
+ * on libxml2 asks nobody for the functions of XPath, and only key() is replaced. */
+#include "shim.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include <libxml/valid.h>
+#include <libxml/xpathInternals.h>
+#include <libxslt/functions.h>
+
+/* The topmost value as a text, which is the caller's then. NULL where there is none. */
+static xmlXPathObjectPtr pop_text(xmlXPathParserContextPtr ctxt) {
+    CAST_TO_STRING;
+    return valuePop(ctxt);
+}
+
+/* Where memory is short, libxml2 makes objects whose text is missing. */
+static const xmlChar *text_of(const xmlXPathObject *object) {
+    return object->stringval == NULL ? (const xmlChar *)"" : object->stringval;
+}
+
+/* Takes two texts from the stack; 0 and an error where there are none. */
+static int pop_texts(xmlXPathParserContextPtr ctxt, xmlXPathObjectPtr *first, xmlXPathObjectPtr *second) {
+    *second = pop_text(ctxt);
+    *first = pop_text(ctxt);
+    if (*first != NULL && *second != NULL && ctxt->error == XPATH_EXPRESSION_OK)
+        return 1;
+    xmlXPathFreeObject(*first);
+    xmlXPathFreeObject(*second);
+    if (ctxt->error == XPATH_EXPRESSION_OK)
+        xmlXPathErr(ctxt, XPATH_INVALID_TYPE);
+    return 0;
+}
+
+/* The bytes of the character that a text begins with: 0 at its end. */
+static size_t character(const xmlChar *text) {
+    size_t bytes = *text != 0;
+    if (*text >= 0x80)
+        while (bytes < 4 && (text[bytes] & 0xc0) == 0x80)
+            bytes++;
+    return bytes;
+}
+
+/* What four bytes of UTF-8 can spell, whether it is a character or not, in pages. */
+#define PAGES 0x2000
+#define PAGE 0x100
+
+/* What takes the place of each character: a text that begins with it, or is empty where the character goes. NULL where
+ * it stays. The pages are for characters other than ASCII, each only where it is needed. */
+struct translation {
+    const xmlChar *ascii[0x80];
+    const xmlChar ***pages;
+};
+
+static void *zeroed(size_t bytes) {
+    void *made = xmlMalloc(bytes);
+    return made == NULL ? NULL : memset(made, 0, bytes);
+}
+
+/* The number of a character that is not ASCII. */
+static size_t code_of(const xmlChar *text) {
+    size_t bytes = character(text);
+    size_t code = *text & (bytes > 1 ? 0x7f >> bytes : 0x7f);
+    for (size_t i = 1; i < bytes; i++)
+        code = code << 6 | (text[i] & 0x3f);
+    return code;
+}
+
+/* NULL where there is no memory. */
+static const xmlChar **place_of(struct translation *translation, const xmlChar *text) {
+    size_t code;
+    if (*text < 0x80)
+        return &translation->ascii[*text];
+    code = code_of(text);
+    if (translation->pages == NULL)
+        translation->pages = zeroed(PAGES * sizeof *translation->pages);
+    if (translation->pages == NULL)
+        return NULL;
+    if (translation->pages[code / PAGE] == NULL)
+        translation->pages[code / PAGE] = zeroed(PAGE * sizeof **translation->pages);
+    if (translation->pages[code / PAGE] == NULL)
+        return NULL;
+    return &translation->pages[code / PAGE][code % PAGE];
+}
+
+/* What stands in the place of a character: the text itself where nothing else does. */
+static const xmlChar *in_place_of(const struct translation *translation, const xmlChar *text) {
+    const xmlChar *replaced = NULL;
+    if (*text < 0x80) {
+        replaced = translation->ascii[*text];
+    } else if (translation->pages != NULL) {
+        size_t code = code_of(text);
+        const xmlChar **page = translation->pages[code / PAGE];
+        replaced = page == NULL ? NULL : page[code % PAGE];
+    }
+    return replaced == NULL ? text : replaced;
+}
+
+/* 0 where there is no memory. The first of the same characters holds. */
+static int plan(struct translation *translation, const xmlChar *from, const xmlChar *to) {
+    for (; *from != 0 && !shim_is_over(); from += character(from)) {
+        const xmlChar **place = place_of(translation, from);
+        if (place == NULL)
+            return 0;
+        if (*place == NULL)
+            *place = to;
+        to += character(to);
+    }
+    return 1;
+}
+
+/* The bytes of the translated text, which go to `out` unless it is NULL. A text is cut where the budget is spent. */
+static size_t apply(const struct translation *translation, const xmlChar *text, xmlChar *out) {
+    size_t total = 0;
+    for (; *text != 0 && !shim_is_over(); text += character(text)) {
+        const xmlChar *replaced = in_place_of(translation, text);
+        size_t bytes = character(replaced);
+        if (out != NULL)
+            memcpy(out + total, replaced, bytes);
+        total += bytes;
+    }
+    return total;
+}
+
+static void forget(struct translation *translation) {
+    for (size_t i = 0; translation->pages != NULL && i < PAGES; i++)
+        xmlFree(translation->pages[i]);
+    xmlFree(translation->pages);
+}
+
+/* To be freed with xmlFree; NULL where there is no memory. */
+static xmlChar *translated(const xmlChar *text, const xmlChar *from, const xmlChar *to) {
+    struct translation translation = {.pages = NULL};
+    xmlChar *made = NULL;
+    if (plan(&translation, from, to)) {
+        made = xmlMalloc(apply(&translation, text, NULL) + 1);
+        if (made != NULL)
+            made[apply(&translation, text, made)] = 0;
+    }
+    forget(&translation);
+    return made;
+}
+
+/* Pushes a text that is the object's then. */
+static void push_text(xmlXPathParserContextPtr ctxt, xmlChar *text) {
+    if (text == NULL)
+        xmlXPathErr(ctxt, XPATH_MEMORY_ERROR);
+    else
+        valuePush(ctxt, xmlXPathWrapString(text));
+}
+
+/* string translate(string, string, string) */
+static void translate(xmlXPathParserContextPtr ctxt, int nargs) {
+    xmlXPathObjectPtr text, from, to;
+    CHECK_ARITY(3);
+    to = pop_text(ctxt);
+    if (to == NULL)
+        XP_ERROR(XPATH_INVALID_TYPE);
+    if (pop_texts(ctxt, &text, &from)) {
+        push_text(ctxt, translated(text_of(text), text_of(from), text_of(to)));
+        xmlXPathFreeObject(text);
+        xmlXPathFreeObject(from);
+    }
+    xmlXPathFreeObject(to);
+}
+
+/* Where the second text begins in the first; NULL where it does not. glibc takes time in proportion to both. */
+static const xmlChar *find(const xmlXPathObject *text, const xmlXPathObject *sought) {
+    return (const xmlChar *)strstr((const char *)text_of(text), (const char *)text_of(sought));
+}
+
+/* boolean contains(string, string) */
+static void contains(xmlXPathParserContextPtr ctxt, int nargs) {
+    xmlXPathObjectPtr text, sought;
+    CHECK_ARITY(2);
+    if (!pop_texts(ctxt, &text, &sought))
+        return;
+    valuePush(ctxt, xmlXPathNewBoolean(find(text, sought) != NULL));
+    xmlXPathFreeObject(text);
+    xmlXPathFreeObject(sought);
+}
+
+/* string substring-before(string, string) */
+static void substring_before(xmlXPathParserContextPtr ctxt, int nargs) {
+    xmlXPathObjectPtr text, sought;
+    const xmlChar *found;
+    CHECK_ARITY(2);
+    if (!pop_texts(ctxt, &text, &sought))
+        return;
+    found = find(text, sought);
+    push_text(ctxt, xmlStrndup(text_of(text), found == NULL ? 0 : (int)(found - text_of(text))));
+    xmlXPathFreeObject(text);
+    xmlXPathFreeObject(sought);
+}
+
+/* string substring-after(string, string) */
+static void substring_after(xmlXPathParserContextPtr ctxt, int nargs) {
+    xmlXPathObjectPtr text, sought;
+    const xmlChar *found;
+    CHECK_ARITY(2);
+    if (!pop_texts(ctxt, &text, &sought))
+        return;
+    found = find(text, sought);
+    push_text(ctxt, xmlStrdup(found == NULL ? (const xmlChar *)"" : found + strlen((const char *)text_of(sought))));
+    xmlXPathFreeObject(text);
+    xmlXPathFreeObject(sought);
+}
+
+/* Places of the smallest table of nodes. */
+#define ROOM_LOG_MIN 6
+
+/* Nodes, each once, in the order in which they were found. */
+struct found {
+    xmlNodeSetPtr nodes;
+    /* Where each of them is known by its address, with at least as many free places. */
+    xmlNodePtr *table;
+    int room_log;
+};
+
+static size_t room_of(int room_log) { return (size_t)1 << room_log; }
+
+/* The place of a node in a table, or the free one where it belongs. */
+static xmlNodePtr *known(xmlNodePtr *table, int room_log, xmlNodePtr node) {
+    /* By 2^64 over the golden ratio, addresses at equal distances are spread. */
+    size_t at = (size_t)(((uint64_t)(uintptr_t)node * 0x9e3779b97f4a7c15u) >> (64 - room_log));
+    while (table[at] != NULL && table[at] != node)
+        at = (at + 1) & (room_of(room_log) - 1);
+    return &table[at];
+}
+
+/* 0 where there is no memory. */
+static int enlarge(struct found *found) {
+    int larger_log = found->table == NULL ? ROOM_LOG_MIN : found->room_log + 1;
+    xmlNodePtr *larger = zeroed(room_of(larger_log) * sizeof *larger);
+    if (larger == NULL)
+        return 0;
+    for (int i = 0; i < found->nodes->nodeNr; i++)
+        *known(larger, larger_log, found->nodes->nodeTab[i]) = found->nodes->nodeTab[i];
+    xmlFree(found->table);
+    found->table = larger;
+    found->room_log = larger_log;
+    return 1;
+}
+
+/* 0 where there is no memory. */
+static int keep(struct found *found, xmlNodePtr node) {
+    xmlNodePtr *place;
+    if (found->table == NULL || 2 * (size_t)found->nodes->nodeNr >= room_of(found->room_log))
+        if (!enlarge(found))
+            return 0;
+    place = known(found->table, found->room_log, node);
+    if (*place != NULL)
+        return 1;
+    *place = node;
+    return xmlXPathNodeSetAddUnique(found->nodes, node) == 0;
+}
+
+/* Pushes what was found. */
+static void push_found(xmlXPathParserContextPtr ctxt, struct found *found) {
+    xmlFree(found->table);
+    valuePush(ctxt, xmlXPathWrapNodeSet(found->nodes));
+}
+
+static int is_blank(xmlChar byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
+
+/* Keeps the elements of a document whose IDs a text lists. 0 where there is no memory, or where the budget is spent. */
+static int keep_listed(struct found *found, xmlDocPtr document, const xmlChar *list) {
+    while (list != NULL && *list != 0) {
+        const xmlChar *end = list;
+        xmlChar *id;
+        xmlAttrPtr attribute;
+        if (shim_is_over())
+            return 0;
+        while (*end != 0 && !is_blank(*end))
+            end++;
+        id = end == list ? NULL : xmlStrndup(list, (int)(end - list));
+        attribute = id == NULL ? NULL : xmlGetID(document, id);
+        xmlFree(id);
+        if (attribute != NULL && attribute->type == XML_ATTRIBUTE_NODE && attribute->parent != NULL &&
+            !keep(found, attribute->parent))
+            return 0;
+        list = *end == 0 ? end : end + 1;
+    }
+    return 1;
+}
+
+static int has_nodes(const xmlXPathObject *object) {
+    return object != NULL && (object->type == XPATH_NODESET || object->type == XPATH_XSLT_TREE);
+}
+
+static int nodes_in(const xmlXPathObject *object) {
+    return object->nodesetval == NULL ? 0 : object->nodesetval->nodeNr;
+}
+
+/* node-set id(object) */
+static void find_by_id(xmlXPathParserContextPtr ctxt, int nargs) {
+    struct found found = {.nodes = NULL};
+    xmlXPathObjectPtr object;
+    CHECK_ARITY(1);
+    if (!has_nodes(ctxt->value)) {
+        CAST_TO_STRING;
+    }
+    object = valuePop(ctxt);
+    if (object == NULL)
+        XP_ERROR(XPATH_INVALID_OPERAND);
+    found.nodes = xmlXPathNodeSetCreate(NULL);
+    if (found.nodes == NULL) {
+        xmlXPathFreeObject(object);
+        XP_ERROR(XPATH_MEMORY_ERROR);
+    }
+    if (has_nodes(object)) {
+        int goes_on = 1;
+        for (int i = 0; goes_on && i < nodes_in(object); i++) {
+            xmlChar *list = xmlXPathCastNodeToString(object->nodesetval->nodeTab[i]);
+            goes_on = keep_listed(&found, ctxt->context->doc, list);
+            xmlFree(list);
+        }
+    } else {
+        keep_listed(&found, ctxt->context->doc, object->stringval);
+    }
+    xmlXPathFreeObject(object);
+    push_found(ctxt, &found);
+}
+
+/* Keeps the nodes that one value of a key has. 0 where that failed, or where the budget is spent. */
+static int keep_keyed(struct found *found, xmlXPathParserContextPtr ctxt, xmlXPathObjectPtr name, xmlChar *value) {
+    xmlXPathObjectPtr nodes;
+    int goes_on;
+    if (value == NULL || shim_is_over()) {
+        xmlFree(value);
+        return 0;
+    }
+    valuePush(ctxt, xmlXPathObjectCopy(name));
+    valuePush(ctxt, xmlXPathWrapString(value));
+    if (ctxt->error != XPATH_EXPRESSION_OK)
+        return 0;
+    xsltKeyFunction(ctxt, 2);
+    if (ctxt->error != XPATH_EXPRESSION_OK)
+        return 0;
+    nodes = valuePop(ctxt);
+    goes_on = has_nodes(nodes);
+    for (int i = 0; goes_on && i < nodes_in(nodes); i++)
+        goes_on = keep(found, nodes->nodesetval->nodeTab[i]);
+    xmlXPathFreeObject(nodes);
+    return goes_on;
+}
+
+/* node-set key(string, object): libxslt's own, but for the nodes of many values. */
+static void find_by_key(xmlXPathParserContextPtr ctxt, int nargs) {
+    struct found found = {.nodes = NULL};
+    xmlXPathObjectPtr name, values;
+    int goes_on = 1;
+    if (nargs != 2 || !has_nodes(ctxt->value)) {
+        xsltKeyFunction(ctxt, nargs);
+        return;
+    }
+    values = valuePop(ctxt);
+    name = pop_text(ctxt);
+    found.nodes = name == NULL ? NULL : xmlXPathNodeSetCreate(NULL);
+    if (found.nodes == NULL) {
+        xmlXPathFreeObject(values);
+        xmlXPathFreeObject(name);
+        XP_ERROR(XPATH_INVALID_TYPE);
+    }
+    for (int i = 0; goes_on && i < nodes_in(values); i++)
+        goes_on = keep_keyed(&found, ctxt, name, xmlXPathCastNodeToString(values->nodesetval->nodeTab[i]));
+    xmlXPathFreeObject(values);
+    xmlXPathFreeObject(name);
+    push_found(ctxt, &found);
+}
+
+static const struct {
+    const char *name;
+    xmlXPathFunction function;
+} replaced[] = {
+    {"contains", contains},
+    {"id", find_by_id},
+    {"substring-after", substring_after},
+    {"substring-before", substring_before},
+    {"translate", translate},
+};
+
+static xmlXPathFunction look_up(void *context, const xmlChar *name, const xmlChar *namespace) {
+    (void)context;
+    for (size_t i = 0; namespace == NULL && i < sizeof replaced / sizeof *replaced; i++)
+        if (strcmp(replaced[i].name, (const char *)name) == 0)
+            return replaced[i].function;
+    return NULL;
+}
+
+static xmlXPathFunction look_up_in_stylesheet(void *context, const xmlChar *name, const xmlChar *namespace) {
+    xmlXPathFunction found = look_up(context, name, namespace);
+    if (found == NULL && namespace == NULL && strcmp((const char *)name, "key") == 0)
+        return find_by_key;
+    return found == NULL ? xsltXPathFunctionLookup(context, name, namespace) : found;
+}
+
+/* Gives a context the functions that are replaced. An expression keeps each function that it has found, so every
+ * context that evaluates it must have the same. */
+void shim_use_functions(xmlXPathContextPtr context, int of_stylesheet) {
+    xmlXPathRegisterFuncLookup(context, of_stylesheet ? look_up_in_stylesheet : look_up, context);
+}
