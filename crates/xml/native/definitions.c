@@ -144,15 +144,15 @@ int shim_xpath_namespace(xmlXPathContextPtr context, const char *prefix, const c
     return xmlXPathRegisterNs(context, (const xmlChar *)prefix, (const xmlChar *)uri) == 0;
 }
 
-/* The text of the first node, to be freed with shim_free, or NULL where there is none. 0 where the
- * evaluation failed. */
+/* The text of the first node, to be freed with shim_free, or NULL where there is none. 0 where the evaluation failed, and
+ * below 0 where the document is beyond a limit. */
 int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression, xmlDocPtr document,
                      unsigned long operations_max, unsigned long rows_max, char **text,
                      const shim_report *report) {
     xmlXPathObjectPtr found;
     *text = NULL;
     if (!can_be_put_in_order(document, rows_max, report))
-        return 0;
+        return -1;
     context->doc = document;
     context->node = (xmlNodePtr)document;
     context->opLimit = operations_max;
@@ -164,8 +164,9 @@ int shim_xpath_first(xmlXPathContextPtr context, xmlXPathCompExprPtr expression,
     shim_running(NULL, NULL);
     context->doc = NULL;
     context->node = NULL;
+    /* Where there were too many steps, libxml2 leaves their count at the limit. */
     if (found == NULL)
-        return 0;
+        return context->opCount >= context->opLimit ? -1 : 0;
     if (found->type == XPATH_NODESET && found->nodesetval != NULL && found->nodesetval->nodeNr > 0) {
         xmlXPathNodeSetSort(found->nodesetval);
         *text = (char *)xmlNodeGetContent(found->nodesetval->nodeTab[0]);

@@ -35,4 +35,4 @@ pub use schema::Schema;
 pub use stylesheet::{Output, Parameters, Stylesheet};
 pub use transform::{Transform, Transformed};
 pub use version::library_versions;
-pub use xpath::XPath;
+pub use xpath::{Unevaluated, XPath};

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_ulong};
+use std::fmt;
 use std::ptr::NonNull;
 
 use crate::document::{Document, owned};
@@ -54,6 +55,25 @@ impl Drop for Context {
     }
 }
 
+/// Why an evaluation failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unevaluated {
+    /// The document is beyond a limit.
+    BeyondLimit(Complaints),
+    /// The expression cannot be evaluated for another reason, such as a prefix that is bound to nothing.
+    Expression(Complaints),
+}
+
+impl fmt::Display for Unevaluated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BeyondLimit(why) | Self::Expression(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Unevaluated {}
+
 impl XPath {
     /// Compiles an expression; `namespaces` are pairs of prefix and name.
     ///
@@ -90,9 +110,10 @@ impl XPath {
         &self,
         document: &Document,
         limits: &Limits,
-    ) -> Result<Option<String>, Complaints> {
+    ) -> Result<Option<String>, Unevaluated> {
         let Some(context) = self.idle.take().or_else(|| self.context()) else {
-            return Err(Complaints::own(0, "There is no memory to evaluate with"));
+            let why = Complaints::own(0, "There is no memory to evaluate with");
+            return Err(Unevaluated::Expression(why));
         };
         let mut collector = Collector::default();
         let mut text = std::ptr::null_mut();
@@ -110,9 +131,14 @@ impl XPath {
             )
         });
         let text = owned(text);
-        if evaluated == 0 || !collector.complaints.0.is_empty() {
+        if evaluated <= 0 || !collector.complaints.0.is_empty() {
             let fallback = "The XPath expression cannot be evaluated";
-            return Err(collector.complaints.or(fallback));
+            let why = collector.complaints.or(fallback);
+            return Err(if evaluated < 0 {
+                Unevaluated::BeyondLimit(why)
+            } else {
+                Unevaluated::Expression(why)
+            });
         }
         self.idle.give(context);
         Ok(text)

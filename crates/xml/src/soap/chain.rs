@@ -12,6 +12,7 @@ use crate::errors::Complaints;
 use crate::saxon::Order;
 use crate::schema::Schema;
 use crate::stylesheet::Parameters;
+use crate::xpath::Unevaluated;
 
 pub(crate) const XSLT_BEFORE: &str = "XSLT transformation failed (before XSD validation)";
 pub(crate) const XSLT_AFTER: &str = "XSLT transformation failed (after XSD validation)";
@@ -185,12 +186,15 @@ impl<'a> Chain<'a> {
         for (index, (target, xpath)) in
             std::iter::zip(&options.targets, &definitions.routes).enumerate()
         {
-            let of_server =
-                |why: &Complaints| Failure::new(ROUTING, Culprit::Server, why.to_string());
-            let xpath = xpath.as_ref().map_err(of_server)?;
+            let failed =
+                |culprit, why: &Complaints| Failure::new(ROUTING, culprit, why.to_string());
+            let xpath = xpath.as_ref().map_err(|why| failed(Culprit::Server, why))?;
             let text = xpath
                 .first_text(tree, &options.limits)
-                .map_err(|why| of_server(&why))?;
+                .map_err(|why| match why {
+                    Unevaluated::BeyondLimit(why) => failed(Culprit::Client, &why),
+                    Unevaluated::Expression(why) => failed(Culprit::Server, &why),
+                })?;
             if text.as_deref() == Some(&*target.equals) {
                 return Ok(Some(index));
             }

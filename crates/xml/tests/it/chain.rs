@@ -1,6 +1,7 @@
 //! Whole chains: what passes, what changes, and what is answered instead.
 
 use crate::common::calculator::*;
+use gatebench_xml::Limits;
 use gatebench_xml::soap::{Client, Culprit, Options, Request, Response, SoapAction, Target};
 
 const COMPANY_XSD: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="root"><xs:complexType><xs:sequence>
@@ -270,6 +271,40 @@ fn the_first_target_that_matches_wins() {
     );
     let fault = run(vec![target("//t:intA[", "5")]).unwrap_err();
     assert_eq!(fault.culprit, Culprit::Server);
+}
+
+#[test]
+fn a_message_beyond_a_limit_of_routing_is_the_clients_fault() {
+    let limits = Limits {
+        operations: 100,
+        ..Limits::default()
+    };
+    let policy = policy(Options {
+        targets: vec![Target {
+            xpath: "//*".into(),
+            equals: "never".into(),
+        }],
+        limits,
+        ..verbose()
+    });
+    let passed = policy.request(&soap(ADD)).map(|passed| passed.target);
+    assert_eq!(passed, Ok(None));
+    let number = "<intA>5</intA>";
+    // Squares are counted: 2,000 comments in a row are at the limit.
+    for (inside, words) in [
+        (number.repeat(200), "peration limit exceeded"),
+        ("<!---->".repeat(2_001), "Too many comments"),
+    ] {
+        let fault = policy
+            .request(&soap(&ADD.replace(number, &inside)))
+            .unwrap_err();
+        assert_eq!(fault.culprit, Culprit::Client, "{words}");
+        assert!(message(&fault).contains(words), "{}", message(&fault));
+        assert!(
+            fault_text(&fault)
+                .contains("<faultstring>Request - XPath routing failed</faultstring>")
+        );
+    }
 }
 
 #[test]
