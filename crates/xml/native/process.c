@@ -3,9 +3,11 @@
 #define _GNU_SOURCE
 #include "shim.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <libxml/schemasInternals.h>
 #include <libxml/xmlschemastypes.h>
@@ -26,44 +29,61 @@
  * survive a failed large string or buffer far better than a failed node, and a stop follows soon. */
 #define LARGE_BYTES ((size_t)64 << 10)
 
-/* The clock is looked at after so many allocations; each of these bytes counts as one more. */
-#define STEPS 256
-#define STEP_BYTES 512
+/* After how much processor time of its own a thread is interrupted to look at the clock. */
+#define TICK_NS 10000000
+
+/* The name that the manual page has for it is missing in glibc 2.36. */
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
 
 #define ENDED_BY_MEMORY 1
 #define ENDED_BY_STACK 2
 #define ENDED_BY_TIME 3
 
+/* What is volatile here is read or written by on_tick too, which interrupts everything else on its thread. */
 static _Thread_local struct {
     int prepared;
-    int counting;
-    int ended_by;
+    volatile sig_atomic_t counting;
+    volatile sig_atomic_t ended_by;
+    volatile sig_atomic_t has_timer;
+    volatile sig_atomic_t is_ticking;
+    timer_t timer;
     long held_max;
-    long steps_left;
-    long long ends_at_ns;
+    volatile long long ends_at_ns;
     uintptr_t stack_floor;
-    xsltTransformContextPtr transform;
-    xmlXPathContextPtr xpath;
+    xsltTransformContextPtr volatile transform;
+    xmlXPathContextPtr volatile xpath;
     xmlDocPtr validated;
     shim_report report;
 } here;
 
 static shim_fetch fetch_import;
 
-/* Stops what runs on this thread at its next instruction, or at the next element that is validated. A parser asks by
- * itself. */
+/* The signal of the timers; 0 where there is none to be had. */
+static int tick_signal;
+
+/* Whose value makes a thread that ends delete its timer. */
+static pthread_key_t timer_key;
+
+/* Below any count of steps, so that the next one is too many. Nothing but a new evaluation sets the limit, while the
+ * count itself may be read, and written again, around an interruption. */
+static void stop_steps(xmlXPathContextPtr xpath) {
+    if (xpath != NULL)
+        xpath->opLimit = 1;
+}
+
+/* Stops what runs on this thread at its next instruction or step. A parser asks by itself, and a validation is stopped
+ * when it next allocates. A signal handler may call this: it writes a few words. */
 static void end_by(int reason) {
+    xsltTransformContextPtr transform = here.transform;
     if (here.ended_by == 0)
         here.ended_by = reason;
-    if (here.transform != NULL) {
-        here.transform->state = XSLT_STATE_STOPPED;
-        if (here.transform->xpathCtxt != NULL)
-            here.transform->xpathCtxt->opCount = here.transform->xpathCtxt->opLimit;
+    if (transform != NULL) {
+        transform->state = XSLT_STATE_STOPPED;
+        stop_steps(transform->xpathCtxt);
     }
-    if (here.xpath != NULL)
-        here.xpath->opCount = here.xpath->opLimit;
-    if (here.validated != NULL)
-        shim_cut(here.validated);
+    stop_steps(here.xpath);
 }
 
 /* The processor time of this thread. */
@@ -74,21 +94,89 @@ static long long cpu_ns(void) {
     return (long long)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Every step of an evaluation allocates, so this is where a runaway one is seen. */
+static int is_late(void) { return here.ends_at_ns != LLONG_MAX && cpu_ns() > here.ends_at_ns; }
+
+/* Lets the timer of this thread tick, or be still. */
+static void set_tick(long interval_ns) {
+    const struct itimerspec time = {.it_interval.tv_nsec = interval_ns, .it_value.tv_nsec = interval_ns};
+    here.is_ticking = interval_ns != 0;
+    timer_settime(here.timer, 0, &time, NULL);
+}
+
+/* Evaluations that compare many nodes allocate nothing meanwhile: this interrupts them. A thread that no longer works
+ * within a budget is left in peace. */
+static void on_tick(int signal) {
+    int error = errno;
+    (void)signal;
+    if (here.counting) {
+        if (is_late())
+            end_by(ENDED_BY_TIME);
+    } else if (here.has_timer) {
+        set_tick(0);
+    }
+    errno = error;
+}
+
+static void delete_timer(void *unused) {
+    (void)unused;
+    here.has_timer = 0;
+    here.is_ticking = 0;
+    timer_delete(here.timer);
+}
+
+static void make_timer(void) {
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = tick_signal};
+    sigset_t ticks;
+    if (tick_signal == 0)
+        return;
+    event.sigev_notify_thread_id = gettid();
+    sigemptyset(&ticks);
+    sigaddset(&ticks, tick_signal);
+    if (pthread_sigmask(SIG_UNBLOCK, &ticks, NULL) != 0 ||
+        timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &here.timer) != 0)
+        return;
+    here.has_timer = pthread_setspecific(timer_key, &here) == 0;
+    if (!here.has_timer)
+        timer_delete(here.timer);
+}
+
+/* The timer goes on from budget to budget, so that a message seldom costs a system call. */
+static void keep_ticking(void) {
+    if (!here.has_timer)
+        make_timer();
+    if (here.has_timer && !here.is_ticking)
+        set_tick(TICK_NS);
+}
+
+/* Takes a signal that nobody else has claimed. A program that is started does not inherit it, nor does a process that
+ * is forked inherit the timers. */
+static int claim_signal(void) {
+    const struct sigaction ticks = {.sa_handler = on_tick, .sa_flags = SA_RESTART | SA_ONSTACK};
+    struct sigaction others;
+    /* The last one is valgrind's. */
+    for (int signal = SIGRTMAX - 1; signal >= SIGRTMIN && tick_signal == 0; signal--)
+        if (sigaction(signal, NULL, &others) == 0 && others.sa_handler == SIG_DFL &&
+            sigaction(signal, &ticks, NULL) == 0)
+            tick_signal = signal;
+    return pthread_key_create(&timer_key, delete_timer) == 0;
+}
+
+/* Whatever is made is counted here, and a validation that is to end is cut. */
 static int allowed(size_t bytes) {
     if (!here.counting)
         return 1;
     if ((uintptr_t)__builtin_frame_address(0) < here.stack_floor)
         end_by(ENDED_BY_STACK);
-    here.steps_left -= 1 + (long)(bytes / STEP_BYTES);
-    if (here.steps_left < 0) {
-        here.steps_left = STEPS;
-        if (here.ends_at_ns != LLONG_MAX && cpu_ns() > here.ends_at_ns)
-            end_by(ENDED_BY_TIME);
-    }
+    /* Timers can be scarce. */
+    if (!here.has_timer && is_late())
+        end_by(ENDED_BY_TIME);
     if (shim_held_bytes > here.held_max - (long)bytes)
         end_by(ENDED_BY_MEMORY);
-    return here.ended_by == 0 || bytes < LARGE_BYTES;
+    if (here.ended_by == 0)
+        return 1;
+    if (here.validated != NULL)
+        shim_cut(here.validated);
+    return bytes < LARGE_BYTES;
 }
 
 static void *counted_malloc(size_t bytes) { return allowed(bytes) ? shim_allocate(bytes) : NULL; }
@@ -123,9 +211,10 @@ void shim_budget_begin(size_t held_bytes, long long time_ns) {
     }
     here.held_max = shim_held_bytes + (long)held_bytes;
     here.ends_at_ns = time_ns == 0 ? LLONG_MAX : cpu_ns() + time_ns;
-    here.steps_left = STEPS;
     here.ended_by = 0;
     here.counting = 1;
+    if (time_ns != 0)
+        keep_ticking();
 }
 
 /* 0, or what ended the work: 1 memory, 2 the depth of the stack, 3 time. */
@@ -159,7 +248,7 @@ void shim_validating(xmlDocPtr document) {
     if (document == NULL)
         shim_mend();
     else if (shim_is_over())
-        end_by(here.ended_by);
+        shim_cut(document);
 }
 
 void shim_tell(const shim_report *report, int domain, int code, int level, const char *message) {
@@ -243,7 +332,8 @@ static xmlParserInputPtr gate(const char *url, const char *id, xmlParserCtxtPtr 
 /* To be called once, before everything else. 0 where the libraries cannot be used. */
 int shim_start(shim_fetch fetch) {
     fetch_import = fetch;
-    if (!shim_memory_start() || xmlMemSetup(shim_release, counted_malloc, counted_realloc, counted_strdup) != 0)
+    if (!shim_memory_start() || !claim_signal() ||
+        xmlMemSetup(shim_release, counted_malloc, counted_realloc, counted_strdup) != 0)
         return 0;
     xmlInitParser();
     /* Built lazily by the first schema otherwise, and without a lock. */

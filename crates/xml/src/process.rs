@@ -69,6 +69,10 @@ impl Spent {
 
 /// Bounds what the libraries hold on this thread while it lives, and the processor time. Budgets do not nest: the
 /// inner one would end the outer one's count.
+///
+/// A bound on time makes a timer interrupt this thread every 10 ms of its processor time, by a real-time signal that
+/// restarts system calls; those that never restart, as `epoll_wait`, may fail with `EINTR`. The timer is still once the
+/// thread works without a budget, and is gone when the thread ends.
 pub struct Budget {
     /// Bound to the thread whose count it is.
     _thread: PhantomData<*mut ()>,

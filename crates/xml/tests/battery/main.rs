@@ -117,10 +117,9 @@ fn no_message_takes_more_than_its_share() {
     assert!(beyond.is_empty(), "{beyond:?}");
 }
 
-/// What docs/ROBUSTNESS.md states as not bounded: libxml2 holds each node that such a step finds against each that it has
-/// found before, and allocates nothing meanwhile.
+/// libxml2 holds each node that such a step finds against each that it has found before, and allocates nothing meanwhile.
 #[test]
-fn steps_to_the_parents_of_many_nodes_take_long_and_end() {
+fn steps_to_the_parents_of_many_nodes_end_with_their_time() {
     if cfg!(feature = "plain-memory") {
         return;
     }
@@ -139,7 +138,7 @@ fn steps_to_the_parents_of_many_nodes_take_long_and_end() {
         let mut result = None;
         let time = cpu_of(|| result = Some(transform.apply(message.as_bytes())));
         println!("{expression}: {} ms, {result:?}", time.as_millis());
-        assert!(time < Duration::from_secs(30), "{time:?}");
+        assert!(time < TIME_MAX, "{time:?}");
         assert!(transform.apply(b"<a><i/></a>").is_ok());
     }
 }

@@ -7,6 +7,7 @@ mod common;
 mod concurrency;
 mod document_types;
 mod encodings;
+mod functions;
 mod hostile;
 mod imports;
 mod limits;

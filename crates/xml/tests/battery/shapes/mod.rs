@@ -2,6 +2,7 @@
 //! the search.
 
 mod broken;
+mod compared;
 mod heavy;
 mod typed;
 mod types;
@@ -81,7 +82,13 @@ impl Shape {
 
 /// All of them.
 pub fn all() -> Vec<Shape> {
-    let tables = [types::SHAPES, broken::SHAPES, heavy::SHAPES, typed::SHAPES];
+    let tables = [
+        types::SHAPES,
+        broken::SHAPES,
+        heavy::SHAPES,
+        typed::SHAPES,
+        compared::SHAPES,
+    ];
     tables.concat()
 }
 

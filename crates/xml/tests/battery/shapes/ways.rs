@@ -34,10 +34,22 @@ pub enum Way {
     Response,
     /// A response without SOAP.
     Transformed,
+    /// Steps to parents and ancestors, each for all nodes.
+    Upward,
+    /// The target by such steps.
+    UpwardRoute,
+    /// A text with the characters of another replaced.
+    Translated,
+    /// The target by such a text.
+    TranslatedRoute,
+    /// A text that another is looked for in.
+    Sought,
+    /// All nodes by keys and by IDs, at once.
+    Known,
 }
 
 impl Way {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 18] = [
         Self::Envelope,
         Self::Identity,
         Self::CopyOf,
@@ -50,6 +62,12 @@ impl Way {
         Self::Typed,
         Self::Response,
         Self::Transformed,
+        Self::Upward,
+        Self::UpwardRoute,
+        Self::Translated,
+        Self::TranslatedRoute,
+        Self::Sought,
+        Self::Known,
     ];
 
     fn templates(self) -> Option<&'static str> {
@@ -61,7 +79,15 @@ impl Way {
             Self::Keyed => Some(KEYED),
             Self::Paths => Some(PATHS),
             Self::Texts => Some(TEXTS),
-            Self::Envelope | Self::Routed | Self::Typed => None,
+            Self::Upward => Some(UPWARD),
+            Self::Translated => Some(TRANSLATED),
+            Self::Sought => Some(SOUGHT),
+            Self::Known => Some(KNOWN),
+            Self::Envelope
+            | Self::Routed
+            | Self::Typed
+            | Self::UpwardRoute
+            | Self::TranslatedRoute => None,
         }
     }
 }
@@ -83,6 +109,15 @@ const PATHS: &str = r#"<xsl:template match="/"><r a="{count(//i[@k])}" b="{count
 
 const TEXTS: &str = r#"<xsl:template match="/"><r><xsl:call-template name="parts"><xsl:with-param name="text" select="normalize-space(.)"/></xsl:call-template></r></xsl:template>
 <xsl:template name="parts"><xsl:param name="text"/><xsl:choose><xsl:when test="contains($text, ',')"><p><xsl:value-of select="substring-before($text, ',')"/></p><xsl:call-template name="parts"><xsl:with-param name="text" select="substring-after($text, ',')"/></xsl:call-template></xsl:when><xsl:otherwise><xsl:value-of select="$text"/></xsl:otherwise></xsl:choose></xsl:template>"#;
+
+const UPWARD: &str = r#"<xsl:template match="/"><r a="{count(//i/..)}" b="{count(//*[not(*)]/ancestor::*)}"/></xsl:template>"#;
+
+const TRANSLATED: &str = r#"<xsl:template match="/"><r a="{string-length(translate(//t, //f, ''))}" b="{string-length(translate(//t, //f, //t))}"/></xsl:template>"#;
+
+const SOUGHT: &str = r#"<xsl:template match="/"><r a="{contains(//t, //f)}" b="{string-length(substring-before(//t, //f))}" c="{string-length(substring-after(//t, //f))}"/></xsl:template>"#;
+
+const KNOWN: &str = r#"<xsl:key name="k" match="i" use="@k"/>
+<xsl:template match="/"><r a="{count(key('k', //i/@k))}" b="{count(id(//@r))}"/></xsl:template>"#;
 
 /// A schema with what schemas are made of. No pattern in it can begin to fit a text in more than one way.
 const TYPES: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:t="urn:t" targetNamespace="urn:t" elementFormDefault="qualified">
@@ -109,6 +144,30 @@ pub fn sheet(templates: &str) -> String {
     )
 }
 
+/// What a target is found by.
+fn expressions(way: Way) -> &'static [&'static str] {
+    match way {
+        Way::Routed => &[
+            "//i[@k='never']/j",
+            "string(/*)",
+            "//*[local-name()='never']",
+        ],
+        Way::UpwardRoute => &["//i/..", "//*[not(*)]/ancestor::*"],
+        Way::TranslatedRoute => &[
+            "//t[translate(., //f, '') = 'never']",
+            "//t[translate(., //f, .) = 'never']",
+        ],
+        _ => &[],
+    }
+}
+
+fn target(xpath: &&str) -> Target {
+    Target {
+        xpath: (*xpath).into(),
+        equals: "never".into(),
+    }
+}
+
 fn options(way: Way) -> Options {
     let text = |text: &str| Some(Source::Text(text.to_owned()));
     let mut options = Options {
@@ -126,22 +185,19 @@ fn options(way: Way) -> Options {
             let choices: String = choices.collect();
             options.api_schema = text(&TYPES.replace("CHOICES", &choices));
         }
-        Way::Routed => {
-            for xpath in [
-                "//i[@k='never']/j",
-                "string(/*)",
-                "//*[local-name()='never']",
-            ] {
-                options.targets.push(Target {
-                    xpath: xpath.into(),
-                    equals: "never".into(),
-                });
-            }
+        Way::Routed | Way::UpwardRoute | Way::TranslatedRoute => {
+            options.targets = expressions(way).iter().map(target).collect();
         }
         // What comes of it is no envelope any more, which is not the question.
-        Way::Sorted | Way::Keyed | Way::Paths | Way::Texts | Way::Wrapped => {
-            options.soap_schema = None;
-        }
+        Way::Sorted
+        | Way::Keyed
+        | Way::Paths
+        | Way::Texts
+        | Way::Wrapped
+        | Way::Upward
+        | Way::Translated
+        | Way::Sought
+        | Way::Known => options.soap_schema = None,
         _ => {}
     }
     options

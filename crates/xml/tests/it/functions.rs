@@ -1,12 +1,10 @@
 //! The XPath functions that take the place of libxml2's and libxslt's own: the same results, in less time.
-#![allow(clippy::unwrap_used)]
-
-mod measured;
 
 use std::time::Duration;
 
+use crate::common::processor::cpu_of;
 use gatebench_xml::{Document, Limits, NoFiles, Parameters, Stylesheet, XPath};
-use measured::cpu_of;
+
 
 /// So that only the functions bound what they take.
 const UNTIMED: Limits = Limits {

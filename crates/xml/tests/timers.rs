@@ -1,0 +1,69 @@
+//! The timers that bound the work of a thread. A binary of its own, since they are counted
+//! for the whole process.
+#![allow(clippy::unwrap_used)]
+
+#[path = "it/common/processor.rs"]
+mod processor;
+
+use std::fs;
+use std::time::Duration;
+
+use gatebench_xml::{Budget, Document, Limits, Spent};
+use processor::cpu;
+
+/// The timers of this process, as the kernel lists them.
+fn timers() -> usize {
+    let list = fs::read_to_string("/proc/self/timers").unwrap();
+    list.lines().filter(|line| line.starts_with("ID:")).count()
+}
+
+/// Uses processor time in which nothing is allocated.
+fn burn(time: Duration) {
+    let begun = cpu();
+    while cpu() - begun < time {
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn a_thread_has_one_timer_until_it_ends() {
+    if cfg!(feature = "plain-memory") {
+        // No time is bounded under valgrind.
+        return;
+    }
+    let before = timers();
+    let late = Limits {
+        time_ms: Some(20),
+        ..Limits::default()
+    };
+    for _ in 0..5 {
+        std::thread::spawn(move || {
+            for _ in 0..2 {
+                let budget = Budget::begin(&Limits::default());
+                assert!(Document::parse(b"<a/>", &Limits::default()).is_ok());
+                assert_eq!(budget.end(), None);
+                assert_eq!(timers(), before + 1);
+                // By now the timer has stopped, and a budget makes it go on.
+                burn(Duration::from_millis(30));
+                let budget = Budget::begin(&late);
+                burn(Duration::from_millis(50));
+                assert_eq!(budget.end(), Some(Spent::Time));
+            }
+        })
+        .join()
+        .unwrap();
+    }
+    assert_eq!(timers(), before);
+}
+
+/// Definitions are compiled without a bound on time.
+#[test]
+fn a_budget_without_a_bound_on_time_is_never_late() {
+    let unbounded = Limits {
+        time_ms: None,
+        ..Limits::default()
+    };
+    let budget = Budget::begin(&unbounded);
+    burn(Duration::from_millis(30));
+    assert_eq!(budget.end(), None);
+}
