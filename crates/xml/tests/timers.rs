@@ -2,6 +2,8 @@
 //! for the whole process.
 #![allow(clippy::unwrap_used)]
 
+// Only one of its two functions is used here.
+#[allow(dead_code)]
 #[path = "it/common/processor.rs"]
 mod processor;
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::common::processor::cpu_of;
 use gatebench_xml::{Document, Limits, NoFiles, Parameters, Stylesheet, XPath};
 
-
 /// So that only the functions bound what they take.
 const UNTIMED: Limits = Limits {
     time_ms: None,
