@@ -1,7 +1,8 @@
 //! Files and templates: no text makes a parser panic, and what it says points into the text.
 
+use gatebench_config::{Document, parse};
 use gatebench_model::template::{Piece, Template};
-use gatebench_model::{Document, GatewayFolder, LoadProfile, Scenario, Suite, parse};
+use gatebench_model::{GatewayFolder, LoadProfile, Scenario, Suite};
 
 /// A text as each kind of file.
 pub fn files(data: &[u8]) {

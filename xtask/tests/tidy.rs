@@ -50,6 +50,12 @@ fn dependencies_point_downwards() {
         2,
         "report must not",
     );
+    bites(
+        "crates/config/Cargo.toml",
+        "[dependencies]\ngatebench-model.workspace = true\n",
+        2,
+        "config must not depend on model",
+    );
     bites("crates/helpers/Cargo.toml", "[package]\n", 1, "no layer");
     let through = "[dependencies]\ngatebench-net.workspace = true\n[dev-dependencies]\ngatebench-cli.workspace = true\n";
     assert!(messages("crates/lab/Cargo.toml", through).is_empty());

@@ -90,7 +90,7 @@ mod tests {
     fn words(shape: &str) -> String {
         let text = format!("{{profile: l, title: t, phases: [{{name: p, {shape}, measure: 1h}}]}}");
         let load: gatebench_model::LoadProfile =
-            gatebench_model::parse("l.yaml", &text).unwrap_or_else(|error| panic!("{error}"));
+            gatebench_config::parse("l.yaml", &text).unwrap_or_else(|error| panic!("{error}"));
         in_words(&load.phases[0].shape)
     }
 

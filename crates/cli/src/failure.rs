@@ -1,8 +1,9 @@
 //! Errors as a user reads them: whose fault, what happened, what to do.
 
+use gatebench_config::Diagnostics;
 use gatebench_drivers::DriverError;
 use gatebench_lab::LabError;
-use gatebench_model::{Culprit, Diagnostics};
+use gatebench_model::Culprit;
 use gatebench_report::text::clean_lines;
 use gatebench_store::StoreError;
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gatebench_model::{Culprit, Diagnostics};
+use gatebench_config::Diagnostics;
+use gatebench_model::Culprit;
 
 use crate::folder::Unsupported;
 use crate::launch::Exit;

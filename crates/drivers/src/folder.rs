@@ -78,7 +78,7 @@ impl Folder {
     ) -> Result<Self, DriverError> {
         let name = root.join(SPEC_FILE).display().to_string();
         let spec_text = read(SPEC_FILE)?;
-        let spec: GatewayFolder = gatebench_model::parse(&name, &spec_text)
+        let spec: GatewayFolder = gatebench_config::parse(&name, &spec_text)
             .map_err(|mistakes| DriverError::Mistakes(Box::new(mistakes)))?;
         let mut folder = Self {
             spec,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use gatebench_config::suggest::{listed, nearest};
 use gatebench_model::gateway::{InputRoute, TemplateFile};
-use gatebench_model::suggest::{listed, nearest};
 use gatebench_model::{GatewayInput, Policy};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value, context};

@@ -1,7 +1,7 @@
 //! A configuration's file: read with every mistake at once, and asked for its places again when mistakes
 //! show later.
 
-use gatebench_model::{Diagnostics, Sheet, SheetKind};
+use gatebench_config::{Diagnostics, Sheet, SheetKind};
 
 use crate::config::{ConfigErrors, GatewayConfig};
 use crate::schema;

@@ -7,9 +7,10 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gatebench_config::parse;
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_model::load::CONFIGURE;
-use gatebench_model::{Culprit, Limits, Placement, Request, Scenario, Setup, parse};
+use gatebench_model::{Culprit, Limits, Placement, Request, Scenario, Setup};
 use gatebench_net::clock;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 

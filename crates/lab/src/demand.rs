@@ -176,7 +176,8 @@ fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use gatebench_model::{LoadProfile, parse};
+    use gatebench_config::parse;
+    use gatebench_model::LoadProfile;
 
     use super::*;
 

@@ -1,7 +1,8 @@
 //! Why a run could not be prepared or could not go on.
 
+use gatebench_config::{Diagnostics, ReadError};
 use gatebench_drivers::DriverError;
-use gatebench_model::{Culprit, Diagnostics, ReadError};
+use gatebench_model::Culprit;
 use gatebench_store::StoreError;
 
 /// An error that ends the command. Its text says what happened; [`LabError::culprit`] says whose

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::parse::Document;
-use gatebench_model::{LoadProfile, Scenario, Specification, Suite, parse_beside, read};
+use gatebench_config::{Document, parse_beside, read};
+use gatebench_model::{LoadProfile, Scenario, Specification, Suite};
 use include_dir::{Dir, include_dir};
 
 use crate::error::LabError;
@@ -69,28 +69,22 @@ pub(crate) enum Named {
 pub(crate) trait Kept: Document {
     /// The folder of its files below `scenarios`.
     const FOLDER: &'static str;
-    /// The kind in words.
-    const WORD: &'static str;
 }
 
 impl Kept for Scenario {
     const FOLDER: &'static str = "";
-    const WORD: &'static str = "scenario";
 }
 
 impl Kept for LoadProfile {
     const FOLDER: &'static str = "loads";
-    const WORD: &'static str = "load profile";
 }
 
 impl Kept for Suite {
     const FOLDER: &'static str = "suites";
-    const WORD: &'static str = "suite";
 }
 
 impl Kept for Specification {
     const FOLDER: &'static str = "specifications";
-    const WORD: &'static str = "specification";
 }
 
 impl Library {
@@ -149,7 +143,7 @@ impl Library {
             Some(source) => open(source),
             None => {
                 let known: Vec<String> = names.into_keys().collect();
-                Err(unknown(T::WORD, word, &known))
+                Err(unknown(T::TITLE, word, &known))
             }
         }
     }

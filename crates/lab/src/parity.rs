@@ -387,7 +387,7 @@ mod tests {
                     requests: [{path: /r2/ping}], \
                     parity: [{name: a, request: {path: /r2}, reaches_upstream: true}, \
                              {name: b, request: {path: /r3/x}, reaches_upstream: true}]}";
-        let scenario: Scenario = gatebench_model::parse("s.yaml", text).unwrap();
+        let scenario: Scenario = gatebench_config::parse("s.yaml", text).unwrap();
         let known = requests_of_routes(&scenario, &scenario.requests);
         let paths: Vec<_> = known
             .iter()

@@ -142,7 +142,7 @@ pub fn allow_descriptors(needed: u64) -> Result<(), u64> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use gatebench_model::parse;
+    use gatebench_config::parse;
 
     use super::*;
 

@@ -102,7 +102,7 @@ mod tests {
                 "{{scenario: s, title: t, upstream: ping, targets: 2, {weights}routes: [{{name: r, path: /}}], \
                  requests: [{{path: /ping}}]}}"
             );
-            gatebench_model::parse("s.yaml", &text).unwrap()
+            gatebench_config::parse("s.yaml", &text).unwrap()
         };
         assert_eq!(enough(&scenario("")), 40);
         assert_eq!(enough(&scenario("weights: [[3, 1], [1, 3]], ")), 80);

@@ -120,7 +120,7 @@ impl Site {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use gatebench_model::parse;
+    use gatebench_config::parse;
 
     use super::*;
 

@@ -31,7 +31,7 @@ pub(crate) fn ask(
                 ),
                 remedy: format!(
                     "begin the path with one of its routes: {}",
-                    gatebench_model::suggest::listed(prefixes.into_iter(), "or")
+                    gatebench_config::suggest::listed(prefixes.into_iter(), "or")
                 ),
             });
         }

@@ -1,9 +1,9 @@
 //! Admin interfaces: what a scenario has done through one, and how a gateway's is spoken to.
 
+use gatebench_config::{Span, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Span;
 use crate::scenario::Route;
 
 /// A route that is created, read, updated and deleted through the gateway's admin interface, round after round, after
@@ -17,11 +17,11 @@ pub struct AdminRounds {
     /// The route as it is created.
     pub route: Route,
     /// The path that the update gives it.
-    #[schemars(schema_with = "crate::words::path")]
+    #[schemars(schema_with = "schema_fragments::path")]
     pub updated_path: String,
     /// What is asked below the route's path: the upstream answers it with 200, and where the route is not there the
     /// gateway answers with 404.
-    #[schemars(schema_with = "crate::words::path")]
+    #[schemars(schema_with = "schema_fragments::path")]
     pub ask: String,
     /// How often a call is made while a load goes on, at times that no answer moves. The calls are those of the rounds,
     /// one after the other; only their answers are waited for. Without it none is made then.
@@ -61,10 +61,10 @@ pub struct Admin {
 #[serde(deny_unknown_fields)]
 pub struct AdminCall {
     /// The method.
-    #[schemars(schema_with = "crate::words::method")]
+    #[schemars(schema_with = "schema_fragments::method")]
     pub method: String,
     /// The path.
-    #[schemars(schema_with = "crate::words::path")]
+    #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
     /// The body, in JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]

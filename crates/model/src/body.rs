@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -73,7 +74,7 @@ enum WrittenBody {
 #[serde(rename_all = "snake_case")]
 enum MadeBody {
     /// The bytes in Base64 (RFC 4648 section 4).
-    Base64(#[schemars(schema_with = "crate::words::base64")] String),
+    Base64(#[schemars(schema_with = "schema_fragments::base64")] String),
     /// So many bytes, up to 128 MiB, where what they are does not matter. Each connection of the load holds them.
     FillerBytes(#[schemars(range(min = 1, max = 134_217_728))] u64),
 }

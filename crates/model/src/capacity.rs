@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use gatebench_config::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::{Closed, Open, Spread};
-use crate::{LoadProfile, Objective, Phase, Shape, Span};
+use crate::{LoadProfile, Objective, Phase, Shape};
 
 /// The longest step, in lengths of a normal one, if its percentile needs more requests.
 pub const LONGEST_FACTOR: u32 = 4;

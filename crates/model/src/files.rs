@@ -1,24 +1,19 @@
 //! The files that a scenario names: they are read when it is, and become part of it, so that the
 //! plan in a manifest has everything that is sent.
 
-use std::io;
 use std::ops::Range;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gatebench_config::{Data, Entry, Node, Problem, ReadBeside};
 
 use crate::data::Rows;
-use crate::diagnostic::Problem;
-use crate::node::{Data, Entry, Node};
 use crate::rows::{self, Table};
 use crate::soap::SoapChain;
 
 /// A larger file belongs into an upstream or a test of its own: it would be in every manifest.
 const FILE_BYTES_MAX: usize = 16 << 20;
-
-/// Reads a file whose path is seen from the file that names it.
-pub type ReadBeside<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
 /// Rows that were read for the source of this name.
 pub(crate) type Attachment = (String, Rows);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use gatebench_config::{Span, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Span;
 use crate::admin::Admin;
 
 pub use crate::input::{
@@ -19,7 +19,7 @@ pub use crate::input::{
 #[serde(deny_unknown_fields)]
 pub struct GatewayFolder {
     /// The gateway's name: lower case, digits and hyphens.
-    #[schemars(schema_with = "crate::words::name")]
+    #[schemars(schema_with = "schema_fragments::name")]
     pub gateway: String,
     /// The version of the input model its templates were written for.
     pub contract: u32,
@@ -172,7 +172,7 @@ pub struct PypiPackage {
     /// The version that is installed, and no other.
     pub version: String,
     /// SHA-256 of its wheels, one for each platform that it is installed on; no other bytes are installed.
-    #[schemars(schema_with = "crate::words::sha256s")]
+    #[schemars(schema_with = "schema_fragments::sha256s")]
     pub sha256: Vec<String>,
     /// The program, by its path inside the package.
     pub program: String,
@@ -229,7 +229,7 @@ pub struct Ready {
     pub timeout: Span,
     /// What is asked of a gateway that listens before it has its routes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::words::optional_path")]
+    #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
     /// The time for which a gateway must respond without a failure before it counts as ready, for
     /// one whose policies begin to act after its port is open [default: 0s].
@@ -279,7 +279,7 @@ pub struct Warmup {
 pub struct Stop {
     /// The signal that asks it to stop.
     #[serde(default = "term")]
-    #[schemars(schema_with = "crate::words::signal")]
+    #[schemars(schema_with = "schema_fragments::signal")]
     pub signal: String,
     /// After this long it is killed.
     #[serde(default = "stop_timeout")]
@@ -333,7 +333,7 @@ pub struct Extra {
 #[serde(deny_unknown_fields)]
 pub struct OwnMetrics {
     /// The path at the port of `metrics` in the input.
-    #[schemars(schema_with = "crate::words::path")]
+    #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
     /// The metric that counts the requests it answered; it may have any labels.
     pub requests: String,
@@ -350,7 +350,7 @@ pub struct OwnMetrics {
 #[serde(deny_unknown_fields)]
 pub struct Pool {
     /// What it is called in reports.
-    #[schemars(schema_with = "crate::words::name")]
+    #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
     /// The metric that tells how much of it is in use.
     pub metric: String,
@@ -387,7 +387,7 @@ pub enum PoolUnit {
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// A signal to the main process.
-    Signal(#[schemars(schema_with = "crate::words::signal")] String),
+    Signal(#[schemars(schema_with = "schema_fragments::signal")] String),
     /// A command, run in the working folder; where the gateway is in a container, in that.
     Command(Vec<String>),
     /// Nothing but these files written anew, which it watches; for `configure` and `weights`.

@@ -1,5 +1,6 @@
 //! Groups of requests that are sent at the same time, each reported apart.
 
+use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -16,7 +17,7 @@ pub const DEFAULT_GROUP: &str = "all";
 #[schemars(transform = repeat::describe)]
 pub struct Group {
     /// The group's name, unique in the scenario.
-    #[schemars(schema_with = "crate::words::name_template")]
+    #[schemars(schema_with = "schema_fragments::name_template")]
     pub name: String,
     /// Part of the phase's connections or rate, relative to the other groups; equal parts where no
     /// group says it.

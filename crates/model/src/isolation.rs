@@ -103,8 +103,9 @@ impl Isolation {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gatebench_config::parse;
+
     use super::*;
-    use crate::parse;
 
     fn scenario(groups: &str) -> Scenario {
         let text = format!(

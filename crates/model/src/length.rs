@@ -1,10 +1,11 @@
 //! How long a run is: what a length makes of a load, and of a scenario.
 
+use gatebench_config::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::{Closed, Shape};
-use crate::{Group, LoadProfile, Order, Phase, Request, Scenario, Span};
+use crate::{Group, LoadProfile, Order, Phase, Request, Scenario};
 
 /// The one phase of the shortest length.
 pub const SMOKE_PHASE: &str = "smoke";
@@ -152,9 +153,10 @@ fn evenly(request: &mut Request) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gatebench_config::parse;
+
     use super::*;
     use crate::group::divide;
-    use crate::parse;
 
     const SCENARIO: &str = "
 scenario: s

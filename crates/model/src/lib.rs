@@ -1,13 +1,12 @@
 //! The vocabulary of gatebench: scenarios, policies, load profiles, gateway folders, suites and the
-//! plan they expand to. Pure data; parsing and validation report every mistake at once.
+//! plan they expand to. Pure data, and the rules that a file follows beyond its JSON Schema.
 
 pub mod admin;
 mod body;
 pub mod capacity;
-mod conform;
 pub mod culprit;
 pub mod data;
-pub mod diagnostic;
+mod documents;
 pub mod duel;
 mod files;
 pub mod flame;
@@ -18,10 +17,8 @@ pub mod isolation;
 pub mod length;
 pub mod load;
 pub mod needs;
-mod node;
 pub mod objective;
 mod parity;
-pub mod parse;
 pub mod placement;
 pub mod plan;
 pub mod policy;
@@ -34,34 +31,27 @@ pub mod schema;
 mod secrets;
 pub mod setup;
 pub mod shares;
-pub mod sheet;
 pub mod soak;
 pub mod soap;
-pub mod span;
 pub mod specification;
-pub mod suggest;
 pub mod suite;
 pub mod sweep;
 pub mod template;
 pub mod topology;
 pub mod transport;
-mod words;
-mod yaml;
 
 pub use capacity::Capacity;
 pub use culprit::Culprit;
 pub use data::Source;
-pub use diagnostic::{Diagnostic, Diagnostics};
 pub use duel::{DecisiveMetric, Duel};
-pub use files::ReadBeside;
 pub use flame::{Flame, Stacks};
+pub use gatebench_config::Span;
 pub use gateway::{GatewayFolder, GatewayInput};
 pub use group::{Group, Order};
 pub use isolation::{Isolation, NotIsolable};
 pub use length::{Length, PlannedLength};
 pub use load::{LoadProfile, Phase, Shape};
 pub use objective::Objective;
-pub use parse::{Document, ReadError, parse, parse_beside, read};
 pub use placement::Placement;
 pub use plan::{Plan, Trial, Variant};
 pub use policy::Policy;
@@ -71,9 +61,7 @@ pub use scenario::{Consumer, Later, Metrics, ParityCase, Route, Scenario, Upstre
 pub use schema::{FileKind, schema};
 pub use setup::{Elsewhere, Limits, Setup};
 pub use shares::Shares;
-pub use sheet::{Sheet, SheetKind};
 pub use soak::Soak;
-pub use span::Span;
 pub use specification::{Settle, Specification, Specified};
 pub use suite::{AsPublished, ScenarioLoads, Suite, SuiteScenario};
 pub use sweep::Sweep;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use gatebench_config::{Span, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Span;
 use crate::sweep::Sweep;
 
 /// One load profile file.
@@ -13,7 +13,7 @@ use crate::sweep::Sweep;
 #[serde(deny_unknown_fields)]
 pub struct LoadProfile {
     /// The profile's name: lower case, digits and hyphens.
-    #[schemars(schema_with = "crate::words::name")]
+    #[schemars(schema_with = "schema_fragments::name")]
     pub profile: String,
     /// One line for people.
     pub title: String,
@@ -29,7 +29,7 @@ pub struct LoadProfile {
 #[schemars(deny_unknown_fields)]
 pub struct Phase {
     /// The phase's name, unique in the profile.
-    #[schemars(schema_with = "crate::words::name")]
+    #[schemars(schema_with = "schema_fragments::name")]
     pub name: String,
     /// Who decides when a request is sent.
     #[serde(flatten)]
@@ -116,7 +116,7 @@ pub const WEIGHTS: &str = "weights";
 pub struct GatewayChange {
     /// A name under `actions` in the gateway's folder: `reload`; `configure`, which makes of the
     /// scenario what is written under its `later`; or `weights`, which gives the targets the next of its `weights`.
-    #[schemars(schema_with = "crate::words::name")]
+    #[schemars(schema_with = "schema_fragments::name")]
     pub action: String,
     /// When, from the beginning of the measurement.
     pub at: Span,

@@ -181,8 +181,9 @@ fn edit_parts(edits: &HeaderEdits, add: &'static str, rename: &'static str) -> V
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gatebench_config::parse;
+
     use super::*;
-    use crate::parse;
 
     const SCENARIO: &str = "
 scenario: s

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use gatebench_config::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use crate::Span;
 
 /// Share of requests that may fail where an objective does not say: one in a thousand.
 const ERROR_SHARE_DEFAULT: f64 = 0.001;

@@ -1,7 +1,8 @@
 //! Requests of parity cases are sent as they are written, so what is written as a template for two
 //! braces becomes two braces.
 
-use crate::node::{Data, Node};
+use gatebench_config::{Data, Node};
+
 use crate::template::Template;
 
 pub(crate) fn as_sent(root: &mut Node) {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use gatebench_config::{Span, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Span;
 use crate::soap::SoapPolicy;
 
 /// A policy of a route.
@@ -104,7 +104,7 @@ impl Policy {
 #[serde(deny_unknown_fields)]
 pub struct ApiKeyPolicy {
     /// The header that carries the key.
-    #[schemars(schema_with = "crate::words::header_name")]
+    #[schemars(schema_with = "schema_fragments::header_name")]
     pub header: String,
 }
 
@@ -121,7 +121,7 @@ pub struct ApiKeyQueryPolicy {
 #[serde(deny_unknown_fields)]
 pub struct ConsumerHeaderPolicy {
     /// The header that gets the name of the consumer.
-    #[schemars(schema_with = "crate::words::header_name")]
+    #[schemars(schema_with = "schema_fragments::header_name")]
     pub header: String,
 }
 
@@ -206,7 +206,7 @@ pub struct RateLimitPolicy {
     pub per: RateLimitKey,
     /// The header whose values are counted apart, with `per: header`.
     #[serde(default)]
-    #[schemars(schema_with = "crate::words::optional_header_name")]
+    #[schemars(schema_with = "schema_fragments::optional_header_name")]
     pub header: Option<String>,
     /// Whether answers carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
     #[serde(default)]
@@ -227,7 +227,7 @@ pub struct RedisRateLimitPolicy {
     pub per: RateLimitKey,
     /// The header whose values are counted apart, with `per: header`.
     #[serde(default)]
-    #[schemars(schema_with = "crate::words::optional_header_name")]
+    #[schemars(schema_with = "schema_fragments::optional_header_name")]
     pub header: Option<String>,
     /// Whether answers carry RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset.
     #[serde(default)]
@@ -327,7 +327,7 @@ fn yes() -> bool {
 pub struct HeaderEdits {
     /// Headers that are taken out.
     #[serde(default)]
-    #[schemars(schema_with = "crate::words::header_names")]
+    #[schemars(schema_with = "schema_fragments::header_names")]
     pub remove: Vec<String>,
     /// Headers that get another name.
     #[serde(default)]
@@ -347,7 +347,7 @@ pub struct HeaderEdits {
 pub struct JsonEdits {
     /// Members and items that are taken out.
     #[serde(default)]
-    #[schemars(schema_with = "crate::words::json_pointers")]
+    #[schemars(schema_with = "schema_fragments::json_pointers")]
     pub remove: Vec<String>,
     /// Members that get another name; a member that has it already is replaced.
     #[serde(default)]

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
+use gatebench_config::{Data, Node, Problem};
 use schemars::{Schema, json_schema};
-
-use crate::diagnostic::Problem;
-use crate::node::{Data, Node};
 
 /// Copies of one item at the most.
 const REPEAT_MAX: u64 = 10_000;
@@ -155,7 +153,9 @@ fn numbered(text: &str, index: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::{Check, Scenario, parse};
+    use gatebench_config::parse;
+
+    use crate::{Check, Scenario};
 
     const TEXT: &str = "
 scenario: s

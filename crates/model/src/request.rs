@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,10 +27,10 @@ pub struct Request {
     pub weight: f64,
     /// The method; GET where none is given.
     #[serde(default = "get")]
-    #[schemars(schema_with = "crate::words::method")]
+    #[schemars(schema_with = "schema_fragments::method")]
     pub method: String,
     /// Path and query, beginning with `/`.
-    #[schemars(schema_with = "crate::words::path")]
+    #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
     /// Headers besides Host, Content-Length and Connection, which are made.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -140,11 +141,11 @@ pub enum Check {
     /// The status is this one.
     Status(#[schemars(range(min = 100, max = 599))] u16),
     /// The status is one of these: where a gateway may let a request through or refuse it.
-    StatusIn(#[schemars(schema_with = "crate::words::statuses")] Vec<u16>),
+    StatusIn(#[schemars(schema_with = "schema_fragments::statuses")] Vec<u16>),
     /// A header is present and has exactly this value.
     Header(HeaderCheck),
     /// A header of this name is not there.
-    HeaderAbsent(#[schemars(schema_with = "crate::words::header_name")] String),
+    HeaderAbsent(#[schemars(schema_with = "schema_fragments::header_name")] String),
     /// The whole body is exactly this text.
     BodyEquals(String),
     /// The body has so many bytes, as they come: before gzip is undone. Nothing of it is kept for that.
@@ -154,7 +155,7 @@ pub enum Check {
     /// The body is JSON, and the value at a path equals another.
     Json(JsonCheck),
     /// The body is JSON, and at this path (a JSON Pointer, RFC 6901) there is nothing.
-    JsonAbsent(#[schemars(schema_with = "crate::words::json_pointer")] String),
+    JsonAbsent(#[schemars(schema_with = "schema_fragments::json_pointer")] String),
 }
 
 /// So much of a text is shown.
@@ -194,7 +195,7 @@ fn shortened(text: &str) -> String {
 #[serde(deny_unknown_fields)]
 pub struct HeaderCheck {
     /// Name, in any case.
-    #[schemars(schema_with = "crate::words::header_name")]
+    #[schemars(schema_with = "schema_fragments::header_name")]
     pub name: String,
     /// Exact value.
     pub equals: String,
@@ -205,7 +206,7 @@ pub struct HeaderCheck {
 #[serde(deny_unknown_fields)]
 pub struct JsonCheck {
     /// JSON Pointer (RFC 6901): `/result`, `/items/0/name`; the empty string is the whole document.
-    #[schemars(schema_with = "crate::words::json_pointer")]
+    #[schemars(schema_with = "schema_fragments::json_pointer")]
     pub path: String,
     /// The value, compared as JSON.
     pub equals: serde_json::Value,

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
+use gatebench_config::{Span, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Span;
 use crate::admin::AdminRounds;
 use crate::data::{Source, WrittenSource};
 use crate::group::{Group, Order};
@@ -22,7 +22,7 @@ use crate::transport::Transport;
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// The scenario's name: lower case, digits and hyphens.
-    #[schemars(schema_with = "crate::words::name")]
+    #[schemars(schema_with = "schema_fragments::name")]
     pub scenario: String,
     /// One line for people.
     pub title: String,
@@ -295,10 +295,10 @@ impl UpstreamKind {
 #[schemars(transform = repeat::describe)]
 pub struct Route {
     /// The route's name, unique in the scenario.
-    #[schemars(schema_with = "crate::words::name_template")]
+    #[schemars(schema_with = "schema_fragments::name_template")]
     pub name: String,
     /// Path prefix, beginning with `/` and ending where a segment of the path ends.
-    #[schemars(schema_with = "crate::words::path")]
+    #[schemars(schema_with = "schema_fragments::path")]
     pub path: String,
     /// Whether the prefix is removed before the upstream sees the path.
     #[serde(default)]
@@ -337,7 +337,7 @@ impl Route {
 #[schemars(transform = repeat::describe)]
 pub struct Consumer {
     /// Unique name.
-    #[schemars(schema_with = "crate::words::name_template")]
+    #[schemars(schema_with = "schema_fragments::name_template")]
     pub name: String,
     /// Keys accepted by `api_key`.
     #[serde(default)]
@@ -388,8 +388,9 @@ impl When {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gatebench_config::parse;
+
     use super::*;
-    use crate::parse;
 
     const TEXT: &str = "
 scenario: s

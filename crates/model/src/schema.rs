@@ -39,7 +39,7 @@ impl FileKind {
     ];
 
     /// The word on the command line, as in `gatebench schema scenario`.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",
             Self::Load => "load",
@@ -52,7 +52,7 @@ impl FileKind {
     }
 
     /// What it is called in a sentence.
-    pub fn title(self) -> &'static str {
+    pub const fn title(self) -> &'static str {
         match self {
             Self::Scenario => "scenario",
             Self::Load => "load profile",
@@ -104,23 +104,4 @@ pub fn schema(kind: FileKind) -> serde_json::Value {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn every_schema_is_a_valid_schema_and_has_a_word() {
-        for kind in FileKind::ALL {
-            assert_eq!(kind.as_str().parse(), Ok(kind));
-            let schema = schema(kind);
-            assert!(jsonschema::meta::is_valid(&schema), "{kind}");
-            jsonschema::validator_for(&schema).unwrap();
-        }
-        assert!(
-            "scenari"
-                .parse::<FileKind>()
-                .unwrap_err()
-                .contains("scenario, load")
-        );
-    }
-}
+mod tests;

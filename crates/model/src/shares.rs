@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use gatebench_config::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capacity::SATURATION;
 use crate::load::{Closed, Open, Spread};
-use crate::{Length, Phase, Shape, Span};
+use crate::{Length, Phase, Shape};
 
 /// Connections of the closed load, and of the others at most.
 pub const CONNECTIONS: u32 = 64;

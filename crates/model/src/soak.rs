@@ -1,9 +1,8 @@
 //! An endurance test that a plan is made for.
 
+use gatebench_config::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::Span;
 
 /// One gateway under one load for a long time. A trial of the plan is a segment of it: a process, from its start to its
 /// end or to an interrupt. A soak that is taken up again has one segment more.

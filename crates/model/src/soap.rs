@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use gatebench_config::{Span, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::Span;
 
 /// Settings of `soap`. A message that cannot be processed is answered with a SOAP fault, or for JSON
 /// clients with an error in JSON.
@@ -160,7 +159,7 @@ pub struct XPathTarget {
     /// What the text of the first node that it selects must be.
     pub condition: String,
     /// The path, with its query, that the upstream sees instead.
-    #[schemars(schema_with = "crate::words::plain_path")]
+    #[schemars(schema_with = "schema_fragments::plain_path")]
     pub path: String,
     /// One of the scenario's `more_upstreams`; without, the route's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,24 +5,25 @@
 //! the load is that of `start_load`, and the variants are the versions that the command line gives for
 //! `start_gateway`.
 
-use schemars::JsonSchema;
+use gatebench_config::{Span, schema_fragments};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::load::{Closed, GatewayChange};
-use crate::{Check, LoadProfile, Phase, Request, Scenario, Shape, Span, Suite};
+use crate::{Check, LoadProfile, Phase, Request, Scenario, Shape, Suite};
 
 /// One specification file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Specification {
     /// The specification's name: lower case, digits and hyphens.
-    #[schemars(schema_with = "crate::words::name")]
+    #[schemars(schema_with = "schema_fragments::name")]
     pub specification: String,
     /// One line for people.
     pub title: String,
     /// Words by which it can be chosen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(schema_with = "crate::words::tags")]
+    #[schemars(schema_with = "schema_fragments::tags")]
     pub tags: Vec<String>,
     /// How often a trial that failed is tried again. Every try is kept.
     #[serde(default)]
@@ -72,9 +73,15 @@ impl Default for Settle {
 #[serde(untagged)]
 pub enum Step {
     /// A step without settings.
-    Plain(#[schemars(schema_with = "crate::words::plain_steps")] PlainStep),
+    Plain(#[schemars(schema_with = "plain_steps")] PlainStep),
     /// A step with settings.
     With(StepWithSettings),
+}
+
+/// The schema of the steps without settings.
+fn plain_steps(_: &mut SchemaGenerator) -> Schema {
+    let words = PlainStep::ALL.map(PlainStep::as_str);
+    json_schema!({"type": "string", "enum": words})
 }
 
 /// The steps without settings, by the words of the framework.
@@ -145,7 +152,7 @@ pub struct SetupStep {
 pub struct LoadStep {
     /// What is asked for, in place of the scenario's requests; each answer must have the status 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::words::optional_path")]
+    #[schemars(schema_with = "schema_fragments::optional_path")]
     pub path: Option<String>,
     /// Connections, each with one request in flight.
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -321,8 +328,9 @@ impl LoadStep {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gatebench_config::parse;
+
     use super::*;
-    use crate::parse;
 
     const TEXT: &str = "
 specification: single-route

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gatebench_config::schema_fragments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     /// The suite's name: lower case, digits and hyphens.
-    #[schemars(schema_with = "crate::words::name")]
+    #[schemars(schema_with = "schema_fragments::name")]
     pub suite: String,
     /// One line for people.
     pub title: String,

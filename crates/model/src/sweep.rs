@@ -76,8 +76,9 @@ pub(crate) fn swept_name(name: &str, letter: &str, number: f64) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gatebench_config::parse;
+
     use super::*;
-    use crate::parse;
 
     #[test]
     fn a_sweep_becomes_phases_with_its_numbers_in_their_names() {

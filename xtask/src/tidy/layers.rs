@@ -6,14 +6,15 @@ use std::collections::BTreeSet;
 use super::{Finding, SourceFile};
 
 /// Crate and the crates directly below it.
-const BELOW: [(&str, &[&str]); 16] = [
-    ("model", &[]),
+const BELOW: [(&str, &[&str]); 17] = [
+    ("config", &[]),
+    ("model", &["config"]),
     ("stats", &[]),
     ("net", &[]),
     ("xml", &[]),
     ("engine", &["net", "model"]),
     ("upstream", &["net", "model"]),
-    ("gateway", &["net", "xml", "model"]),
+    ("gateway", &["net", "xml", "model", "config"]),
     ("drivers", &["model"]),
     ("probe", &["model"]),
     ("peers", &["model"]),

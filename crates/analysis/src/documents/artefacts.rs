@@ -137,7 +137,7 @@ mod tests {
     fn shape(text: &str) -> Shape {
         let text =
             format!("{{profile: l, title: t, phases: [{{name: a, {text}, measure: 990s}}]}}");
-        let load: gatebench_model::LoadProfile = gatebench_model::parse("l.yaml", &text).unwrap();
+        let load: gatebench_model::LoadProfile = gatebench_config::parse("l.yaml", &text).unwrap();
         load.phases[0].shape.clone()
     }
 

@@ -269,7 +269,7 @@ fn a_ramp_is_told_apart_from_what_follows_it() {
     let mut manifest = plan(&["soap-0"]);
     let shape = "{profile: l, title: t, phases: [{name: saturate, measure: 10s, closed: {connections: 1, \
                  stages: [{connections: 64, over: 2s}, {connections: 64, over: 8s}]}}]}";
-    let load: gatebench_model::LoadProfile = gatebench_model::parse("l.yaml", shape).unwrap();
+    let load: gatebench_model::LoadProfile = gatebench_config::parse("l.yaml", shape).unwrap();
     manifest.plan.load.phases[0].shape = load.phases[0].shape.clone();
     let found = columns(Document::KongSoap, manifest, |made| {
         for row in made

@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use gatebench_lab::{FlameChoice, Selection};
+use gatebench_model::Span;
 use gatebench_model::load::{Closed, Open};
-use gatebench_model::span::Span;
 use gatebench_model::{Flame as Profile, Shape, Stacks};
 
 use super::run::measuring::Measuring;

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
+use gatebench_config::Diagnostics;
 use gatebench_gateway::{ConfigErrors, Document, Flaws, GatewayError, Handicap, Leak};
-use gatebench_model::Diagnostics;
 
 use super::words::{BackendWord, Cores, innermost};
 use crate::exit::Exit;

@@ -4,8 +4,8 @@ use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
 use gatebench_lab::{IsolationChoice, Selection};
+use gatebench_model::Span;
 use gatebench_model::load::Open;
-use gatebench_model::span::Span;
 use gatebench_model::{Length, Shape};
 
 use super::run::measuring::Measuring;

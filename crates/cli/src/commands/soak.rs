@@ -7,8 +7,8 @@ use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
 use gatebench_lab::{Selection, SoakChoice};
 use gatebench_model::Shape;
+use gatebench_model::Span;
 use gatebench_model::load::{Closed, Open};
-use gatebench_model::span::Span;
 
 use super::run::measuring::Measuring;
 use super::words::measured;

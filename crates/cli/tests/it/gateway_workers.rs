@@ -19,7 +19,7 @@ const ROUNDS: usize = 20;
 
 fn scenario(name: &str) -> Scenario {
     let file = format!("../../scenarios/{name}.yaml");
-    gatebench_model::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+    gatebench_config::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
 }
 
 fn configuration(scenario: &Scenario, origin: &str) -> String {

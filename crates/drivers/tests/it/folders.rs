@@ -303,7 +303,7 @@ fn a_file_is_made_for_each_settings_of_a_policy() {
 #[test]
 fn a_policy_whose_module_is_not_there_is_not_supported() {
     let mut nginx = folder("nginx");
-    let scenario = gatebench_model::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
+    let scenario = gatebench_config::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
     let scenario: Scenario = scenario;
     nginx.spec.extras.get_mut("response_xslt").unwrap().path = "/no/such/module.so".into();
     let binary = nginx.find_binary(&crate::common::launcher()).unwrap();
@@ -320,7 +320,7 @@ fn a_policy_whose_module_is_not_there_is_not_supported() {
 fn an_extra_that_is_there_and_fails_its_test_is_not_supported() {
     let mut nginx = folder("nginx");
     let scenario: Scenario =
-        gatebench_model::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
+        gatebench_config::read("../../scenarios/response-xslt.yaml".as_ref()).unwrap();
     let mut lacking_after = |test: &str| {
         let extra = nginx.spec.extras.get_mut("response_xslt").unwrap();
         extra.path = "/".into();

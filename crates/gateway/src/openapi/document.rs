@@ -35,7 +35,7 @@ impl Document {
             serde_json::from_str(text)
                 .map_err(|error| format!("this is not JSON: {error}; correct it there"))?
         } else {
-            gatebench_model::sheet::yaml_value(text)?
+            gatebench_config::yaml_value(text)?
         };
         let version = root.get("openapi").and_then(Value::as_str).unwrap_or("");
         let is_30 = version.starts_with("3.0.");

@@ -1,6 +1,6 @@
 //! What policies of the right form may still get wrong.
 
-use gatebench_model::Span;
+use gatebench_config::Span;
 use gatebench_model::policy::{
     HeaderEdits, MockPolicy, Policy, RateLimitKey, RedisRateLimitPolicy,
 };

@@ -21,7 +21,7 @@ const XML: &str = "text/xml; charset=utf-8";
 fn scenario(name: &str) -> Scenario {
     let file = format!("../../scenarios/{name}.yaml");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    gatebench_model::read(&path).unwrap()
+    gatebench_config::read(&path).unwrap()
 }
 
 /// What a gateway is given for a scenario before this origin, and before those that it has besides.

@@ -1,8 +1,10 @@
 #![allow(clippy::unwrap_used)]
 use std::collections::HashSet;
 
+use gatebench_config::{Span, parse};
+
 use super::*;
-use crate::{Settle, Span, parse};
+use crate::Settle;
 
 fn plan(seed: u64, blocks: u32, floor: bool) -> Plan {
     let scenario = |name: &str, policies: &str| {

@@ -1,8 +1,8 @@
 //! Rules of what is done through an admin interface.
 
+use gatebench_config::{Node, Problem};
+
 use super::not_zero;
-use crate::diagnostic::Problem;
-use crate::node::Node;
 use crate::scenario::path_matches;
 
 /// The paths of the route differ from each other and from those of routes that are there: else nothing could be seen
@@ -40,7 +40,9 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::{Scenario, parse};
+    use gatebench_config::parse;
+
+    use crate::Scenario;
 
     #[test]
     fn whether_the_route_acts_can_be_seen() {

@@ -1,8 +1,8 @@
 //! Rules of sources of values.
 
+use gatebench_config::{Data, Entry, Node, Problem};
+
 use super::unique;
-use crate::diagnostic::Problem;
-use crate::node::{Data, Entry, Node};
 use crate::repeat::INDEX;
 use crate::template::{is_column_name, is_source_name};
 

@@ -3,16 +3,17 @@
 use std::ops::Range;
 use std::path::{Component, Path};
 
+use gatebench_config::suggest::{listed, nearest};
+use gatebench_config::{Data, Node, Problem};
+
 use super::{not_zero, unique};
 use crate::Policy;
-use crate::diagnostic::Problem;
 use crate::gateway::CONTRACT_VERSION;
 use crate::needs::{OTHER_CLAIMS, PARTS};
-use crate::node::{Data, Node};
-use crate::suggest::{listed, nearest};
 use crate::transport::Transport;
 
-pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
+/// The mistakes of a gateway folder beyond its schema.
+pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     if let Some(name) = root.get("gateway")
         && name.text() == Some("floor")
     {

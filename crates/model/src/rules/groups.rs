@@ -1,8 +1,8 @@
 //! Rules of groups, and of what may be repeated.
 
+use gatebench_config::{Node, Problem};
+
 use super::load;
-use crate::diagnostic::Problem;
-use crate::node::Node;
 
 /// The requests of the load, whether in groups or not.
 pub(super) fn requests(root: &Node) -> impl Iterator<Item = &Node> {

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::diagnostic::Problem;
-use crate::node::{Entry, Node};
+use gatebench_config::{Entry, Node, Problem};
 
 /// Fields that gatebench makes itself for every request, or that would change how it is framed.
 const RESERVED: [&str; 6] = [

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use gatebench_config::{Node, Problem, Span};
+
 use super::{not_zero, unique};
-use crate::Span;
-use crate::diagnostic::Problem;
-use crate::node::Node;
 use crate::sweep::swept_name;
 
-pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
+/// The mistakes of a load profile beyond its schema.
+pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let phases = root.list("phases");
     let names = phases.iter().filter_map(|phase| phase.get("name"));
     unique(

@@ -3,44 +3,21 @@
 
 mod admin;
 mod data;
-mod gateway;
+pub(crate) mod gateway;
 mod groups;
 mod http;
-mod load;
+pub(crate) mod load;
 mod policies;
-mod scenario;
+pub(crate) mod scenario;
 mod soap;
-mod specification;
-mod suite;
+pub(crate) mod specification;
+pub(crate) mod suite;
 mod template;
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::data::Rows;
-use crate::diagnostic::Problem;
-use crate::node::Node;
-use crate::{FileKind, Span};
-
-/// The mistakes of a file beyond its schema. `text` is what `root` was read from, `attachments` the
-/// rows that a scenario's files have.
-pub(crate) fn check(
-    kind: FileKind,
-    root: &Node,
-    text: &str,
-    attachments: &[(String, Rows)],
-) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    match kind {
-        FileKind::Scenario => scenario::check(root, text, attachments, &mut problems),
-        FileKind::Load => load::check(root, &mut problems),
-        FileKind::Suite => suite::check(root, &mut problems),
-        FileKind::Gateway => gateway::check(root, &mut problems),
-        FileKind::Specification => specification::check(root, &mut problems),
-        FileKind::GatewayInput | FileKind::Plan => {}
-    }
-    problems
-}
+use gatebench_config::{Node, Problem, Span};
 
 /// Reports texts that occur again; `what` names them in the plural.
 fn unique<'n>(

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use gatebench_config::suggest::listed;
+use gatebench_config::{Data, Entry, Node, Problem};
+
 use super::{http, soap};
-use crate::diagnostic::Problem;
-use crate::node::{Data, Entry, Node};
-use crate::suggest::listed;
 
 /// Policies that find out who calls.
 const AUTHENTICATIONS: [&str; 4] = ["api_key", "api_key_query", "basic_auth", "jwt"];
@@ -283,7 +283,9 @@ pub(super) fn passwords(root: &Node, problems: &mut Vec<Problem>) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::{Scenario, parse};
+    use gatebench_config::parse;
+
+    use crate::Scenario;
 
     fn mistakes(policies: &str) -> Vec<(usize, String)> {
         let text = format!(

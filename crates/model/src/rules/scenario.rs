@@ -1,14 +1,15 @@
 //! Rules of scenarios.
 
+use gatebench_config::{Data, Node, Problem, Span};
+
 use super::template::Sources;
 use super::{admin, data, groups, http, policies, soap, unique};
-use crate::Span;
 use crate::data::Rows;
-use crate::diagnostic::Problem;
-use crate::node::{Data, Node};
 use crate::scenario::path_matches;
 
-pub(super) fn check(
+/// The mistakes of a scenario beyond its schema. `text` is the text that `root` was read from,
+/// `attachments` are the rows of the files that it names.
+pub(crate) fn check(
     root: &Node,
     text: &str,
     attachments: &[(String, Rows)],
@@ -350,7 +351,7 @@ fn reaches_a_route(root: &Node, request: &Node, problems: &mut Vec<Problem>) {
             .filter_map(|route| route.get("path")?.text());
         let help = format!(
             "begin it with the path of a route: {}",
-            crate::suggest::listed(prefixes, "or")
+            gatebench_config::suggest::listed(prefixes, "or")
         );
         let message = format!("no route matches `{}`", path.text().unwrap_or_default());
         problems.push(Problem::new(path.span.clone(), message, help));

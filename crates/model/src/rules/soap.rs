@@ -1,7 +1,6 @@
 //! Rules of `soap`.
 
-use crate::diagnostic::Problem;
-use crate::node::{Entry, Node};
+use gatebench_config::{Entry, Node, Problem};
 
 /// Settings that mean something in one direction only.
 const ONLY: [(&str, &str); 4] = [
@@ -97,10 +96,12 @@ pub(super) fn beside(policies: &[&Entry], problems: &mut Vec<Problem>) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gatebench_config::parse_beside;
+
     use std::io;
     use std::path::Path;
 
-    use crate::{Policy, Scenario, parse_beside};
+    use crate::{Policy, Scenario};
 
     fn read(policies: &str) -> Result<Scenario, Vec<String>> {
         let text = format!(

@@ -1,9 +1,9 @@
 //! Rules of specifications: the order of their steps.
 
+use gatebench_config::{Node, Problem};
+
 use super::load::change_fits;
 use super::{not_zero, unique};
-use crate::diagnostic::Problem;
-use crate::node::Node;
 
 /// A step, what must stand before it, and whether every specification has it.
 struct Rule {
@@ -32,7 +32,8 @@ const RULES: [Rule; 8] = [
     rule("teardown", "wait_result", true),
 ];
 
-pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
+/// The mistakes of a specification beyond its schema.
+pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     unique(root.list("tags"), "tags", "name it once", problems);
     let steps: Vec<(&str, &Node)> = root
         .list("steps")

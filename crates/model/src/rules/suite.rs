@@ -1,10 +1,11 @@
 //! Rules of suites.
 
-use super::unique;
-use crate::diagnostic::Problem;
-use crate::node::Node;
+use gatebench_config::{Node, Problem};
 
-pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
+use super::unique;
+
+/// The mistakes of a suite beyond its schema.
+pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let again = "name it once; to set a gateway beside itself use `gatebench ab`";
     unique(root.list("gateways"), "gateways", again, problems);
     let names = root.list("scenarios").iter().filter_map(name);

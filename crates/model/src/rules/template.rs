@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use gatebench_config::suggest::{listed, nearest};
+use gatebench_config::{Node, Problem};
+
 use crate::data::Rows;
-use crate::diagnostic::Problem;
-use crate::node::Node;
 use crate::repeat::INDEX;
-use crate::suggest::{listed, nearest};
 use crate::template::{LITERAL, Reference, Template};
 
 /// What a source is known to have.

@@ -3,8 +3,9 @@
 use std::io;
 use std::path::Path;
 
+use gatebench_config::{Diagnostics, parse_beside};
 use gatebench_model::data::Pick;
-use gatebench_model::{Diagnostics, Scenario, Source, parse_beside, schema};
+use gatebench_model::{Scenario, Source, schema};
 
 fn files(path: &Path) -> io::Result<Vec<u8>> {
     match path.to_str().unwrap() {

@@ -4,9 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::{
-    Diagnostics, Document, GatewayFolder, LoadProfile, Scenario, Specification, Suite, parse,
-};
+use gatebench_config::{Diagnostics, Document, parse};
+use gatebench_model::{GatewayFolder, LoadProfile, Scenario, Specification, Suite};
 
 fn mistakes<T: Document>(file: &str, text: &str) -> Diagnostics {
     parse::<T>(file, text)

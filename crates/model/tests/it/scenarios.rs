@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::{
-    Document, LoadProfile, Scenario, Specification, Suite, parse, parse_beside, read, schema,
-};
+use gatebench_config::{Document, parse, parse_beside, read};
+use gatebench_model::{LoadProfile, Scenario, Specification, Suite};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -14,7 +13,7 @@ fn folder() -> PathBuf {
 
 /// Every YAML file of a folder, read as one kind, and checked by an independent validator too.
 fn all<T: Document + serde::Serialize>(folder: &Path) -> Vec<(String, T)> {
-    let validator = jsonschema::validator_for(&schema(T::KIND)).unwrap();
+    let validator = jsonschema::validator_for(&T::schema()).unwrap();
     let paths = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -25,7 +24,7 @@ fn all<T: Document + serde::Serialize>(folder: &Path) -> Vec<(String, T)> {
         })
         .map(|path| {
             let document: T = read(&path).unwrap_or_else(|error| match error {
-                gatebench_model::ReadError::Mistakes(mistakes) => {
+                gatebench_config::ReadError::Mistakes(mistakes) => {
                     panic!("{}", mistakes.render(false, 100))
                 }
                 error => panic!("{error}"),

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gatebench_model::{LoadProfile, Phase, Scenario, parse};
+use gatebench_config::parse;
+use gatebench_model::{LoadProfile, Phase, Scenario};
 use gatebench_peers::{Job, Order, Part, Peer, Refusal, export, translate};
 
 const URL: &str = "http://127.0.0.1:8080";

@@ -10,7 +10,7 @@ use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
 use gatebench_lab::Selection;
-use gatebench_model::span::Span;
+use gatebench_model::Span;
 use gatebench_report::duel;
 
 use self::sides::{Side, Sides};

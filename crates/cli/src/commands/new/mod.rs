@@ -62,7 +62,7 @@ impl NewGateway {
         };
         let spec = spec.replace("NAME", name);
         // The same rules that read it later: a name may be wrong.
-        gatebench_model::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec).map_err(
+        gatebench_config::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec).map_err(
             |_| {
                 Failure::words(
                     name,
@@ -138,7 +138,7 @@ mod tests {
     fn an_image_is_filled_in_and_the_folder_stays_one() {
         let spec = in_image(SPEC, "localhost/mygw:2").replace("NAME", "mine");
         let folder =
-            gatebench_model::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec)
+            gatebench_config::parse::<gatebench_model::GatewayFolder>("gateway.yaml", &spec)
                 .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)));
         let container = folder.container.unwrap_or_else(|| panic!("{spec}"));
         assert_eq!(container.image, "localhost/mygw:2");

@@ -26,7 +26,7 @@ pub fn launcher() -> Launcher {
 }
 
 pub fn scenario(yaml: &str) -> Scenario {
-    gatebench_model::parse("test.yaml", yaml)
+    gatebench_config::parse("test.yaml", yaml)
         .unwrap_or_else(|mistakes| panic!("{}", mistakes.render(false, 100)))
 }
 
@@ -48,7 +48,7 @@ pub fn scenarios() -> Vec<Scenario> {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|it| it == "yaml"))
         .map(|path| {
-            let mut scenario: Scenario = gatebench_model::read(&path).unwrap();
+            let mut scenario: Scenario = gatebench_config::read(&path).unwrap();
             scenario.routes.truncate(MANY);
             scenario.consumers.truncate(MANY);
             scenario.upstreams = scenario.upstreams.min(MANY as u32);

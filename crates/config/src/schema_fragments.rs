@@ -3,10 +3,8 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use crate::specification::PlainStep;
-
 /// A name: lower case, digits and hyphens, so that it can be a file name and a word on a command line.
-pub(crate) fn name(_: &mut SchemaGenerator) -> Schema {
+pub fn name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^[a-z0-9][a-z0-9-]*$",
@@ -15,7 +13,7 @@ pub(crate) fn name(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A [`name`] of something that may be repeated.
-pub(crate) fn name_template(_: &mut SchemaGenerator) -> Schema {
+pub fn name_template(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^([a-z0-9]|\\{\\{ *index *\\}\\})([a-z0-9-]|\\{\\{ *index *\\}\\})*$",
@@ -24,7 +22,7 @@ pub(crate) fn name_template(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A path of a URL, with or without a query, in which values of `data` may stand.
-pub(crate) fn path(_: &mut SchemaGenerator) -> Schema {
+pub fn path(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^/([!\"$-~]|\\{\\{( *[A-Za-z0-9_.-]+| *\"[^\"]*\"| *'[^']*') *\\}\\})*$",
@@ -34,7 +32,7 @@ pub(crate) fn path(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A [`path`] in which no values stand.
-pub(crate) fn plain_path(_: &mut SchemaGenerator) -> Schema {
+pub fn plain_path(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^/[!-~]*$",
@@ -43,7 +41,7 @@ pub(crate) fn plain_path(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A path of a URL, or nothing.
-pub(crate) fn optional_path(_: &mut SchemaGenerator) -> Schema {
+pub fn optional_path(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": ["string", "null"],
         "pattern": "^/[!-~]*$",
@@ -52,7 +50,7 @@ pub(crate) fn optional_path(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// Base64 (RFC 4648 section 4), with padding.
-pub(crate) fn base64(_: &mut SchemaGenerator) -> Schema {
+pub fn base64(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
@@ -61,7 +59,7 @@ pub(crate) fn base64(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// SHA-256 digests, at least one.
-pub(crate) fn sha256s(_: &mut SchemaGenerator) -> Schema {
+pub fn sha256s(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
         "minItems": 1,
@@ -83,7 +81,7 @@ pub(crate) fn optional_sha256(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A method (RFC 9110 section 9.1 allows any token; those in use are upper-case letters).
-pub(crate) fn method(_: &mut SchemaGenerator) -> Schema {
+pub fn method(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^[A-Z]+$",
@@ -92,7 +90,7 @@ pub(crate) fn method(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A field name (RFC 9110 section 5.1: a token).
-pub(crate) fn header_name(_: &mut SchemaGenerator) -> Schema {
+pub fn header_name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
@@ -101,7 +99,7 @@ pub(crate) fn header_name(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A [`header_name`], or nothing.
-pub(crate) fn optional_header_name(_: &mut SchemaGenerator) -> Schema {
+pub fn optional_header_name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": ["string", "null"],
         "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
@@ -110,17 +108,17 @@ pub(crate) fn optional_header_name(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A list of [`header_name`]s.
-pub(crate) fn header_names(generator: &mut SchemaGenerator) -> Schema {
+pub fn header_names(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": header_name(generator)})
 }
 
 /// A list of [`json_pointer`]s.
-pub(crate) fn json_pointers(generator: &mut SchemaGenerator) -> Schema {
+pub fn json_pointers(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": json_pointer(generator)})
 }
 
 /// Statuses of which one must come.
-pub(crate) fn statuses(_: &mut SchemaGenerator) -> Schema {
+pub fn statuses(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
         "minItems": 1,
@@ -129,7 +127,7 @@ pub(crate) fn statuses(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A JSON Pointer (RFC 6901).
-pub(crate) fn json_pointer(_: &mut SchemaGenerator) -> Schema {
+pub fn json_pointer(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^(/([^~]|~[01])*)?$",
@@ -138,12 +136,12 @@ pub(crate) fn json_pointer(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A signal that asks a process to stop.
-pub(crate) fn signal(_: &mut SchemaGenerator) -> Schema {
+pub fn signal(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": ["TERM", "QUIT", "INT", "USR1", "USR2", "HUP", "WINCH", "KILL"]})
 }
 
 /// A list of words by which something can be chosen.
-pub(crate) fn tags(_: &mut SchemaGenerator) -> Schema {
+pub fn tags(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "array",
         "items": {
@@ -152,10 +150,4 @@ pub(crate) fn tags(_: &mut SchemaGenerator) -> Schema {
             "patternErrorMessage": "write lower-case letters, digits, hyphens and underscores, as in single_route"
         }
     })
-}
-
-/// The steps of a specification that have no settings.
-pub(crate) fn plain_steps(_: &mut SchemaGenerator) -> Schema {
-    let words = PlainStep::ALL.map(PlainStep::as_str);
-    json_schema!({"type": "string", "enum": words})
 }

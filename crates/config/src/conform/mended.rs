@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::mapping::Keys;
 use super::scalar::{bounds, types};
 use super::{Place, Walker, words};
-use crate::Span;
+use crate::duration::Span;
 use crate::node::{Data, Entry, Node};
 
 /// The document as its schema wants it.

@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 use serde_json::Value;
 
-use crate::{FileKind, schema};
+use super::{FileKind, schema};
 
-/// What [`super`] understands, and what only describes.
+/// The keywords that `gatebench-config` holds a file against, and those that only describe.
 const UNDERSTOOD: [&str; 14] = [
     "$ref",
     "anyOf",
@@ -108,4 +108,20 @@ fn the_walker_knows_every_keyword_of_the_schemas_of_files() {
         check_keywords(&schema(kind));
         check_forms(&schema(kind), &schema(kind));
     }
+}
+
+#[test]
+fn every_schema_is_a_valid_schema_and_has_a_word() {
+    for kind in FileKind::ALL {
+        assert_eq!(kind.as_str().parse(), Ok(kind));
+        let schema = schema(kind);
+        assert!(jsonschema::meta::is_valid(&schema), "{kind}");
+        jsonschema::validator_for(&schema).unwrap();
+    }
+    assert!(
+        "scenari"
+            .parse::<FileKind>()
+            .unwrap_err()
+            .contains("scenario, load")
+    );
 }

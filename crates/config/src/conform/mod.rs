@@ -1,9 +1,9 @@
 //! Holds a [`Node`] against a JSON Schema generated from our types, and says every mistake in words.
 //!
-//! It understands the keywords that our schemas use (a test lists them), and knows more about them than
-//! a general validator can say: which keys there are, which branch of a choice was meant, what to
-//! write instead. A key that is a slip of a known one is taken for it after it was reported, so that
-//! one slip makes one mistake and what stands under it is looked at too.
+//! It understands the keywords that our schemas use (a test of `gatebench-model` lists them), and
+//! knows more about them than a general validator can say: which keys there are, which branch of a
+//! choice was meant, what to write instead. A key that is a slip of a known one is taken for it after
+//! it was reported, so that one slip makes one mistake and what stands under it is looked at too.
 
 mod mapping;
 mod mended;
@@ -183,6 +183,3 @@ fn about(description: &str) -> String {
 fn quoted(key: &str) -> String {
     format!("`{key}`")
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,5 @@
-//! Files whose type another crate has, read as ours are: every mistake at once, each at its place.
+//! Files that stay open after they are read, so that mistakes of meaning are reported together with
+//! those of form, each at its place.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -8,23 +8,20 @@ use miette::{
 };
 use serde::Serialize;
 
-use crate::Culprit;
-
-/// A mistake before its line is known: the parser's own currency.
+/// A mistake whose line is not yet known.
 #[derive(Clone, Debug)]
-pub(crate) struct Problem {
+pub struct Problem {
     /// Bytes of the text.
     pub span: Range<usize>,
+    /// What is wrong.
     pub message: String,
+    /// What to write instead.
     pub help: String,
 }
 
 impl Problem {
-    pub(crate) fn new(
-        span: Range<usize>,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) -> Self {
+    /// A mistake in these bytes of the text.
+    pub fn new(span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self {
             span,
             message: message.into(),
@@ -118,14 +115,6 @@ impl Diagnostics {
     /// The mistakes, in the order of their lines.
     pub fn all(&self) -> &[Diagnostic] {
         &self.all
-    }
-
-    /// The file, and the line of the first mistake.
-    pub fn culprit(&self) -> Culprit {
-        Culprit::File {
-            path: self.file.as_str().into(),
-            line: self.all.first().map(|first| first.line),
-        }
     }
 
     /// All mistakes with their lines, carets and remedies, wrapped at `width` columns.

@@ -5,8 +5,8 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{Place, Walker, about, description};
-use crate::Span;
 use crate::diagnostic::Problem;
+use crate::duration::Span;
 use crate::node::{Data, Node};
 use crate::suggest::{listed, nearest};
 

@@ -6,45 +6,56 @@ use serde_json::Value;
 
 /// A value and its bytes in the text.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub struct Node {
+    /// Bytes of the text.
     pub span: Range<usize>,
+    /// The value.
     pub data: Data,
 }
 
 /// What a value is.
 #[derive(Clone, Debug)]
-pub(crate) enum Data {
+pub enum Data {
+    /// Nothing.
     Null,
+    /// True or false.
     Bool(bool),
+    /// A whole number.
     Integer(i64),
-    /// Always finite.
+    /// A number with a fraction; always finite.
     Float(f64),
+    /// Text.
     Text(String),
+    /// A list.
     List(Vec<Node>),
+    /// A mapping, in the order of the text; no key occurs twice.
     Map(Vec<Entry>),
 }
 
 /// A key, its place and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// The key.
     pub key: String,
+    /// Bytes of the key in the text.
     pub key_span: Range<usize>,
+    /// The value.
     pub value: Node,
 }
 
 impl Node {
     /// The entry under a key of a mapping.
-    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|entry| entry.key == key)
     }
 
     /// The value under a key of a mapping.
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+    pub fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.value)
     }
 
     /// The value under a key of a mapping, to be changed.
-    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         match &mut self.data {
             Data::Map(entries) => entries
                 .iter_mut()
@@ -55,7 +66,7 @@ impl Node {
     }
 
     /// The items of the list under a key, to be changed; else none.
-    pub(crate) fn list_mut(&mut self, key: &str) -> &mut [Node] {
+    pub fn list_mut(&mut self, key: &str) -> &mut [Node] {
         match self.get_mut(key).map(|node| &mut node.data) {
             Some(Data::List(items)) => items,
             _ => &mut [],
@@ -63,7 +74,7 @@ impl Node {
     }
 
     /// The entries of a mapping, else none.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[Entry] {
         match &self.data {
             Data::Map(entries) => entries,
             _ => &[],
@@ -71,7 +82,7 @@ impl Node {
     }
 
     /// The items of a list, else none.
-    pub(crate) fn items(&self) -> &[Node] {
+    pub fn items(&self) -> &[Node] {
         match &self.data {
             Data::List(items) => items,
             _ => &[],
@@ -79,12 +90,12 @@ impl Node {
     }
 
     /// The items of the list under a key, else none.
-    pub(crate) fn list(&self, key: &str) -> &[Node] {
+    pub fn list(&self, key: &str) -> &[Node] {
         self.get(key).map_or(&[], Node::items)
     }
 
     /// The text, if it is text.
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match &self.data {
             Data::Text(text) => Some(text),
             _ => None,
@@ -92,7 +103,7 @@ impl Node {
     }
 
     /// The number, if it is one.
-    pub(crate) fn number(&self) -> Option<f64> {
+    pub fn number(&self) -> Option<f64> {
         match self.data {
             Data::Integer(integer) => Some(integer as f64),
             Data::Float(float) => Some(float),
@@ -101,14 +112,14 @@ impl Node {
     }
 
     /// Values in it, itself included.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         let items = self.items().iter().map(Node::size).sum::<usize>();
         let entries = self.entries().iter().map(|entry| entry.value.size());
         1 + items + entries.sum::<usize>()
     }
 
     /// Where a caret goes that means the whole value: a mapping is pointed at by its first key.
-    pub(crate) fn head(&self) -> Range<usize> {
+    pub fn head(&self) -> Range<usize> {
         match &self.data {
             Data::Map(entries) => entries
                 .first()
@@ -119,7 +130,7 @@ impl Node {
     }
 
     /// The same as JSON.
-    pub(crate) fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         match &self.data {
             Data::Null => Value::Null,
             Data::Bool(flag) => (*flag).into(),

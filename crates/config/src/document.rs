@@ -1,0 +1,216 @@
+//! Files of users to types, with every mistake of a file at once.
+//!
+//! Text → [`Node`] with places → held against the schema of the type → completed, and held to the
+//! rules that a schema cannot say → the type. The types are the one source of truth: the schema is
+//! generated from them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::node::Node;
+use crate::{conform, yaml};
+
+/// Reads a file whose path is seen from the file that names it.
+pub type ReadBeside<'f> = &'f dyn Fn(&Path) -> io::Result<Vec<u8>>;
+
+/// A type that users write as a file.
+pub trait Document: DeserializeOwned {
+    /// The name of the kind of file in a sentence.
+    const TITLE: &'static str;
+    /// The word of the kind of file in `gatebench schema WORD`.
+    const WORD: &'static str;
+
+    /// Values that are read from other files and stay out of the tree.
+    type Attachments;
+
+    /// The JSON Schema that a file is held against.
+    fn schema() -> Value;
+
+    /// Writes out the parts of the tree that the file only names, and adds the mistakes that a schema
+    /// cannot find. `text` is the text that `root` was read from.
+    fn complete(
+        root: &mut Node,
+        text: &str,
+        beside: ReadBeside<'_>,
+        problems: &mut Vec<Problem>,
+    ) -> Self::Attachments;
+
+    /// Adds the attachments that [`complete`](Self::complete) returned.
+    fn attach(&mut self, attachments: Self::Attachments) {
+        drop(attachments);
+    }
+
+    /// The remedy for an empty file.
+    fn beginning() -> String {
+        format!("write what `gatebench schema {}` describes", Self::WORD)
+    }
+}
+
+/// Why a file could not be had.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// It cannot be read.
+    #[error("the {kind} file {} cannot be read: {source}; check the path and its permissions", path.display())]
+    Io {
+        /// What it was to be, in words.
+        kind: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It was read, and has mistakes.
+    #[error(transparent)]
+    Mistakes(#[from] Diagnostics),
+}
+
+/// Reads a YAML file.
+///
+/// # Errors
+/// The file cannot be read, or has mistakes: then all of them.
+pub fn read<T: Document>(path: &Path) -> Result<T, ReadError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ReadError::Io {
+        kind: T::TITLE,
+        path: path.into(),
+        source,
+    })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let beside = |path: &Path| std::fs::read(folder.join(path));
+    Ok(parse_beside(&path.display().to_string(), &text, &beside)?)
+}
+
+/// Reads YAML text that stands alone: files that it names are not found. `file` is the name that
+/// mistakes are reported under.
+///
+/// # Errors
+/// All mistakes of the text, each with its place and its remedy.
+pub fn parse<T: Document>(file: &str, text: &str) -> Result<T, Diagnostics> {
+    parse_beside(file, text, &|_| Err(io::ErrorKind::NotFound.into()))
+}
+
+/// Reads YAML text; files that it names are read by `beside`.
+///
+/// # Errors
+/// All mistakes of the text and of these files, each with its place in the text and its remedy.
+pub fn parse_beside<T: Document>(
+    file: &str,
+    text: &str,
+    beside: ReadBeside<'_>,
+) -> Result<T, Diagnostics> {
+    let (root, mut problems) = yaml::load(text);
+    let Some(mut root) = root else {
+        if problems.is_empty() {
+            problems.push(Problem::new(0..0, "the file is empty", T::beginning()));
+        }
+        return Err(Diagnostics::new(file, text, problems));
+    };
+    problems.extend(conform::conform(&mut root, &T::schema(), T::TITLE, text));
+    let attachments = T::complete(&mut root, text, beside, &mut problems);
+    if !problems.is_empty() {
+        return Err(Diagnostics::new(file, text, problems));
+    }
+    match serde_json::from_value::<T>(root.to_json()) {
+        Ok(mut document) => {
+            document.attach(attachments);
+            Ok(document)
+        }
+        Err(error) => {
+            let help = format!("compare it with `gatebench schema {}`", T::WORD);
+            let problem = Problem::new(root.head(), error.to_string(), help);
+            Err(Diagnostics::new(file, text, vec![problem]))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Garden {
+        plants: Vec<String>,
+        #[serde(skip)]
+        label: Vec<u8>,
+    }
+
+    impl Document for Garden {
+        const TITLE: &'static str = "kitchen garden";
+        const WORD: &'static str = "garden";
+
+        type Attachments = Vec<u8>;
+
+        fn schema() -> Value {
+            schemars::schema_for!(Garden).to_value()
+        }
+
+        fn complete(
+            root: &mut Node,
+            _: &str,
+            beside: ReadBeside<'_>,
+            problems: &mut Vec<Problem>,
+        ) -> Vec<u8> {
+            for plant in root.list("plants") {
+                if plant.text() == Some("weed") {
+                    let problem = Problem::new(plant.span.clone(), "a weed grows", "pull it");
+                    problems.push(problem);
+                }
+            }
+            beside(Path::new("label")).unwrap_or_default()
+        }
+
+        fn attach(&mut self, label: Vec<u8>) {
+            self.label = label;
+        }
+    }
+
+    fn lines(text: &str) -> Vec<String> {
+        let mistakes = parse::<Garden>("garden.yaml", text).unwrap_err();
+        mistakes.all().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_document_is_read_with_its_attachments() {
+        let beside = |path: &Path| Ok(path.to_str().unwrap().into());
+        let garden: Garden = parse_beside("garden.yaml", "plants: [leek]\n", &beside).unwrap();
+        let expected = Garden {
+            plants: vec!["leek".into()],
+            label: b"label".into(),
+        };
+        assert_eq!(garden, expected);
+        let alone: Garden = parse("garden.yaml", "plants: []\n").unwrap();
+        assert!(alone.label.is_empty());
+    }
+
+    #[test]
+    fn mistakes_against_schema_and_rules_come_together() {
+        assert_eq!(
+            lines("plants:\n  - weed\nponds: 2\n"),
+            [
+                "garden.yaml:2:5: a weed grows; pull it",
+                "garden.yaml:3:1: the kitchen garden has no key `ponds`; remove it; the keys here are `plants`",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_empty_file_names_the_schema() {
+        assert_eq!(
+            lines(""),
+            ["garden.yaml:1:1: the file is empty; write what `gatebench schema garden` describes"]
+        );
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named_with_its_kind() {
+        let error = read::<Garden>(Path::new("no/such/garden.yaml")).unwrap_err();
+        let expected = "the kitchen garden file no/such/garden.yaml cannot be read: ";
+        assert!(error.to_string().starts_with(expected), "{error}");
+    }
+}

@@ -1,0 +1,18 @@
+//! Reads the YAML files that users write: each value with its place in the text, held against a JSON
+//! Schema. Reports every mistake of a file at once. It knows no kind of file.
+
+mod conform;
+mod diagnostic;
+mod document;
+mod duration;
+mod node;
+pub mod schema_fragments;
+mod sheet;
+pub mod suggest;
+mod yaml;
+
+pub use diagnostic::{Diagnostic, Diagnostics, Problem};
+pub use document::{Document, ReadBeside, ReadError, parse, parse_beside, read};
+pub use duration::Span;
+pub use node::{Data, Entry, Node};
+pub use sheet::{Sheet, SheetKind, yaml_value};

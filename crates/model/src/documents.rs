@@ -1,0 +1,125 @@
+//! The files that users write, as documents of `gatebench-config`.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use gatebench_config::{Document, Node, Problem, ReadBeside};
+use serde_json::Value;
+
+use crate::data::{Rows, Source};
+use crate::gateway::GatewayFolder;
+use crate::load::LoadProfile;
+use crate::scenario::Scenario;
+use crate::schema::{FileKind, schema};
+use crate::specification::Specification;
+use crate::suite::Suite;
+use crate::{files, parity, repeat, rules};
+
+impl Document for Scenario {
+    const TITLE: &'static str = FileKind::Scenario.title();
+    const WORD: &'static str = FileKind::Scenario.as_str();
+
+    /// Rows that were read from files, each for the source of a name.
+    type Attachments = Vec<(String, Rows)>;
+
+    fn schema() -> Value {
+        schema(FileKind::Scenario)
+    }
+
+    fn complete(
+        root: &mut Node,
+        text: &str,
+        beside: ReadBeside<'_>,
+        problems: &mut Vec<Problem>,
+    ) -> Self::Attachments {
+        let repeated = repeat::expand(root, problems);
+        let attachments = files::resolve(root, beside, problems);
+        let mut reported: HashSet<Range<usize>> = HashSet::new();
+        let once = |problem: &Problem| {
+            let span = &problem.span;
+            let copied = |item: &Range<usize>| item.start <= span.start && span.end <= item.end;
+            !repeated.iter().any(copied) || reported.insert(span.clone())
+        };
+        let mut found = Vec::new();
+        rules::scenario::check(root, text, &attachments, &mut found);
+        problems.extend(found.into_iter().filter(once));
+        parity::as_sent(root);
+        attachments
+    }
+
+    fn attach(&mut self, attachments: Self::Attachments) {
+        for (name, rows) in attachments {
+            if let Some(Source::List(list)) = self.data.get_mut(&name) {
+                list.values = rows;
+            }
+        }
+    }
+
+    fn beginning() -> String {
+        "begin with `gatebench new scenario NAME`".into()
+    }
+}
+
+impl Document for LoadProfile {
+    const TITLE: &'static str = FileKind::Load.title();
+    const WORD: &'static str = FileKind::Load.as_str();
+
+    type Attachments = ();
+
+    fn schema() -> Value {
+        schema(FileKind::Load)
+    }
+
+    fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
+        rules::load::check(root, problems);
+    }
+}
+
+impl Document for Suite {
+    const TITLE: &'static str = FileKind::Suite.title();
+    const WORD: &'static str = FileKind::Suite.as_str();
+
+    type Attachments = ();
+
+    fn schema() -> Value {
+        schema(FileKind::Suite)
+    }
+
+    fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
+        rules::suite::check(root, problems);
+    }
+}
+
+impl Document for Specification {
+    const TITLE: &'static str = FileKind::Specification.title();
+    const WORD: &'static str = FileKind::Specification.as_str();
+
+    type Attachments = ();
+
+    fn schema() -> Value {
+        schema(FileKind::Specification)
+    }
+
+    fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
+        rules::specification::check(root, problems);
+    }
+}
+
+impl Document for GatewayFolder {
+    const TITLE: &'static str = FileKind::Gateway.title();
+    const WORD: &'static str = FileKind::Gateway.as_str();
+
+    type Attachments = ();
+
+    fn schema() -> Value {
+        schema(FileKind::Gateway)
+    }
+
+    fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
+        rules::gateway::check(root, problems);
+    }
+
+    fn beginning() -> String {
+        "begin with `gatebench new gateway NAME`".into()
+    }
+}
