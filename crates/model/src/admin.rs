@@ -4,7 +4,7 @@ use gatebench_config::{Span, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::Route;
+use crate::route::Route;
 
 /// A route that is created, read, updated and deleted through the gateway's admin interface, round after round, after
 /// the loads of a trial. After each change it is asked for until the gateway acts as it then should.

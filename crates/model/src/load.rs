@@ -6,8 +6,6 @@ use gatebench_config::{Span, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::sweep::Sweep;
-
 /// One load profile file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -64,6 +62,18 @@ pub struct Phase {
     /// True if a thread of the lowest priority keeps the gateway's cores from idling meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_awake: bool,
+}
+
+/// The numbers that a phase is repeated with, in the order in which they are measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sweep {
+    /// Numbers of connections of a closed load, as [1, 2, 4].
+    Connections(#[schemars(length(min = 1), inner(range(min = 1, max = 1_000_000)))] Vec<u32>),
+    /// Rates of an open load, as [100, 200, 400].
+    RatePerSecond(
+        #[schemars(length(min = 1), inner(range(min = 0.001, max = 100_000_000.0)))] Vec<f64>,
+    ),
 }
 
 /// A time in which the first target of the upstream is ill.

@@ -1,7 +1,6 @@
 //! A scenario: an upstream, the routes and policies in front of it, the requests that are sent and
 //! what must come back.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
@@ -15,6 +14,7 @@ use crate::group::{Group, Order};
 use crate::policy::Policy;
 use crate::repeat;
 use crate::request::Request;
+use crate::route::{Route, path_matches};
 use crate::transport::Transport;
 
 /// One scenario file.
@@ -252,14 +252,6 @@ impl Scenario {
     }
 }
 
-/// Whether a path lies under the prefix of a route, which ends where a segment ends: `/json` holds
-/// `/json` and `/json/valid`, not `/jsonx`.
-pub(crate) fn path_matches(prefix: &str, path: &str) -> bool {
-    let path = path.split_once('?').map_or(path, |(path, _)| path);
-    path.strip_prefix(prefix)
-        .is_some_and(|rest| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
-}
-
 /// An embedded upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -286,48 +278,6 @@ impl UpstreamKind {
             Self::Calculator => "calculator",
             Self::CalculatorSoap2 => "calculator-soap2",
         }
-    }
-}
-
-/// A path prefix, the policies on it, and where it leads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(transform = repeat::describe)]
-pub struct Route {
-    /// The route's name, unique in the scenario.
-    #[schemars(schema_with = "schema_fragments::name_template")]
-    pub name: String,
-    /// Path prefix, beginning with `/` and ending where a segment of the path ends.
-    #[schemars(schema_with = "schema_fragments::path")]
-    pub path: String,
-    /// Whether the prefix is removed before the upstream sees the path.
-    #[serde(default)]
-    pub strip_path: bool,
-    /// Policies in the order in which they act.
-    #[serde(default)]
-    pub policies: Vec<Policy>,
-}
-
-impl Route {
-    /// The path that the upstream sees for a path that takes this route.
-    pub fn upstream_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
-        let rest = if self.strip_path {
-            path.strip_prefix(&self.path).unwrap_or(path)
-        } else {
-            path
-        };
-        if rest.starts_with('/') {
-            Cow::Borrowed(rest)
-        } else {
-            Cow::Owned(format!("/{rest}"))
-        }
-    }
-
-    /// Whether the gateway answers by itself, so that nothing reaches the upstream.
-    pub fn answers(&self) -> bool {
-        self.policies
-            .iter()
-            .any(|policy| matches!(policy, Policy::Mock(_)))
     }
 }
 
@@ -413,16 +363,6 @@ requests: [{path: /size/350B}]
         assert_eq!(name("/?q=/size"), Some("all"));
         assert_eq!(name("/sizes"), Some("all"));
         assert_eq!(name("elsewhere"), None);
-    }
-
-    #[test]
-    fn a_stripped_path_still_begins_with_a_slash() {
-        let mut route = parse::<Scenario>("s.yaml", TEXT).unwrap().routes.remove(1);
-        assert_eq!(route.upstream_path("/size/350B"), "/size/350B");
-        route.strip_path = true;
-        assert_eq!(route.upstream_path("/size/350B"), "/350B");
-        assert_eq!(route.upstream_path("/size"), "/");
-        assert_eq!(route.upstream_path("/size?x=1"), "/?x=1");
     }
 
     #[test]

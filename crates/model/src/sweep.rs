@@ -1,21 +1,6 @@
 //! Sweeps: one phase of a file that becomes several of the plan.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::{LoadProfile, Phase, Shape};
-
-/// The numbers that a phase is repeated with, in the order in which they are measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Sweep {
-    /// Numbers of connections of a closed load, as [1, 2, 4].
-    Connections(#[schemars(length(min = 1), inner(range(min = 1, max = 1_000_000)))] Vec<u32>),
-    /// Rates of an open load, as [100, 200, 400].
-    RatePerSecond(
-        #[schemars(length(min = 1), inner(range(min = 0.001, max = 100_000_000.0)))] Vec<f64>,
-    ),
-}
+use crate::load::{LoadProfile, Phase, Shape, Sweep};
 
 impl LoadProfile {
     /// The profile with a phase for each number of each sweep.

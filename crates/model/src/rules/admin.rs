@@ -3,7 +3,7 @@
 use gatebench_config::{Node, Problem};
 
 use super::not_zero;
-use crate::scenario::path_matches;
+use crate::route::path_matches;
 
 /// The paths of the route differ from each other and from those of routes that are there: else nothing could be seen
 /// of whether it acts.

@@ -5,7 +5,7 @@ use gatebench_config::{Data, Node, Problem, Span};
 use super::template::Sources;
 use super::{admin, data, groups, http, policies, soap, unique};
 use crate::data::Rows;
-use crate::scenario::path_matches;
+use crate::route::path_matches;
 
 /// The mistakes of a scenario beyond its schema. `text` is the text that `root` was read from,
 /// `attachments` are the rows of the files that it names.

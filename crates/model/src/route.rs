@@ -1,0 +1,80 @@
+//! A route: a prefix of a path, the policies on it, and where it leads.
+
+use std::borrow::Cow;
+
+use gatebench_config::schema_fragments;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::policy::Policy;
+use crate::repeat;
+
+/// A path prefix, the policies on it, and where it leads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = repeat::describe)]
+pub struct Route {
+    /// The route's name, unique in the scenario.
+    #[schemars(schema_with = "schema_fragments::name_template")]
+    pub name: String,
+    /// Path prefix, beginning with `/` and ending where a segment of the path ends.
+    #[schemars(schema_with = "schema_fragments::path")]
+    pub path: String,
+    /// Whether the prefix is removed before the upstream sees the path.
+    #[serde(default)]
+    pub strip_path: bool,
+    /// Policies in the order in which they act.
+    #[serde(default)]
+    pub policies: Vec<Policy>,
+}
+
+impl Route {
+    /// The path that the upstream sees for a path that takes this route.
+    pub fn upstream_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        let rest = if self.strip_path {
+            path.strip_prefix(&self.path).unwrap_or(path)
+        } else {
+            path
+        };
+        if rest.starts_with('/') {
+            Cow::Borrowed(rest)
+        } else {
+            Cow::Owned(format!("/{rest}"))
+        }
+    }
+
+    /// Whether the gateway answers by itself, so that nothing reaches the upstream.
+    pub fn answers(&self) -> bool {
+        self.policies
+            .iter()
+            .any(|policy| matches!(policy, Policy::Mock(_)))
+    }
+}
+
+/// Whether a path lies under the prefix of a route, which ends where a segment ends: `/json` holds
+/// `/json` and `/json/valid`, not `/jsonx`.
+pub(crate) fn path_matches(prefix: &str, path: &str) -> bool {
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    path.strip_prefix(prefix)
+        .is_some_and(|rest| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stripped_path_still_begins_with_a_slash() {
+        let mut route = Route {
+            name: "size".into(),
+            path: "/size".into(),
+            strip_path: false,
+            policies: Vec::new(),
+        };
+        assert_eq!(route.upstream_path("/size/350B"), "/size/350B");
+        route.strip_path = true;
+        assert_eq!(route.upstream_path("/size/350B"), "/350B");
+        assert_eq!(route.upstream_path("/size"), "/");
+        assert_eq!(route.upstream_path("/size?x=1"), "/?x=1");
+    }
+}
