@@ -1,7 +1,9 @@
 //! The rules of the house, as a function of the source tree. Each rule says what to write instead.
 
+mod cycles;
 mod layers;
 mod links;
+mod paths;
 mod pins;
 mod rust;
 mod scan;
@@ -40,6 +42,7 @@ pub fn check(root: &Path) -> io::Result<Vec<Finding>> {
     let files = tree::read(root)?;
     let mut findings = check_files(&files);
     findings.extend(links::check(root, &files));
+    findings.extend(cycles::check(&files));
     findings.sort();
     Ok(findings)
 }

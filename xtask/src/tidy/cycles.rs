@@ -1,0 +1,265 @@
+//! The top-level modules of a crate use each other without a cycle, so that each can be read and
+//! changed with nothing in mind but those below it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::paths::Product;
+use super::{Finding, SourceFile};
+
+/// A crate whose modules still form cycles.
+struct Known {
+    /// The crate, by its folder.
+    name: &'static str,
+    /// The number of modules in its largest cycle.
+    largest: usize,
+    /// The number of modules in any of its cycles.
+    all: usize,
+}
+
+const fn known(name: &'static str, largest: usize, all: usize) -> Known {
+    Known { name, largest, all }
+}
+
+/// The crates with cycles. The list may only become shorter, and its numbers smaller.
+const KNOWN: [Known; 13] = [
+    known("analysis", 3, 7),
+    known("cli", 2, 2),
+    known("drivers", 9, 9),
+    known("engine", 2, 4),
+    known("gateway", 18, 18),
+    known("lab", 22, 28),
+    known("net", 7, 7),
+    known("probe", 2, 2),
+    known("report", 6, 6),
+    known("stats", 2, 2),
+    known("store", 4, 4),
+    known("upstream", 10, 10),
+    known("xml", 3, 3),
+];
+
+/// The top-level modules of a crate, each with those that it uses.
+type Uses = BTreeMap<String, BTreeSet<String>>;
+
+pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
+    judge(files, &KNOWN)
+}
+
+fn judge(files: &[SourceFile], known: &[Known]) -> Vec<Finding> {
+    let mut crates: BTreeMap<&str, Vec<(Vec<String>, Product)>> =
+        known.iter().map(|known| (known.name, Vec::new())).collect();
+    for file in files {
+        if let Some((name, module)) = file.crate_name().zip(module_of(file)) {
+            let source = (module, Product::of(&file.text));
+            crates.entry(name).or_default().push(source);
+        }
+    }
+    let findings = crates.into_iter().filter_map(|(name, sources)| {
+        let allowed = known.iter().find(|known| known.name == name);
+        let message = complaint(&cycles(&uses(sources)), name, allowed)?;
+        let path = match name {
+            "xtask" => "xtask/src".into(),
+            name => format!("crates/{name}/src").into(),
+        };
+        Some(Finding {
+            path,
+            line: 1,
+            message,
+        })
+    });
+    findings.collect()
+}
+
+/// The message about the cycles of a crate, if they differ from those that are allowed.
+fn complaint(cycles: &[Vec<&str>], name: &str, allowed: Option<&Known>) -> Option<String> {
+    let largest = cycles.iter().map(Vec::len).max().unwrap_or(0);
+    let all: usize = cycles.iter().map(Vec::len).sum();
+    let (largest_allowed, all_allowed) = allowed.map_or((0, 0), |it| (it.largest, it.all));
+    if largest > largest_allowed || all > all_allowed {
+        let listed: Vec<String> = cycles.iter().map(|cycle| cycle.join(", ")).collect();
+        return Some(format!(
+            "{all} modules are in cycles, {largest} of them in the largest, and at most {all_allowed} and \
+             {largest_allowed} may be; move what they share into a module below them: {}",
+            listed.join("; ")
+        ));
+    }
+    let remedy = match all {
+        0 => format!("remove {name} from KNOWN"),
+        _ => format!("write known(\"{name}\", {largest}, {all}) in KNOWN"),
+    };
+    (largest < largest_allowed || all < all_allowed)
+        .then(|| format!("fewer modules are in cycles; {remedy} in xtask/src/tidy/cycles.rs"))
+}
+
+/// The path of the module that a file holds, from the root of its crate; none for tests and for
+/// programs of their own.
+fn module_of(file: &SourceFile) -> Option<Vec<String>> {
+    if !file.is_rust() || file.is_test() {
+        return None;
+    }
+    let mut parts: Vec<String> = file
+        .path
+        .with_extension("")
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .skip_while(|part| part != "src")
+        .skip(1)
+        .collect();
+    match parts.first()?.as_str() {
+        "bin" => return None,
+        "lib" | "main" if parts.len() == 1 => parts.clear(),
+        _ if parts.last().is_some_and(|last| last == "mod") => drop(parts.pop()),
+        _ => {}
+    }
+    Some(parts)
+}
+
+/// The uses among the top-level modules of a crate. A name that the root imports stands for the module
+/// that it comes from; items of the root itself are left out.
+fn uses(mut sources: Vec<(Vec<String>, Product)>) -> Uses {
+    let for_tests: Vec<Vec<String>> = sources
+        .iter()
+        .flat_map(|(module, product)| {
+            let below = |name: &String| [module.as_slice(), std::slice::from_ref(name)].concat();
+            product.test_modules.iter().map(below)
+        })
+        .collect();
+    sources.retain(|(module, _)| !for_tests.iter().any(|tests| module.starts_with(tests)));
+    let tops = sources.iter().filter_map(|(module, _)| module.first());
+    let mut uses: Uses = tops.map(|top| (top.clone(), BTreeSet::new())).collect();
+    let imported: BTreeMap<String, String> = sources
+        .iter()
+        .filter(|(module, _)| module.is_empty())
+        .flat_map(|(_, product)| product.imports_of_root())
+        .collect();
+    for (module, product) in &sources {
+        let Some(top) = module.first() else { continue };
+        for name in product.names_of_root(module) {
+            let origin = imported.get(&name).unwrap_or(&name);
+            let used = [&name, origin]
+                .into_iter()
+                .find(|it| uses.contains_key(*it));
+            if let Some(used) = used.filter(|used| *used != top).cloned() {
+                uses.entry(top.clone()).or_default().insert(used);
+            }
+        }
+    }
+    uses
+}
+
+/// The sets of modules that use each other, directly or through others.
+fn cycles(uses: &Uses) -> Vec<Vec<&str>> {
+    let reached: BTreeMap<&str, BTreeSet<&str>> = uses
+        .keys()
+        .map(|module| (module.as_str(), reached_from(module, uses)))
+        .collect();
+    let cycles: BTreeSet<Vec<&str>> = reached
+        .iter()
+        .filter(|(module, below)| below.contains(*module))
+        .map(|(module, below)| {
+            let leads_back = |other: &&str| reached[other].contains(module);
+            below.iter().copied().filter(leads_back).collect()
+        })
+        .collect();
+    cycles.into_iter().collect()
+}
+
+fn reached_from<'u>(module: &str, uses: &'u Uses) -> BTreeSet<&'u str> {
+    let mut reached = BTreeSet::new();
+    let mut open: Vec<&str> = uses[module].iter().map(String::as_str).collect();
+    while let Some(module) = open.pop() {
+        if let Some((module, used)) = uses.get_key_value(module)
+            && reached.insert(module.as_str())
+        {
+            open.extend(used.iter().map(String::as_str));
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> SourceFile {
+        SourceFile {
+            path: path.into(),
+            text: text.into(),
+        }
+    }
+
+    fn messages(files: &[SourceFile], known: &[Known]) -> Vec<String> {
+        let findings = judge(files, known);
+        findings.iter().map(ToString::to_string).collect()
+    }
+
+    #[track_caller]
+    fn is_bitten(files: &[SourceFile], known: &[Known], words: &str) {
+        let found = messages(files, known);
+        assert!(
+            matches!(&found[..], [only] if only.contains(words)),
+            "{found:?}"
+        );
+    }
+
+    /// Three modules in a cycle, two of them through a name that the root exports, and a fourth that
+    /// only uses them.
+    fn knotted() -> Vec<SourceFile> {
+        vec![
+            file(
+                "crates/a/src/lib.rs",
+                "mod b;\nmod c;\nmod d;\nmod e;\npub use d::Thing;\n",
+            ),
+            file("crates/a/src/b.rs", "use crate::c::{Other, x};\n"),
+            file("crates/a/src/c/mod.rs", "mod inner;\n"),
+            file("crates/a/src/c/inner.rs", "fn f() -> crate::Thing {}\n"),
+            file("crates/a/src/d.rs", "use super::b;\n"),
+            file("crates/a/src/e.rs", "use crate::{b, Thing};\n"),
+        ]
+    }
+
+    #[test]
+    fn a_cycle_is_found_with_its_modules() {
+        is_bitten(&knotted(), &[], "crates/a/src:1: 3 modules are in cycles");
+        is_bitten(&knotted(), &[], "b, c, d");
+    }
+
+    #[test]
+    fn a_cycle_of_tests_is_none() {
+        let mut files = knotted();
+        files[2].text = "#[cfg(test)]\nmod inner;\n".into();
+        assert_eq!(messages(&files, &[]), [""; 0]);
+        let mut files = knotted();
+        files[3].text = "#[cfg(test)]\nmod tests {\n    use crate::Thing;\n}\n".into();
+        assert_eq!(messages(&files, &[]), [""; 0]);
+        files[3] = file("crates/a/src/c/tests.rs", "use crate::Thing;\n");
+        assert_eq!(messages(&files, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_module_and_its_own_parts_are_no_cycle() {
+        let files = [
+            file("xtask/src/main.rs", "mod b;\n"),
+            file("xtask/src/b/mod.rs", "mod c;\nuse c::D;\n"),
+            file("xtask/src/b/c.rs", "use super::E;\nuse crate::b::F;\n"),
+        ];
+        assert_eq!(messages(&files, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn known_cycles_may_not_grow_and_shrink_in_the_list_too() {
+        assert_eq!(messages(&knotted(), &[known("a", 3, 3)]), [""; 0]);
+        is_bitten(&knotted(), &[known("a", 2, 4)], "3 of them in the largest");
+        is_bitten(&knotted(), &[known("a", 3, 2)], "at most 2 and 3");
+        is_bitten(&knotted(), &[known("a", 4, 5)], "known(\"a\", 3, 3)");
+        is_bitten(&knotted()[..1], &[known("a", 3, 3)], "remove a from");
+    }
+
+    #[test]
+    fn two_cycles_are_counted_apart() {
+        let mut files = knotted();
+        files.push(file("crates/a/src/f.rs", "use crate::g;\n"));
+        files.push(file("crates/a/src/g.rs", "use crate::{e, f};\n"));
+        assert_eq!(messages(&files, &[known("a", 3, 5)]), [""; 0]);
+        is_bitten(&files, &[known("a", 3, 3)], "b, c, d; f, g");
+    }
+}
