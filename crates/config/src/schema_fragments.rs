@@ -72,7 +72,7 @@ pub fn sha256s(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// A SHA-256 digest, or nothing.
-pub(crate) fn optional_sha256(_: &mut SchemaGenerator) -> Schema {
+pub fn optional_sha256(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": ["string", "null"],
         "pattern": "^[0-9a-f]{64}$",

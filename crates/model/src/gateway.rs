@@ -194,7 +194,7 @@ pub struct MavenProject {
     /// SHA-256 of the lines that sha256sum prints for the files below `libraries`: `HASH  PATH`, with paths inside the
     /// project, sorted by their bytes. Nothing is installed from a build that has another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::words::optional_sha256")]
+    #[schemars(schema_with = "schema_fragments::optional_sha256")]
     pub libraries_sha256: Option<String>,
     /// The version that the program says it has.
     pub version: String,
