@@ -1,5 +1,7 @@
 //! Rows out of files: comma-separated values and JSON lines.
 
+use std::ops::Range;
+
 use crate::data::{List, Pick, Rows};
 
 /// Columns and rows.
@@ -58,113 +60,109 @@ fn wrong(line: usize, message: impl Into<String>) -> RowsError {
 /// Reads comma-separated values (RFC 4180): the first record names the columns. Lines may end with
 /// CR LF or LF; empty lines are passed over.
 pub(crate) fn csv(text: &str) -> Result<Table, RowsError> {
-    let mut reader = Csv {
-        rest: text.strip_prefix('\u{feff}').unwrap_or(text),
-        line: 1,
-    };
-    let columns = reader
-        .record()?
-        .ok_or_else(|| wrong(1, "the file is empty"))?;
-    let mut rows = Rows::new(columns.len());
+    // A CR that ends no line belongs to its value, so the lines are cut at the LF.
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .from_reader(text.as_bytes());
+    let mut record = csv::StringRecord::new();
+    let mut table: Option<Table> = None;
+    let mut ended = 0;
     loop {
-        let line = reader.line;
-        let Some(record) = reader.record()? else {
+        let begin = byte(reader.position());
+        let read = reader.read_record(&mut record);
+        if !read.map_err(|error| wrong(line_at(text, begin), error.to_string()))? {
             break;
-        };
-        if record.len() != columns.len() {
-            let message = format!(
-                "there are {} values, but {} columns",
-                record.len(),
-                columns.len()
-            );
-            return Err(wrong(line, message));
         }
-        record.iter().for_each(|value| rows.push(value));
+        let end = byte(reader.position());
+        let Some(values) = values(text, begin..end, &record)? else {
+            continue;
+        };
+        match &mut table {
+            None => {
+                let columns: Vec<String> = values.into_iter().map(str::to_owned).collect();
+                let rows = Rows::new(columns.len());
+                table = Some(Table { columns, rows });
+            }
+            Some(Table { columns, .. }) if columns.len() != values.len() => {
+                let message = format!(
+                    "there are {} values, but {} columns",
+                    values.len(),
+                    columns.len()
+                );
+                return Err(wrong(line_at(text, ended), message));
+            }
+            Some(table) => values.iter().for_each(|value| table.rows.push(value)),
+        }
+        ended = end;
     }
-    if rows.is_empty() {
+    let table = table.ok_or_else(|| wrong(1, "the file is empty"))?;
+    if table.rows.is_empty() {
         return Err(wrong(1, "there is no row below the names of the columns"));
     }
-    Ok(Table { columns, rows })
+    Ok(table)
 }
 
-struct Csv<'t> {
-    rest: &'t str,
-    line: usize,
-}
-
-impl Csv<'_> {
-    /// The next record that is not an empty line.
-    fn record(&mut self) -> Result<Option<Vec<String>>, RowsError> {
-        while let Some(rest) = after_newline(self.rest) {
-            self.rest = rest;
-            self.line += 1;
-        }
-        if self.rest.is_empty() {
-            return Ok(None);
-        }
-        let mut record = Vec::new();
-        loop {
-            record.push(self.value()?);
-            if let Some(rest) = self.rest.strip_prefix(',') {
-                self.rest = rest;
-                continue;
-            }
-            if let Some(rest) = after_newline(self.rest) {
-                self.rest = rest;
-                self.line += 1;
-            }
-            return Ok(Some(record));
-        }
+/// The values of the record that stands at these bytes of the text; none for an empty line. The
+/// reader accepts text after a quoted value and a quoted value without an end, so each quoted value
+/// is written again and compared with what stands there.
+fn values<'r>(
+    text: &str,
+    range: Range<usize>,
+    record: &'r csv::StringRecord,
+) -> Result<Option<Vec<&'r str>>, RowsError> {
+    let mut values: Vec<&str> = record.iter().collect();
+    let line = &text[range.clone()];
+    let is_first = range.start == 0;
+    let line = line
+        .strip_prefix('\u{feff}')
+        .filter(|_| is_first)
+        .unwrap_or(line)
+        .trim_start_matches('\n');
+    if line.strip_suffix('\n').unwrap_or(line).ends_with('\r')
+        && let Some(last) = values.last_mut()
+    {
+        *last = last.strip_suffix('\r').unwrap_or(last);
     }
-
-    fn value(&mut self) -> Result<String, RowsError> {
-        let Some(quoted) = self.rest.strip_prefix('"') else {
-            let end = self.rest.find([',', '\n']).unwrap_or(self.rest.len());
-            let (value, rest) = self.rest.split_at(end);
-            let ends_line = rest.is_empty() || rest.starts_with('\n');
-            let bare = if ends_line {
-                value.strip_suffix('\r').unwrap_or(value)
-            } else {
-                value
-            };
-            self.rest = &self.rest[bare.len()..];
-            return Ok(bare.into());
-        };
-        let begin = self.line;
-        let mut value = String::new();
-        self.rest = quoted;
-        loop {
-            let Some(end) = self.rest.find('"') else {
-                return Err(wrong(begin, "a quoted value is not closed"));
-            };
-            let part = &self.rest[..end];
-            self.line += part.matches('\n').count();
-            value.push_str(part);
-            self.rest = &self.rest[end + 1..];
-            match self.rest.strip_prefix('"') {
-                Some(rest) => {
-                    value.push('"');
-                    self.rest = rest;
-                }
-                None => break,
-            }
-        }
-        let ends = self.rest.is_empty() || self.rest.starts_with(',');
-        if ends || after_newline(self.rest).is_some() {
-            Ok(value)
-        } else {
-            Err(wrong(self.line, "text follows a quoted value"))
-        }
+    if values == [""] && !line.starts_with('"') {
+        return Ok(None);
     }
+    let mut at = range.end - line.len();
+    for value in &values {
+        let rest = &text[at..range.end];
+        if !rest.starts_with('"') {
+            at += value.len() + ",".len();
+            continue;
+        }
+        let written = format!("\"{}\"", value.replace('"', "\"\""));
+        let same = rest.bytes().zip(written.bytes());
+        let same = same.take_while(|(one, other)| one == other).count();
+        if same + 1 == written.len() {
+            return Err(wrong(line_at(text, at), "a quoted value is not closed"));
+        }
+        if same < written.len() {
+            return Err(wrong(
+                line_at(text, at + same),
+                "text follows a quoted value",
+            ));
+        }
+        at += written.len() + ",".len();
+    }
+    Ok(Some(values))
 }
 
-fn after_newline(text: &str) -> Option<&str> {
-    let text = match text.strip_prefix('\r') {
-        Some("") => return Some(""),
-        Some(rest) => rest,
-        None => text,
-    };
-    text.strip_prefix('\n')
+/// The byte of a position, from 0.
+fn byte(position: &csv::Position) -> usize {
+    usize::try_from(position.byte()).unwrap_or(usize::MAX)
+}
+
+/// The line of a byte, from 1.
+fn line_at(text: &str, byte: usize) -> usize {
+    1 + text.as_bytes()[..byte]
+        .iter()
+        .filter(|it| **it == b'\n')
+        .count()
 }
 
 /// Reads a JSON object from each line. The keys of the first one are the columns, which every line

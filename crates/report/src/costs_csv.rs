@@ -5,38 +5,72 @@ use gatebench_analysis::findings::{
     Cost, CostFigure, CostLine, CostMeasure, CostRole, GatewayCosts, Interval,
 };
 
-use crate::csv::{field, name_of, suffix};
+use crate::csv::{Sheet, field, name_of, suffix};
 use crate::problems::word;
 use crate::verdicts;
 
-const HEAD: &str = "gateway,scenario,baseline,policies,phase,metric,total_median,total_min,total_max,\
-     total_rank,cost,cost_low,cost_high,cost_rank,ratio,ratio_low,ratio_high,confidence,blocks,verdict,validity\n";
+const HEAD: [&str; 21] = [
+    "gateway",
+    "scenario",
+    "baseline",
+    "policies",
+    "phase",
+    "metric",
+    "total_median",
+    "total_min",
+    "total_max",
+    "total_rank",
+    "cost",
+    "cost_low",
+    "cost_high",
+    "cost_rank",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "confidence",
+    "blocks",
+    "verdict",
+    "validity",
+];
 
 /// Writes the table with its head; without rows where no policy has a plain proxy beside it.
 pub fn render(findings: &Findings) -> String {
-    let mut text = String::from(HEAD);
+    let mut sheet = Sheet::new(HEAD);
     if let Some(costs) = &findings.costs {
         for gateway in &costs.gateways {
             for line in &gateway.lines {
                 let figures = costs.measures.iter().zip(&line.figures);
                 figures.for_each(|(measure, figure)| {
-                    text.push_str(&row(gateway, line, measure, figure));
+                    sheet.push(record(gateway, line, measure, figure));
                 });
             }
         }
     }
-    text
+    sheet.into_text()
 }
 
-fn row(
+fn record(
     gateway: &GatewayCosts,
     line: &CostLine,
     measure: &CostMeasure,
     figure: &CostFigure,
-) -> String {
+) -> [String; HEAD.len()] {
     let total = figure.total.as_ref();
     let total = |of: fn(&gatebench_analysis::findings::Estimate) -> f64| optional(total.map(of));
-    let mut fields = vec![
+    let cost = figure.cost.as_ref();
+    let [
+        effect,
+        low,
+        high,
+        rank,
+        ratio,
+        ratio_low,
+        ratio_high,
+        confidence,
+        blocks,
+        verdict,
+    ] = cost_fields(cost);
+    [
         field(&gateway.variant),
         field(&line.scenario),
         field(baseline(line)),
@@ -47,11 +81,18 @@ fn row(
         total(|it| it.min),
         total(|it| it.max),
         optional(figure.rank),
-    ];
-    fields.extend(cost_fields(figure.cost.as_ref()));
-    let validity = figure.cost.as_ref().map(|cost| cost.validity);
-    fields.push(optional(validity.or(figure.validity).map(word)));
-    format!("{}\n", fields.join(","))
+        effect,
+        low,
+        high,
+        rank,
+        ratio,
+        ratio_low,
+        ratio_high,
+        confidence,
+        blocks,
+        verdict,
+        optional(cost.map(|it| it.validity).or(figure.validity).map(word)),
+    ]
 }
 
 fn baseline(line: &CostLine) -> &str {

@@ -10,36 +10,38 @@ use serde::Serialize;
 
 use crate::problems::word;
 
-const HEAD: &str = "scenario,variant,phase,load,metric,block,trial,value,validity\n";
+const HEAD: [&str; 9] = [
+    "scenario", "variant", "phase", "load", "metric", "block", "trial", "value", "validity",
+];
 
 /// Writes the table with its head.
 pub fn render(findings: &Findings) -> String {
-    let mut text = String::from(HEAD);
+    let mut sheet = Sheet::new(HEAD);
     for scenario in &findings.scenarios {
         for row in &scenario.rows {
             for metric in &row.metrics {
                 for block in &metric.blocks {
-                    text.push_str(&line(scenario, row, metric, block));
+                    sheet.push(record(scenario, row, metric, block));
                 }
             }
         }
     }
-    text
+    sheet.into_text()
 }
 
-fn line(
+fn record(
     scenario: &ScenarioFindings,
     row: &VariantRow,
     metric: &MetricFindings,
     block: &BlockValue,
-) -> String {
+) -> [String; HEAD.len()] {
     let load = match metric.kind {
         PhaseKind::Closed => "closed",
         PhaseKind::Paced => "paced",
         PhaseKind::Open => "open",
         PhaseKind::SideBySide => "side-by-side",
     };
-    let fields = [
+    [
         field(&scenario.name),
         field(&row.variant),
         field(&metric.phase),
@@ -49,8 +51,30 @@ fn line(
         block.trial.to_string(),
         block.value.to_string(),
         word(block.validity).into(),
-    ];
-    format!("{}\n", fields.join(","))
+    ]
+}
+
+/// Comma-separated values under a head.
+pub(crate) struct Sheet(csv::Writer<Vec<u8>>);
+
+impl Sheet {
+    pub(crate) fn new<const N: usize>(head: [&str; N]) -> Self {
+        let mut sheet = Self(csv::Writer::from_writer(Vec::new()));
+        sheet.push(head);
+        sheet
+    }
+
+    /// Writes a record, and quotes the fields that need it.
+    pub(crate) fn push<const N: usize>(&mut self, fields: [impl AsRef<[u8]>; N]) {
+        self.0
+            .write_record(fields)
+            .expect("records of one table are of one length, and memory takes them all");
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        let bytes = self.0.into_inner().expect("memory takes every record");
+        String::from_utf8(bytes).expect("every field is text")
+    }
 }
 
 /// The name that the value has in JSON.
@@ -73,19 +97,12 @@ pub(crate) fn suffix(unit: Unit) -> &'static str {
     }
 }
 
-/// Quotes a field where it needs it. A name that a spreadsheet would take for a formula is set
-/// behind an apostrophe.
+/// A name as a field. One that a spreadsheet would take for a formula is set behind an apostrophe.
 pub(crate) fn field(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if formula {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{text}")
     } else {
         text.into()
-    };
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text
     }
 }
 
@@ -95,8 +112,14 @@ mod tests {
 
     #[test]
     fn fields_are_quoted_where_they_must_be() {
-        assert_eq!(field("nginx"), "nginx");
-        assert_eq!(field("a,\"b\""), "\"a,\"\"b\"\"\"");
-        assert_eq!(field("=1+1"), "'=1+1");
+        let written = |text: &str| {
+            let mut sheet = Sheet::new(["a", "b"]);
+            sheet.push([&*field(text), ""]);
+            sheet.into_text()
+        };
+        assert_eq!(written("nginx"), "a,b\nnginx,\n");
+        assert_eq!(written("a,\"b\""), "a,b\n\"a,\"\"b\"\"\",\n");
+        assert_eq!(written("=1+1"), "a,b\n'=1+1,\n");
+        assert_eq!(written("=1\n"), "a,b\n\"'=1\n\",\n");
     }
 }

@@ -1,7 +1,10 @@
 //! `series.csv`: one row per phase and second.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
+
+use csv::StringRecord;
 
 use crate::below::Below;
 use crate::{StoreError, atomic};
@@ -87,13 +90,17 @@ pub(crate) fn write(folder: &Path, rows: &[SeriesRow]) -> Result<(), StoreError>
     header.push(OWN_REQUESTS.into());
     let pools: BTreeSet<&String> = rows.iter().flat_map(|row| row.pools.keys()).collect();
     header.extend(pools.iter().map(|pool| format!("{POOL}{pool}")));
-    let mut text = header.join(",");
-    text.push('\n');
-    for row in rows {
-        text.push_str(&format_row(row, &pools));
-        text.push('\n');
-    }
-    atomic::write(&folder.join(FILE), text.as_bytes())
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let written = std::iter::once(header)
+        .chain(rows.iter().map(|row| cells(row, &pools)))
+        .try_for_each(|record| writer.write_record(record));
+    let path = folder.join(FILE);
+    let failed = |error: io::Error| StoreError::io("write", &path, error);
+    written.map_err(|error| failed(error.into()))?;
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| failed(error.into_error()))?;
+    atomic::write(&path, &bytes)
 }
 
 /// Reads the series of a trial. Columns are found by name; unknown ones are skipped and absent ones
@@ -110,7 +117,8 @@ pub(crate) fn read(folder: &Below) -> Result<Vec<SeriesRow>, StoreError> {
     })
 }
 
-fn format_row(row: &SeriesRow, pools: &BTreeSet<&String>) -> String {
+/// The cells of a row, in the order of the header.
+fn cells(row: &SeriesRow, pools: &BTreeSet<&String>) -> Vec<String> {
     let optional = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let mut cells = vec![
         row.phase.clone(),
@@ -130,30 +138,39 @@ fn format_row(row: &SeriesRow, pools: &BTreeSet<&String>) -> String {
             .iter()
             .map(|pool| optional(row.pools.get(*pool).copied())),
     );
-    cells.join(",")
+    cells
 }
 
 fn parse(text: &str) -> Result<Vec<SeriesRow>, String> {
-    let mut lines = text.lines().enumerate();
-    let (_, header) = lines.next().ok_or("the header is missing")?;
-    let header: Vec<&str> = header.split(',').collect();
-    lines
-        .map(|(index, line)| {
-            let cells: Vec<&str> = line.split(',').collect();
+    // The reader skips empty lines, but a series has none.
+    if let Some(index) = text.lines().position(str::is_empty) {
+        return Err(format!("line {} is empty", index + 1));
+    }
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let header = reader.headers().map_err(|error| error.to_string())?.clone();
+    if header.is_empty() {
+        return Err("the header is missing".into());
+    }
+    (2..)
+        .zip(reader.records())
+        .map(|(line, cells)| {
+            let cells = cells.map_err(|error| format!("line {line}: {error}"))?;
             Cells {
                 header: &header,
                 cells: &cells,
             }
             .row()
-            .map_err(|reason| format!("line {}: {reason}", index + 1))
+            .map_err(|reason| format!("line {line}: {reason}"))
         })
         .collect()
 }
 
-/// A line with the names of its columns.
+/// A record with the names of its columns.
 struct Cells<'a> {
-    header: &'a [&'a str],
-    cells: &'a [&'a str],
+    header: &'a StringRecord,
+    cells: &'a StringRecord,
 }
 
 impl Cells<'_> {
@@ -224,8 +241,8 @@ impl Cells<'_> {
     }
 
     fn text(&self, column: &str) -> Option<&str> {
-        let index = self.header.iter().position(|name| *name == column)?;
-        self.cells.get(index).copied()
+        let index = self.header.iter().position(|name| name == column)?;
+        self.cells.get(index)
     }
 }
 

@@ -3,13 +3,28 @@
 
 use gatebench_analysis::findings::{DocumentCell, DocumentFindings};
 
-use crate::csv::{field, suffix};
+use crate::csv::{Sheet, field, suffix};
+
+const HEAD: [&str; 14] = [
+    "table",
+    "row",
+    "variant",
+    "group",
+    "column",
+    "unit",
+    "median",
+    "min",
+    "max",
+    "blocks",
+    "validity",
+    "interval_low",
+    "interval_high",
+    "words",
+];
 
 /// Writes every cell that has a value.
 pub fn render(found: &DocumentFindings) -> String {
-    let mut out = String::from(
-        "table,row,variant,group,column,unit,median,min,max,blocks,validity,interval_low,interval_high,words\n",
-    );
+    let mut sheet = Sheet::new(HEAD);
     for table in &found.tables {
         let columns: Vec<_> = table
             .groups
@@ -22,25 +37,48 @@ pub fn render(found: &DocumentFindings) -> String {
                     continue;
                 }
                 let head = column.head.join(" ");
-                let place = [&*table.title, &row.name, &row.variant, group, head.trim()].map(field);
-                let unit = suffix(column.unit);
-                out.push_str(&format!("{},{unit},{}\n", place.join(","), values(cell)));
+                let place = [&*table.title, &row.name, &row.variant, group, head.trim()];
+                let [table, name, variant, group, column_name] = place.map(field);
+                let unit = suffix(column.unit).to_owned();
+                let [median, min, max, blocks, validity, low, high, words] = values(cell);
+                sheet.push([
+                    table,
+                    name,
+                    variant,
+                    group,
+                    column_name,
+                    unit,
+                    median,
+                    min,
+                    max,
+                    blocks,
+                    validity,
+                    low,
+                    high,
+                    words,
+                ]);
             }
         }
     }
-    out
+    sheet.into_text()
 }
 
-/// What stands after the unit.
-fn values(cell: &DocumentCell) -> String {
-    let validity = cell.validity.map_or("", crate::problems::word);
+/// The fields after the unit.
+fn values(cell: &DocumentCell) -> [String; 8] {
+    let validity = cell.validity.map_or("", crate::problems::word).to_owned();
     let words = cell.words.as_deref().map(field).unwrap_or_default();
-    let numbers = cell.estimate.as_ref().map(|it| {
-        let blocks = format!("{},{},{},{}", it.median, it.min, it.max, it.blocks);
-        let interval = it.interval.map(|it| format!("{},{}", it.low, it.high));
-        (blocks, interval)
+    let estimate = cell.estimate.as_ref();
+    let [median, min, max, blocks] = estimate.map_or_else(Default::default, |it| {
+        [
+            it.median.to_string(),
+            it.min.to_string(),
+            it.max.to_string(),
+            it.blocks.to_string(),
+        ]
     });
-    let (blocks, interval) = numbers.unwrap_or_else(|| (",,,".into(), None));
-    let interval = interval.unwrap_or_else(|| ",".into());
-    format!("{blocks},{validity},{interval},{words}")
+    let interval = estimate.and_then(|it| it.interval);
+    let [low, high] = interval.map_or_else(Default::default, |it| {
+        [it.low.to_string(), it.high.to_string()]
+    });
+    [median, min, max, blocks, validity, low, high, words]
 }

@@ -11,21 +11,24 @@ pub fn columns<const N: usize>(trial: &Path, names: [&str; N]) -> Result<Vec<[u6
 }
 
 fn of_text<const N: usize>(text: &str, names: [&str; N]) -> Result<Vec<[u64; N]>, String> {
-    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
-    let head = lines.next().unwrap_or_default();
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let unreadable = |error: csv::Error| format!("the series cannot be read: {error}");
+    let head = reader.headers().map_err(unreadable)?;
     let mut places = [0; N];
     for (place, name) in places.iter_mut().zip(names) {
-        let found = head.iter().position(|one| *one == name);
+        let found = head.iter().position(|one| one == name);
         *place = found.ok_or_else(|| format!("the series has no {name}"))?;
     }
-    let row = |line: Vec<&str>| {
-        let mut row = [0; N];
-        for (value, place) in row.iter_mut().zip(places) {
-            *value = line.get(place)?.parse().ok()?;
-        }
-        Some(row)
-    };
-    Ok(lines.filter_map(row).collect())
+    let mut rows = Vec::new();
+    for cells in reader.records() {
+        let cells = cells.map_err(unreadable)?;
+        let value = |place: usize| cells.get(place)?.parse().ok();
+        let row: Option<Vec<u64>> = places.into_iter().map(value).collect();
+        rows.extend(row.and_then(|row| <[u64; N]>::try_from(row).ok()));
+    }
+    Ok(rows)
 }
 
 #[cfg(test)]

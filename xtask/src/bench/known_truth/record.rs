@@ -94,18 +94,19 @@ impl Values {
     }
 
     fn of(summary: &str) -> Result<Self, String> {
-        let mut lines = summary.lines();
-        let head: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+        let mut reader = csv::Reader::from_reader(summary.as_bytes());
+        let unreadable = |error: csv::Error| format!("the summary cannot be read: {error}");
+        let head = reader.headers().map_err(unreadable)?;
         let at = |name: &str| {
-            let found = head.iter().position(|column| *column == name);
+            let found = head.iter().position(|column| column == name);
             found.ok_or_else(|| format!("the summary has no column '{name}'"))
         };
         let columns = COLUMNS.map(at).into_iter().collect::<Result<Vec<_>, _>>()?;
         let mut values = Self::default();
-        for line in lines {
-            let cells: Vec<&str> = line.split(',').collect();
-            let of = |column: usize| cells.get(columns[column]).copied().unwrap_or_default();
-            let wrong = || format!("the summary has a line that is none: {line}");
+        for cells in reader.records() {
+            let cells = cells.map_err(unreadable)?;
+            let of = |column: usize| cells.get(columns[column]).unwrap_or_default();
+            let wrong = || format!("the summary has a line that is none: {cells:?}");
             let block = of(4).parse().map_err(|_| wrong())?;
             let value = of(5).parse().map_err(|_| wrong())?;
             let key = [of(0), of(1), of(3)].map(str::to_owned).into();
