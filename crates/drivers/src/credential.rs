@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use gatebench_model::RsaNumbers;
 use gatebench_model::policy::{JwtKey, JwtPolicy};
 use minijinja::value::Serde;
 use minijinja::{Environment, Error, ErrorKind, Value};
@@ -13,11 +14,6 @@ use sha2::Sha256;
 const BCRYPT_COST: u32 = 4;
 /// Bytes of a bcrypt salt.
 const SALT_BYTES: usize = 16;
-
-/// Tags of DER (X.690 section 8).
-const SEQUENCE: u8 = 0x30;
-const BIT_STRING: u8 = 0x03;
-const INTEGER: u8 = 0x02;
 
 /// Adds every filter of this module to an environment. Their names are part of the folder contract.
 pub(crate) fn add_filters(environment: &mut Environment<'_>) {
@@ -70,12 +66,10 @@ fn jwk(key: &JwtKey) -> Result<Json, Error> {
             (json!({ "kty": "oct", "alg": "HS256", "k": bytes }), &key.id)
         }
         JwtKey::Rs256(key) => {
-            let (modulus, exponent) = rsa_numbers(&key.public_key)
-                .ok_or_else(|| wrong("a public key is not an RSA key in PEM".into()))?;
-            let (n, e) = (
-                URL_SAFE_NO_PAD.encode(modulus),
-                URL_SAFE_NO_PAD.encode(exponent),
-            );
+            let RsaNumbers { n, e } = key
+                .numbers()
+                .map_err(|_| wrong("a public key is not an RSA key in PEM".into()))?;
+            let (n, e) = (URL_SAFE_NO_PAD.encode(n), URL_SAFE_NO_PAD.encode(e));
             (
                 json!({ "kty": "RSA", "alg": "RS256", "n": n, "e": e }),
                 &key.id,
@@ -88,42 +82,6 @@ fn jwk(key: &JwtKey) -> Result<Json, Error> {
     Ok(jwk)
 }
 
-/// Modulus and exponent of an RSA key: a SubjectPublicKeyInfo (RFC 5280 section 4.1) that holds an
-/// RSAPublicKey (RFC 8017 section A.1.1).
-fn rsa_numbers(pem: &str) -> Option<(Vec<u8>, Vec<u8>)> {
-    let lines = pem.lines().map(str::trim);
-    let text: String = lines.filter(|line| !line.starts_with("-----")).collect();
-    let der = STANDARD.decode(text).ok()?;
-    let (info, _) = element(SEQUENCE, &der)?;
-    let (_algorithm, rest) = element(SEQUENCE, info)?;
-    let (bits, _) = element(BIT_STRING, rest)?;
-    // Its first byte counts the bits that are not used, here none.
-    let (numbers, _) = element(SEQUENCE, bits.strip_prefix(&[0])?)?;
-    let (modulus, rest) = element(INTEGER, numbers)?;
-    let (exponent, _) = element(INTEGER, rest)?;
-    Some((unsigned(modulus), unsigned(exponent)))
-}
-
-/// What is in the element at the beginning, and what follows it.
-fn element(tag: u8, der: &[u8]) -> Option<(&[u8], &[u8])> {
-    let rest = der.strip_prefix(&[tag])?;
-    let (&first, rest) = rest.split_first()?;
-    let (length, rest) = if first < 0x80 {
-        (usize::from(first), rest)
-    } else {
-        let digits = usize::from(first & 0x7f);
-        let (digits, rest) = rest.split_at_checked(digits).filter(|_| digits <= 4)?;
-        let add = |length: usize, digit: &u8| length << 8 | usize::from(*digit);
-        (digits.iter().fold(0, add), rest)
-    };
-    rest.split_at_checked(length)
-}
-
-/// A number without the zero that only says that it is not negative.
-fn unsigned(number: &[u8]) -> Vec<u8> {
-    number.strip_prefix(&[0]).unwrap_or(number).to_vec()
-}
-
 fn wrong(message: String) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
@@ -131,6 +89,8 @@ fn wrong(message: String) -> Error {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use gatebench_model::policy::JwtPublicKey;
+
     use super::*;
 
     /// Made with `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:512 | openssl pkey -pubout`,
@@ -172,11 +132,18 @@ mod tests {
         for pem in [
             "",
             "-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----",
+            "-----BEGIN PUBLIC KEY-----\nMIT/\n-----END PUBLIC KEY-----",
+            "-----BEGIN PUBLIC KEY-----\nMAIB\n-----END PUBLIC KEY-----",
             "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEW+XAU0WHG3g8pWxS3YCNm+UXKnHF\nW/Hodd0y1ggGs25uxQ6NIt6rahvQiI/vF+oTitx5VyX1cJgp/bddN8ZFAg==\n-----END PUBLIC KEY-----",
         ] {
-            assert_eq!(rsa_numbers(pem), None, "{pem}");
+            let key = JwtPublicKey {
+                public_key: pem.into(),
+                id: None,
+            };
+            assert!(key.numbers().is_err(), "{pem}");
+            let policy = json!({"keys": [{"rs256": {"public_key": pem}}]});
+            let error = jwks(&Value::from(Serde(policy))).unwrap_err();
+            assert!(error.to_string().contains("not an RSA key"), "{error}");
         }
-        assert_eq!(element(SEQUENCE, &[SEQUENCE, 0x84, 0xff]), None);
-        assert_eq!(element(SEQUENCE, &[SEQUENCE, 2, 1]), None);
     }
 }

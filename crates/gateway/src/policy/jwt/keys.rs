@@ -1,13 +1,13 @@
 //! The keys that may have signed a token, from their settings.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gatebench_model::policy::{JwtKey, JwtPolicy};
+use gatebench_model::{NoRsaKey, RsaNumbers};
 use ring::hmac;
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 use serde_json::Value;
 
-use super::der;
 use super::token::Token;
 
 /// A key, ready.
@@ -64,14 +64,14 @@ fn from_setting(key: &JwtKey) -> Result<Key, String> {
     match key {
         JwtKey::Hs256(key) => symmetric(key.secret.as_bytes(), key.id.clone()),
         JwtKey::Rs256(key) => {
-            let der = pem(&key.public_key).ok_or_else(|| {
-                "this is not a public key in PEM; write it from -----BEGIN PUBLIC KEY----- on, as `openssl pkey -pubout` prints it".to_string()
+            let RsaNumbers { n, e } = key.numbers().map_err(|wrong| {
+                let remedy = match wrong {
+                    NoRsaKey::NoPem => "write it from -----BEGIN PUBLIC KEY----- on, as `openssl pkey -pubout` prints it",
+                    NoRsaKey::OtherKey => "write one, as `openssl rsa -pubout` prints it",
+                };
+                format!("{wrong}; {remedy}")
             })?;
-            let (n, e) = der::public_key(&der).ok_or_else(|| {
-                "the PEM holds no RSA public key; write one, as `openssl rsa -pubout` prints it"
-                    .to_string()
-            })?;
-            rsa(n.to_vec(), e.to_vec(), key.id.clone())
+            rsa(n, e, key.id.clone())
         }
     }
 }
@@ -131,14 +131,6 @@ fn rsa(n: Vec<u8>, e: Vec<u8>, id: Option<String>) -> Result<Key, String> {
     let (n, e) = (strip(n), strip(e));
     let material = Material::Rs256(RsaPublicKeyComponents { n, e });
     Ok(Key { id, material })
-}
-
-/// The bytes between the lines of a PEM file.
-fn pem(text: &str) -> Option<Vec<u8>> {
-    let (_, after) = text.split_once("-----BEGIN PUBLIC KEY-----")?;
-    let (inside, _) = after.split_once("-----END PUBLIC KEY-----")?;
-    let compact: String = inside.split_ascii_whitespace().collect();
-    STANDARD.decode(compact).ok()
 }
 
 impl Key {

@@ -1,7 +1,6 @@
 //! Signed tokens (RFC 7519) with HS256 and RS256: whether one is good, and whom it names.
 
 mod cache;
-mod der;
 mod keys;
 mod token;
 
