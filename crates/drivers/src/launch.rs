@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use gatebench_probe::processes;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,6 @@ use crate::container::{self, ContainerSpec};
 use crate::error::DriverError;
 use crate::limit;
 use crate::private::create_private;
-use crate::proc;
 use crate::supervise::{COMPLAINT, FAILED, OUT_OF_PATIENCE, Orders};
 
 /// Beyond the gateway's own stop timeout, how long the supervisor may take before it is killed too.
@@ -197,7 +197,7 @@ impl Supervised {
     pub(crate) fn main_pid(&self) -> Option<u32> {
         match &self.container {
             // The first that it started: orphans come after it.
-            None => proc::children(self.pid()).first().copied(),
+            None => processes::children(self.pid()).first().copied(),
             Some(_) => self.container_pid(),
         }
     }

@@ -53,34 +53,6 @@ fn is_awaited_in(status: &str, signal: Signal) -> bool {
     sleeps && is_in("SigCgt:") && !is_in("SigBlk:")
 }
 
-/// The direct children of a process; none where it is gone.
-pub(crate) fn children(pid: u32) -> Vec<u32> {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return Vec::new();
-    };
-    let lists = tasks
-        .flatten()
-        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace()
-                .filter_map(|pid| pid.parse().ok())
-                .collect::<Vec<_>>()
-        })
-        .collect()
-}
-
-/// A process and everything that descends from it.
-pub(crate) fn tree(root: u32) -> Vec<u32> {
-    let mut found = vec![root];
-    let mut next = 0;
-    while let Some(&pid) = found.get(next) {
-        found.extend(children(pid));
-        next += 1;
-    }
-    found
-}
-
 /// The sockets that listen where a client of this address would arrive.
 pub(crate) fn listeners(address: SocketAddr) -> BTreeSet<Inode> {
     ["/proc/net/tcp", "/proc/net/tcp6"]
@@ -187,6 +159,8 @@ mod tests {
     use std::process::Command;
     use std::thread;
     use std::time::{Duration, Instant};
+
+    use gatebench_probe::processes::tree;
 
     use super::*;
 

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gatebench_model::gateway::Ready;
+use gatebench_probe::processes;
 use rustix::process::Signal;
 
 use crate::command::wait_until;
@@ -135,7 +136,7 @@ fn look(root: u32, address: SocketAddr, ask: Option<&Ready>, timeout: Duration) 
     if listeners.is_empty() {
         return Seen::NoListener;
     }
-    let ours = proc::sockets_of(&proc::tree(root));
+    let ours = proc::sockets_of(&processes::tree(root));
     // With SO_REUSEPORT two programs may share a port: each and every listener must be ours.
     if !listeners.iter().all(|inode| ours.contains_key(inode)) {
         return Seen::Foreign;

@@ -14,6 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use gatebench_probe::processes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, Resource, Signal, WaitOptions, WaitStatus, getrlimit, kill_process, setrlimit, wait,
@@ -296,7 +297,7 @@ impl Watch<'_> {
 /// repeating it until no child is left reaches every descendant.
 fn sweep() {
     loop {
-        for child in crate::proc::children(rustix::process::getpid().as_raw_pid().unsigned_abs()) {
+        for child in processes::children(std::process::id()) {
             if let Some(pid) = Pid::from_raw(child.cast_signed()) {
                 // It may have ended by itself meanwhile.
                 let _ = kill_process(pid, Signal::KILL);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
+use gatebench_probe::processes::children;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::interrupt::{Interrupt, Urgency};
@@ -70,8 +71,9 @@ impl Drop for Over<'_> {
 
 /// Asks every supervisor that is a child of this process to end.
 pub(crate) fn end_supervisors() {
-    for pid in children() {
-        let Some(raw) = Pid::from_raw(pid) else {
+    let own = std::process::id();
+    for pid in children(own) {
+        let Some(raw) = Pid::from_raw(pid.cast_signed()) else {
             continue;
         };
         // The handle is taken first and the child looked at again: a number may have been given to
@@ -80,25 +82,9 @@ pub(crate) fn end_supervisors() {
             continue;
         };
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        if name.trim() == SUPERVISOR && children().contains(&pid) {
+        if name.trim() == SUPERVISOR && children(own).contains(&pid) {
             // Failing means that it has ended.
             let _ = pidfd_send_signal(&handle, Signal::TERM);
         }
     }
-}
-
-fn children() -> Vec<i32> {
-    let Ok(tasks) = fs::read_dir("/proc/self/task") else {
-        return Vec::new();
-    };
-    let lists = tasks
-        .flatten()
-        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace()
-                .filter_map(|pid| pid.parse().ok())
-                .collect::<Vec<i32>>()
-        })
-        .collect()
 }

@@ -13,6 +13,7 @@ mod ledger;
 mod load_average;
 mod machine;
 mod proc;
+pub mod processes;
 mod profile;
 mod sampler;
 mod thread;

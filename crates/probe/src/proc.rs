@@ -41,20 +41,6 @@ fn start_time(stat: &str) -> Option<u64> {
         .ok()
 }
 
-/// The direct children of a process.
-pub(crate) fn children(pid: u32) -> Vec<u32> {
-    let mut children = Vec::new();
-    for thread in threads(pid) {
-        let list =
-            fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).unwrap_or_default();
-        children.extend(
-            list.split_whitespace()
-                .filter_map(|child| child.parse::<u32>().ok()),
-        );
-    }
-    children
-}
-
 /// The threads of a process.
 pub(crate) fn threads(pid: u32) -> Vec<u32> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {

@@ -9,6 +9,7 @@ use crate::cgroup::{self, Throttling, control_groups};
 use crate::clock::monotonic_ns;
 use crate::ledger::Ledger;
 use crate::proc::{self, ProcessKey, ThreadAccount};
+use crate::processes::tree;
 use crate::written::{self, FileSizes};
 
 /// Which processes belong to a component.
@@ -156,15 +157,11 @@ impl Sampler {
 
     fn processes(&self) -> Vec<ProcessKey> {
         let mut pids = match self.scope {
-            Scope::Process | Scope::Tree => vec![self.root],
-            Scope::Below => proc::children(self.root),
+            Scope::Process => vec![self.root],
+            Scope::Tree | Scope::Below => tree(self.root),
         };
-        if self.scope != Scope::Process {
-            let mut next = 0;
-            while let Some(&pid) = pids.get(next) {
-                pids.extend(proc::children(pid));
-                next += 1;
-            }
+        if self.scope == Scope::Below {
+            pids.remove(0);
         }
         pids.into_iter().filter_map(proc::key).collect()
     }

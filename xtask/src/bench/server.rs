@@ -5,6 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use gatebench_probe::processes::tree;
+
 use super::SERVER_CORE;
 use super::folder::Folder;
 use super::programs::Programs;
@@ -93,10 +95,7 @@ impl Server {
 
     /// CPU time of the server's processes so far, microseconds.
     pub fn cpu_us(&self) -> f64 {
-        family(self.child.id())
-            .into_iter()
-            .map(process_cpu_us)
-            .sum()
+        tree(self.child.id()).into_iter().map(process_cpu_us).sum()
     }
 }
 
@@ -112,20 +111,6 @@ impl Drop for Server {
 fn free_address() -> Result<SocketAddr, String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     listener.local_addr().map_err(|error| error.to_string())
-}
-
-/// A process and its children (`/proc/PID/task/TID/children`, proc(5)).
-fn family(pid: u32) -> Vec<u32> {
-    let mut all = vec![pid];
-    let children =
-        std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    for child in children
-        .split_ascii_whitespace()
-        .filter_map(|word| word.parse().ok())
-    {
-        all.extend(family(child));
-    }
-    all
 }
 
 /// CPU time of all threads of a process from the scheduler's own account, microseconds.

@@ -15,7 +15,7 @@ const BELOW: [(&str, &[&str]); 17] = [
     ("engine", &["net", "model"]),
     ("upstream", &["net", "model"]),
     ("gateway", &["net", "xml", "model", "config"]),
-    ("drivers", &["model"]),
+    ("drivers", &["probe", "model"]),
     ("probe", &["model"]),
     ("peers", &["model"]),
     ("store", &["model"]),
