@@ -1,65 +1,92 @@
 //! One plain HTTP request, to see whether somebody answers.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// A status line longer than this is none.
-const STATUS_LINE_BYTES_MAX: usize = 256;
+use gatebench_net::http1::{BodyLength, ResponseReader, write_request_head};
 
 /// The status with which a GET of this path is answered.
 ///
 /// # Errors
-/// What the system says, [`io::ErrorKind::TimedOut`] where no status line came in time, and
+/// What the system says, [`io::ErrorKind::TimedOut`] where no head came in time, and
 /// [`io::ErrorKind::InvalidData`] where something else than HTTP/1 came.
 pub(crate) fn status_of(address: SocketAddr, path: &str, timeout: Duration) -> io::Result<u16> {
     let deadline = Instant::now() + timeout;
     let mut stream = TcpStream::connect_timeout(&address, timeout)?;
     stream.set_write_timeout(Some(timeout))?;
-    stream.write_all(
-        format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes(),
-    )?;
-    let mut head = Vec::new();
-    let mut chunk = [0_u8; STATUS_LINE_BYTES_MAX];
-    while !head.contains(&b'\n') && head.len() < STATUS_LINE_BYTES_MAX {
+    let host = address.to_string();
+    let fields: [(&str, &[u8]); 2] = [("Host", host.as_bytes()), ("Connection", b"close")];
+    let mut request = Vec::new();
+    write_request_head(&mut request, "GET", path, fields, BodyLength::None);
+    stream.write_all(&request)?;
+    let mut response = ResponseReader::new(stream, false);
+    while response.head().is_empty() {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut chunk) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => head.extend_from_slice(&chunk[..count]),
+        response.stream().set_read_timeout(Some(left))?;
+        match response.advance() {
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 return Err(io::ErrorKind::TimedOut.into());
             }
             // A read with a timeout is not restarted after a signal (signal(7)).
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let what = format!("the answer is not HTTP/1: {error}");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
             Err(error) => return Err(error),
         }
     }
-    status_in(&head)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the answer is not HTTP/1"))
-}
-
-fn status_in(head: &[u8]) -> Option<u16> {
-    let line = str::from_utf8(head.split(|&byte| byte == b'\n').next()?).ok()?;
-    line.strip_prefix("HTTP/1.")?
-        .split(' ')
-        .nth(1)?
-        .trim_end()
-        .parse()
-        .ok()
+    Ok(response.status())
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::Read as _;
+    use std::net::TcpListener;
+    use std::sync::mpsc;
+    use std::thread;
+
     use super::*;
+
+    /// The result of asking somebody who sends these bytes, and then nothing until the end of the test.
+    fn asked(bytes: &'static [u8], timeout: Duration) -> io::Result<u16> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (done, is_done) = mpsc::channel();
+        let serving = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 1024];
+            let count = stream.read(&mut request).unwrap();
+            stream.write_all(bytes).unwrap();
+            let () = is_done.recv().unwrap();
+            String::from_utf8_lossy(&request[..count]).into_owned()
+        });
+        let status = status_of(address, "/a?b", timeout);
+        done.send(()).unwrap();
+        let expected = format!("GET /a?b HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        assert_eq!(serving.join().unwrap(), expected);
+        status
+    }
 
     #[test]
     fn a_status_line_is_read() {
-        assert_eq!(status_in(b"HTTP/1.1 404 Not Found\r\n"), Some(404));
-        assert_eq!(status_in(b"HTTP/1.0 200\r\n"), Some(200));
-        assert_eq!(status_in(b"SSH-2.0-x\r\n"), None);
+        let status = |bytes| asked(bytes, Duration::from_secs(20));
+        assert_eq!(status(b"HTTP/1.1 404 Not Found\r\n\r\n").unwrap(), 404);
+        assert_eq!(status(b"HTTP/1.0 200\r\n\r\n").unwrap(), 200);
+        let error = status(b"SSH-2.0-x\r\n").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(error.to_string().contains("not HTTP/1"), "{error}");
+    }
+
+    #[test]
+    fn half_a_head_is_waited_for_until_the_timeout() {
+        let error = asked(b"HTTP/1.1 200 OK\r\n", Duration::from_millis(50)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

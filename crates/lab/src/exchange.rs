@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use gatebench_drivers::fatal_line;
 use gatebench_engine::gzip;
 use gatebench_model::Request;
-use gatebench_net::http1::{BodyLength, Decoder, Event, Limits, write_request_head};
+use gatebench_net::http1::{
+    BodyLength, Decoder, Event, Head, Limits, ResponseReader, write_request_head,
+};
 use gatebench_net::trace::{NONCE_HEADER, Nonce, TIMES_HEADER, Times};
 
 use crate::interrupt::Interrupt;
@@ -23,8 +25,6 @@ const HANGING_AFTER: Duration = Duration::from_secs(1);
 const BODY_BYTES_PER_MS: u64 = 4 * 1024;
 /// How often an interrupt is looked for meanwhile.
 const SLICE: Duration = Duration::from_millis(50);
-/// A read's buffer.
-const CHUNK_BYTES: usize = 16 * 1024;
 /// What is kept of a body, and looked at of a compressed one: as much as the engine keeps for checks.
 const BODY_BYTES_MAX: usize = 16 << 20;
 /// What is read of a body: twice what the upstream responds with at most. Since each byte earns time, this bounds
@@ -106,8 +106,7 @@ pub(crate) fn read_answer(
 ) -> io::Result<Answer> {
     let begun = Instant::now();
     let deadline = begun + ANSWER_TIMEOUT;
-    let mut decoder = Decoder::responses(Limits::default());
-    decoder.expect(is_head);
+    let mut response = ResponseReader::new(stream, is_head);
     let mut answer = Answer {
         head: Vec::new(),
         body: Vec::new(),
@@ -116,19 +115,12 @@ pub(crate) fn read_answer(
         times: None,
         is_head,
     };
-    let mut chunk = [0; CHUNK_BYTES];
     loop {
-        match stream.read(&mut chunk) {
-            Ok(0) => {
-                let whole = decoder.end_of_stream().map_err(invalid)?;
-                return if whole {
-                    Ok(answer)
-                } else {
-                    Err(io::ErrorKind::UnexpectedEof.into())
-                };
-            }
-            Ok(count) => {
-                if answer.take(&mut decoder, &chunk[..count])? {
+        match response.advance() {
+            Ok(is_whole) => {
+                answer.keep(response.take_piece())?;
+                if is_whole {
+                    answer.begin(response.head());
                     return Ok(answer);
                 }
             }
@@ -138,7 +130,7 @@ pub(crate) fn read_answer(
                     io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
                 ) =>
             {
-                let hangs = answer.head.is_empty() && begun.elapsed() >= HANGING_AFTER;
+                let hangs = response.head().is_empty() && begun.elapsed() >= HANGING_AFTER;
                 if let Some(line) = hangs.then(&fatal).flatten() {
                     return Err(io::Error::other(format!("the process wrote: {line}")));
                 }
@@ -156,26 +148,25 @@ pub(crate) fn read_answer(
     }
 }
 
-fn invalid(error: gatebench_net::http1::ProtocolError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
-}
-
 impl Answer {
-    /// Takes bytes that arrived; tells whether the answer is whole.
-    fn take(&mut self, decoder: &mut Decoder, mut input: &[u8]) -> io::Result<bool> {
-        while let Some(event) = decoder.next(&mut input).map_err(invalid)? {
-            match event {
-                Event::Informational(_) => {}
-                Event::Head(head) => {
-                    self.head = head.bytes().to_vec();
-                    self.status = head.status();
-                    self.times = head.field(TIMES_HEADER).and_then(Times::parse);
-                }
-                Event::Body(bytes) => self.keep(bytes)?,
-                Event::End => return Ok(true),
-            }
+    /// Takes the head.
+    fn begin(&mut self, head: &[u8]) {
+        self.head = head.to_vec();
+        let read = self.with_head(|head| {
+            let times = head.field(TIMES_HEADER).and_then(Times::parse);
+            (head.status(), times)
+        });
+        (self.status, self.times) = read.unwrap_or_default();
+    }
+
+    /// The result of a function of the head; none where the head is not HTTP/1.1.
+    fn with_head<T>(&self, read: impl FnOnce(&Head<'_>) -> T) -> Option<T> {
+        let mut decoder = Decoder::responses(Limits::default());
+        decoder.expect(self.is_head);
+        match decoder.next(&mut self.head.as_slice()) {
+            Ok(Some(Event::Head(head))) => Some(read(&head)),
+            _ => None,
         }
-        Ok(false)
     }
 
     /// Keeps a piece of the body, as far as there is room.
@@ -192,22 +183,17 @@ impl Answer {
 
     /// The checks that the answer fails, in words.
     pub(crate) fn failed_checks(&self, checks: &[gatebench_model::Check]) -> Vec<String> {
-        let mut decoder = Decoder::responses(Limits::default());
-        decoder.expect(self.is_head);
-        let mut input = self.head.as_slice();
-        match decoder.next(&mut input) {
-            Ok(Some(Event::Head(head))) => {
-                let coding = head.field("content-encoding");
-                let is_gzip = coding.is_some_and(|it| it.eq_ignore_ascii_case(b"gzip"));
-                let body = match is_gzip {
-                    true => Cow::Owned(gzip::decoded(&self.body, BODY_BYTES_MAX)),
-                    false => Cow::Borrowed(&self.body),
-                };
-                gatebench_engine::failed_checks(checks, &head, &body, self.body_bytes as u64)
-            }
-            // The same bytes were understood before.
-            _ => vec!["the answer is HTTP/1.1".into()],
-        }
+        let failed = self.with_head(|head| {
+            let coding = head.field("content-encoding");
+            let is_gzip = coding.is_some_and(|it| it.eq_ignore_ascii_case(b"gzip"));
+            let body = match is_gzip {
+                true => Cow::Owned(gzip::decoded(&self.body, BODY_BYTES_MAX)),
+                false => Cow::Borrowed(&self.body),
+            };
+            gatebench_engine::failed_checks(checks, head, &body, self.body_bytes as u64)
+        });
+        // The same bytes were understood before.
+        failed.unwrap_or_else(|| vec!["the answer is HTTP/1.1".into()])
     }
 
     /// The answer as a person reads it, at most `chars_max` characters.
@@ -238,6 +224,8 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    const CHUNK_BYTES: usize = 16 * 1024;
 
     /// Answers one request with these parts, one write each.
     fn server(parts: Vec<&'static [u8]>) -> (SocketAddr, thread::JoinHandle<()>) {

@@ -2,11 +2,11 @@
 //! before it.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use gatebench_model::{Request, Scenario};
-use gatebench_net::http1::{Decoder, Event, Limits};
+use gatebench_net::http1::ResponseReader;
 use gatebench_probe::{FileSizes, Sampler, grown_bytes};
 use gatebench_store::{Buffering, GatewayWire, UpstreamWire, WireFacts};
 use gatebench_upstream::{PAUSE_HEADER, Snapshot};
@@ -176,32 +176,19 @@ fn connect(place: &Place<'_>) -> io::Result<Line> {
 }
 
 fn read_answer(stream: &mut Line, is_head: bool) -> io::Result<Came> {
-    let mut decoder = Decoder::responses(Limits::default());
-    decoder.expect(is_head);
-    let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-    let (mut first, mut chunk) = (None, [0; 16 * 1024]);
+    let mut response = ResponseReader::new(stream, is_head);
+    let mut first = None;
     loop {
-        let count = match stream.read(&mut chunk) {
+        let is_whole = match response.advance() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             read => read?,
         };
         let now = Instant::now();
-        if count == 0 {
-            let whole = decoder.end_of_stream().map_err(invalid)?;
-            let end = Came { first, end: now };
-            return if whole {
-                Ok(end)
-            } else {
-                Err(io::ErrorKind::UnexpectedEof.into())
-            };
+        if !response.take_piece().is_empty() {
+            first = first.or(Some(now));
         }
-        let mut input = &chunk[..count];
-        while let Some(event) = decoder.next(&mut input).map_err(invalid)? {
-            match event {
-                Event::Body(_) => first = first.or(Some(now)),
-                Event::End => return Ok(Came { first, end: now }),
-                Event::Informational(_) | Event::Head(_) => {}
-            }
+        if is_whole {
+            return Ok(Came { first, end: now });
         }
     }
 }

@@ -15,7 +15,7 @@ const BELOW: [(&str, &[&str]); 17] = [
     ("engine", &["net", "model"]),
     ("upstream", &["net", "model"]),
     ("gateway", &["net", "xml", "model", "config"]),
-    ("drivers", &["probe", "model"]),
+    ("drivers", &["net", "probe", "model"]),
     ("probe", &["model"]),
     ("peers", &["model"]),
     ("store", &["model"]),

@@ -167,12 +167,11 @@ impl Engine {
     /// Whether it has a file or folder of this path, started or not.
     pub(crate) fn has_file(&self, id: &str, path: &str) -> io::Result<bool> {
         let path = format!("/containers/{id}/archive?path={}", escaped(path));
-        // The answer to HEAD has no body, whatever its fields say of one.
-        let (status, _) = self.api.open("HEAD", &path, None, Some(ANSWER_TIMEOUT))?;
-        match status {
+        let response = self.api.open("HEAD", &path, None, Some(ANSWER_TIMEOUT))?;
+        match response.status() {
             200 => Ok(true),
             404 => Ok(false),
-            _ => Err(refused(&Answer {
+            status => Err(refused(&Answer {
                 status,
                 body: Vec::new(),
             })),
@@ -182,9 +181,10 @@ impl Engine {
     /// Waits for its end and gives its exit code.
     pub(crate) fn wait(&self, id: &str, timeout: Option<Duration>) -> io::Result<i32> {
         let path = format!("/containers/{id}/wait");
-        let (status, mut stream) = self.api.open("POST", &path, None, timeout)?;
+        let mut response = self.api.open("POST", &path, None, timeout)?;
+        let status = response.status();
         let mut body = Vec::new();
-        io::Read::read_to_end(&mut stream, &mut body)?;
+        io::Read::read_to_end(&mut response, &mut body)?;
         read::<Waited>(Answer { status, body }).map(|waited| waited.status_code)
     }
 
@@ -235,13 +235,14 @@ impl Engine {
         path: &str,
         body: Option<&str>,
     ) -> io::Result<impl io::Read + Send + 'static + use<>> {
-        let (status, mut stream) = self.api.open(method, path, body, None)?;
+        let mut response = self.api.open(method, path, body, None)?;
+        let status = response.status();
         if status != 200 {
             let mut body = Vec::new();
-            io::Read::read_to_end(&mut stream, &mut body)?;
+            io::Read::read_to_end(&mut response, &mut body)?;
             return Err(refused(&Answer { status, body }));
         }
-        Ok(stream)
+        Ok(response)
     }
 
     /// Ends and removes it; one that is gone already is no mistake.

@@ -30,6 +30,8 @@
 //! A head that lies in one input is parsed in place, without a copy; only a head cut across inputs
 //! is collected first. In steady state a decoder allocates nothing.
 //!
+//! A [`ResponseReader`] reads one response from a stream that blocks, for clients outside a load.
+//!
 //! Reading is strict where leniency makes two parties see different messages (request smuggling):
 //! a bare CR or LF, white space before a colon, folded lines, and every contradiction about the
 //! length of a body are errors.
@@ -42,6 +44,7 @@ mod head;
 pub mod hop;
 mod limits;
 mod parse;
+mod response;
 mod scan;
 mod write;
 
@@ -53,6 +56,7 @@ pub use error::ProtocolError;
 pub use framing::{Framing, is_host};
 pub use head::{Field, Head};
 pub use limits::Limits;
+pub use response::ResponseReader;
 pub use write::{
     BodyLength, write_chunk, write_last_chunk, write_request_head, write_response_head,
 };

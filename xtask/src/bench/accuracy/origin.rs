@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use gatebench_net::http1::ResponseReader;
 use gatebench_upstream::pathology::{ACCOUNT_PATH, Account, BEGIN_PATH};
 
 use super::case::Job;
@@ -38,24 +39,27 @@ impl Origin {
     }
 
     fn ask(&self, line: &str) -> Result<String, String> {
-        let answer = self
+        let (status, body) = self
             .exchange(line)
             .map_err(|error| format!("the upstream: {error}"))?;
-        match answer.split_once("\r\n\r\n") {
-            Some((head, body)) if head.starts_with("HTTP/1.1 200 ") => Ok(body.into()),
-            _ => Err(format!("the upstream answered '{line}' with: {answer}")),
+        match status {
+            200 => Ok(body),
+            _ => Err(format!(
+                "the upstream answered '{line}' with {status}: {body}"
+            )),
         }
     }
 
-    fn exchange(&self, line: &str) -> std::io::Result<String> {
+    fn exchange(&self, line: &str) -> std::io::Result<(u16, String)> {
         let mut stream = TcpStream::connect(self.0.address)?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
         let request = format!(
             "{line} HTTP/1.1\r\nHost: upstream\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
         );
         stream.write_all(request.as_bytes())?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        Ok(answer)
+        let mut response = ResponseReader::new(stream, false);
+        let mut body = String::new();
+        response.read_to_string(&mut body)?;
+        Ok((response.status(), body))
     }
 }
