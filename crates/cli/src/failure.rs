@@ -4,6 +4,7 @@ use gatebench_config::Diagnostics;
 use gatebench_drivers::DriverError;
 use gatebench_lab::LabError;
 use gatebench_model::Culprit;
+use gatebench_net::workers::WorkersError;
 use gatebench_report::text::clean_lines;
 use gatebench_store::StoreError;
 
@@ -51,18 +52,9 @@ impl Failure {
         }
     }
 
-    /// A sentence that names its culprit first and ends, after a semicolon, with what to do.
-    pub fn sentence(text: &str, exit: Exit) -> Self {
-        let (culprit, rest) = text.split_once(": ").unwrap_or(("environment", text));
-        let (what, remedy) = rest
-            .rsplit_once("; ")
-            .unwrap_or((rest, "see `gatebench doctor`"));
-        Self::Said {
-            culprit: culprit.into(),
-            what: what.into(),
-            remedy: remedy.into(),
-            exit,
-        }
+    /// The machine's fault.
+    pub fn environment(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::of(&Culprit::Environment, what, remedy)
     }
 
     /// What the shell hears.
@@ -121,6 +113,12 @@ pub fn without_culprit<'a>(message: &'a str, culprit: &str) -> &'a str {
     message
         .strip_prefix(culprit)
         .map_or(message, |rest| rest.trim_start_matches([' ', ':']))
+}
+
+impl From<WorkersError> for Failure {
+    fn from(error: WorkersError) -> Self {
+        Self::environment(error.what(), error.remedy())
+    }
 }
 
 impl From<DriverError> for Failure {

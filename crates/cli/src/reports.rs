@@ -11,7 +11,6 @@ use gatebench_report::redact::Redaction;
 use gatebench_report::{TerminalOptions, costs_csv, csv, flame, html, json, markdown, terminal};
 use gatebench_store::Run;
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// The page that a person opens.
@@ -110,11 +109,12 @@ fn replace(path: &Path, text: &str, readers: Readers) -> Result<(), Failure> {
     written.map_err(|error| {
         // What could not be written whole must not take up what little space there is.
         let _ = fs::remove_file(&temporary);
-        let text = format!(
-            "environment: {} cannot be written: {error}; free space or permit writing, then type `gatebench report {}`",
-            path.display(),
-            path.parent().unwrap_or(path).display()
-        );
-        Failure::sentence(&text, Exit::Environment)
+        Failure::environment(
+            format!("{} cannot be written: {error}", path.display()),
+            format!(
+                "free space or permit writing, then type `gatebench report {}`",
+                path.parent().unwrap_or(path).display()
+            ),
+        )
     })
 }

@@ -91,8 +91,5 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 fn cannot(error: io::Error) -> Failure {
-    Failure::sentence(
-        &format!("environment: signals cannot be handled: {error}; try again"),
-        Exit::Environment,
-    )
+    Failure::environment(format!("signals cannot be handled: {error}"), "try again")
 }

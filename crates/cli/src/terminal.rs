@@ -7,7 +7,6 @@ use std::io::{self, ErrorKind, Write as _};
 use console::{Style, Term, measure_text_width};
 use gatebench_report::text::for_terminal;
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// Width where there is no terminal to ask, and the most that is used where there is one.
@@ -32,11 +31,9 @@ fn write_out(text: &str) -> Result<(), Failure> {
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::PipeClosed),
-        Err(error) => Err(Failure::sentence(
-            &format!(
-                "environment: standard output cannot be written: {error}; check where it leads"
-            ),
-            Exit::Environment,
+        Err(error) => Err(Failure::environment(
+            format!("standard output cannot be written: {error}"),
+            "check where it leads",
         )),
     }
 }

@@ -2,6 +2,7 @@
 //! drawn from. Shared by all workers, changed by none.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use gatebench_model::Source;
 use gatebench_model::data::{List, Pick, Rows};
@@ -12,15 +13,11 @@ use rand_distr::{Normal, Uniform, Zipf};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
     /// A template names a source that is not there.
-    #[error("no source of values is called '{name}'; define it under `data`")]
     NoSource {
         /// The name.
         name: String,
     },
     /// A template names a column that is not there, or none where there are several.
-    #[error(
-        "'{source_name}' has no value of its own called '{column}'; name one of its columns: {columns}"
-    )]
     NoColumn {
         /// The source.
         source_name: String,
@@ -30,7 +27,6 @@ pub enum DataError {
         columns: String,
     },
     /// A law has parameters for which it is not defined.
-    #[error("the values of '{name}' cannot be drawn: {reason}; correct its numbers")]
     Undefined {
         /// The source.
         name: String,
@@ -38,12 +34,8 @@ pub enum DataError {
         reason: String,
     },
     /// A text is no template.
-    #[error(transparent)]
     Template(#[from] gatebench_model::template::TemplateError),
     /// A value would break the head of a request.
-    #[error(
-        "a value of '{name}' cannot stand in {place}: {value:?}; encode it, or send it in the body"
-    )]
     Unsafe {
         /// The source.
         name: String,
@@ -52,6 +44,44 @@ pub enum DataError {
         /// The value.
         value: String,
     },
+}
+
+impl DataError {
+    /// What is wrong, without the remedy.
+    pub fn what(&self) -> String {
+        match self {
+            Self::NoSource { name } => format!("no source of values is called '{name}'"),
+            Self::NoColumn {
+                source_name,
+                column,
+                ..
+            } => format!("'{source_name}' has no value of its own called '{column}'"),
+            Self::Undefined { name, reason } => {
+                format!("the values of '{name}' cannot be drawn: {reason}")
+            }
+            Self::Template(error) => error.message.clone(),
+            Self::Unsafe { name, place, value } => {
+                format!("a value of '{name}' cannot stand in {place}: {value:?}")
+            }
+        }
+    }
+
+    /// What to do.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::NoSource { .. } => "define it under `data`".into(),
+            Self::NoColumn { columns, .. } => format!("name one of its columns: {columns}"),
+            Self::Undefined { .. } => "correct its numbers".into(),
+            Self::Template(error) => error.help.clone(),
+            Self::Unsafe { .. } => "encode it, or send it in the body".into(),
+        }
+    }
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what(), self.remedy())
+    }
 }
 
 /// Sources of values by number.

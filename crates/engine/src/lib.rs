@@ -10,6 +10,7 @@ mod answer;
 mod bare;
 mod book;
 mod check;
+mod connect_error;
 mod connection;
 mod cost;
 mod counts;
@@ -38,6 +39,7 @@ mod worker;
 
 pub use bare::{Bare, Carried};
 pub use check::failed_checks;
+pub use connect_error::ConnectError;
 pub use counts::Counts;
 pub use data::{DataError, DataSet};
 pub use draw::Draw;

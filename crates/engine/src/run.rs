@@ -13,6 +13,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::book::Kept;
 use crate::check::Checks;
+use crate::connect_error::ConnectError;
 use crate::counts::Counts;
 use crate::data::DataError;
 use crate::load::{Group, Load};
@@ -38,8 +39,8 @@ pub enum EngineError {
     Unreachable {
         /// The target.
         address: Peer,
-        /// What the kernel said.
-        reason: String,
+        /// Why.
+        reason: ConnectError,
     },
     /// The requests cannot be made of the values given.
     #[error(transparent)]

@@ -112,7 +112,7 @@ impl Workers<'_> {
     }
 }
 
-/// Why a server ended by itself. The culprit is the environment, or the address asked for.
+/// Why a server ended by itself. The culprit is the environment.
 #[derive(Debug)]
 pub enum WorkersError {
     /// A worker could not be pinned.
@@ -135,26 +135,33 @@ pub enum WorkersError {
     Loop(io::Error),
 }
 
+impl WorkersError {
+    /// What happened, without the culprit and the remedy.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Core { core, source } => {
+                format!("a worker cannot be pinned to core {core}: {source}")
+            }
+            Self::Backend(source) => format!("the kernel refuses this event loop: {source}"),
+            Self::Listen { address, source } => format!("cannot listen on {address}: {source}"),
+            Self::Loop(source) => format!("the event loop broke: {source}"),
+        }
+    }
+
+    /// What to do.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Core { .. } => "name a core that this process may use (see `taskset -p $$`)",
+            Self::Backend(_) => "choose the other backend",
+            Self::Listen { .. } => "choose another address, or port 0 for a free one",
+            Self::Loop(_) => "if this repeats, choose the other backend",
+        }
+    }
+}
+
 impl fmt::Display for WorkersError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Core { core, source } => write!(
-                f,
-                "environment: a worker cannot be pinned to core {core}: {source}; name a core that this process may use (see `taskset -p $$`)"
-            ),
-            Self::Backend(source) => write!(
-                f,
-                "environment: the kernel refuses this event loop: {source}; choose the other backend"
-            ),
-            Self::Listen { address, source } => write!(
-                f,
-                "environment: cannot listen on {address}: {source}; choose another address, or port 0 for a free one"
-            ),
-            Self::Loop(source) => write!(
-                f,
-                "environment: the event loop broke: {source}; if this repeats, choose the other backend"
-            ),
-        }
+        write!(f, "environment: {}; {}", self.what(), self.remedy())
     }
 }
 

@@ -81,10 +81,10 @@ impl Audit {
             return Err(nothing_to_judge(&name, &audited));
         }
         if self.json {
-            let text = serde_json::to_string_pretty(&audited);
-            terminal::say_data(
-                &text.map_err(|error| Failure::sentence(&error.to_string(), Exit::Environment))?,
-            )?;
+            let text = serde_json::to_string_pretty(&audited).map_err(|error| {
+                Failure::environment(error.to_string(), "see `gatebench doctor`")
+            })?;
+            terminal::say_data(&text)?;
         } else {
             terminal::say(&told(&audited))?;
         }

@@ -10,7 +10,7 @@ use clap::Args;
 use gatebench_config::Diagnostics;
 use gatebench_gateway::{ConfigErrors, Document, Flaws, GatewayError, Handicap, Leak};
 
-use super::words::{BackendWord, Cores, innermost};
+use super::words::{BackendWord, Cores};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
@@ -83,7 +83,7 @@ impl Gateway {
             .serve(&cores, backend, stop, |bound| said = announce(bound))
             .map_err(|error| match error {
                 GatewayError::Config(errors) => wrong(errors),
-                error => Failure::sentence(&innermost(&error), Exit::Environment),
+                GatewayError::Workers(error) => error.into(),
             })?;
         if totals.cut_off > 0 {
             terminal::complain(&format!(

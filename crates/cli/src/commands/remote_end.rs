@@ -15,12 +15,10 @@ impl RemoteEnd {
     pub fn run(self) -> Result<Exit, Failure> {
         match gatebench_lab::serve_remote_end(launcher()?) {
             Ok(()) => Ok(Exit::Fine),
-            Err(error) => {
-                let text = format!(
-                    "environment: {error}; `gatebench run --gateway-on USER@HOST` starts this over ssh"
-                );
-                Err(Failure::sentence(&text, Exit::Environment))
-            }
+            Err(error) => Err(Failure::environment(
+                error.to_string(),
+                "`gatebench run --gateway-on USER@HOST` starts this over ssh",
+            )),
         }
     }
 }

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 use clap::Args;
 
-use super::words::innermost;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
@@ -27,8 +26,7 @@ impl Splice {
             let line = serde_json::json!({ "listening": address });
             said = terminal::say_data(&line.to_string());
         };
-        gatebench_gateway::splice(self.listen, self.target, None, &stop, announce)
-            .map_err(|error| Failure::sentence(&innermost(&error), Exit::Environment))?;
+        gatebench_gateway::splice(self.listen, self.target, None, &stop, announce)?;
         said.map(|()| Exit::Fine)
     }
 }

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use gatebench_net::tls::{Identity, Pem, ServerSettings, SettingsError, self_signed};
 use gatebench_upstream::{Kind, UpstreamConfig, UpstreamError, serve};
 
-use super::words::{BackendWord, Cores, innermost};
+use super::words::{BackendWord, Cores};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{signals, terminal};
@@ -105,7 +105,14 @@ fn kind_parser() -> impl TypedValueParser<Value = Kind> {
 impl Upstream {
     /// Serves until a signal comes.
     pub fn run(self) -> Result<Exit, Failure> {
-        let wrong = |error: SettingsError| Failure::sentence(&error.to_string(), Exit::WrongWords);
+        let wrong = |error: SettingsError| {
+            let place = error.place();
+            Failure::words(
+                place.as_deref().unwrap_or("TLS"),
+                error.what(),
+                error.remedy(),
+            )
+        };
         let tls = self.tls.settings(self.listen).map_err(wrong)?;
         let chain = tls.as_ref().map(|tls| tls.identity.chain.clone());
         let config = UpstreamConfig {
@@ -120,7 +127,7 @@ impl Upstream {
         let on_listening = |address| said = self.announce(address, chain.as_ref());
         serve(config, stop, on_listening).map_err(|error| match error {
             UpstreamError::Tls(error) => wrong(error),
-            error => Failure::sentence(&innermost(&error), Exit::Environment),
+            UpstreamError::Workers(error) => error.into(),
         })?;
         said.map(|()| Exit::Fine)
     }

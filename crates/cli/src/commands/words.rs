@@ -10,7 +10,6 @@ use gatebench_model::{DecisiveMetric, Span};
 use gatebench_net::Backend;
 use gatebench_peers::Peer;
 
-use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// In less, nothing can be said of a gateway.
@@ -58,10 +57,8 @@ impl Overlay {
 /// What is started is supervised by this program itself.
 pub fn launcher() -> Result<Launcher, Failure> {
     Launcher::own().map_err(|error| {
-        let text = format!(
-            "environment: the path of the running program cannot be read: {error}; mount /proc"
-        );
-        Failure::sentence(&text, Exit::Environment)
+        let what = format!("the path of the running program cannot be read: {error}");
+        Failure::environment(what, "mount /proc")
     })
 }
 
@@ -171,13 +168,6 @@ impl FromStr for Cores {
         }
         Ok(Self(cores))
     }
-}
-
-/// The words of the error at the bottom, which names its culprit itself.
-pub fn innermost(error: &dyn std::error::Error) -> String {
-    error
-        .source()
-        .map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use gatebench_net::{ConnId, Event, Io};
 
+use crate::connect_error::ConnectError;
 use crate::connection::{Connection, Progress, State};
 use crate::kind::ErrorKind;
 
@@ -39,7 +40,7 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// A connection in the making has come as far as it could.
-    fn set_up(&mut self, conn: ConnId, progress: Result<(), String>, now: u64) {
+    fn set_up(&mut self, conn: ConnId, progress: Result<(), ConnectError>, now: u64) {
         if progress.is_err() {
             // HTTP/2 begins when TLS has succeeded.
             let connection = self.conns.get(conn);

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use gatebench_net::{ConnId, Event, Io};
 
+use crate::connect_error::ConnectError;
 use crate::connection::{Connection, State};
 use crate::layer::Layer;
 use crate::run::{EngineError, nanos};
@@ -12,7 +13,8 @@ use crate::run::{EngineError, nanos};
 use super::{SECOND_NS, Worker};
 
 /// The longest that nothing may come of the first connections, one after the other.
-const CONNECT_LIMIT_NS: u64 = 5 * SECOND_NS;
+const CONNECT_LIMIT_S: u64 = 5;
+const CONNECT_LIMIT_NS: u64 = CONNECT_LIMIT_S * SECOND_NS;
 
 impl<I: Io> Worker<'_, I> {
     pub(super) fn connect_all(&mut self) -> Result<(), EngineError> {
@@ -59,14 +61,12 @@ impl<I: Io> Worker<'_, I> {
         self.groups.iter().map(|it| u64::from(it.missing)).sum()
     }
 
-    fn stuck(&self, group: usize) -> String {
+    fn stuck(&self, group: usize) -> ConnectError {
         let group = &self.groups[group];
-        match group.wanted.saturating_sub(group.missing) {
-            0 => "no connection was made within 5 s".into(),
-            made => format!(
-                "{made} of {} connections were made, and no other within 5 s; open fewer, or fewer per second",
-                group.wanted
-            ),
+        ConnectError::Late {
+            made: group.wanted.saturating_sub(group.missing),
+            wanted: group.wanted,
+            limit_s: CONNECT_LIMIT_S,
         }
     }
 
@@ -114,7 +114,7 @@ impl<I: Io> Worker<'_, I> {
                 self.sent(conn, bytes, now);
                 Ok(())
             }
-            Event::Failed { error, .. } => Err(error.to_string()),
+            Event::Failed { error, .. } => Err(ConnectError::Kernel(error.to_string())),
             Event::EndOfStream { conn } => self.closed_at_start(conn, now),
             Event::Accepted { .. } => Ok(()),
         };
@@ -123,22 +123,22 @@ impl<I: Io> Worker<'_, I> {
 
     /// A server that closes before the first request gets its connections anew later; one that closes
     /// all of them cannot be loaded.
-    fn closed_at_start(&mut self, conn: ConnId, now: u64) -> Result<(), String> {
+    fn closed_at_start(&mut self, conn: ConnId, now: u64) -> Result<(), ConnectError> {
         let Some(connection) = self.conns.get(conn) else {
             return Ok(());
         };
         let (group, state) = (connection.group, connection.state);
         if state == State::Connecting {
-            return Err("the connection is closed during the TLS handshake".into());
+            return Err(ConnectError::ClosedInHandshake);
         }
         self.lost(conn, now);
         if self.groups[group].idle.is_empty() {
-            return Err("connections are closed as soon as they are made".into());
+            return Err(ConnectError::ClosedAtOnce);
         }
         Ok(())
     }
 
-    fn unreachable(&self, group: usize, reason: String) -> EngineError {
+    fn unreachable(&self, group: usize, reason: ConnectError) -> EngineError {
         EngineError::Unreachable {
             address: self.compiled.load.groups[group].target.address.clone(),
             reason,
@@ -158,16 +158,15 @@ impl<I: Io> Worker<'_, I> {
         Ok(conn)
     }
 
-    /// The kernel has made a connection. An error is that of its TLS.
-    pub(super) fn connected(&mut self, conn: ConnId, now: u64) -> Result<(), String> {
+    /// The kernel has made a connection.
+    pub(super) fn connected(&mut self, conn: ConnId, now: u64) -> Result<(), ConnectError> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return Ok(());
         };
         let group = &mut self.groups[connection.group];
         if group.has_layer() {
             let preamble = group.preamble(connection.source);
-            let begun = Layer::begin(&preamble, group.tls.as_ref());
-            let layer = begun.map_err(|error| error.to_string())?;
+            let layer = Layer::begin(&preamble, group.tls.as_ref())?;
             connection
                 .layer
                 .insert(Box::new(layer))
@@ -176,8 +175,13 @@ impl<I: Io> Worker<'_, I> {
         self.establish(conn, &[], now)
     }
 
-    /// Goes on with what comes before the first request; `bytes` arrived. An error is that of TLS.
-    pub(super) fn establish(&mut self, conn: ConnId, bytes: &[u8], now: u64) -> Result<(), String> {
+    /// Goes on with what comes before the first request; `bytes` arrived.
+    pub(super) fn establish(
+        &mut self,
+        conn: ConnId,
+        bytes: &[u8],
+        now: u64,
+    ) -> Result<(), ConnectError> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return Ok(());
         };
@@ -185,7 +189,7 @@ impl<I: Io> Worker<'_, I> {
         if let Some(layer) = &mut connection.layer {
             let received = layer.receive(bytes, &mut self.plain);
             layer.flush(&mut self.io, conn, true);
-            received.map_err(|error| error.to_string())?;
+            received?;
             if !layer.is_ready() {
                 return Ok(());
             }

@@ -3,6 +3,7 @@
 use gatebench_net::{ConnId, Io, http2};
 
 use crate::answer::{Answer, Exchange};
+use crate::connect_error::ConnectError;
 use crate::http2::{Answers, End, Http2, Message};
 use crate::kind::ErrorKind;
 use crate::load::Protocol;
@@ -13,7 +14,7 @@ use super::Worker;
 impl<I: Io> Worker<'_, I> {
     /// Goes on with what comes before the first request over HTTP/2: settings both ways. True once
     /// requests may be sent.
-    pub(super) fn exchange_settings(&mut self, conn: ConnId) -> Result<bool, String> {
+    pub(super) fn exchange_settings(&mut self, conn: ConnId) -> Result<bool, ConnectError> {
         let Some(connection) = self.conns.get_mut(conn) else {
             return Ok(false);
         };
@@ -24,7 +25,7 @@ impl<I: Io> Worker<'_, I> {
         if let Some(layer) = &connection.layer
             && !layer.speaks_http2()
         {
-            return Err("the server did not agree to HTTP/2 (ALPN h2); leave HTTP/2 out".into());
+            return Err(ConnectError::NoHttp2);
         }
         let http2 = connection
             .http2
@@ -32,9 +33,9 @@ impl<I: Io> Worker<'_, I> {
         let received = http2.receive(&self.plain, self.compiled);
         let (is_ready, is_closing) = (http2.is_ready(), http2.is_closing());
         self.push_frames(conn, true);
-        received.map_err(|error| format!("the server does not speak HTTP/2: {error}"))?;
+        received.map_err(|error| ConnectError::NotHttp2(error.to_string()))?;
         if is_closing {
-            return Err("the server takes no requests: it said GOAWAY before the first".into());
+            return Err(ConnectError::GoAway);
         }
         Ok(is_ready)
     }

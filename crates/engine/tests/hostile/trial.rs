@@ -100,7 +100,7 @@ pub fn turned_away(change: impl Fn(&mut Load), pathology: impl Pathology) -> Str
             change(&mut load);
             let _watchdog = Watchdog::start();
             match run(&load, &Control::new(1), |_, _| {}) {
-                Err(EngineError::Unreachable { reason, .. }) => reason,
+                Err(EngineError::Unreachable { reason, .. }) => reason.to_string(),
                 other => panic!("{other:?}"),
             }
         })

@@ -379,7 +379,7 @@ fn what_a_server_does_not_speak_is_said_and_not_measured() {
     let unreachable = |target: Target| {
         let load = load(target, Shape::Closed(closed(2)), Backend::Epoll);
         match run(&load, &Control::new(1), |_, _| {}) {
-            Err(EngineError::Unreachable { reason, .. }) => reason,
+            Err(EngineError::Unreachable { reason, .. }) => reason.to_string(),
             other => panic!("{other:?}"),
         }
     };

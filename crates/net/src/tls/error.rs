@@ -1,5 +1,6 @@
 //! What can be wrong with settings, and with a session.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -13,7 +14,6 @@ use super::Version;
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// A file cannot be read.
-    #[error("{}: {error}; give the path of a readable PEM file", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -22,7 +22,6 @@ pub enum SettingsError {
         error: io::Error,
     },
     /// What was given is not what it should be.
-    #[error("{name}: {reason}; {remedy}")]
     Unusable {
         /// The name of the PEM text, usually its file.
         name: String,
@@ -32,20 +31,10 @@ pub enum SettingsError {
         remedy: &'static str,
     },
     /// The machine has no certificates of authorities.
-    #[error(
-        "this machine's certificates of authorities cannot be loaded ({0}); install the package \
-         ca-certificates, set SSL_CERT_FILE, or give the authority's certificate"
-    )]
     NoSystemRoots(String),
     /// The name to ask for is no name.
-    #[error(
-        "'{0}' is neither a DNS name nor an IP address; give the name in the server's certificate"
-    )]
     ServerName(String),
     /// There is no version to speak.
-    #[error(
-        "no TLS version is at least {min} and at most {max}; let the lowest not exceed the highest"
-    )]
     Versions {
         /// The lowest asked for.
         min: Version,
@@ -53,7 +42,6 @@ pub enum SettingsError {
         max: Version,
     },
     /// rustls refuses the combination.
-    #[error("these TLS settings do not go together: {0}; change one of them")]
     Refused(String),
 }
 
@@ -61,43 +49,145 @@ pub enum SettingsError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// The peer sent a fatal alert.
-    #[error("the peer ended TLS with the alert {name}; {}", alert_remedy(name))]
     Alert {
         /// As RFC 8446 6.2 writes it, for example `handshake_failure`.
         name: String,
     },
     /// The peer's certificate was not accepted.
-    #[error("the peer's certificate is not accepted: {reason}; {remedy}")]
     Certificate {
+        /// The kind of mistake.
+        fault: CertificateFault,
         /// What is wrong with it.
         reason: String,
-        /// What to do.
-        remedy: &'static str,
     },
     /// The first bytes were no TLS.
-    #[error("the peer does not speak TLS; use the port that does, or no TLS")]
     NotTls,
     /// The two sides have no version, cipher, or ALPN protocol in common.
-    #[error("the peer and this side have nothing in common: {0}; widen the versions or protocols")]
     Incompatible(String),
     /// The peer broke the protocol, or what it sent was altered on the way.
-    #[error("the peer broke the TLS protocol: {0}; try `openssl s_client` against it")]
     Protocol(String),
     /// Under TLS 1.2 keys cannot be renewed, and may protect only so many records (2^24 with AES-GCM).
-    #[error(
-        "the connection's TLS 1.2 keys have protected as many records as they may; use TLS 1.3, which \
-         renews its keys, or renew connections earlier"
-    )]
     KeysUsedUp,
     /// The connection ended before the handshake was done.
-    #[error("the peer closed the connection during the TLS handshake; its log may say why")]
     ClosedInHandshake,
     /// The connection ended without close_notify: what arrived may be cut off.
-    #[error(
-        "the peer closed the connection without close_notify, so what it sent may be cut off; its \
-         log may say why"
-    )]
     Truncated,
+}
+
+/// The kind of mistake in a certificate, on which the remedy depends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateFault {
+    /// None was sent.
+    Missing,
+    /// No authority that is trusted has signed it.
+    UnknownIssuer,
+    /// It is for another name.
+    OtherName,
+    /// It is not valid any more.
+    Expired,
+    /// It is not valid yet.
+    NotYetValid,
+    /// It is an authority's own.
+    OfAuthority,
+    /// Another mistake.
+    Other,
+}
+
+impl SettingsError {
+    /// The file, or the name of the PEM text, that holds the mistake; none where it is in another
+    /// setting.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::Unreadable { path, .. } => Some(path.display().to_string()),
+            Self::Unusable { name, .. } => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    /// What is wrong, without the place and the remedy.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Unreadable { error, .. } => error.to_string(),
+            Self::Unusable { reason, .. } => reason.clone(),
+            Self::NoSystemRoots(reason) => {
+                format!("this machine's certificates of authorities cannot be loaded ({reason})")
+            }
+            Self::ServerName(name) => format!("'{name}' is neither a DNS name nor an IP address"),
+            Self::Versions { min, max } => {
+                format!("no TLS version is at least {min} and at most {max}")
+            }
+            Self::Refused(reason) => format!("these TLS settings do not go together: {reason}"),
+        }
+    }
+
+    /// What to do.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Unreadable { .. } => "give the path of a readable PEM file",
+            Self::Unusable { remedy, .. } => remedy,
+            Self::NoSystemRoots(_) => {
+                "install the package ca-certificates, set SSL_CERT_FILE, or give the authority's certificate"
+            }
+            Self::ServerName(_) => "give the name in the server's certificate",
+            Self::Versions { .. } => "let the lowest not exceed the highest",
+            Self::Refused(_) => "change one of them",
+        }
+    }
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = self.place() {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "{}; {}", self.what(), self.remedy())
+    }
+}
+
+impl SessionError {
+    /// What happened, without the remedy.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Alert { name } => format!("the peer ended TLS with the alert {name}"),
+            Self::Certificate { reason, .. } => {
+                format!("the peer's certificate is not accepted: {reason}")
+            }
+            Self::NotTls => "the peer does not speak TLS".into(),
+            Self::Incompatible(reason) => {
+                format!("the peer and this side have nothing in common: {reason}")
+            }
+            Self::Protocol(reason) => format!("the peer broke the TLS protocol: {reason}"),
+            Self::KeysUsedUp => {
+                "the connection's TLS 1.2 keys have protected as many records as they may".into()
+            }
+            Self::ClosedInHandshake => {
+                "the peer closed the connection during the TLS handshake".into()
+            }
+            Self::Truncated => {
+                "the peer closed the connection without close_notify, so what it sent may be cut off"
+                    .into()
+            }
+        }
+    }
+
+    /// What to do.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Alert { name } => alert_remedy(name),
+            Self::Certificate { fault, .. } => fault.remedy(),
+            Self::NotTls => "use the port that does, or no TLS",
+            Self::Incompatible(_) => "widen the versions or protocols",
+            Self::Protocol(_) => "try `openssl s_client` against it",
+            Self::KeysUsedUp => "use TLS 1.3, which renews its keys, or renew connections earlier",
+            Self::ClosedInHandshake | Self::Truncated => "its log may say why",
+        }
+    }
+}
+
+impl fmt::Display for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what(), self.remedy())
+    }
 }
 
 impl From<Error> for SessionError {
@@ -107,12 +197,12 @@ impl From<Error> for SessionError {
                 name: alert_name(alert),
             },
             Error::InvalidCertificate(error) => Self::Certificate {
-                remedy: certificate_remedy(&error),
+                fault: CertificateFault::of(&error),
                 reason: certificate_reason(&error),
             },
             Error::NoCertificatesPresented => Self::Certificate {
+                fault: CertificateFault::Missing,
                 reason: "it sent none".to_owned(),
-                remedy: "give the client a certificate and its key",
             },
             Error::PeerIncompatible(_) | Error::NoApplicationProtocol => {
                 Self::Incompatible(error.to_string())
@@ -215,18 +305,30 @@ fn bare(name: &str) -> &str {
     inner.unwrap_or(name).trim_matches('"')
 }
 
-fn certificate_remedy(error: &CertificateError) -> &'static str {
-    use CertificateError as E;
-    match error {
-        E::UnknownIssuer => "give the certificate of the authority that signed it",
-        E::NotValidForName | E::NotValidForNameContext { .. } => {
-            "give the server name that it is valid for"
+impl CertificateFault {
+    fn of(error: &CertificateError) -> Self {
+        use CertificateError as E;
+        match error {
+            E::UnknownIssuer => Self::UnknownIssuer,
+            E::NotValidForName | E::NotValidForNameContext { .. } => Self::OtherName,
+            E::Expired | E::ExpiredContext { .. } => Self::Expired,
+            E::NotValidYet | E::NotValidYetContext { .. } => Self::NotYetValid,
+            error if is_of_authority(error) => Self::OfAuthority,
+            _ => Self::Other,
         }
-        E::Expired | E::ExpiredContext { .. } => "renew it, or correct this machine's clock",
-        E::NotValidYet | E::NotValidYetContext { .. } => "wait, or correct this machine's clock",
-        error if is_of_authority(error) => {
-            "let the peer show one that an authority signed for it, or skip the verification"
+    }
+
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::Missing => "give the client a certificate and its key",
+            Self::UnknownIssuer => "give the certificate of the authority that signed it",
+            Self::OtherName => "give the server name that it is valid for",
+            Self::Expired => "renew it, or correct this machine's clock",
+            Self::NotYetValid => "wait, or correct this machine's clock",
+            Self::OfAuthority => {
+                "let the peer show one that an authority signed for it, or skip the verification"
+            }
+            Self::Other => "let the peer have a valid one, or skip the verification",
         }
-        _ => "let the peer have a valid one, or skip the verification",
     }
 }

@@ -29,7 +29,7 @@ use rustls::SupportedProtocolVersion;
 use rustls::crypto::CryptoProvider;
 
 pub use client::{ClientContext, ClientSettings, Verify};
-pub use error::{SessionError, SettingsError};
+pub use error::{CertificateFault, SessionError, SettingsError};
 pub use io::{TlsIo, TlsService};
 pub use pem::{Identity, Pem};
 pub use self_signed::self_signed;

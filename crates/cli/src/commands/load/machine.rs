@@ -21,7 +21,7 @@ pub fn refuse_unusable_cores(cores: &[usize]) -> Result<(), Failure> {
     let tried = tried
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    tried.map_err(|error| Failure::sentence(&error.to_string(), Exit::Environment))
+    Ok(tried?)
 }
 
 /// Refuses source addresses that are not this machine's.

@@ -20,7 +20,8 @@ mod words;
 use std::sync::Arc;
 
 use clap::Args;
-use gatebench_engine::{Control, DataError, DataSet, EngineError, Group, Outcome};
+use gatebench_engine::{ConnectError, Control, DataError, DataSet, EngineError, Group, Outcome};
+use gatebench_net::tls::{CertificateFault, SessionError};
 
 use self::figures::Figures;
 use self::flags::{ConnectionFlags, EngineFlags, OutputFlags, RequestFlags, ShapeFlags, TlsFlags};
@@ -226,41 +227,37 @@ fn unable(error: EngineError, asked: &Asked) -> Failure {
     }
 }
 
-/// What the kernel or TLS said, and what to do about it on this command line.
-fn remedied(reason: &str, asked: &Asked) -> (String, String) {
-    match reason.rsplit_once("; ") {
-        Some((what, remedy)) => {
-            let flags = flags_against(what, remedy).map_or(String::new(), |it| format!(" ({it})"));
-            (what.into(), format!("{remedy}{flags}"))
-        }
-        None if asked.unix_socket => (
-            reason.into(),
-            "start it, or check the path of the socket".into(),
-        ),
+/// What happened, and what to do about it on this command line.
+fn remedied(reason: &ConnectError, asked: &Asked) -> (String, String) {
+    let remedy = match reason.remedy() {
+        Some(remedy) => match flags_against(reason) {
+            Some(flags) => format!("{remedy} ({flags})"),
+            None => remedy.into(),
+        },
+        None if asked.unix_socket => "start it, or check the path of the socket".into(),
         None => {
             let url = format!("{}{}", asked.site.origin(), asked.requests[0].path);
-            (
-                reason.into(),
-                format!("start it, or check host and port: curl -v {url}"),
-            )
+            format!("start it, or check host and port: curl -v {url}")
         }
-    }
+    };
+    (reason.what(), remedy)
 }
 
 /// The flags with which a remedy of TLS is followed.
-fn flags_against(what: &str, remedy: &str) -> Option<&'static str> {
-    if !what.contains("certificate") {
-        None
-    } else if remedy.contains("client certificate") {
-        Some("--cert FILE --key FILE")
-    } else if what.contains("the alert") {
-        None
-    } else if remedy.contains("certificate of the authority") {
-        Some("--cacert FILE; -k accepts any")
-    } else if remedy.contains("server name") {
-        Some("--sni NAME; -k accepts any")
-    } else {
-        Some("-k accepts any")
+fn flags_against(reason: &ConnectError) -> Option<&'static str> {
+    let ConnectError::Tls(error) = reason else {
+        return None;
+    };
+    match error {
+        SessionError::Alert { name } if name == "certificate_required" => {
+            Some("--cert FILE --key FILE")
+        }
+        SessionError::Certificate { fault, .. } => Some(match fault {
+            CertificateFault::UnknownIssuer => "--cacert FILE; -k accepts any",
+            CertificateFault::OtherName => "--sni NAME; -k accepts any",
+            _ => "-k accepts any",
+        }),
+        _ => None,
     }
 }
 
@@ -269,20 +266,53 @@ fn unable_to_fill(error: &DataError) -> Failure {
         DataError::NoSource { name } => format!(
             "give its values with --data-file {name}.csv, or write {{{{ \"{{{{\" }}}} for braces that mean themselves"
         ),
-        DataError::NoColumn { columns, .. } => format!("name one of its columns: {columns}"),
-        DataError::Template(error) => error.help.clone(),
+        DataError::NoColumn { .. } | DataError::Template(_) => error.remedy(),
         _ => "correct the file, or the name in the braces".into(),
     };
-    let words = match error {
+    let what = match error {
         DataError::NoColumn {
             source_name,
             column,
             ..
         } if column.is_empty() => format!("'{source_name}' has several columns"),
-        error => error.to_string(),
+        error => error.what(),
     };
-    let what = words
-        .rsplit_once("; ")
-        .map_or(words.as_str(), |(what, _)| what);
     Failure::words("request", what, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_follow_from_the_kind_of_a_tls_error() {
+        let alert = |name: &str| ConnectError::Tls(SessionError::Alert { name: name.into() });
+        let certificate = |fault| {
+            let reason = "it expired; the alert of the authority is a certificate".into();
+            ConnectError::Tls(SessionError::Certificate { fault, reason })
+        };
+        for (error, flags) in [
+            (
+                alert("certificate_required"),
+                Some("--cert FILE --key FILE"),
+            ),
+            (alert("bad_certificate"), None),
+            (
+                certificate(CertificateFault::UnknownIssuer),
+                Some("--cacert FILE; -k accepts any"),
+            ),
+            (
+                certificate(CertificateFault::OtherName),
+                Some("--sni NAME; -k accepts any"),
+            ),
+            (
+                certificate(CertificateFault::Expired),
+                Some("-k accepts any"),
+            ),
+            (ConnectError::Tls(SessionError::NotTls), None),
+            (ConnectError::Kernel("no certificate".into()), None),
+        ] {
+            assert_eq!(flags_against(&error), flags, "{error}");
+        }
+    }
 }

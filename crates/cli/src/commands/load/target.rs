@@ -259,7 +259,13 @@ fn tls_context(
             SettingsError::NoSystemRoots(_) => Exit::Environment,
             _ => Exit::WrongWords,
         };
-        Failure::sentence(&format!("TLS: {error}"), exit)
+        let place = error.place().map_or(String::new(), |it| format!("{it}: "));
+        Failure::Said {
+            culprit: "TLS".into(),
+            what: format!("{place}{}", error.what()),
+            remedy: error.remedy().into(),
+            exit,
+        }
     })
 }
 

@@ -1,0 +1,134 @@
+//! Why a target cannot be connected to.
+
+use std::fmt;
+
+use gatebench_net::tls::{SessionError, SettingsError};
+
+/// Why one of the first connections to a target was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// The kernel's reason.
+    Kernel(String),
+    /// Nothing came of the connections within this number of seconds.
+    Late {
+        /// The connections that were made before.
+        made: u32,
+        /// The connections that were to be made.
+        wanted: u32,
+        /// Seconds.
+        limit_s: u64,
+    },
+    /// The server closed the connection during the TLS handshake.
+    ClosedInHandshake,
+    /// The server closes connections as soon as they are made.
+    ClosedAtOnce,
+    /// TLS could not begin with its settings.
+    Settings {
+        /// What is wrong with them.
+        what: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// TLS failed.
+    Tls(SessionError),
+    /// The server did not agree to HTTP/2 in the TLS handshake.
+    NoHttp2,
+    /// The server broke HTTP/2, in these words.
+    NotHttp2(String),
+    /// The server ended the HTTP/2 connection before the first request.
+    GoAway,
+}
+
+impl ConnectError {
+    /// What happened, without the remedy.
+    pub fn what(&self) -> String {
+        match self {
+            Self::Kernel(reason) => reason.clone(),
+            Self::Late {
+                made: 0, limit_s, ..
+            } => format!("no connection was made within {limit_s} s"),
+            Self::Late {
+                made,
+                wanted,
+                limit_s,
+            } => {
+                format!("{made} of {wanted} connections were made, and no other within {limit_s} s")
+            }
+            Self::ClosedInHandshake => "the connection is closed during the TLS handshake".into(),
+            Self::ClosedAtOnce => "connections are closed as soon as they are made".into(),
+            Self::Settings { what, .. } => what.clone(),
+            Self::Tls(error) => error.what(),
+            Self::NoHttp2 => "the server did not agree to HTTP/2 (ALPN h2)".into(),
+            Self::NotHttp2(reason) => format!("the server does not speak HTTP/2: {reason}"),
+            Self::GoAway => "the server takes no requests: it said GOAWAY before the first".into(),
+        }
+    }
+
+    /// What to do; none where the target itself has to be looked at.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Late { made: 1.., .. } => Some("open fewer, or fewer per second"),
+            Self::Settings { remedy, .. } => Some(remedy),
+            Self::Tls(error) => Some(error.remedy()),
+            Self::NoHttp2 => Some("leave HTTP/2 out"),
+            Self::Kernel(_)
+            | Self::Late { .. }
+            | Self::ClosedInHandshake
+            | Self::ClosedAtOnce
+            | Self::NotHttp2(_)
+            | Self::GoAway => None,
+        }
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what())?;
+        self.remedy()
+            .map_or(Ok(()), |remedy| write!(f, "; {remedy}"))
+    }
+}
+
+impl From<SessionError> for ConnectError {
+    fn from(error: SessionError) -> Self {
+        Self::Tls(error)
+    }
+}
+
+impl From<SettingsError> for ConnectError {
+    fn from(error: SettingsError) -> Self {
+        let place = error.place().map_or(String::new(), |it| format!("{it}: "));
+        Self::Settings {
+            what: format!("{place}{}", error.what()),
+            remedy: error.remedy(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remedy_follows_what_happened() {
+        let late = |made| ConnectError::Late {
+            made,
+            wanted: 9,
+            limit_s: 5,
+        };
+        assert_eq!(late(0).to_string(), "no connection was made within 5 s");
+        assert_eq!(
+            late(2).to_string(),
+            "2 of 9 connections were made, and no other within 5 s; open fewer, or fewer per second"
+        );
+        let refused = ConnectError::Kernel("Connection refused; or not".into());
+        assert_eq!(
+            (refused.remedy(), refused.to_string()),
+            (None, refused.what())
+        );
+        let tls = SessionError::NotTls;
+        let error = ConnectError::from(tls.clone());
+        assert_eq!(error.to_string(), tls.to_string());
+        assert_eq!(error.remedy(), Some(tls.remedy()));
+    }
+}
