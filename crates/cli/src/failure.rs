@@ -3,7 +3,7 @@
 use gatebench_config::Diagnostics;
 use gatebench_drivers::DriverError;
 use gatebench_lab::LabError;
-use gatebench_model::Culprit;
+use gatebench_model::{Blame, Culprit};
 use gatebench_net::workers::WorkersError;
 use gatebench_report::text::clean_lines;
 use gatebench_store::StoreError;
@@ -50,6 +50,11 @@ impl Failure {
             remedy: remedy.into(),
             exit: Exit::WrongWords,
         }
+    }
+
+    /// The fault that an error names.
+    pub fn blamed(error: &impl Blame) -> Self {
+        Self::of(&error.culprit(), error.to_string(), error.remedy())
     }
 
     /// The machine's fault.
@@ -123,19 +128,18 @@ impl From<WorkersError> for Failure {
 
 impl From<DriverError> for Failure {
     fn from(error: DriverError) -> Self {
-        let (culprit, what, remedy) = (error.culprit(), error.to_string(), error.remedy());
         match error {
             DriverError::Mistakes(mistakes) => Self::Mistakes(vec![*mistakes]),
             DriverError::UnknownGateway { .. } | DriverError::NoFolder { .. } => {
-                Self::words("--gateway", what, remedy)
+                Self::words("--gateway", error.to_string(), error.remedy())
             }
             DriverError::Attach { .. } => Self::Said {
                 culprit: "--attach".into(),
-                what,
-                remedy,
+                what: error.to_string(),
+                remedy: error.remedy(),
                 exit: Exit::Environment,
             },
-            _ => Self::of(&culprit, what, remedy),
+            error => Self::blamed(&error),
         }
     }
 }
@@ -159,6 +163,6 @@ impl From<LabError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::of(&error.culprit(), error.to_string(), error.remedy())
+        Self::blamed(&error)
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gatebench_config::Diagnostics;
-use gatebench_model::Culprit;
+use gatebench_model::{Blame, Culprit};
 
 use crate::folder::Unsupported;
 use crate::launch::Exit;
@@ -253,9 +253,10 @@ impl DriverError {
             _ => false,
         }
     }
+}
 
-    /// Whose fault it is.
-    pub fn culprit(&self) -> Culprit {
+impl Blame for DriverError {
+    fn culprit(&self) -> Culprit {
         match self {
             Self::Mistakes(mistakes) => {
                 let first = mistakes.all().first();
@@ -297,8 +298,7 @@ impl DriverError {
         }
     }
 
-    /// What to do about it.
-    pub fn remedy(&self) -> String {
+    fn remedy(&self) -> String {
         match self {
             Self::UnknownGateway { known, .. } => {
                 format!("take one of {}, or a folder written as ./NAME", known.join(", "))

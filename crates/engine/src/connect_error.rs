@@ -24,9 +24,9 @@ pub enum ConnectError {
     ClosedAtOnce,
     /// TLS could not begin with its settings.
     Settings {
-        /// What is wrong with them.
+        /// The description of the mistake.
         what: String,
-        /// What to do.
+        /// The action that removes the mistake.
         remedy: &'static str,
     },
     /// TLS failed.
@@ -40,7 +40,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// What happened, without the remedy.
+    /// Returns the description of the error without the remedy.
     pub fn what(&self) -> String {
         match self {
             Self::Kernel(reason) => reason.clone(),
@@ -64,7 +64,7 @@ impl ConnectError {
         }
     }
 
-    /// What to do; none where the target itself has to be looked at.
+    /// Returns the action that removes the error; none if the user must examine the target itself.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::Late { made: 1.., .. } => Some("open fewer, or fewer per second"),

@@ -47,7 +47,7 @@ pub enum DataError {
 }
 
 impl DataError {
-    /// What is wrong, without the remedy.
+    /// Returns the description of the mistake without the remedy.
     pub fn what(&self) -> String {
         match self {
             Self::NoSource { name } => format!("no source of values is called '{name}'"),
@@ -66,7 +66,7 @@ impl DataError {
         }
     }
 
-    /// What to do.
+    /// Returns the action that removes the error.
     pub fn remedy(&self) -> String {
         match self {
             Self::NoSource { .. } => "define it under `data`".into(),

@@ -2,7 +2,7 @@
 
 use gatebench_config::{Diagnostics, ReadError};
 use gatebench_drivers::DriverError;
-use gatebench_model::Culprit;
+use gatebench_model::{Blame, Culprit};
 use gatebench_store::StoreError;
 
 /// An error that ends the command. Its text says what happened; [`LabError::culprit`] says whose

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gatebench_drivers::{Catalogue, Folder, FoundBinary, Launcher};
 use gatebench_model::plan::NULL;
-use gatebench_model::{Elsewhere, Limits, Setup, Variant};
+use gatebench_model::{Blame, Elsewhere, Limits, Setup, Variant};
 
 use crate::equip::{self, PreparedGateway};
 use crate::error::LabError;

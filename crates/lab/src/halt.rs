@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gatebench_drivers::DriverError;
 use gatebench_engine::EngineError;
-use gatebench_model::Culprit;
+use gatebench_model::{Blame, Culprit};
 use gatebench_net::tls::SettingsError;
 use gatebench_store::Outcome;
 
@@ -118,8 +118,8 @@ impl Failure {
     }
 }
 
-impl From<&DriverError> for Failure {
-    fn from(error: &DriverError) -> Self {
+impl<E: Blame> From<&E> for Failure {
+    fn from(error: &E) -> Self {
         Self::new(
             error.culprit(),
             error.to_string().trim_end(),

@@ -26,7 +26,7 @@ use crate::halt::{Failure, Halt};
 use crate::illness::Illness;
 use crate::keeper;
 use crate::ledger;
-use crate::profile::{self, Profiling};
+use crate::profile::Profiling;
 use crate::progress::{PhaseSummary, Progress};
 use crate::samples::{self, Moment, Pss, Samplers};
 use crate::scrape::{self, Scrape, Scraping};
@@ -146,7 +146,7 @@ pub(crate) fn measure(
     let mut measured = assemble(scene, loading, raw, seconds);
     measured.halt = halt;
     measured.record.admin = admin;
-    let failed = |error: ProfileError| profile::failure(&error).in_phase(&phase.name);
+    let failed = |error: ProfileError| Failure::from(&error).in_phase(&phase.name);
     measured.profile = profile.transpose().map_err(failed)?;
     scene
         .observer

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use gatebench_model::{Plan, Scenario};
+use gatebench_model::{Blame, Plan, Scenario};
 use gatebench_probe::{MachineSample, Profiler};
 
 use crate::cores;

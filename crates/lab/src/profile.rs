@@ -6,11 +6,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gatebench_model::{Culprit, Flame, Stacks};
+use gatebench_model::{Flame, Stacks};
 use gatebench_net::clock;
 use gatebench_probe::{Profile, ProfileError, Profiler};
 
-use crate::halt::Failure;
 use crate::interrupt::{Interrupt, Urgency};
 use crate::phase::Loading;
 use crate::samples::Samplers;
@@ -98,9 +97,4 @@ impl<'a> Profiling<'a> {
             thread::sleep(NAP);
         }
     }
-}
-
-/// Why there is no profile.
-pub(crate) fn failure(error: &ProfileError) -> Failure {
-    Failure::new(Culprit::Environment, error.to_string(), error.remedy())
 }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use gatebench_drivers::Launcher;
-use gatebench_model::{Culprit, Trial, Variant};
+use gatebench_model::{Blame, Culprit, Trial, Variant};
 use gatebench_net::{Backend, choose};
 use gatebench_probe::{Accounting, EnvironmentFacts, FrequencySource};
 use gatebench_store::{

@@ -216,7 +216,7 @@ fn keep_profile(
     };
     let file = writer
         .keep_profile(phase, &folded)
-        .map_err(|error| Failure::new(error.culprit(), error.to_string(), error.remedy()))?;
+        .map_err(|error| Failure::from(&error))?;
     Ok(Some(ProfileRecord { file, sampled_ns }))
 }
 

@@ -27,6 +27,15 @@ pub enum Culprit {
     },
 }
 
+/// An error that names its culprit and its remedy.
+pub trait Blame: std::error::Error {
+    /// Returns the one to blame.
+    fn culprit(&self) -> Culprit;
+
+    /// Returns the action that removes the error, as a sentence without its full stop.
+    fn remedy(&self) -> String;
+}
+
 impl fmt::Display for Culprit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -43,7 +43,7 @@ pub mod topology;
 pub mod transport;
 
 pub use capacity::Capacity;
-pub use culprit::Culprit;
+pub use culprit::{Blame, Culprit};
 pub use data::Source;
 pub use duel::{DecisiveMetric, Duel};
 pub use flame::{Flame, Stacks};

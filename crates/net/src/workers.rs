@@ -136,7 +136,7 @@ pub enum WorkersError {
 }
 
 impl WorkersError {
-    /// What happened, without the culprit and the remedy.
+    /// Returns the description of the error without the culprit and the remedy.
     pub fn what(&self) -> String {
         match self {
             Self::Core { core, source } => {
@@ -148,7 +148,7 @@ impl WorkersError {
         }
     }
 
-    /// What to do.
+    /// Returns the action that removes the error.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Core { .. } => "name a core that this process may use (see `taskset -p $$`)",

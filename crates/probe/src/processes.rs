@@ -33,6 +33,7 @@ pub fn tree(root: u32) -> Vec<u32> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use std::process::{Command, Stdio};
+    use std::sync::mpsc;
     use std::thread;
 
     use super::*;
@@ -43,7 +44,14 @@ mod tests {
             let mut command = Command::new("cat");
             command.stdin(Stdio::piped()).spawn().unwrap()
         };
-        let mut started = [start(), thread::spawn(start).join().unwrap()];
+        // The thread stays: the children of one that ends move to another.
+        let (give, take) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let other = thread::spawn(move || {
+            give.send(start()).unwrap();
+            let _ = ended.recv();
+        });
+        let mut started = [start(), take.recv().unwrap()];
         let (own, all) = (children(std::process::id()), tree(std::process::id()));
         assert_eq!(all[0], std::process::id());
         for child in &mut started {
@@ -53,5 +61,7 @@ mod tests {
             assert!(!children(std::process::id()).contains(&child.id()));
         }
         assert!(children(4_000_000).is_empty());
+        drop(end);
+        other.join().unwrap();
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use gatebench_model::{Blame, Culprit};
 use inferno::collapse::Collapse;
 use inferno::collapse::perf::{Folder, Options};
 use rustix::process::{Pid, Signal, kill_process};
@@ -42,15 +43,19 @@ pub enum ProfileError {
     NoSamples(String),
 }
 
-impl ProfileError {
-    /// What to do about it.
-    pub fn remedy(&self) -> &'static str {
-        match self {
+impl Blame for ProfileError {
+    fn culprit(&self) -> Culprit {
+        Culprit::Environment
+    }
+
+    fn remedy(&self) -> String {
+        let remedy = match self {
             Self::NotFound => "install it: apt-get install linux-perf",
             Self::Io(_) | Self::NoSamples(_) => {
                 "let this user take samples: sysctl kernel.perf_event_paranoid=1, or be root"
             }
-        }
+        };
+        remedy.into()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use gatebench_model::Culprit;
+use gatebench_model::{Blame, Culprit};
 
 /// An error of the run directory. Its message names the file; [`StoreError::remedy`] says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -93,9 +93,10 @@ impl StoreError {
             reason: error.to_string(),
         }
     }
+}
 
-    /// Whose fault it is.
-    pub fn culprit(&self) -> Culprit {
+impl Blame for StoreError {
+    fn culprit(&self) -> Culprit {
         match self {
             Self::Io { .. } | Self::Corrupt { .. } | Self::Locked { .. } | Self::Index { .. } => {
                 Culprit::Environment
@@ -111,8 +112,7 @@ impl StoreError {
         }
     }
 
-    /// What to do about it, as a sentence without its full stop.
-    pub fn remedy(&self) -> String {
+    fn remedy(&self) -> String {
         match self {
             Self::Io { source, path, .. } => io_remedy(source, path),
             Self::Locked { .. } => {

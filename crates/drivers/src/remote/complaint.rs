@@ -72,6 +72,8 @@ pub(super) fn of(host: &str, what: &str, stderr: &str) -> DriverError {
 
 #[cfg(test)]
 mod tests {
+    use gatebench_model::Blame;
+
     use super::*;
 
     #[test]

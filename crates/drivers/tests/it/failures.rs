@@ -9,7 +9,7 @@ use crate::common::{
     below, eventually, exists, folder, launcher, plain, scenario, script_folder, start,
 };
 use gatebench_drivers::{Catalogue, DriverError, Ended, Exit, Ports};
-use gatebench_model::Culprit;
+use gatebench_model::{Blame, Culprit};
 
 /// A gateway in a few words: it answers everything with 204. A plain server, since that of HTTP looks its name up.
 const ANSWERING: &str = r#"exec python3 -c '

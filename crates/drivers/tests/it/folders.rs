@@ -8,7 +8,7 @@ use crate::common::{folder, scenario, script_folder, wiring};
 use gatebench_drivers::{
     Catalogue, DriverError, Origin, Wiring, changed_input_for, input_for, render,
 };
-use gatebench_model::Scenario;
+use gatebench_model::{Blame, Scenario};
 use serde_json::json;
 
 #[test]

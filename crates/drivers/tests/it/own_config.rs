@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::common::{folder, plain, start};
 use gatebench_drivers::{DriverError, Folder, Ports, Running};
-use gatebench_model::Culprit;
+use gatebench_model::{Blame, Culprit};
 
 /// A configuration of nginx that nobody generated.
 const MINE: &str = "worker_processes 1; daemon off; pid nginx.pid;

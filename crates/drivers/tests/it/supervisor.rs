@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::common::{below, eventually, exists, kill, launcher};
 use gatebench_drivers::UpstreamStart;
+use gatebench_model::Blame;
 
 fn supervise(script: &str, options: &[&str]) -> Child {
     Command::new(launcher().program)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{folder, launcher};
 use gatebench_drivers::{DriverError, Folder};
-use gatebench_model::Culprit;
+use gatebench_model::{Blame, Culprit};
 
 /// nginx's folder with programs of no other place than these.
 fn among(programs: &[PathBuf]) -> Folder {

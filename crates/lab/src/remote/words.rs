@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use gatebench_drivers::{Amount, DriverError, Ended, Folder, FoundBinary, Limit, RenderedFile};
-use gatebench_model::{Culprit, Scenario};
+use gatebench_model::{Blame, Culprit, Scenario};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 

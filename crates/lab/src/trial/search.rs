@@ -1,7 +1,7 @@
 //! A repeat of a search for capacity: loads that are decided one after the other, in one gateway process.
 
 use gatebench_analysis::capacity::{NextStep, judge_step, next_step};
-use gatebench_model::{Culprit, Variant};
+use gatebench_model::{Blame, Culprit, Variant};
 use gatebench_store::{StepRecord, StepRole, StoreError, Timestamp, TrialWriter};
 
 use super::{Course, Setting};

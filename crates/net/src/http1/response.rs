@@ -1,4 +1,4 @@
-//! One response from a stream that blocks: what a client outside a load reads.
+//! Reading one response from a stream that blocks, as clients outside a load do.
 
 use std::io::{self, Read};
 
@@ -73,7 +73,7 @@ impl<S: Read> ResponseReader<S> {
     /// were not taken before are dropped.
     ///
     /// # Errors
-    /// What the stream reports, [`io::ErrorKind::WouldBlock`] and [`io::ErrorKind::Interrupted`]
+    /// Every error that the stream reports, [`io::ErrorKind::WouldBlock`] and [`io::ErrorKind::Interrupted`]
     /// included, after which it may be called again; [`io::ErrorKind::UnexpectedEof`] where nothing
     /// came, and [`io::ErrorKind::InvalidData`] where a response breaks off or breaks the protocol.
     pub fn advance(&mut self) -> io::Result<bool> {

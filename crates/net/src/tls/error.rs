@@ -104,7 +104,7 @@ impl SettingsError {
         }
     }
 
-    /// What is wrong, without the place and the remedy.
+    /// Returns the description of the mistake without the place and the remedy.
     pub fn what(&self) -> String {
         match self {
             Self::Unreadable { error, .. } => error.to_string(),
@@ -120,7 +120,7 @@ impl SettingsError {
         }
     }
 
-    /// What to do.
+    /// Returns the action that removes the error.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Unreadable { .. } => "give the path of a readable PEM file",
@@ -145,7 +145,7 @@ impl fmt::Display for SettingsError {
 }
 
 impl SessionError {
-    /// What happened, without the remedy.
+    /// Returns the description of the error without the remedy.
     pub fn what(&self) -> String {
         match self {
             Self::Alert { name } => format!("the peer ended TLS with the alert {name}"),
@@ -170,7 +170,7 @@ impl SessionError {
         }
     }
 
-    /// What to do.
+    /// Returns the action that removes the error.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::Alert { name } => alert_remedy(name),

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Command;
 
 use crate::common::run_with_a_trial;
+use gatebench_model::Blame;
 use gatebench_store::{Run, RunWriter, Status, StoreError};
 use tempfile::TempDir;
 

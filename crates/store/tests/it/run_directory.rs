@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::{interval, manifest, phase, record, run_with_a_trial, trial};
-use gatebench_model::{Culprit, Trial};
+use gatebench_model::{Blame, Culprit, Trial};
 use gatebench_store::{
     Outcome, ParityCaseRecord, ParityRecord, Run, RunWriter, SCHEMA_VERSION, SeriesRow,
     SeriesUsage, Status, StoreError, TaggedInterval, TrialRecord,

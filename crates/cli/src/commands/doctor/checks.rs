@@ -2,6 +2,7 @@
 
 use gatebench_drivers::{Catalogue, FoundRedis};
 use gatebench_gateway::library_versions;
+use gatebench_model::Blame;
 use gatebench_model::placement::{Placement, SHARED_CORE_REMEDY};
 use gatebench_net::{Backend, choose};
 use gatebench_probe::{
@@ -242,7 +243,7 @@ fn perf() -> Check {
         Err(error) => Check::advice(
             "perf",
             format!("{error}; only flame graphs need it"),
-            error.remedy(),
+            &error.remedy(),
         ),
     }
 }

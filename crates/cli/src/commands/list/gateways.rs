@@ -5,6 +5,7 @@ use std::path::Path;
 
 use console::Style;
 use gatebench_drivers::{Catalogue, DriverError, Folder, FoundBinary, Origin};
+use gatebench_model::Blame;
 use gatebench_model::gateway::Support;
 use serde_json::{Value, json};
 

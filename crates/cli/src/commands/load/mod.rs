@@ -227,7 +227,7 @@ fn unable(error: EngineError, asked: &Asked) -> Failure {
     }
 }
 
-/// What happened, and what to do about it on this command line.
+/// Returns the description of an error, and its remedy in terms of this command line.
 fn remedied(reason: &ConnectError, asked: &Asked) -> (String, String) {
     let remedy = match reason.remedy() {
         Some(remedy) => match flags_against(reason) {
