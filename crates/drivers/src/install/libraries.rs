@@ -191,6 +191,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::os::unix::fs::symlink;
 
+    use gatebench_model::Blame as _;
+
     use super::*;
 
     /// The digest that sha256sum gives for the list of [`build`], and for that of `target/lib` alone.
