@@ -3,10 +3,8 @@
 //! things stand on the page.
 
 mod axis;
-mod capacity;
-mod combined;
+mod chapter;
 pub mod compare;
-mod costs;
 pub mod costs_csv;
 pub mod csv;
 pub mod document;
@@ -15,7 +13,6 @@ mod facts;
 pub mod flame;
 pub mod history;
 pub mod html;
-mod isolation;
 pub mod json;
 pub mod markdown;
 mod number;
@@ -23,11 +20,8 @@ mod palette;
 mod parts;
 mod plots;
 mod problems;
-mod purposes;
 pub mod redact;
-mod scale;
-mod sections;
-mod soak;
+mod study;
 mod svg;
 mod table;
 pub mod terminal;

@@ -4,9 +4,11 @@ use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{Failure, ScenarioFindings};
 use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 
+use crate::chapter::{Block, Chapter, Lines, MARKDOWN, Part, Text};
 use crate::problems::{Problem, failures_once, problems, word};
+use crate::study::chapters;
 use crate::table::{Cell, Column, Group, Row, Table};
-use crate::{capacity, combined, costs, facts, parts, purposes, scale, sections, text, verdicts};
+use crate::{facts, parts, text, verdicts};
 
 /// Groups of a scenario; the page has more.
 const GROUPS_MAX: usize = 8;
@@ -17,29 +19,8 @@ pub fn render(findings: &Findings) -> String {
     let run = &findings.run;
     out.push_str(&format!("## {}\n\n", escape(&run.title)));
     out.push_str(&list(findings.headlines.iter().map(|s| s.text.as_str())));
-    out.push_str(&capacity_section(findings));
-    out.push_str(&purposes::markdown(findings));
-    out.push_str(&combined_section(findings));
-    out.push_str(&costs_section(findings));
-    for found in &findings.scale {
-        let title = escape(&scale::title(found));
-        let explanation = scale::explanation(found);
-        out.push_str(&format!("### {title}\n\n{explanation}\n\n"));
-        for table in scale::table(found).by_phase() {
-            let label = table.groups.iter().map(|group| capitalised(&group.label));
-            out.push_str(&format!("**{}**\n\n", escape(&label.collect::<String>())));
-            out.push_str(&whole(&table, "gateway"));
-        }
-    }
-    for found in &findings.sections {
-        let title = escape(&sections::title(found));
-        out.push_str(&format!("### {title}\n\n{}\n\n", found.explanation));
-        out.push_str(&whole(&sections::table(found), found.table.first));
-        for graph in &found.graphs {
-            let (title, text) = (escape(&graph.title), escape(&graph.text));
-            out.push_str(&format!("[{title}]({}): {text}\n\n", graph.file));
-        }
-    }
+    let chapters = chapters(findings, MARKDOWN);
+    out.extend(chapters.iter().map(chapter));
     for scenario in &findings.scenarios {
         out.push_str(&scenario_section(scenario));
     }
@@ -62,56 +43,83 @@ pub fn render(findings: &Findings) -> String {
     out
 }
 
-/// Capacities, and the curve of each; nothing where the run was not made to search them.
-fn capacity_section(findings: &Findings) -> String {
-    let Some(found) = &findings.capacity else {
-        return String::new();
-    };
-    let mut out = format!("### {}\n\n", capacity::TITLE);
-    out.push_str(&whole(&capacity::table(found), "gateway"));
-    out.push_str(&format!("{}\n\n", escape(&found.method)));
-    for gateway in &found.gateways {
-        let name = escape(&capacity::name(found, gateway));
-        out.push_str(&format!(
-            "<details><summary>All rates that {name} was tried at</summary>\n\n"
-        ));
-        out.push_str(&whole(&capacity::curve(gateway), "offered"));
-        out.push_str(&format!("{}\n\n</details>\n\n", capacity::CURVE));
+/// Writes a chapter, under its heading unless it begins with one.
+pub(crate) fn chapter(chapter: &Chapter) -> String {
+    let mut text = String::new();
+    blocks(&mut text, &chapter.blocks);
+    if text.starts_with("### ") {
+        return text;
     }
-    out
+    format!("### {}\n\n{text}", escape(&chapter.heading))
 }
 
-/// The versions of a specification side by side; nothing where the run was made from none.
-fn combined_section(findings: &Findings) -> String {
-    let Some(found) = &findings.combined else {
-        return String::new();
-    };
-    let title = escape(&combined::title(found));
-    let mut out = format!("### {title}\n\n{}\n\n", combined::EXPLANATION);
-    out.push_str(&format!("| version | {} |\n", combined::HEADS.join(" | ")));
-    out.push_str(&format!("|:--|{}\n", "--:|".repeat(combined::HEADS.len())));
-    for line in combined::lines(found) {
-        let cells = line.cells.map(|cell| escape(&cell)).join(" | ");
-        out.push_str(&format!("| **{}** | {cells} |\n", escape(&line.name)));
+fn blocks(out: &mut String, all: &[Block]) {
+    for block in all {
+        match &block.part {
+            Part::Heading(heading) => out.push_str(&format!("### {}\n\n", escape(&heading.text))),
+            Part::Lead(text) | Part::Sentence(text) | Part::Foot(text) => {
+                out.push_str(&words(text))
+            }
+            Part::Facts { facts } => out.push_str(&list(facts.iter().map(String::as_str))),
+            Part::Table(table) => out.push_str(&whole(&table.table, table.first)),
+            Part::Lines(lines) => out.push_str(&table_of_words(lines)),
+            Part::Files { files } => {
+                for file in files {
+                    let (title, text) = (escape(&file.title), escape(&file.text));
+                    out.push_str(&format!("[{title}]({}): {text}\n\n", file.file));
+                }
+            }
+            Part::Card { blocks: inner, .. } => blocks(out, inner),
+            Part::Fold(fold) if fold.markdown.is_empty() => blocks(out, &fold.blocks),
+            Part::Fold(fold) => {
+                let summary = escape(&fold.markdown);
+                out.push_str(&format!("<details><summary>{summary}</summary>\n\n"));
+                blocks(out, &fold.blocks);
+                out.push_str("</details>\n\n");
+            }
+            Part::Charts { .. } => {}
+        }
     }
-    out.push('\n');
-    let facts = combined::facts(found);
-    out.push_str(&list(facts.iter().map(String::as_str)));
-    out
 }
 
-/// What policies cost, a table for each measure; nothing where no policy has a plain proxy beside it.
-fn costs_section(findings: &Findings) -> String {
-    let Some(found) = &findings.costs else {
-        return String::new();
+fn words(text: &Text) -> String {
+    let [before, strong, after] = text.spans.each_ref().map(|it| escape(it));
+    let strong = match &*strong {
+        "" => strong,
+        _ => format!("**{strong}**"),
     };
-    let mut out = format!("### {}\n\n{}\n\n", costs::TITLE, costs::EXPLANATION);
-    for table in costs::tables(found) {
-        let title = format!("{} at {}", capitalised(table.title), table.load);
-        out.push_str(&format!("**{}**. {}\n\n", escape(&title), table.note));
-        out.push_str(&whole(&table.table, "policy"));
+    format!("{before}{strong}{after}\n\n")
+}
+
+/// Bold are the lines that decide, else the verdicts, else the names.
+fn table_of_words(table: &Lines) -> String {
+    let all = &table.lines;
+    let (decides, judged) = (
+        all.iter().any(|it| it.decides),
+        all.iter().any(|it| it.verdict.is_some()),
+    );
+    let bold = |is_bold: bool, words: &str| match is_bold {
+        true => format!("**{}**", escape(words)),
+        false => escape(words),
+    };
+    let (verdict, rule) = if judged {
+        (" verdict |", ":--|")
+    } else {
+        ("", "")
+    };
+    let (heads, rules) = (table.heads.join(" | "), "--:|".repeat(table.heads.len()));
+    let first = format!("| {}", table.first);
+    let mut out = format!(
+        "{} |{verdict} {heads} |\n|:--|{rule}{rules}\n",
+        first.trim_end()
+    );
+    for line in all {
+        let mut cells = vec![bold(line.decides || !(decides || judged), &line.name)];
+        cells.extend(line.verdict.map(|it| bold(!decides, it[0])));
+        cells.extend(line.cells.iter().map(|it| escape(it)));
+        out.push_str(&format!("| {} |\n", cells.join(" | ")));
     }
-    out
+    out + "\n"
 }
 
 fn scenario_section(scenario: &ScenarioFindings) -> String {

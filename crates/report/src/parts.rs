@@ -40,16 +40,9 @@ pub fn groups(scenario: &ScenarioFindings, most: usize) -> Option<PartTable> {
         format!("groups, the {shown} of {total} with failures or the slowest answers")
     };
     let one_variant = variants.len() == 1;
-    let row = |(name, variant): &(&str, &str)| Row {
-        name: if one_variant {
-            (*name).into()
-        } else {
-            format!("{name} · {variant}")
-        },
-        variant: (*variant).into(),
-        validity: None,
-        absence: None,
-        cells: Vec::new(),
+    let row = |(name, variant): &(&str, &str)| match one_variant {
+        true => Row::new(*name, variant),
+        false => Row::new(format!("{name} · {variant}"), variant),
     };
     let lanes = scenario.phases.iter().map(|phase| Lanes {
         phase: phase.name.clone(),
@@ -110,16 +103,12 @@ fn routes_of(scenario: &ScenarioFindings, slowest: &SlowestRoutes, most: usize) 
     let shown = &slowest.routes[..slowest.routes.len().min(most)];
     let first = shown.first().map(|route| &route.group);
     let several_groups = shown.iter().any(|route| Some(&route.group) != first);
-    let row = |route: &RouteFindings| Row {
-        name: if several_groups {
-            format!("{}: {}", route.group, route.route)
-        } else {
-            route.route.clone()
-        },
-        variant: slowest.variant.clone(),
-        validity: None,
-        absence: None,
-        cells: Vec::new(),
+    let row = |route: &RouteFindings| {
+        let name = match several_groups {
+            true => format!("{}: {}", route.group, route.route),
+            false => route.route.clone(),
+        };
+        Row::new(name, &slowest.variant)
     };
     let figures: Vec<_> = shown.iter().map(|route| Some(&route.figures)).collect();
     let mut lanes = counts(&figures);

@@ -120,8 +120,13 @@ impl Cell {
 
     /// The cell of a count.
     pub fn count(count: u64) -> Self {
+        Self::words(grouped(count as f64))
+    }
+
+    /// A cell without a range.
+    pub fn words(median: String) -> Self {
         Self::Value {
-            median: grouped(count as f64),
+            median,
             range: String::new(),
             limited: false,
         }
@@ -144,6 +149,19 @@ impl Cell {
         match self {
             Self::Value { range, .. } => range,
             Self::Empty | Self::Invalid | Self::Absent(_) => "",
+        }
+    }
+}
+
+impl Row {
+    /// A row without cells yet, of a variant or of a part of it.
+    pub fn new(name: impl Into<String>, variant: &str) -> Self {
+        Self {
+            name: name.into(),
+            variant: variant.to_owned(),
+            validity: None,
+            absence: None,
+            cells: Vec::new(),
         }
     }
 }
@@ -179,11 +197,9 @@ impl Table {
 
     fn with(scenario: &ScenarioFindings, lanes: Vec<Lanes>) -> Self {
         let row = |row: &VariantRow| Row {
-            name: row.variant.clone(),
-            variant: row.variant.clone(),
             validity: row.validity,
             absence: absence(&row.status),
-            cells: Vec::new(),
+            ..Row::new(&row.variant, &row.variant)
         };
         Self::of_lanes(scenario.rows_and_null().map(row).collect(), lanes)
     }

@@ -13,6 +13,16 @@ pub fn word(verdict: Verdict) -> &'static str {
     }
 }
 
+/// The class of a verdict on the page.
+pub fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::NoChange => "same",
+        Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. } => "open",
+    }
+}
+
 /// The load that a metric was compared at.
 pub fn load<'a>(scenario: &'a ScenarioFindings, found: &'a ComparisonFindings) -> &'a str {
     scenario.load(&found.phase).unwrap_or(&found.phase)

@@ -9,6 +9,7 @@ use super::{explanation, role, row, scenarios, shown, title, weight};
 use crate::html::{method, pages};
 use crate::number;
 use crate::plots::forest::{Forest, Point};
+use crate::verdicts;
 
 /// The sections of the method that it rests on.
 const METHODS: [&str; 2] = ["Runs beside each other", "Validity"];
@@ -173,10 +174,7 @@ fn row_view(
         verdict: words.verdict,
         verdict_class: match (cell.result.verdict, cell.control) {
             (Verdict::Better | Verdict::Worse, Some(_)) => "limited",
-            (Verdict::Better, None) => "better",
-            (Verdict::Worse, None) => "worse",
-            (Verdict::NoChange, _) => "same",
-            (Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. }, _) => "open",
+            (verdict, _) => verdicts::class(verdict),
         },
         count: words.count,
         text: cell.text.clone(),

@@ -41,11 +41,9 @@ const EFFECT: &str = "Each with its effect on figures of this run (of its first 
 /// The table of a document as all tables are laid out.
 pub(crate) fn table(found: &DocumentTable) -> Table {
     let row = |row: &DocumentRow| Row {
-        name: row.name.clone(),
-        variant: row.variant.clone(),
         validity: row.validity,
         absence: row.absence.clone(),
-        cells: Vec::new(),
+        ..Row::new(&row.name, &row.variant)
     };
     let mut place = 0;
     let mut lanes = Vec::new();
@@ -121,11 +119,7 @@ fn lane(head: [Cow<'static, str>; 2], unit: Unit, cells: &[&DocumentCell]) -> La
 
 fn cell(found: &DocumentCell, scale: Scale) -> Cell {
     if let Some(words) = &found.words {
-        return Cell::Value {
-            median: words.clone(),
-            range: String::new(),
-            limited: false,
-        };
+        return Cell::words(words.clone());
     }
     let Some(validity) = found.validity else {
         return Cell::Empty;
@@ -154,18 +148,7 @@ fn with_interval(estimate: &Estimate, validity: Validity, scale: Scale) -> Cell 
 
 /// The effect of a correction: both figures of each row, and the one over the other.
 fn effects(found: &Correction) -> Table {
-    let row = |name: &str| Row {
-        name: name.into(),
-        variant: String::new(),
-        validity: None,
-        absence: None,
-        cells: Vec::new(),
-    };
-    let value = |value: f64, scale: Scale| Cell::Value {
-        median: scale.number(value),
-        range: String::new(),
-        limited: false,
-    };
+    let value = |value: f64, scale: Scale| Cell::words(scale.number(value));
     let both = found.rows.iter().flat_map(|it| [it.their_way, it.measured]);
     let scale = Scale::of_all(both, found.unit);
     let ratio = Scale::of(1.0, Unit::Ratio);
@@ -189,7 +172,7 @@ fn effects(found: &Correction) -> Table {
             lane("÷", ratio, ratios.collect()),
         ],
     };
-    let rows = found.rows.iter().map(|it| row(&it.name)).collect();
+    let rows = found.rows.iter().map(|it| Row::new(&it.name, "")).collect();
     Table::of_lanes(rows, vec![lanes])
 }
 

@@ -2,7 +2,7 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
-    ComparisonFindings, DuelFindings, Interval, ScenarioFindings, Validity, Verdict,
+    ComparisonFindings, DuelFindings, Interval, ScenarioFindings, Validity,
 };
 use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 use serde::Serialize;
@@ -143,12 +143,7 @@ fn row_view(
             .unwrap_or_default(),
         blocks: verdicts::blocks(found),
         verdict: verdicts::word(found.result.verdict),
-        verdict_class: match found.result.verdict {
-            Verdict::Better => "better",
-            Verdict::Worse => "worse",
-            Verdict::NoChange => "same",
-            Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. } => "open",
-        },
+        verdict_class: verdicts::class(found.result.verdict),
         text: found.text.clone(),
         class,
     }

@@ -2,18 +2,13 @@
 //! width and for paper. It is well-formed XML as well as HTML, so that a parser can prove that
 //! nothing escaped its element.
 
-mod capacity;
-mod combined;
 mod cores;
-mod costs;
 mod evidence;
 mod figures;
 mod forest;
 pub(crate) mod method;
 pub(crate) mod pages;
-mod purposes;
 pub(crate) mod results;
-mod scale;
 mod told;
 mod view;
 mod wire;

@@ -14,16 +14,11 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 16] = templates!(
+const TEMPLATES: [(&str, &str); 11] = templates!(
     "head.html",
     "page.html",
     "verdicts.html",
-    "capacity.html",
-    "purposes.html",
-    "combined.html",
-    "costs.html",
-    "scale.html",
-    "sections.html",
+    "chapters.html",
     "table.html",
     "results.html",
     "evidence.html",

@@ -88,6 +88,7 @@ struct RowView {
 struct CellView {
     mark: String,
     range: String,
+    rank: String,
     class: &'static str,
 }
 
@@ -198,9 +199,12 @@ fn row_view(row: &Row, palette: &Palette) -> RowView {
 }
 
 fn cell_view(cell: &Cell) -> CellView {
+    // Only costs have ranks.
+    let (range, rank) = cell.range().rsplit_once('#').unwrap_or((cell.range(), ""));
     CellView {
         mark: cell.mark(),
-        range: cell.range().into(),
+        range: range.trim_end().into(),
+        rank: rank.into(),
         class: match cell {
             Cell::Empty | Cell::Absent(_) => "absent",
             Cell::Invalid => "invalid",

@@ -1,21 +1,18 @@
 //! What the page's template is given: words and drawings, nothing left to format.
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{FlameGraph, RunFacts, SectionFindings, Sentence, Status, Tone};
+use gatebench_analysis::findings::{RunFacts, Sentence, Status, Tone};
 use serde::Serialize;
 
-use super::capacity::{CapacityView, capacity};
-use super::combined::{CombinedView, combined};
-use super::costs::{CostView, costs};
 use super::evidence::Evidence;
 use super::forest::{ForestView, forests};
 use super::method::{self, Section};
-use super::purposes::{PurposeView, purposes};
-use super::results::{ScenarioView, TableView, table_view};
-use super::scale::{ScaleView, scales};
+use super::results::ScenarioView;
+use crate::chapter::{Chapter, PAGE};
 use crate::palette::Palette;
 use crate::problems::{Repeated, failures_once, problems, word};
-use crate::{facts, isolation, number, sections, soak};
+use crate::study::chapters;
+use crate::{facts, number};
 
 /// The whole page.
 #[derive(Serialize)]
@@ -29,22 +26,10 @@ pub struct Page {
     headline: Option<SentenceView>,
     sentences: Vec<SentenceView>,
     forests: Vec<ForestView>,
-    /// What the run was made for.
-    purposes: Vec<PurposeView>,
     notes: Vec<String>,
     failures: Vec<FailureView>,
     problems: Vec<ProblemView>,
-    /// What a search for capacity came to; none where the run was not made for one.
-    capacity: Option<CapacityView>,
-    /// What a specification came to; none where the run was made from none.
-    combined: Option<CombinedView>,
-    /// What policies cost; empty where no policy has a plain proxy beside it.
-    costs: Vec<CostView>,
-    costs_explanation: &'static str,
-    /// What grows with routes, consumers and idle connections.
-    scale: Vec<ScaleView>,
-    /// What only some runs measure.
-    sections: Vec<SectionView>,
+    chapters: Vec<Chapter>,
     scenarios: Vec<ScenarioView>,
     evidence: Evidence,
     method: Vec<Section>,
@@ -65,63 +50,6 @@ const METHODS: [&str; 12] = [
     "Steady state",
     "Cores",
 ];
-
-/// Those that a search rests on besides.
-const METHODS_OF_CAPACITY: [&str; 2] = ["Capacity", "Cores for a rate"];
-
-fn methods(findings: &Findings) -> Vec<&'static str> {
-    let searched = findings.capacity.iter().flat_map(|_| METHODS_OF_CAPACITY);
-    let soaked = findings.soak.iter().map(|_| soak::METHOD);
-    let isolated = findings.isolation.iter().map(|_| isolation::METHOD);
-    let combined = findings.combined.iter().map(|_| crate::combined::METHOD);
-    let more = searched
-        .chain(soaked)
-        .chain(isolated.take(1))
-        .chain(combined);
-    METHODS.into_iter().chain(more).collect()
-}
-
-/// What only some runs measure.
-#[derive(Serialize)]
-struct SectionView {
-    id: &'static str,
-    heading: &'static str,
-    explanation: &'static str,
-    title: String,
-    /// What the first column is.
-    first: &'static str,
-    table: TableView,
-    graphs: Vec<GraphView>,
-}
-
-/// A graph in a file of its own.
-#[derive(Serialize)]
-struct GraphView {
-    file: String,
-    title: String,
-    text: String,
-}
-
-fn graph_view(graph: &FlameGraph) -> GraphView {
-    GraphView {
-        file: graph.file.clone(),
-        title: graph.title.clone(),
-        text: graph.text.clone(),
-    }
-}
-
-fn sections(findings: &Findings, palette: &Palette) -> Vec<SectionView> {
-    let view = |it: &SectionFindings| SectionView {
-        id: it.id,
-        heading: it.heading,
-        explanation: it.explanation,
-        title: sections::title(it),
-        first: it.table.first,
-        table: table_view(&sections::table(it), palette),
-        graphs: it.graphs.iter().map(graph_view).collect(),
-    };
-    findings.sections.iter().map(view).collect()
-}
 
 /// A name and a value.
 #[derive(Serialize)]
@@ -166,6 +94,9 @@ impl Page {
     /// Lays out the findings.
     pub fn of(findings: &Findings) -> Self {
         let palette = Palette::of(findings);
+        let chapters = chapters(findings, PAGE);
+        let more = chapters.iter().flat_map(|it| it.methods);
+        let methods: Vec<&str> = METHODS.iter().chain(more).copied().collect();
         let run = &findings.run;
         let mut sentences = findings.headlines.iter().map(sentence);
         let scenario = |(index, of)| ScenarioView::of(index, of, findings, &palette);
@@ -178,16 +109,10 @@ impl Page {
             headline: sentences.next(),
             sentences: sentences.collect(),
             forests: forests(findings, &palette),
-            purposes: purposes(findings, &palette),
             notes: findings.notes.clone(),
             failures: failures(findings),
             problems: problem_views(findings, &palette),
-            capacity: capacity(findings, &palette),
-            combined: combined(findings, &palette),
-            costs: costs(findings, &palette),
-            costs_explanation: crate::costs::EXPLANATION,
-            scale: scales(findings, &palette),
-            sections: sections(findings, &palette),
+            chapters,
             scenarios: findings
                 .scenarios
                 .iter()
@@ -195,7 +120,7 @@ impl Page {
                 .map(scenario)
                 .collect(),
             evidence: Evidence::of(findings, &palette),
-            method: method::sections(&methods(findings)),
+            method: method::sections(&methods),
         }
     }
 }

@@ -9,9 +9,9 @@ use gatebench_analysis::words::{capitalised, grouped};
 
 use super::{grid, spread};
 use crate::axis::Axis;
-use crate::combined::name;
 use crate::number::Scale;
 use crate::palette::Palette;
+use crate::study::combined::name;
 use crate::svg::{Anchor, Svg};
 use crate::text;
 

@@ -1,6 +1,7 @@
 //! The report on a terminal: a table per scenario, then the findings in sentences, then what limits
 //! them. Never wider than asked, and readable without colours.
 
+mod blocks;
 mod grid;
 pub(crate) mod sheet;
 mod smoke;
@@ -9,10 +10,13 @@ pub(crate) mod style;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{Failure, PhaseKind, ScenarioFindings, Status, Tone, Validity};
 
-use self::style::{Paint, Style};
+use self::sheet::Sheet;
+use self::style::Style;
+use crate::chapter::TERMINAL;
 use crate::problems::{Problem, failures_once, problems, word};
+use crate::study::chapters;
 use crate::table::Table;
-use crate::{capacity, combined, costs, facts, parts, purposes, scale, sections, text};
+use crate::{facts, parts, text};
 
 /// No line is wider, however wide the terminal is.
 pub const COLUMNS_MAX: usize = 100;
@@ -49,57 +53,26 @@ impl Default for TerminalOptions {
 
 /// Writes the report, with a line break at the end.
 pub fn render(findings: &Findings, options: TerminalOptions) -> String {
-    let mut page = Page {
-        lines: Vec::new(),
-        columns: options.columns.clamp(COLUMNS_MIN, COLUMNS_MAX),
-        paint: Paint::new(options.colour),
-    };
+    let chapters = chapters(findings, TERMINAL);
+    let (leading, others): (Vec<_>, Vec<_>) = chapters.iter().partition(|it| it.leads);
+    let mut page = Sheet::new(options);
     page.masthead(findings);
-    page.capacity(findings);
+    leading.iter().for_each(|it| page.blocks(&it.blocks));
     if findings.run.is_smoke {
         page.lines
             .extend(smoke::lines(findings, page.columns, page.paint));
     } else {
         page.measured(findings);
+        others.iter().for_each(|it| page.blocks(&it.blocks));
     }
     page.sentences(findings);
     page.failures(&findings.failures);
     page.problems(&problems(findings));
     page.notes(&findings.notes);
-    page.lines.join("\n") + "\n"
+    page.finish()
 }
 
-/// The lines so far, and how they are written.
-struct Page {
-    lines: Vec<String>,
-    columns: usize,
-    paint: Paint,
-}
-
-impl Page {
-    fn blank(&mut self) {
-        self.lines.push(String::new());
-    }
-
-    fn heading(&mut self, words: &str) {
-        let words = text::truncate(&text::clean(words), self.columns);
-        self.lines.push(self.paint.with(Style::Strong, &words));
-    }
-
-    /// A wrapped text behind a lead, which is painted.
-    fn item(&mut self, lead: &str, style: Style, words: &str) {
-        for (index, line) in text::wrap(words, lead, self.columns)
-            .into_iter()
-            .enumerate()
-        {
-            let line = match line.strip_prefix(lead) {
-                Some(rest) if index == 0 => format!("{}{rest}", self.paint.with(style, lead)),
-                _ => line,
-            };
-            self.lines.push(line.trim_end().into());
-        }
-    }
-
+impl Sheet {
     fn masthead(&mut self, findings: &Findings) {
         let run = &findings.run;
         self.heading(&format!("gatebench · {}", run.title));
@@ -115,9 +88,7 @@ impl Page {
             run.engine_backend,
             facts::placement(&run.placement),
         );
-        for line in text::wrap(&words, "", self.columns) {
-            self.lines.push(self.paint.with(Style::Soft, &line));
-        }
+        self.soft(&words);
     }
 
     /// What was measured, scenario by scenario, and over all.
@@ -126,133 +97,8 @@ impl Page {
             self.blank();
             let words = format!("{} · {}", scenario.name, scenario.title);
             self.heading(&words);
-            let table = Table::of(scenario);
-            self.lines
-                .extend(grid::lines(&table, self.columns, self.paint));
+            self.grid(&Table::of(scenario));
             self.parts(scenario);
-        }
-        self.purposes(findings);
-        self.combined(findings);
-        self.costs(findings);
-        self.scale(findings);
-        self.sections(findings);
-    }
-
-    /// The highest rates that hold an objective, and the curve of each gateway.
-    fn capacity(&mut self, findings: &Findings) {
-        let Some(found) = &findings.capacity else {
-            return;
-        };
-        self.blank();
-        self.heading(&format!("{} · {}", capacity::TITLE, found.objective));
-        let table = capacity::table(found);
-        self.lines
-            .extend(grid::lines(&table, self.columns, self.paint));
-        for gateway in found.gateways.iter().filter(|it| !it.curve.is_empty()) {
-            self.blank();
-            self.heading(&format!("Curve · {}", capacity::name(found, gateway)));
-            let table = capacity::curve(gateway);
-            self.lines
-                .extend(grid::lines(&table, self.columns, self.paint));
-        }
-        for line in text::wrap(capacity::CURVE, "", self.columns) {
-            self.lines.push(self.paint.with(Style::Soft, &line));
-        }
-    }
-
-    /// What the run was made for.
-    fn purposes(&mut self, findings: &Findings) {
-        for (title, lines) in purposes::terminal(findings) {
-            self.blank();
-            for line in text::wrap(&title, "", self.columns) {
-                self.lines.push(self.paint.with(Style::Strong, &line));
-            }
-            for line in &lines {
-                if line.chars().count() <= self.columns {
-                    self.lines.push(line.trim_end().to_owned());
-                } else {
-                    self.lines
-                        .extend(text::wrap(line.trim(), "  ", self.columns));
-                }
-            }
-        }
-    }
-
-    /// The versions of a specification side by side.
-    fn combined(&mut self, findings: &Findings) {
-        let Some(found) = &findings.combined else {
-            return;
-        };
-        self.blank();
-        self.heading(&combined::title(found));
-        for line in combined::lines(found) {
-            let [rate, range, mean, max, p90, p99] = line.cells;
-            let figures = [
-                (format!("{rate} ({range})"), !rate.is_empty()),
-                (format!("mean {mean}"), !mean.is_empty()),
-                (format!("longest {max}"), !max.is_empty()),
-            ];
-            let known = figures.into_iter().filter(|(_, is_known)| *is_known);
-            let known: Vec<String> = known.map(|(words, _)| words).collect();
-            let words = match known.is_empty() {
-                true => "no valid run".to_owned(),
-                false => known.join(", "),
-            };
-            self.item(&format!("  {}  ", line.name), Style::Strong, &words);
-            for (percentile, values) in [("p90", p90), ("p99", p99)] {
-                if !values.is_empty() {
-                    self.item("    ", Style::Plain, &format!("{percentile} {values}"));
-                }
-            }
-        }
-        for fact in combined::facts(found) {
-            self.item("  · ", Style::Soft, &fact);
-        }
-    }
-
-    /// What policies cost, in the measures that a choice is made on.
-    fn costs(&mut self, findings: &Findings) {
-        let Some(found) = &findings.costs else { return };
-        for table in costs::tables(found).into_iter().filter(|it| it.foremost) {
-            self.blank();
-            self.heading(&format!("{} · {}", costs::TITLE, table.title));
-            self.lines
-                .extend(grid::lines(&table.table, self.columns, self.paint));
-        }
-        for line in text::wrap(costs::EXPLANATION, "", self.columns) {
-            self.lines.push(self.paint.with(Style::Soft, &line));
-        }
-    }
-
-    /// What grows with routes, consumers and idle connections.
-    fn scale(&mut self, findings: &Findings) {
-        for found in &findings.scale {
-            self.blank();
-            self.heading(&scale::title(found));
-            let table = scale::table(found);
-            self.lines
-                .extend(grid::lines(&table, self.columns, self.paint));
-            for line in text::wrap(&scale::explanation(found), "", self.columns) {
-                self.lines.push(self.paint.with(Style::Soft, &line));
-            }
-        }
-    }
-
-    /// What only some runs measure.
-    fn sections(&mut self, findings: &Findings) {
-        for found in &findings.sections {
-            self.blank();
-            self.heading(&sections::title(found));
-            let table = sections::table(found);
-            self.lines
-                .extend(grid::lines(&table, self.columns, self.paint));
-            let graphs = found.graphs.iter();
-            let graphs = graphs.map(|graph| format!("{}: {}", graph.title, graph.file));
-            for words in graphs.chain([found.explanation.to_owned()]) {
-                for line in text::wrap(&words, "", self.columns) {
-                    self.lines.push(self.paint.with(Style::Soft, &line));
-                }
-            }
         }
     }
 
@@ -268,8 +114,7 @@ impl Page {
         for part in groups.into_iter().chain(routes.into_iter().flatten()) {
             self.blank();
             self.heading(&format!("{} · {}", scenario.name, part.title));
-            self.lines
-                .extend(grid::lines(&part.table, self.columns, self.paint));
+            self.grid(&part.table);
         }
     }
 

@@ -11,9 +11,9 @@ const GAP: &str = "  ";
 
 /// The lines so far, and how they are written.
 pub struct Sheet {
-    lines: Vec<String>,
-    columns: usize,
-    paint: Paint,
+    pub(super) lines: Vec<String>,
+    pub(super) columns: usize,
+    pub(super) paint: Paint,
 }
 
 impl Sheet {
@@ -35,6 +35,13 @@ impl Sheet {
     pub fn heading(&mut self, words: &str) {
         let words = text::truncate(&text::clean(words), self.columns);
         self.lines.push(self.paint.with(Style::Strong, &words));
+    }
+
+    /// A heading that may take several lines.
+    pub fn strong(&mut self, words: &str) {
+        for line in text::wrap(words, "", self.columns) {
+            self.lines.push(self.paint.with(Style::Strong, &line));
+        }
     }
 
     /// What supports the rest.
@@ -60,35 +67,33 @@ impl Sheet {
 
     /// Columns as wide as they must be; what does not fit is cut in the widest one.
     pub fn table(&mut self, heads: &[&str], rows: &[Vec<String>]) {
-        let cleaned: Vec<Vec<String>> = rows
-            .iter()
-            .map(|row| row.iter().map(|cell| text::clean(cell)).collect())
-            .collect();
-        let widest = |at: usize| {
-            let cells = cleaned.iter().filter_map(|row| row.get(at));
-            cells
-                .map(|cell| text::width(cell))
-                .fold(text::width(heads[at]), usize::max)
-        };
-        let mut widths: Vec<usize> = (0..heads.len()).map(widest).collect();
-        let gaps = GAP.len() * heads.len();
-        while widths.iter().sum::<usize>() + gaps > self.columns {
+        let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
+        let mut all = vec![heads];
+        all.extend(
+            rows.iter()
+                .map(|row| row.iter().map(|cell| text::clean(cell)).collect()),
+        );
+        let mut widths = widths(&all);
+        while total(&widths) > self.columns {
             let Some(most) = widths.iter_mut().max() else {
                 break;
             };
             *most -= 1;
         }
-        let line = |cells: &[String]| {
-            let cells = cells.iter().zip(&widths);
-            let padded =
-                cells.map(|(cell, width)| text::pad_end(&text::truncate(cell, *width), *width));
-            let padded: Vec<String> = padded.collect();
-            format!("{GAP}{}", padded.join(GAP)).trim_end().to_owned()
-        };
-        let heads: Vec<String> = heads.iter().map(|head| (*head).to_owned()).collect();
-        let head = self.paint.with(Style::Soft, &line(&heads));
-        self.lines.push(head);
-        self.lines.extend(cleaned.iter().map(|row| line(row)));
+        let mut lines = all.iter().map(|cells| line(cells, &widths));
+        let head = lines.next().unwrap_or_default();
+        self.lines.push(self.paint.with(Style::Soft, &head));
+        self.lines.extend(lines);
+    }
+
+    /// Writes rows in columns if there is room. Returns whether there was.
+    pub fn columns(&mut self, rows: &[Vec<String>]) -> bool {
+        let widths = widths(rows);
+        let fits = total(&widths) <= self.columns;
+        if fits {
+            self.lines.extend(rows.iter().map(|row| line(row, &widths)));
+        }
+        fits
     }
 
     /// A table of results, with medians and ranges.
@@ -101,4 +106,31 @@ impl Sheet {
     pub fn finish(self) -> String {
         self.lines.join("\n") + "\n"
     }
+}
+
+/// The width of each column.
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widest = |at: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(at));
+        cells.map(|cell| text::width(cell)).max().unwrap_or(0)
+    };
+    (0..columns).map(widest).collect()
+}
+
+/// Columns that a line takes.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().map(|width| GAP.len() + width).sum()
+}
+
+/// A line of cells, those that are too wide cut.
+fn line(cells: &[String], widths: &[usize]) -> String {
+    let pad = |(cell, width): (&String, &usize)| {
+        format!(
+            "{GAP}{}",
+            text::pad_end(&text::truncate(cell, *width), *width)
+        )
+    };
+    let line: String = cells.iter().zip(widths).map(pad).collect();
+    line.trim_end().to_owned()
 }

@@ -57,7 +57,7 @@ fn gateway(variant: &str, answer: Option<Answer>, validity: Validity) -> Gateway
     }
 }
 
-fn with_capacity() -> Findings {
+pub fn with_capacity() -> Findings {
     let mut findings = findings();
     let rate = |rate_per_second: f64| Rate {
         rate_per_second,

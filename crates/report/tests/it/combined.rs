@@ -85,7 +85,7 @@ fn trend(variant: &str, what: Scaled, points: [(u32, f64); 2]) -> VersionTrend {
     }
 }
 
-fn combined() -> CombinedFindings {
+pub fn combined() -> CombinedFindings {
     CombinedFindings {
         specification: "upstreams".into(),
         tags: vec!["upstreams".into()],

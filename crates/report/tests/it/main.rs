@@ -9,6 +9,7 @@ mod documents;
 mod duel;
 mod fixture;
 mod hostile;
+mod order;
 mod page;
 mod parts;
 mod plain;

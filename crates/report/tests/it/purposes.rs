@@ -51,7 +51,7 @@ fn quantity(what: SoakWhat, title: &'static str, unit: Unit, level: f64) -> Soak
     }
 }
 
-fn soak() -> SoakFindings {
+pub fn soak() -> SoakFindings {
     let run = findings().run;
     SoakFindings {
         variant: "nginx".into(),
@@ -101,7 +101,7 @@ fn comparison(ratio: f64, verdict: Verdict) -> Comparison {
     }
 }
 
-fn isolation() -> IsolationFindings {
+pub fn isolation() -> IsolationFindings {
     let blocks = (1..=12)
         .map(|block| IsolationBlock {
             block,

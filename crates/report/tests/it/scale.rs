@@ -8,7 +8,7 @@ use crate::fixture::findings;
 use crate::page::check;
 use crate::plain::golden;
 
-fn found() -> ScaleFindings {
+pub fn found() -> ScaleFindings {
     let measure = |metric, unit| ScaleMeasure {
         metric,
         unit,

@@ -3,17 +3,65 @@
 
 use std::borrow::Cow;
 
+use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
     Difference, GatewayScale, Metric, RowStatus, ScaleFindings, ScaleMeasure, ScalePoint, Scaled,
     Unit, Validity,
 };
-use gatebench_analysis::words::{grouped, signed};
+use gatebench_analysis::words::{capitalised, grouped, signed};
 
+use crate::chapter::{Block, Chapter, Chart, MARKDOWN, PAGE, PANELS, TERMINAL, TableBlock, Text};
 use crate::number::Scale;
+use crate::palette::Palette;
+use crate::plots::scale as plots;
 use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
 
+/// The chapter; none where nothing differs in a number alone.
+pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
+    let families = findings.scale.iter().enumerate();
+    (!findings.scale.is_empty()).then(|| Chapter {
+        id: "scale",
+        link: "Scale",
+        heading: "Scale".to_owned(),
+        leads: false,
+        methods: &[],
+        blocks: families
+            .map(|(index, found)| card(index, found, palette))
+            .collect(),
+    })
+}
+
+/// A family of scenarios or loads that differ in one number.
+fn card(index: usize, found: &ScaleFindings, palette: &Palette) -> Block {
+    let title = title(found);
+    let whole = table(found);
+    let mut blocks = vec![
+        Block::heading(&*title),
+        Block::lead(explanation(found), "Scale"),
+        Block::table(whole.clone(), "gateway", &title, palette).on(TERMINAL),
+    ];
+    for table in whole.by_phase() {
+        let measure = table.groups[0].label.clone();
+        let label = format!("{title}: {measure}");
+        let heading = Text::with_strong("", &capitalised(&measure), "");
+        blocks.push(Block::sentence(heading).on(MARKDOWN));
+        let table = TableBlock::new(table, "gateway", &label, palette).wide();
+        blocks.push(Block::from(table).on(MARKDOWN | PAGE));
+    }
+    let mut measures = found.measures.iter();
+    let memory = measures.position(|it| it.metric == Metric::GatewayRssAnonMax);
+    let plot = |measure| plots::plot(&format!("scale-{index}"), found, measure, palette);
+    let chart = memory.and_then(plot).map(|svg| Chart {
+        caption: "Memory over the number, both in factors".to_owned(),
+        svg,
+        ..Chart::default()
+    });
+    blocks.push(Block::charts(PANELS, chart));
+    Block::card("", blocks)
+}
+
 /// How the table is read.
-pub fn explanation(scale: &ScaleFindings) -> String {
+fn explanation(scale: &ScaleFindings) -> String {
     let memory = match scale.what {
         Scaled::Routes | Scaled::Consumers | Scaled::Upstreams => {
             "Memory is the most in the last load."
@@ -40,7 +88,7 @@ pub fn explanation(scale: &ScaleFindings) -> String {
 }
 
 /// The heading over a family.
-pub fn title(scale: &ScaleFindings) -> String {
+fn title(scale: &ScaleFindings) -> String {
     match scale.what {
         Scaled::Routes => "What routes cost that are not asked for".into(),
         Scaled::Consumers => "What consumers cost who do not ask".into(),
@@ -50,13 +98,10 @@ pub fn title(scale: &ScaleFindings) -> String {
 }
 
 /// The table of a family.
-pub fn table(scale: &ScaleFindings) -> Table {
+fn table(scale: &ScaleFindings) -> Table {
     let rows = scale.gateways.iter().map(|gateway| Row {
-        name: gateway.variant.clone(),
-        variant: gateway.variant.clone(),
-        validity: None,
         absence: absence(gateway),
-        cells: Vec::new(),
+        ..Row::new(&gateway.variant, &gateway.variant)
     });
     let measures = scale.measures.iter().enumerate();
     let lanes = measures.map(|(index, measure)| Lanes {

@@ -1,48 +1,82 @@
-//! The combined results of a specification in words and cells that every form of the report shares.
+//! The combined results of a specification: its versions side by side.
 
+use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{CombinedFindings, RunFigures, Unit, Validity, VersionFindings};
-use gatebench_analysis::words::counted;
+use gatebench_analysis::words::{capitalised, counted};
 
+use crate::chapter::{Block, Chapter, Chart, Line, Lines, MARKDOWN, PAGE, PANELS, Part, TERMINAL};
 use crate::number::{Scale, quantity};
-
-/// The heading.
-pub const TITLE: &str = "Combined results";
+use crate::palette::Palette;
+use crate::plots::combined as plots;
 
 /// The section of docs/METHOD.md that says how it is computed.
-pub const METHOD: &str = "Combined results";
+const METHOD: &str = "Combined results";
 
 /// How to read it.
-pub const EXPLANATION: &str = "Mean of the runs' rates with its range, the mean latency over all requests, the longest, and \
+const EXPLANATION: &str = "Mean of the runs' rates with its range, the mean latency over all requests, the longest, and \
      the percentiles of each run: latency at saturation, which restates connections ÷ rate.";
 
-/// What stands over the columns.
-pub const HEADS: [&str; 6] = [
-    "rate",
-    "slowest to fastest run",
-    "mean latency",
-    "longest",
-    "p90 of each run",
-    "p99 of each run",
-];
-
-/// A version as the cells of a row.
-pub struct Line {
-    /// The version, with the scenario where there are several.
-    pub name: String,
-    /// Label of the variant, for its colour.
-    pub variant: String,
-    /// Under [`HEADS`].
-    pub cells: [String; 6],
+/// The chapter; none where the run was made from no specification.
+pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
+    let found = findings.combined.as_ref()?;
+    let title = format!(
+        "Combined results · {} · {}",
+        found.specification, found.load
+    );
+    let lines = Lines {
+        label: title.clone(),
+        first: "version",
+        heads: &[
+            "rate",
+            "slowest to fastest run",
+            "mean latency",
+            "longest",
+            "p90 of each run",
+            "p99 of each run",
+        ],
+        lines: found
+            .versions
+            .iter()
+            .map(|it| line(found, it, palette))
+            .collect(),
+    };
+    let facts = facts(found);
+    let mut card = vec![Part::Lines(lines).into()];
+    card.extend(facts.iter().map(|it| Block::foot(&**it, "").on(PAGE)));
+    card.push(Block::from(Part::Facts { facts }).on(TERMINAL | MARKDOWN));
+    card.push(Block::charts(PANELS, charts(found, palette)));
+    Some(Chapter {
+        id: "combined",
+        link: "Combined",
+        heading: title.clone(),
+        leads: false,
+        methods: &[METHOD],
+        blocks: vec![
+            Block::heading(title).on(TERMINAL),
+            Block::lead(EXPLANATION, METHOD).on(MARKDOWN | PAGE),
+            Block::card("", card),
+        ],
+    })
 }
 
-/// The heading with what was run.
-pub fn title(found: &CombinedFindings) -> String {
-    format!("{TITLE} · {} · {}", found.specification, found.load)
-}
-
-/// A row for each version.
-pub fn lines(found: &CombinedFindings) -> Vec<Line> {
-    found.versions.iter().map(|it| line(found, it)).collect()
+fn charts(found: &CombinedFindings, palette: &Palette) -> impl Iterator<Item = Chart> {
+    let chart = |title: &str, svg: Option<String>| {
+        Some(Chart {
+            caption: capitalised(title),
+            svg: svg?,
+            ..Chart::default()
+        })
+    };
+    let figures = [
+        chart(
+            "throughput, with the slowest and the fastest run",
+            plots::rates(found, palette),
+        ),
+        chart("p90 and p99 of the runs", plots::boxes(found, palette)),
+    ];
+    let trends = plots::trends(found, palette).into_iter();
+    let trends = trends.map(move |it| chart(&it.title, Some(it.svg)));
+    figures.into_iter().chain(trends).flatten()
 }
 
 /// `nginx 1.22.1`, with the scenario where there are several.
@@ -62,27 +96,41 @@ pub fn name(found: &CombinedFindings, version: &VersionFindings) -> String {
     }
 }
 
-fn line(found: &CombinedFindings, version: &VersionFindings) -> Line {
+fn line(found: &CombinedFindings, version: &VersionFindings, palette: &Palette) -> Line {
     let time = |value: f64| quantity(value, Unit::Nanoseconds);
-    let mut cells = [const { String::new() }; 6];
+    let mut cells = vec![String::new(); 4];
     if let Some(it) = &version.combined {
-        let rates = [
+        let (mean, least, most) = (
             it.rate_mean_per_second,
             it.rate_min_per_second,
             it.rate_max_per_second,
-        ];
-        let scale = Scale::of_all(rates, Unit::RequestsPerSecond);
-        cells[0] = scale.full(it.rate_mean_per_second);
-        cells[1] = format!("{} to {}", scale.full(rates[1]), scale.full(rates[2]));
+        );
+        let scale = Scale::of_all([mean, least, most], Unit::RequestsPerSecond);
+        cells[0] = scale.full(mean);
+        cells[1] = format!("{} to {}", scale.full(least), scale.full(most));
         cells[2] = it.mean_ns.map(time).unwrap_or_default();
         cells[3] = it.max_ns.map(|it| time(it as f64)).unwrap_or_default();
     }
-    cells[4] = of_each(version, |run| run.p90_ns);
-    cells[5] = of_each(version, |run| run.p99_ns);
+    cells.push(of_each(version, |run| run.p90_ns));
+    cells.push(of_each(version, |run| run.p99_ns));
+    let rate = match &version.combined {
+        Some(_) => format!("{} ({})", cells[0], cells[1]),
+        None => "no valid run".to_owned(),
+    };
+    let with_name = |(what, cell): (&str, &String)| match cell.is_empty() {
+        true => None,
+        false => Some(format!("{what} {cell}")),
+    };
+    let latencies = ["mean", "longest"].into_iter().zip(&cells[2..]);
+    let percentiles = ["p90", "p99"].into_iter().zip(&cells[4..]);
+    let brief = std::iter::once(rate).chain(latencies.filter_map(with_name));
     Line {
         name: name(found, version),
-        variant: version.variant.clone(),
+        class: palette.class(&version.variant),
+        brief: brief.collect(),
+        more: percentiles.filter_map(with_name).collect(),
         cells,
+        ..Line::default()
     }
 }
 
@@ -102,7 +150,7 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
 
 /// What a reader must know of the runs: invalid ones, failed requests, a machine that was not quiet, trials that were
 /// tried again, and where the error logs are. What is so of several versions is told once.
-pub fn facts(found: &CombinedFindings) -> Vec<String> {
+fn facts(found: &CombinedFindings) -> Vec<String> {
     let mut shared: Vec<(String, Vec<String>)> = Vec::new();
     for version in &found.versions {
         for words in of_runs(version) {

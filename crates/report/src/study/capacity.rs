@@ -1,0 +1,280 @@
+//! A search for capacity: a row for each gateway, and a curve for each.
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{
+    Answer, Bottleneck, CapacityFindings, CapacityPoint, GatewayCapacity, Rate, Sustained, Unit,
+    Validity,
+};
+
+use crate::chapter::{
+    Block, Chapter, Chart, Fold, MARKDOWN, PAGE, Part, TERMINAL, TableBlock, Text,
+};
+use crate::number::Scale;
+use crate::palette::Palette;
+use crate::plots::capacity::plot;
+use crate::problems::word;
+use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
+
+const TITLE: &str = "Capacity";
+
+/// How a curve is read.
+const CURVE: &str = "Steps of equal rate together. Held and missed count steps; response times count from when a request was due; \
+     cores are those kept busy.";
+
+/// How the drawing of a curve is read.
+const DRAWING: &str = "full: every step held; hollow: one missed; dotted line and band: the sustained rate and its interval; \
+     thin line: half of the steps hold";
+
+/// A column with its unit, and its number of a row, which may be missing.
+type Figure<T> = ([&'static str; 2], Unit, fn(&T) -> Option<f64>);
+
+/// The chapter; none where the run was not made to search.
+pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
+    let found = findings.capacity.as_ref()?;
+    let lead = Text::with_strong(
+        "The rate at which each gateway holds ",
+        &found.objective,
+        " in a step with 95 % probability, and the rate at which half of the steps hold it, with intervals where there \
+         are three repeats or more.",
+    );
+    let table = TableBlock::new(table(found), "gateway", "Capacity of each gateway", palette)
+        .limits("a lower bound (≥ is the lower end of the interval).");
+    let facts = found.sizings.iter().map(|it| it.text.clone()).collect();
+    let gateways = vec![
+        table.into(),
+        Block::from(Part::Facts { facts }).on(PAGE),
+        Block::foot(&*found.method, TITLE).on(MARKDOWN | PAGE),
+    ];
+    let mut blocks = vec![
+        Block::heading(format!("{TITLE} · {}", found.objective)).on(TERMINAL),
+        Block::lead(lead, "").on(PAGE),
+        Block::card("", gateways),
+    ];
+    let curves = found.gateways.iter().enumerate();
+    blocks.extend(curves.map(|(index, it)| card(index, found, it, palette)));
+    blocks.push(Block::foot(CURVE, "").on(TERMINAL));
+    Some(Chapter {
+        id: "capacity",
+        link: TITLE,
+        heading: TITLE.to_owned(),
+        leads: true,
+        methods: &["Capacity", "Cores for a rate"],
+        blocks,
+    })
+}
+
+/// The curve of a gateway.
+fn card(index: usize, found: &CapacityFindings, of: &GatewayCapacity, palette: &Palette) -> Block {
+    let (name, class) = (name(found, of), palette.class(&of.variant));
+    let chip = (of.validity != Validity::Valid).then(|| word(of.validity));
+    let chart = plot(&format!("capacity-{index}"), found, of, &class).map(|svg| Chart {
+        class: "capacity".to_owned(),
+        caption: "Response time and cores over the offered rate".to_owned(),
+        aside: DRAWING.to_owned(),
+        svg,
+        ..Chart::default()
+    });
+    let steps: u32 = of.curve.iter().map(|it| it.held + it.missed).sum();
+    let fold = Fold {
+        summary: "All rates that were tried".to_owned(),
+        aside: format!("{steps} steps"),
+        markdown: format!("All rates that {name} was tried at"),
+        is_card: false,
+        blocks: vec![
+            Block::heading(format!("Curve · {name}")).on(TERMINAL),
+            Block::table(curve(of), "offered", &format!("Steps of {name}"), palette),
+            Block::foot(CURVE, "").on(MARKDOWN | PAGE),
+        ],
+    };
+    let steps = match of.curve.is_empty() {
+        true => Block::from(Part::Fold(fold)).on(MARKDOWN | PAGE),
+        false => Part::Fold(fold).into(),
+    };
+    let blocks = vec![
+        Block::coloured_heading(name, true, chip).on(PAGE),
+        Block::sentence(&*of.text).on(PAGE),
+        Block::charts("", chart),
+        steps,
+    ];
+    Block::card(class, blocks)
+}
+
+/// The gateways, a row each.
+fn table(found: &CapacityFindings) -> Table {
+    let rows = found.gateways.iter().map(|it| Row {
+        absence: it.answer.is_none().then(|| "no answer".into()),
+        ..Row::new(name(found, it), &it.variant)
+    });
+    let all = &found.gateways;
+    let rate = Unit::RequestsPerSecond;
+    let figures: [Figure<GatewayCapacity>; 5] = [
+        (["per core", ""], rate, |it| it.per_core_per_second),
+        (["CPU/request", ""], Unit::CpuNanosecondsPerRequest, |it| {
+            it.cpu_ns_per_request
+        }),
+        (["memory", ""], Unit::Bytes, |it| it.memory_bytes),
+        (["knee", ""], rate, |it| Some(it.knee?.rate_per_second)),
+        (["saturation", ""], rate, |it| it.saturation_per_second),
+    ];
+    let mut lanes = vec![answers(all)];
+    lanes.extend(halves(all));
+    lanes.extend(figures.iter().filter_map(|it| lane(all, it)));
+    let full = all.iter().map(|it| {
+        it.bottleneck
+            .map_or(Cell::Empty, |full| Cell::Absent(bottleneck(full)))
+    });
+    lanes.push(Lane {
+        column: Column::new(["full", "beyond"], Scale::of(0.0, Unit::Count)),
+        cells: full.collect(),
+    });
+    let together = Lanes {
+        phase: found.objective.clone(),
+        label: String::new(),
+        lanes,
+    };
+    Table::of_lanes(rows.collect(), vec![together])
+}
+
+/// The steps of a gateway, a row for each rate.
+fn curve(found: &GatewayCapacity) -> Table {
+    let points = &found.curve;
+    let offered = points.iter().map(|it| it.offered_per_second);
+    let scale = Scale::of_all(offered, Unit::RequestsPerSecond);
+    let rows = points
+        .iter()
+        .map(|it| Row::new(scale.full(it.offered_per_second), &found.variant));
+    let (rate, time) = (Unit::RequestsPerSecond, Unit::Nanoseconds);
+    let figures: [Figure<CapacityPoint>; 7] = [
+        (["achieved", ""], rate, |it| Some(it.achieved_per_second)),
+        (["response", "p50"], time, |it| it.p50_ns),
+        (["response", "p99"], time, |it| it.p99_ns),
+        (["response", "p99.9"], time, |it| it.p999_ns),
+        (["gateway", ""], Unit::Cores, |it| it.gateway_cores),
+        (["engine", ""], Unit::Cores, |it| it.engine_cores),
+        (["upstream", ""], Unit::Cores, |it| it.upstream_cores),
+    ];
+    let counts = |head, count: fn(&CapacityPoint) -> u32| Lane {
+        column: Column::new([head, ""], Scale::of(0.0, Unit::Count)),
+        cells: points
+            .iter()
+            .map(|it| Cell::count(count(it).into()))
+            .collect(),
+    };
+    let mut lanes: Vec<Lane> = figures.iter().filter_map(|it| lane(points, it)).collect();
+    lanes.push(counts("held", |it| it.held));
+    lanes.push(counts("missed", |it| it.missed));
+    let together = Lanes {
+        phase: found.variant.clone(),
+        label: String::new(),
+        lanes,
+    };
+    Table::of_lanes(rows.collect(), vec![together])
+}
+
+/// The variant, with its scenario where there are several.
+fn name(found: &CapacityFindings, of: &GatewayCapacity) -> String {
+    let is_same = |it: &GatewayCapacity| it.scenario == of.scenario;
+    if found.gateways.iter().all(is_same) {
+        of.variant.clone()
+    } else {
+        format!("{} · {}", of.variant, of.scenario)
+    }
+}
+
+fn answers(all: &[GatewayCapacity]) -> Lane {
+    let rate = |it: &GatewayCapacity| match it.answer.as_ref()? {
+        Answer::Found(found) => Some(found.rate.rate_per_second),
+        Answer::AtLeast {
+            rate_per_second, ..
+        }
+        | Answer::Below { rate_per_second } => Some(*rate_per_second),
+        Answer::Lapsing { .. } => None,
+    };
+    let scale = Scale::of_all(all.iter().filter_map(rate), Unit::RequestsPerSecond);
+    let cell = |it: &GatewayCapacity| {
+        let Some(answer) = &it.answer else {
+            return Cell::Empty;
+        };
+        let (sign, value, range) = match answer {
+            Answer::Found(found) if it.validity == Validity::Limited => {
+                let low = found.rate.interval.map(|interval| interval.low);
+                let sign = low.map_or("", |_| "≥ ");
+                let bound = low.unwrap_or(found.rate.rate_per_second);
+                (sign, bound, String::new())
+            }
+            Answer::Found(found) => ("", found.rate.rate_per_second, range(&found.rate, &scale)),
+            Answer::AtLeast {
+                rate_per_second, ..
+            } => ("≥ ", *rate_per_second, String::new()),
+            Answer::Below { rate_per_second } => ("< ", *rate_per_second, String::new()),
+            Answer::Lapsing { .. } => return Cell::Absent("none"),
+        };
+        Cell::Value {
+            median: format!("{sign}{}", scale.number(value)),
+            range,
+            limited: it.validity == Validity::Limited,
+        }
+    };
+    Lane {
+        column: Column::new(["sustains", "95 %"], scale),
+        cells: all.iter().map(cell).collect(),
+    }
+}
+
+/// The rates at which half of the steps hold; none where none was found.
+fn halves(all: &[GatewayCapacity]) -> Option<Lane> {
+    let half = |it: &GatewayCapacity| match it.answer.as_ref()? {
+        Answer::Found(Sustained { half, .. }) | Answer::Lapsing { half, .. } => {
+            Some((*half, it.validity == Validity::Limited))
+        }
+        _ => None,
+    };
+    let halves: Vec<Option<(Rate, bool)>> = all.iter().map(half).collect();
+    halves.iter().any(Option::is_some).then_some(())?;
+    let rates = halves.iter().flatten().map(|(it, _)| it.rate_per_second);
+    let scale = Scale::of_all(rates, Unit::RequestsPerSecond);
+    let cell = |half: &Option<(Rate, bool)>| {
+        half.map_or(Cell::Empty, |(half, limited)| Cell::Value {
+            median: scale.number(half.rate_per_second),
+            range: range(&half, &scale),
+            limited,
+        })
+    };
+    Some(Lane {
+        cells: halves.iter().map(cell).collect(),
+        column: Column::new(["half of", "the steps"], scale),
+    })
+}
+
+/// `19.7–20.3k`; empty where there is no interval.
+fn range(rate: &Rate, scale: &Scale) -> String {
+    let limits = rate
+        .interval
+        .map(|it| (scale.number(it.low), scale.number(it.high)));
+    let range = limits
+        .map(|(low, high)| format!("{}–{high}", low.strip_suffix(scale.letter).unwrap_or(&low)));
+    range.unwrap_or_default()
+}
+
+/// A figure of all rows in one scale; none where no row has it.
+fn lane<T>(all: &[T], (head, unit, figure): &Figure<T>) -> Option<Lane> {
+    let values: Vec<Option<f64>> = all.iter().map(figure).collect();
+    values.iter().any(Option::is_some).then_some(())?;
+    let scale = Scale::of_all(values.iter().flatten().copied(), *unit);
+    let cell =
+        |value: &Option<f64>| value.map_or(Cell::Empty, |value| Cell::words(scale.number(value)));
+    Some(Lane {
+        column: Column::new(*head, scale),
+        cells: values.iter().map(cell).collect(),
+    })
+}
+
+fn bottleneck(full: Bottleneck) -> &'static str {
+    match full {
+        Bottleneck::Gateway => "gateway",
+        Bottleneck::Engine => "engine",
+        Bottleneck::Upstream => "upstream",
+        Bottleneck::EngineAndUpstream => "engine + upstream",
+        Bottleneck::Nothing => "nothing",
+    }
+}

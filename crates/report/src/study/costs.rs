@@ -1,0 +1,264 @@
+//! What policies cost as tables, policies down and gateways across, one for each measure, and where a choice is made on
+//! it a waterfall for each gateway.
+
+use std::borrow::Cow;
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{
+    Cost, CostFigure, CostFindings, CostLine, CostMeasure, CostRole, GatewayCosts, Metric,
+    RowStatus, Validity,
+};
+use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval, signed};
+
+use crate::chapter::{
+    Block, Chapter, Chart, Fold, MARKDOWN, Matrix, MatrixRow, PAGE, Part, TERMINAL, TableBlock,
+    Text,
+};
+use crate::number::Scale;
+use crate::palette::Palette;
+use crate::plots::waterfall;
+use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
+
+/// The heading over all of it.
+const TITLE: &str = "What policies cost";
+
+/// How the tables are read.
+const EXPLANATION: &str = "Each policy stands below the plain proxy of the same requests at the same \
+     gateway and shows what it adds to that, paired by block: the mean with its interval, or below ten blocks the \
+     median with the range. From ten blocks on, #1 is the least, and gateways that no verdict and no \
+     interval separates share a rank. With fewer blocks, nothing is ranked.";
+
+/// Gateways whose reaches differ by more are drawn on axes of their own.
+const SHARED_AXIS_MAX: f64 = 4.0;
+
+/// The chapter; none where no policy has a plain proxy beside it.
+pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
+    let found = findings.costs.as_ref()?;
+    let measures = (0..found.measures.len()).filter_map(|it| measure(found, it, palette));
+    let mut blocks = vec![Block::lead(EXPLANATION, "What a policy costs")];
+    blocks.extend(measures);
+    Some(Chapter {
+        id: "costs",
+        link: "Costs",
+        heading: TITLE.to_owned(),
+        leads: false,
+        methods: &[],
+        blocks,
+    })
+}
+
+/// One measure of all policies at all gateways; none where nothing was measured.
+fn measure(costs: &CostFindings, index: usize, palette: &Palette) -> Option<Block> {
+    let measure = &costs.measures[index];
+    let scale = scale(costs, index)?;
+    let (load, name, note) = (
+        &measure.load,
+        metric_title(measure.metric),
+        note(measure.metric),
+    );
+    let title = capitalised(name);
+    let read = [&**load, scale.unit, note];
+    let read: Vec<&str> = read.into_iter().filter(|it| !it.is_empty()).collect();
+    let strong = Text::with_strong("", &format!("{title} at {load}"), &format!(". {note}"));
+    let label = format!("{title} of policies");
+    let table = TableBlock::new(table(costs, index, scale)?, "policy", &label, palette);
+    let table = Block::from(table.matrix(matrix(costs, palette)));
+    let mut blocks = vec![
+        Block::sentence(strong).on(MARKDOWN),
+        Block::sentence(read.join(" · ")).on(PAGE),
+        table,
+    ];
+    if !is_foremost(measure.metric) {
+        let fold = Fold {
+            summary: title,
+            aside: load.clone(),
+            markdown: String::new(),
+            is_card: true,
+            blocks,
+        };
+        return Some(Block::from(Part::Fold(fold)).on(MARKDOWN | PAGE));
+    }
+    blocks.insert(0, Block::heading(format!("{TITLE} · {name}")).on(TERMINAL));
+    blocks.insert(1, Block::heading(title).on(PAGE));
+    blocks.extend(waterfalls(costs, index, palette));
+    Some(Block::card("", blocks))
+}
+
+fn table(costs: &CostFindings, index: usize, scale: Scale) -> Option<Table> {
+    let measure = &costs.measures[index];
+    let lines = &costs.gateways.first()?.lines;
+    let lane = |gateway: &GatewayCosts| Lane {
+        column: Column {
+            head: [Cow::Owned(gateway.variant.clone()), Cow::Borrowed("")],
+            scale,
+        },
+        cells: gateway
+            .lines
+            .iter()
+            .map(|line| cell(line, &line.figures[index], measure, scale))
+            .collect(),
+    };
+    let lanes = Lanes {
+        phase: String::new(),
+        label: measure.load.clone(),
+        lanes: costs.gateways.iter().map(lane).collect(),
+    };
+    let rows = lines.iter().map(|line| Row::new(name(line), ""));
+    Some(Table::of_lanes(rows.collect(), vec![lanes]))
+}
+
+/// Gateways across, and policies below the plain proxy that they are added to.
+fn matrix(costs: &CostFindings, palette: &Palette) -> Matrix {
+    let head = |it: &GatewayCosts| [palette.class(&it.variant), it.variant.clone()];
+    let row = |line: &CostLine| {
+        let (class, sign, aside) = match line.role {
+            CostRole::Answers => ("answers", "", "answered by the gateway"),
+            CostRole::Plain => ("plain", "", "plain"),
+            CostRole::Policy { .. } => ("policy", "+", ""),
+            CostRole::Alone => ("alone", "", "no plain proxy beside it"),
+        };
+        MatrixRow {
+            class,
+            name: line.scenario.clone(),
+            sign,
+            aside,
+            hint: line.policies.join(", "),
+        }
+    };
+    let lines = costs.gateways.first().into_iter().flat_map(|it| &it.lines);
+    Matrix {
+        heads: costs.gateways.iter().map(head).collect(),
+        rows: lines.map(row).collect(),
+    }
+}
+
+/// A waterfall for each gateway, and how they are read; nothing where none can be drawn.
+fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Block> {
+    let measure = &costs.measures[index];
+    let reach = |it| waterfall::reach(it, index);
+    let reaches: Vec<Option<f64>> = costs.gateways.iter().map(reach).collect();
+    let all = || reaches.iter().flatten().copied();
+    let (least, most) = (
+        all().fold(f64::INFINITY, f64::min),
+        all().fold(0.0, f64::max),
+    );
+    let shared = most <= least * SHARED_AXIS_MAX;
+    let chart = |(place, gateway): (usize, &GatewayCosts)| {
+        let class = palette.class(&gateway.variant);
+        let reach = if shared { most } else { reaches[place]? };
+        let id = format!("w{index}-{place}");
+        Some(Chart {
+            svg: waterfall::plot(&id, gateway, (index, measure), reach, &class)?,
+            class,
+            key: true,
+            caption: gateway.variant.clone(),
+            aside: measure.load.clone(),
+            text: String::new(),
+        })
+    };
+    let charts: Vec<Chart> = costs
+        .gateways
+        .iter()
+        .enumerate()
+        .filter_map(chart)
+        .collect();
+    if charts.is_empty() {
+        return Vec::new();
+    }
+    let axes = match shared {
+        true => "All gateways have the same axis.",
+        false => "Each gateway has an axis of its own.",
+    };
+    let read = format!(
+        "Pale: the plain proxy. Full: what a policy adds, beginning where the plain proxy ends; hollow: what it takes \
+         away. {axes}"
+    );
+    vec![
+        Block::charts("panels wide waterfalls", charts),
+        Block::foot(read, "").on(PAGE),
+    ]
+}
+
+/// Whether a choice is made on the measure: CPU per request and the median added latency.
+fn is_foremost(metric: Metric) -> bool {
+    matches!(metric, Metric::GatewayCpuPerRequest | Metric::AddedP50)
+}
+
+fn note(metric: Metric) -> &'static str {
+    match metric {
+        Metric::ThroughputPerCore => "Policies as a ratio to their plain proxy.",
+        Metric::AddedP50 | Metric::AddedP99 => {
+            "Policies as the difference of the two quantiles, and nothing else."
+        }
+        _ => "Policies as what they add to their plain proxy.",
+    }
+}
+
+/// One scale for wholes and costs, so that they can be added by eye; none where nothing was measured.
+fn scale(costs: &CostFindings, index: usize) -> Option<Scale> {
+    let unit = costs.measures[index].unit;
+    let lines = || costs.gateways.iter().flat_map(|gateway| &gateway.lines);
+    let totals: Vec<f64> = lines()
+        .filter_map(|line| line.figures[index].total.as_ref())
+        .map(|total| total.median)
+        .collect();
+    (!totals.is_empty()).then(|| Scale::of_all(totals, unit))
+}
+
+/// The scenario, with a sign before what is added to the line above.
+fn name(line: &CostLine) -> String {
+    match &line.role {
+        CostRole::Policy { .. } => format!("+ {}", line.scenario),
+        CostRole::Plain => line.scenario.clone(),
+        CostRole::Answers => format!("{}, answered", line.scenario),
+        CostRole::Alone => format!("{}, alone", line.scenario),
+    }
+}
+
+fn cell(line: &CostLine, figure: &CostFigure, measure: &CostMeasure, scale: Scale) -> Cell {
+    match line.status {
+        RowStatus::NotSupported { .. } => return Cell::Absent("not supported"),
+        RowStatus::Failed => return Cell::Absent("failed"),
+        RowStatus::Missing | RowStatus::Measured => {}
+    }
+    if line.baseline().is_none() {
+        let validity = figure.validity.unwrap_or(Validity::Valid);
+        let cell = Cell::of(figure.total.as_ref(), validity, scale);
+        return with_rank(cell, figure.rank);
+    }
+    match &figure.cost {
+        Some(cost) => with_rank(cost_cell(cost, measure, scale), cost.rank),
+        None if figure.validity == Some(Validity::Invalid) => Cell::Invalid,
+        None => Cell::Empty,
+    }
+}
+
+fn cost_cell(cost: &Cost, measure: &CostMeasure, scale: Scale) -> Cell {
+    let (median, range) = match &cost.ratio {
+        Some(ratio) if measure.metric == Metric::ThroughputPerCore => ratio_and_interval(ratio),
+        _ => signed(&cost.difference, |value| scale.number(value)),
+    };
+    Cell::Value {
+        median,
+        range,
+        limited: cost.validity == Validity::Limited,
+    }
+}
+
+fn with_rank(cell: Cell, rank: Option<usize>) -> Cell {
+    match (cell, rank) {
+        (
+            Cell::Value {
+                median,
+                range,
+                limited,
+            },
+            Some(rank),
+        ) => Cell::Value {
+            median,
+            range: format!("{range} #{rank}").trim().to_owned(),
+            limited,
+        },
+        (cell, _) => cell,
+    }
+}

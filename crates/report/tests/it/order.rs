@@ -1,0 +1,146 @@
+//! Every study in one run: each form has all of them, in one order.
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{
+    DocumentCell, DocumentColumn, DocumentGroup, DocumentRow, DocumentTable, Estimate, FlameGraph,
+    SectionFindings, Unit, Validity,
+};
+use gatebench_report::{TerminalOptions, html, markdown, terminal};
+
+use crate::plain::assert_fits;
+use crate::{capacity, combined, costs, fixture, page, purposes, scale};
+
+fn section() -> SectionFindings {
+    let cell = |median: f64| DocumentCell {
+        estimate: Some(Estimate {
+            median,
+            min: median * 0.98,
+            max: median * 1.03,
+            blocks: 3,
+            interval: None,
+        }),
+        validity: Some(Validity::Limited),
+        ..DocumentCell::default()
+    };
+    SectionFindings {
+        id: "admin",
+        heading: "Admin calls",
+        explanation: "How long calls of the admin interface take.",
+        table: DocumentTable {
+            title: "routes <added> and removed".into(),
+            first: "call",
+            groups: vec![DocumentGroup {
+                title: "median",
+                label: "of 30 calls".into(),
+                columns: vec![DocumentColumn {
+                    head: ["response".into(), "p50".into()],
+                    unit: Unit::Nanoseconds,
+                }],
+            }],
+            rows: vec![DocumentRow {
+                name: "add a route".into(),
+                variant: "nginx".into(),
+                validity: Some(Validity::Limited),
+                absence: None,
+                cells: vec![cell(1.2e6)],
+            }],
+        },
+        graphs: vec![],
+    }
+}
+
+fn graph() -> FlameGraph {
+    FlameGraph {
+        file: "nginx.svg".into(),
+        title: "nginx <of> proxy-json".into(),
+        text: "As wide as its CPU time per request.".into(),
+        stacks: vec!["main;serve 1200".into()],
+    }
+}
+
+fn everything() -> Findings {
+    Findings {
+        capacity: capacity::with_capacity().capacity,
+        soak: Some(purposes::soak()),
+        isolation: vec![purposes::isolation()],
+        combined: Some(combined::combined()),
+        costs: costs::with_costs().costs,
+        scale: vec![scale::found()],
+        sections: vec![section()],
+        ..fixture::findings()
+    }
+}
+
+fn assert_order(text: &str, headings: &[&str]) {
+    let mut rest = text;
+    for heading in headings {
+        let found = rest.split_once(heading);
+        rest = found.unwrap_or_else(|| panic!("{heading}: {text}")).1;
+    }
+}
+
+#[test]
+fn every_form_has_every_study_in_the_same_order() {
+    let findings = everything();
+    let text = terminal::render(&findings, TerminalOptions::default());
+    let headings = [
+        "Capacity · ",
+        "\nEndurance · ",
+        "\nIsolation · ",
+        "\nCombined results · ",
+        "\nWhat policies cost · ",
+        "\nWhat routes cost ",
+        "\nAdmin calls · routes <added> and removed",
+    ];
+    assert_order(&text, &headings);
+    assert_fits(&findings, &["Capacity · ", "Admin calls · "]);
+    let markdown = markdown::render(&findings);
+    let headings = [
+        "### Capacity",
+        "### Endurance",
+        "### Isolation",
+        "### Combined results",
+        "### What policies cost",
+        "### What routes cost",
+        "### Admin calls · routes &lt;added&gt; and removed",
+        "### proxy-json",
+    ];
+    assert_order(&markdown, &headings);
+    let page = html::render(&findings);
+    page::check(&page);
+    let ids = [
+        "capacity",
+        "endurance",
+        "isolation",
+        "combined",
+        "costs",
+        "scale",
+        "admin",
+        "results",
+    ];
+    assert_order(
+        &page,
+        &ids.map(|id| format!("href=\"#{id}\""))
+            .each_ref()
+            .map(String::as_str),
+    );
+    assert_order(
+        &page,
+        &ids.map(|id| format!("<section id=\"{id}\""))
+            .each_ref()
+            .map(String::as_str),
+    );
+}
+
+#[test]
+fn a_graph_is_named_with_its_file() {
+    let mut findings = everything();
+    findings.sections[0].graphs.push(graph());
+    let text = terminal::render(&findings, TerminalOptions::default());
+    assert!(text.contains("nginx <of> proxy-json: nginx.svg"), "{text}");
+    let text = markdown::render(&findings);
+    let link = "[nginx &lt;of&gt; proxy-json](nginx.svg): As wide as";
+    assert!(text.contains(link), "{text}");
+    let page = html::render(&findings);
+    assert!(page.contains("src=\"nginx.svg\""));
+}
