@@ -23,7 +23,7 @@ pub const PAGE: Forms = 4;
 pub const PANELS: &str = "panels wide purposes";
 
 /// The chapter of one study.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Chapter {
     /// Its anchor on the page.
     pub id: &'static str,
@@ -222,6 +222,17 @@ pub struct Fold {
 }
 
 impl Chapter {
+    /// Returns a chapter with a heading that is short enough for links to it.
+    pub fn new(id: &'static str, heading: &'static str, blocks: Vec<Block>) -> Self {
+        Self {
+            id,
+            link: heading,
+            heading: heading.to_owned(),
+            blocks,
+            ..Self::default()
+        }
+    }
+
     /// Returns the chapter with the blocks of these forms.
     pub fn only(mut self, forms: Forms) -> Self {
         self.blocks = only(self.blocks, forms);

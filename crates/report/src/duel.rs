@@ -6,6 +6,7 @@ use gatebench_analysis::findings::{
 };
 use gatebench_analysis::words::{capitalised, counted, metric_title, ratio_and_interval};
 
+use crate::chapter::{Block, Chapter, Line, Lines, Part, Text};
 use crate::svg::escape;
 use crate::{markdown, verdicts};
 
@@ -87,61 +88,65 @@ pub fn comment(findings: &Findings) -> String {
         Decision::Worse => "❌",
         Decision::Open => "❔",
     };
-    let mut out = format!("### {mark} {}\n\n", markdown::escape(&duel.text));
-    if let Some(caution) = &duel.caution {
-        out.push_str(&format!("{}\n\n", markdown::escape(caution)));
-    }
-    let compared = |it: &&ScenarioFindings| !it.comparisons.is_empty();
-    for scenario in findings.scenarios.iter().filter(compared) {
-        out.push_str(&format!(
-            "**{}**: {}\n\n",
-            markdown::escape(&scenario.name),
-            markdown::escape(&scenario.title)
-        ));
-        out.push_str("| | candidate ÷ baseline | verdict | baseline ÷ itself | blocks |\n|---|--:|---|--:|--:|\n");
-        for case in of(scenario, &duel.candidate, &duel.baseline) {
-            let own = of(scenario, &duel.baseline, &duel.again)
-                .find(|it| it.metric == case.metric && it.phase == case.phase);
-            out.push_str(&line(scenario, case, own));
-        }
-        out.push('\n');
-    }
+    let caution = duel.caution.iter().map(|it| Block::sentence(&**it));
+    let compared = findings.scenarios.iter();
+    let compared = compared.filter(|it| !it.comparisons.is_empty());
+    let chapter = Chapter {
+        heading: format!("{mark} {}", duel.text),
+        blocks: caution
+            .chain(compared.flat_map(|it| table(duel, it)))
+            .collect(),
+        ..Chapter::default()
+    };
     let run = &findings.run;
-    out + &format!(
-        "<sub>{} against {}; bold decides. gatebench {} · {} · seed {}</sub>\n",
-        markdown::escape(&duel.candidate),
-        markdown::escape(&duel.baseline),
-        markdown::escape(&run.gatebench),
-        counted(u64::from(run.blocks_complete), "block"),
-        run.seed
-    )
+    markdown::chapter(&chapter)
+        + &format!(
+            "<sub>{} against {}; bold decides. gatebench {} · {} · seed {}</sub>\n",
+            markdown::escape(&duel.candidate),
+            markdown::escape(&duel.baseline),
+            markdown::escape(&run.gatebench),
+            counted(u64::from(run.blocks_complete), "block"),
+            run.seed
+        )
 }
 
-fn line(
-    scenario: &ScenarioFindings,
-    case: &ComparisonFindings,
-    own: Option<&ComparisonFindings>,
-) -> String {
-    let title = format!(
-        "{} at {}",
-        capitalised(metric_title(case.metric)),
-        verdicts::load(scenario, case)
-    );
-    let title = markdown::escape(&title);
-    let title = if case.primary {
-        format!("**{title}**")
-    } else {
-        title
-    };
+/// The comparisons of a scenario, each with that of the baseline with itself.
+fn table(duel: &DuelFindings, scenario: &ScenarioFindings) -> [Block; 2] {
     let told = |it: &ComparisonFindings| {
         let (ratio, interval) = ratio_and_interval(&it.result);
         format!("{ratio} ({interval})")
     };
-    format!(
-        "| {title} | {} | {} | {} | {} |\n",
-        told(case),
-        verdicts::word(case.result.verdict),
-        own.map(told).unwrap_or_default(),
-        verdicts::blocks(case)
-    )
+    let line = |case: &ComparisonFindings| {
+        let mut own = of(scenario, &duel.baseline, &duel.again);
+        let own = own.find(|it| it.metric == case.metric && it.phase == case.phase);
+        let title = capitalised(metric_title(case.metric));
+        Line {
+            name: format!("{title} at {}", verdicts::load(scenario, case)),
+            decides: case.primary,
+            cells: vec![
+                told(case),
+                verdicts::word(case.result.verdict).to_owned(),
+                own.map(told).unwrap_or_default(),
+                verdicts::blocks(case),
+            ],
+            ..Line::default()
+        }
+    };
+    let cases = of(scenario, &duel.candidate, &duel.baseline);
+    let lines = Lines {
+        label: scenario.name.clone(),
+        first: "",
+        heads: &[
+            "candidate ÷ baseline",
+            "verdict",
+            "baseline ÷ itself",
+            "blocks",
+        ],
+        lines: cases.map(line).collect(),
+    };
+    let title = format!(": {}", scenario.title);
+    [
+        Block::sentence(Text::with_strong("", &scenario.name, &title)),
+        Part::Lines(lines).into(),
+    ]
 }

@@ -91,13 +91,11 @@ fn words(text: &Text) -> String {
     format!("{before}{strong}{after}\n\n")
 }
 
-/// Bold are the lines that decide, else the verdicts, else the names.
+/// Bold are names below a head and lines that decide, else the verdicts.
 fn table_of_words(table: &Lines) -> String {
     let all = &table.lines;
-    let (decides, judged) = (
-        all.iter().any(|it| it.decides),
-        all.iter().any(|it| it.verdict.is_some()),
-    );
+    let decides = all.iter().any(|it| it.decides);
+    let judged = all.iter().any(|it| it.verdict.is_some());
     let bold = |is_bold: bool, words: &str| match is_bold {
         true => format!("**{}**", escape(words)),
         false => escape(words),
@@ -114,7 +112,7 @@ fn table_of_words(table: &Lines) -> String {
         first.trim_end()
     );
     for line in all {
-        let mut cells = vec![bold(line.decides || !(decides || judged), &line.name)];
+        let mut cells = vec![bold(line.decides || !table.first.is_empty(), &line.name)];
         cells.extend(line.verdict.map(|it| bold(!decides, it[0])));
         cells.extend(line.cells.iter().map(|it| escape(it)));
         out.push_str(&format!("| {} |\n", cells.join(" | ")));

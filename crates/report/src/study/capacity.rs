@@ -54,12 +54,9 @@ pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     blocks.extend(curves.map(|(index, it)| card(index, found, it, palette)));
     blocks.push(Block::foot(CURVE, "").on(TERMINAL));
     Some(Chapter {
-        id: "capacity",
-        link: TITLE,
-        heading: TITLE.to_owned(),
         leads: true,
         methods: &["Capacity", "Cores for a rate"],
-        blocks,
+        ..Chapter::new("capacity", TITLE, blocks)
     })
 }
 

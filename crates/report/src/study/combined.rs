@@ -45,17 +45,15 @@ pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     card.extend(facts.iter().map(|it| Block::foot(&**it, "").on(PAGE)));
     card.push(Block::from(Part::Facts { facts }).on(TERMINAL | MARKDOWN));
     card.push(Block::charts(PANELS, charts(found, palette)));
+    let blocks = vec![
+        Block::heading(&*title).on(TERMINAL),
+        Block::lead(EXPLANATION, METHOD).on(MARKDOWN | PAGE),
+        Block::card("", card),
+    ];
     Some(Chapter {
-        id: "combined",
-        link: "Combined",
-        heading: title.clone(),
-        leads: false,
+        heading: title,
         methods: &[METHOD],
-        blocks: vec![
-            Block::heading(title).on(TERMINAL),
-            Block::lead(EXPLANATION, METHOD).on(MARKDOWN | PAGE),
-            Block::card("", card),
-        ],
+        ..Chapter::new("combined", "Combined", blocks)
     })
 }
 

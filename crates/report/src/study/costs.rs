@@ -38,12 +38,8 @@ pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     let mut blocks = vec![Block::lead(EXPLANATION, "What a policy costs")];
     blocks.extend(measures);
     Some(Chapter {
-        id: "costs",
-        link: "Costs",
         heading: TITLE.to_owned(),
-        leads: false,
-        methods: &[],
-        blocks,
+        ..Chapter::new("costs", "Costs", blocks)
     })
 }
 

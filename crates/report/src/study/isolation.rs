@@ -31,12 +31,8 @@ pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
         let cards = tests.iter().enumerate();
         blocks.extend(cards.map(|(index, found)| card(index, found, palette)));
         Chapter {
-            id: "isolation",
-            link: TITLE,
-            heading: TITLE.to_owned(),
-            leads: false,
             methods: &[METHOD],
-            blocks,
+            ..Chapter::new("isolation", TITLE, blocks)
         }
     })
 }

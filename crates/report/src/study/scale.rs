@@ -19,16 +19,9 @@ use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
 /// The chapter; none where nothing differs in a number alone.
 pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     let families = findings.scale.iter().enumerate();
-    (!findings.scale.is_empty()).then(|| Chapter {
-        id: "scale",
-        link: "Scale",
-        heading: "Scale".to_owned(),
-        leads: false,
-        methods: &[],
-        blocks: families
-            .map(|(index, found)| card(index, found, palette))
-            .collect(),
-    })
+    let cards = families.map(|(index, found)| card(index, found, palette));
+    let blocks: Vec<Block> = cards.collect();
+    (!blocks.is_empty()).then(|| Chapter::new("scale", "Scale", blocks))
 }
 
 /// A family of scenarios or loads that differ in one number.

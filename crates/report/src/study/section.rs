@@ -23,23 +23,15 @@ pub fn chapter(found: &SectionFindings, palette: &Palette) -> Chapter {
         stacks: Vec::new(),
     };
     let files = found.graphs.iter().map(file).collect();
-    Chapter {
-        id: found.id,
-        link: found.heading,
-        heading: found.heading.to_owned(),
-        leads: false,
-        methods: &[],
-        blocks: vec![
-            Block::heading(&*title).on(TERMINAL | MARKDOWN),
-            Block::lead(found.explanation, ""),
-            Block::card(
-                "",
-                vec![
-                    Block::heading(title).on(PAGE),
-                    table,
-                    Part::Files { files }.into(),
-                ],
-            ),
-        ],
-    }
+    let card = vec![
+        Block::heading(&*title).on(PAGE),
+        table,
+        Part::Files { files }.into(),
+    ];
+    let blocks = vec![
+        Block::heading(title).on(TERMINAL | MARKDOWN),
+        Block::lead(found.explanation, ""),
+        Block::card("", card),
+    ];
+    Chapter::new(found.id, found.heading, blocks)
 }

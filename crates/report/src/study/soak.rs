@@ -24,12 +24,8 @@ pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     let segments = found.segments.iter();
     blocks.extend(segments.map(|segment| card(found, segment, palette)));
     Some(Chapter {
-        id: "endurance",
-        link: TITLE,
-        heading: TITLE.to_owned(),
-        leads: false,
         methods: &[METHOD],
-        blocks,
+        ..Chapter::new("endurance", TITLE, blocks)
     })
 }
 
