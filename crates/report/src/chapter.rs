@@ -4,10 +4,10 @@
 use gatebench_analysis::findings::FlameGraph;
 use serde::Serialize;
 
-use crate::html::method::anchor;
-use crate::html::results::{TableView, table_view};
+use crate::method::anchor;
 use crate::palette::Palette;
 use crate::table::Table;
+use crate::table_view::{TableView, table_view};
 
 /// Forms of the report, as a sum of [`TERMINAL`], [`MARKDOWN`] and [`PAGE`].
 pub type Forms = u8;

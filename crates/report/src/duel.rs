@@ -1,10 +1,8 @@
 //! A comparison for machines and pull requests: JUnit XML, and a comment in Markdown.
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{
-    ComparisonFindings, Decision, DuelFindings, ScenarioFindings, Verdict,
-};
-use gatebench_analysis::words::{capitalised, counted, metric_title, ratio_and_interval};
+use gatebench_analysis::findings::{ComparisonFindings, DuelFindings, ScenarioFindings, Verdict};
+use gatebench_analysis::words::{capitalised, counted, metric_title};
 
 use crate::chapter::{Block, Chapter, Line, Lines, Part, Text};
 use crate::svg::escape;
@@ -83,11 +81,7 @@ pub fn comment(findings: &Findings) -> String {
     let Some(duel) = &findings.duel else {
         return String::new();
     };
-    let mark = match duel.decision {
-        Decision::Fine => "✅",
-        Decision::Worse => "❌",
-        Decision::Open => "❔",
-    };
+    let mark = verdicts::mark(duel.decision);
     let caution = duel.caution.iter().map(|it| Block::sentence(&**it));
     let compared = findings.scenarios.iter();
     let compared = compared.filter(|it| !it.comparisons.is_empty());
@@ -112,10 +106,7 @@ pub fn comment(findings: &Findings) -> String {
 
 /// The comparisons of a scenario, each with that of the baseline with itself.
 fn table(duel: &DuelFindings, scenario: &ScenarioFindings) -> [Block; 2] {
-    let told = |it: &ComparisonFindings| {
-        let (ratio, interval) = ratio_and_interval(&it.result);
-        format!("{ratio} ({interval})")
-    };
+    let told = |it: &ComparisonFindings| verdicts::ratio(&it.result);
     let line = |case: &ComparisonFindings| {
         let mut own = of(scenario, &duel.baseline, &duel.again);
         let own = own.find(|it| it.metric == case.metric && it.phase == case.phase);

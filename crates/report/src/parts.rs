@@ -6,8 +6,7 @@ use gatebench_analysis::findings::{
 };
 use gatebench_analysis::words::grouped;
 
-use crate::number::Scale;
-use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
+use crate::table::{Cell, Lane, Lanes, Row, Table};
 
 /// A table with the words above it.
 pub struct PartTable {
@@ -150,13 +149,7 @@ fn routes_of(scenario: &ScenarioFindings, slowest: &SlowestRoutes, most: usize) 
 
 fn counts(figures: &[Option<&PartFigures>]) -> Vec<Lane> {
     let count = |head, of: fn(&PartFigures) -> u64| {
-        let cell = |figures: &Option<&PartFigures>| {
-            figures.map_or(Cell::Empty, |figures| Cell::count(of(figures)))
-        };
-        Lane {
-            column: Column::new(head, Scale::of(0.0, Unit::Count)),
-            cells: figures.iter().map(cell).collect(),
-        }
+        Lane::counts(head, figures.iter().map(|figures| figures.map(of)))
     };
     vec![
         count(["requests", ""], |figures| figures.requests),
@@ -176,20 +169,10 @@ fn time(
 
 /// Nothing where no part has such a number, as where too few answers lie beyond a percentile.
 fn estimates(head: [&'static str; 2], unit: Unit, found: &[Option<&PartEstimate>]) -> Option<Lane> {
-    let medians = found
+    let found = found
         .iter()
-        .flatten()
-        .filter_map(|found| found.estimate.as_ref())
-        .map(|estimate| estimate.median);
-    let scale = Scale::of_all(medians, unit);
-    let cell = |found: &Option<&PartEstimate>| match found {
-        None => Cell::Empty,
-        Some(found) => Cell::of(found.estimate.as_ref(), found.validity, scale),
-    };
-    let cells: Vec<Cell> = found.iter().map(cell).collect();
-    let any = cells.iter().any(|cell| *cell != Cell::Empty);
-    any.then_some(Lane {
-        column: Column::new(head, scale),
-        cells,
-    })
+        .map(|it| it.map(|it| (it.estimate.as_ref(), it.validity)));
+    let lane = Lane::of(head, unit, found);
+    let any = lane.cells.iter().any(|cell| *cell != Cell::Empty);
+    any.then_some(lane)
 }

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use gatebench_analysis::findings::{
-    Estimate, Metric, MetricFindings, PhaseKind, PhaseLine, RowStatus, ScenarioFindings, Validity,
-    VariantRow,
+    Estimate, Metric, MetricFindings, PhaseKind, PhaseLine, RowStatus, ScenarioFindings, Unit,
+    Validity, VariantRow,
 };
 
 use gatebench_analysis::words::grouped;
@@ -179,6 +179,37 @@ impl Column {
             .join(" ")
             .trim()
             .into()
+    }
+}
+
+impl Lane {
+    /// Returns a column of estimates in one scale, with an empty cell for each row that has none.
+    pub fn of<'a>(
+        head: [&'static str; 2],
+        unit: Unit,
+        found: impl Iterator<Item = Option<(Option<&'a Estimate>, Validity)>>,
+    ) -> Self {
+        let found: Vec<_> = found.collect();
+        let medians = found.iter().flatten().filter_map(|(estimate, _)| *estimate);
+        let scale = Scale::of_all(medians.map(|estimate| estimate.median), unit);
+        let cell = |(estimate, validity)| Cell::of(estimate, validity, scale);
+        Self {
+            cells: found
+                .into_iter()
+                .map(|it| it.map_or(Cell::Empty, cell))
+                .collect(),
+            column: Column::new(head, scale),
+        }
+    }
+
+    /// Returns a column of counts.
+    pub fn counts(head: [&'static str; 2], counts: impl Iterator<Item = Option<u64>>) -> Self {
+        Self {
+            column: Column::new(head, Scale::of(0.0, Unit::Count)),
+            cells: counts
+                .map(|it| it.map_or(Cell::Empty, Cell::count))
+                .collect(),
+        }
     }
 }
 
@@ -370,20 +401,10 @@ fn lane(
         .map(|row| metric_in(row, phase, metric))
         .collect();
     let unit = found.iter().flatten().next()?.unit;
-    let medians = found
-        .iter()
-        .flatten()
-        .filter_map(|found| found.estimate.as_ref())
-        .map(|estimate| estimate.median);
-    let scale = Scale::of_all(medians, unit);
-    let cells = found.iter().map(|found| match found {
-        None => Cell::Empty,
-        Some(found) => Cell::of(found.estimate.as_ref(), found.validity, scale),
-    });
-    Some(Lane {
-        cells: cells.collect(),
-        column: Column::new(head, scale),
-    })
+    let found = found
+        .into_iter()
+        .map(|it| it.map(|it| (it.estimate.as_ref(), it.validity)));
+    Some(Lane::of(head, unit, found))
 }
 
 fn absence(status: &RowStatus) -> Option<String> {

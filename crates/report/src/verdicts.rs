@@ -1,6 +1,9 @@
 //! Verdicts in words, the same in every report.
 
-use gatebench_analysis::findings::{ComparisonFindings, ScenarioFindings, Validity, Verdict};
+use gatebench_analysis::findings::{
+    Comparison, ComparisonFindings, Decision, ScenarioFindings, Tone, Validity, Verdict,
+};
+use gatebench_analysis::words::ratio_and_interval;
 
 /// A verdict in a word or two.
 pub fn word(verdict: Verdict) -> &'static str {
@@ -20,6 +23,32 @@ pub fn class(verdict: Verdict) -> &'static str {
         Verdict::Worse => "worse",
         Verdict::NoChange => "same",
         Verdict::Inconclusive { .. } | Verdict::TooFewBlocks { .. } => "open",
+    }
+}
+
+/// The ratio of a comparison, with its interval if it has one.
+pub fn ratio(found: &Comparison) -> String {
+    match ratio_and_interval(found) {
+        (ratio, interval) if interval.is_empty() => ratio,
+        (ratio, interval) => format!("{ratio} ({interval})"),
+    }
+}
+
+/// The class of a sentence on the page.
+pub fn tone(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "plain",
+        Tone::Caution => "caution",
+        Tone::Alarm => "alarm",
+    }
+}
+
+/// The sign of a decision in a pull request.
+pub fn mark(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Fine => "✅",
+        Decision::Worse => "❌",
+        Decision::Open => "❔",
     }
 }
 

@@ -6,7 +6,8 @@ use gatebench_analysis::findings::{
 use serde::Serialize;
 
 use super::{explanation, role, row, scenarios, shown, title, weight};
-use crate::html::{method, pages};
+use crate::html::pages;
+use crate::method;
 use crate::number;
 use crate::plots::forest::{Forest, Point};
 use crate::verdicts;

@@ -2,8 +2,9 @@
 
 use gatebench_analysis::findings::CompareFindings;
 
-use super::{explanation, mark, role, row, scenarios, shown, title, weight};
+use super::{explanation, role, row, scenarios, shown, title, weight};
 use crate::markdown::escape;
+use crate::verdicts::mark;
 
 /// Writes the comparison: the answer first.
 pub fn render(found: &CompareFindings) -> String {

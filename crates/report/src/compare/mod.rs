@@ -5,7 +5,7 @@ mod markdown;
 mod terminal;
 
 use gatebench_analysis::findings::{
-    CellFindings, CompareFindings, CompareMode, Control, Decision, Validity, Verdict, Weight,
+    CellFindings, CompareFindings, CompareMode, Control, Validity, Verdict, Weight,
 };
 use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
 
@@ -109,14 +109,6 @@ fn weight(weight: Weight) -> &'static str {
         Weight::Caution => "caution",
         Weight::Subject => "changed",
         Weight::Told => "differs",
-    }
-}
-
-fn mark(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Fine => "✅",
-        Decision::Worse => "❌",
-        Decision::Open => "❔",
     }
 }
 

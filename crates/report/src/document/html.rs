@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::{CORRECTIONS, EFFECT, EXPLANATION, doubt, effects, parts, table};
 use crate::html::pages;
-use crate::html::results::{TableView, table_view};
 use crate::palette::Palette;
 use crate::problems::word;
+use crate::table_view::{TableView, table_view};
 
 #[derive(Serialize)]
 struct Page {

@@ -1,13 +1,15 @@
 //! A history as a page: a plot for each gateway, scenario and metric.
 
-use gatebench_analysis::findings::{HistoryFindings, SeriesFindings, Tone};
+use gatebench_analysis::findings::{HistoryFindings, SeriesFindings};
 use gatebench_analysis::words::{capitalised, metric_title};
 use serde::Serialize;
 
 use super::EXPLANATION;
-use crate::html::{method, pages};
+use crate::html::pages;
+use crate::method;
 use crate::number;
 use crate::plots::trend;
+use crate::verdicts;
 
 /// The sections of the method that it rests on.
 const METHODS: [&str; 1] = ["Changes over many runs"];
@@ -48,13 +50,9 @@ struct FigureView {
 
 /// Writes the page.
 pub fn render(found: &HistoryFindings) -> String {
-    let tone = |tone| match tone {
-        Tone::Plain => "plain",
-        Tone::Caution => "caution",
-        Tone::Alarm => "alarm",
+    let sentence = |it: &gatebench_analysis::findings::Sentence| {
+        [verdicts::tone(it.tone).to_owned(), it.text.clone()]
     };
-    let sentence =
-        |it: &gatebench_analysis::findings::Sentence| [tone(it.tone).to_owned(), it.text.clone()];
     let run = |run: &gatebench_analysis::findings::HistoryRun| {
         [
             run.dir.clone(),

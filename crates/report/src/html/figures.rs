@@ -6,21 +6,13 @@ use gatebench_analysis::findings::{
 use gatebench_analysis::words::grouped;
 use serde::Serialize;
 
+use crate::chapter::Chart;
 use crate::palette::Palette;
 use crate::plots::dots::{self, DotRow};
 use crate::plots::percentiles::{self as curves};
 use crate::plots::timeline;
 use crate::problems::word;
 use crate::table::metric_in;
-
-/// Blocks as points.
-#[derive(Serialize)]
-pub struct DotFigure {
-    title: &'static str,
-    /// The load and which way is good.
-    under: String,
-    svg: String,
-}
 
 /// The percentile panels of a phase.
 #[derive(Serialize)]
@@ -29,15 +21,7 @@ pub struct Percentiles {
     label: String,
     /// Whether latency here follows from throughput.
     closed: bool,
-    panels: Vec<PanelView>,
-}
-
-#[derive(Serialize)]
-struct PanelView {
-    variant: String,
-    class: String,
-    under: String,
-    svg: String,
+    panels: Vec<Chart>,
 }
 
 /// The trials of a variant.
@@ -76,7 +60,7 @@ fn plotted(kind: PhaseKind, has_open: bool) -> &'static [(Metric, &'static str, 
 }
 
 /// The plots of blocks.
-pub fn dot_figures(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<DotFigure> {
+pub fn dot_figures(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Chart> {
     let has_open = scenario
         .phases
         .iter()
@@ -87,10 +71,11 @@ pub fn dot_figures(anchor: &str, scenario: &ScenarioFindings, palette: &Palette)
             let id = format!("{anchor}-d{}", figures.len());
             let rows = dot_rows(scenario, phase, *metric);
             if let Some(svg) = dots::plot(&id, title, &rows, palette) {
-                figures.push(DotFigure {
-                    title,
-                    under: format!("{} · {good}", phase.label),
+                figures.push(Chart {
+                    caption: (*title).to_owned(),
+                    aside: format!("{} · {good}", phase.label),
                     svg,
+                    ..Chart::default()
                 });
             }
         }
@@ -147,12 +132,13 @@ pub fn percentiles(
         .collect()
 }
 
-fn panel_view(panel: curves::Panel, palette: &Palette) -> PanelView {
-    PanelView {
+fn panel_view(panel: curves::Panel, palette: &Palette) -> Chart {
+    Chart {
         class: palette.class(&panel.variant),
-        under: format!("{} requests", grouped(panel.samples as f64)),
-        variant: panel.variant,
+        aside: format!("{} requests", grouped(panel.samples as f64)),
+        caption: panel.variant,
         svg: panel.svg,
+        ..Chart::default()
     }
 }
 

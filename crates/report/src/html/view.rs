@@ -1,18 +1,18 @@
 //! What the page's template is given: words and drawings, nothing left to format.
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{RunFacts, Sentence, Status, Tone};
+use gatebench_analysis::findings::{RunFacts, Sentence, Status};
 use serde::Serialize;
 
 use super::evidence::Evidence;
 use super::forest::{ForestView, forests};
-use super::method::{self, Section};
 use super::results::ScenarioView;
 use crate::chapter::{Chapter, PAGE};
+use crate::method::{self, Section};
 use crate::palette::Palette;
 use crate::problems::{Repeated, failures_once, problems, word};
 use crate::study::chapters;
-use crate::{facts, number};
+use crate::{facts, number, verdicts};
 
 /// The whole page.
 #[derive(Serialize)]
@@ -137,11 +137,7 @@ pub fn pair(name: impl Into<String>, value: impl Into<String>) -> Pair {
 pub fn sentence(sentence: &Sentence) -> SentenceView {
     SentenceView {
         text: sentence.text.clone(),
-        tone: match sentence.tone {
-            Tone::Plain => "plain",
-            Tone::Caution => "caution",
-            Tone::Alarm => "alarm",
-        },
+        tone: verdicts::tone(sentence.tone),
     }
 }
 

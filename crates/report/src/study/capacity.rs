@@ -150,12 +150,8 @@ fn curve(found: &GatewayCapacity) -> Table {
         (["engine", ""], Unit::Cores, |it| it.engine_cores),
         (["upstream", ""], Unit::Cores, |it| it.upstream_cores),
     ];
-    let counts = |head, count: fn(&CapacityPoint) -> u32| Lane {
-        column: Column::new([head, ""], Scale::of(0.0, Unit::Count)),
-        cells: points
-            .iter()
-            .map(|it| Cell::count(count(it).into()))
-            .collect(),
+    let counts = |head, count: fn(&CapacityPoint) -> u32| {
+        Lane::counts([head, ""], points.iter().map(|it| Some(count(it).into())))
     };
     let mut lanes: Vec<Lane> = figures.iter().filter_map(|it| lane(points, it)).collect();
     lanes.push(counts("held", |it| it.held));

@@ -241,20 +241,9 @@ fn cost_cell(cost: &Cost, measure: &CostMeasure, scale: Scale) -> Cell {
     }
 }
 
-fn with_rank(cell: Cell, rank: Option<usize>) -> Cell {
-    match (cell, rank) {
-        (
-            Cell::Value {
-                median,
-                range,
-                limited,
-            },
-            Some(rank),
-        ) => Cell::Value {
-            median,
-            range: format!("{range} #{rank}").trim().to_owned(),
-            limited,
-        },
-        (cell, _) => cell,
+fn with_rank(mut cell: Cell, rank: Option<usize>) -> Cell {
+    if let (Cell::Value { range, .. }, Some(rank)) = (&mut cell, rank) {
+        *range = format!("{range} #{rank}").trim().to_owned();
     }
+    cell
 }

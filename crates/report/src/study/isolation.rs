@@ -1,10 +1,8 @@
 //! A test of isolation: a good group beside failing groups.
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{
-    Comparison, IsolationCounts, IsolationFindings, IsolationMeasure,
-};
-use gatebench_analysis::words::{capitalised, grouped, ratio_and_interval};
+use gatebench_analysis::findings::{IsolationCounts, IsolationFindings, IsolationMeasure};
+use gatebench_analysis::words::{capitalised, grouped};
 
 use crate::chapter::{
     Block, Chapter, Chart, Line, Lines, MARKDOWN, PAGE, PANELS, Part, TERMINAL, Text,
@@ -91,14 +89,14 @@ fn card(index: usize, found: &IsolationFindings, palette: &Palette) -> Block {
 }
 
 fn line(measure: &IsolationMeasure) -> Line {
-    let told = |it: &Comparison| match ratio_and_interval(it) {
-        (ratio, interval) if interval.is_empty() => ratio,
-        (ratio, interval) => format!("{ratio} ({interval})"),
-    };
     let verdict = measure.result.verdict;
     let (ratio, own) = (
-        told(&measure.result),
-        measure.own.as_ref().map(told).unwrap_or_default(),
+        verdicts::ratio(&measure.result),
+        measure
+            .own
+            .as_ref()
+            .map(verdicts::ratio)
+            .unwrap_or_default(),
     );
     Line {
         name: capitalised(measure.title),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::svg::escape;
 
-const DOCUMENT: &str = include_str!("../../../../docs/METHOD.md");
+const DOCUMENT: &str = include_str!("../../../docs/METHOD.md");
 
 /// A section of the method.
 #[derive(Debug, Serialize)]

@@ -1,0 +1,113 @@
+//! Tables as the page's templates read them: words and classes, nothing left to format.
+
+use gatebench_analysis::findings::Validity;
+use serde::Serialize;
+
+use crate::palette::Palette;
+use crate::problems::word;
+use crate::table::{Cell, Row, Table};
+
+/// A table.
+#[derive(Serialize)]
+pub struct TableView {
+    groups: Vec<GroupView>,
+    rows: Vec<RowView>,
+    columns: usize,
+    has_limits: bool,
+    /// Whether memory and start are among the columns.
+    has_process: bool,
+}
+
+#[derive(Serialize)]
+struct GroupView {
+    phase: String,
+    label: String,
+    columns: Vec<ColumnView>,
+}
+
+#[derive(Serialize)]
+struct ColumnView {
+    head: String,
+    unit: &'static str,
+}
+
+#[derive(Serialize)]
+struct RowView {
+    name: String,
+    class: String,
+    /// Shown where the row is not valid.
+    validity: Option<&'static str>,
+    absence: Option<String>,
+    /// The cells of each phase.
+    groups: Vec<Vec<CellView>>,
+}
+
+#[derive(Serialize)]
+struct CellView {
+    mark: String,
+    range: String,
+    rank: String,
+    class: &'static str,
+}
+
+/// A table as the page has it.
+pub fn table_view(table: &Table, palette: &Palette) -> TableView {
+    let groups: Vec<GroupView> = table
+        .groups
+        .iter()
+        .map(|group| GroupView {
+            phase: group.phase.clone(),
+            // Its name stands before it.
+            label: group.label.replace(&format!(" ({})", group.phase), ""),
+            columns: group
+                .columns
+                .iter()
+                .map(|column| ColumnView {
+                    head: column.head.join(" ").trim().into(),
+                    unit: column.scale.unit,
+                })
+                .collect(),
+        })
+        .collect();
+    TableView {
+        columns: groups.iter().map(|group| group.columns.len()).sum(),
+        groups,
+        rows: table
+            .rows
+            .iter()
+            .map(|row| row_view(row, palette))
+            .collect(),
+        has_limits: table.has_limits(),
+        has_process: table.has_process(),
+    }
+}
+
+fn row_view(row: &Row, palette: &Palette) -> RowView {
+    let not_valid = row.validity.filter(|validity| *validity != Validity::Valid);
+    RowView {
+        name: row.name.clone(),
+        class: palette.class(&row.variant),
+        validity: not_valid.map(word),
+        absence: row.absence.clone(),
+        groups: row
+            .cells
+            .iter()
+            .map(|cells| cells.iter().map(cell_view).collect())
+            .collect(),
+    }
+}
+
+fn cell_view(cell: &Cell) -> CellView {
+    // Only costs have ranks.
+    let (range, rank) = cell.range().rsplit_once('#').unwrap_or((cell.range(), ""));
+    CellView {
+        mark: cell.mark(),
+        range: range.trim_end().into(),
+        rank: rank.into(),
+        class: match cell {
+            Cell::Empty | Cell::Absent(_) => "absent",
+            Cell::Invalid => "invalid",
+            Cell::Value { .. } => "median",
+        },
+    }
+}
