@@ -150,13 +150,26 @@ struct Search {
 }
 
 impl Search {
-    fn try_one(&mut self, way: Way, bytes: Vec<u8>) {
+    /// Returns the processor time and the memory that a message takes.
+    fn measure(&self, way: Way, bytes: &[u8]) -> (Duration, u64) {
         let mut time = Duration::ZERO;
         let growth = Idle::now().growth_of(|| {
             let before = cpu();
-            let _ = self.ways.take(way, &bytes, false);
+            let _ = self.ways.take(way, bytes, false);
             time = cpu() - before;
         });
+        (time, growth)
+    }
+
+    fn try_one(&mut self, way: Way, bytes: Vec<u8>) {
+        let (mut time, mut growth) = self.measure(way, &bytes);
+        if time > TIME_MAX * 4 / 5 || growth > GROWTH_MAX / 5 * 4 {
+            // Other programs empty the caches of the processor, and freed memory may come back late: the least counts.
+            for _ in 0..2 {
+                let again = self.measure(way, &bytes);
+                (time, growth) = (time.min(again.0), growth.min(again.1));
+            }
+        }
         let message = Message {
             way,
             bytes,
@@ -243,13 +256,18 @@ fn nothing_is_found_that_takes_more_than_its_share() {
         tried += 1;
         if cpu() - began > reported {
             reported = cpu() - began + Duration::from_secs(60);
-            let longest = search.kept.iter().map(|one| one.time).max().unwrap();
-            let largest = search.kept.iter().map(|one| one.growth).max().unwrap();
+            let longest = search.kept.iter().max_by_key(|one| one.time).unwrap();
+            let largest = search.kept.iter().max_by_key(|one| one.growth).unwrap();
             println!(
-                "{tried} tried, longest {} ms, largest {} MiB",
-                longest.as_millis(),
-                largest >> 20
+                "{tried} tried, longest {} ms ({:?}), largest {} MiB ({:?})",
+                longest.time.as_millis(),
+                longest.way,
+                largest.growth >> 20,
+                largest.way
             );
+            if longest.time > TIME_MAX * 4 / 5 {
+                save(longest);
+            }
         }
     }
     println!("{tried} tried in {seconds} s of processor time");
