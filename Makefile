@@ -15,7 +15,7 @@ TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-full lint deny format gateways peers k6 saxon fuzz memcheck
+.PHONY: help run build quick test test-full lint deny format gateways peers k6 saxon fuzz memcheck
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,12 @@ run: ## installs what is missing, builds (6 minutes on 2 cores), and runs the to
 build: ## builds target/release/gatebench
 	@scripts/check-rust
 	$(CARGO) build --release --locked --package gatebench
+
+quick: ## formatting, lints, the rules of the house and all unit tests: a check between two edits
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) test --workspace --locked --lib --bins
+	$(CARGO) test --package xtask --locked --test tidy
 
 test: ## all tests, with what they need; the same command CI runs
 	@scripts/install-test-deps
