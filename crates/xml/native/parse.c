@@ -333,8 +333,13 @@ static xmlDocPtr read_in_place(xmlParserCtxtPtr parser, const char *text, const 
 
 static xmlDocPtr read_document(xmlParserCtxtPtr parser, const char *bytes, size_t length, const char *url, int flags) {
     char text[SMALL_BYTES + 1];
-    if (length > SMALL_BYTES || !is_plainly_utf8(bytes, length))
+    if (length > SMALL_BYTES || !is_plainly_utf8(bytes, length)) {
+        /* libxml2 2.9.14 copies the bytes into a buffer whose size doubles, and loses the small one that it begins with
+         * if the large one is refused. */
+        if (!shim_may_hold(2 * length))
+            return NULL;
         return xmlCtxtReadMemory(parser, bytes, (int)length, url, NULL, flags);
+    }
     memcpy(text, bytes, length);
     text[length] = 0;
     return read_in_place(parser, text, url, flags);

@@ -179,6 +179,9 @@ static int allowed(size_t bytes) {
     return bytes < LARGE_BYTES;
 }
 
+/* Reports whether this thread may allocate that many bytes at once; if not, its work has ended. */
+int shim_may_hold(size_t bytes) { return allowed(bytes); }
+
 static void *counted_malloc(size_t bytes) { return allowed(bytes) ? shim_allocate(bytes) : NULL; }
 
 static void *counted_realloc(void *old, size_t bytes) {

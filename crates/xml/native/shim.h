@@ -49,6 +49,7 @@ void shim_structured(void *report, shim_xml_error error);
 void shim_budget_begin(size_t held_bytes, long long time_ns);
 int shim_budget_end(void);
 int shim_is_over(void);
+int shim_may_hold(size_t bytes);
 void shim_in_background(void);
 void shim_running(xsltTransformContextPtr transform, xmlXPathContextPtr xpath);
 void shim_validating(xmlDocPtr document);
