@@ -62,26 +62,14 @@ fn dependencies_point_downwards() {
 }
 
 #[test]
-fn unsafe_has_a_home_and_a_reason() {
+fn unsafe_has_a_home() {
     bites(
         "crates/engine/src/a.rs",
         "fn f() { unsafe { g() } }\n",
         1,
         "net and xml",
     );
-    bites(
-        "crates/net/src/a.rs",
-        "fn f() { unsafe { g() } }\n",
-        1,
-        "SAFETY",
-    );
-    assert!(
-        messages(
-            "crates/net/src/a.rs",
-            "// SAFETY: g has no preconditions.\nlet x = unsafe { g() };\n"
-        )
-        .is_empty()
-    );
+    assert!(messages("crates/net/src/a.rs", "fn f() { unsafe { g() } }\n").is_empty());
     assert!(messages("crates/engine/src/a.rs", "// unsafe\nlet a = \"unsafe\";\n").is_empty());
 }
 
@@ -98,9 +86,7 @@ fn only_cli_prints() {
 }
 
 #[test]
-fn long_functions_and_files_are_refused() {
-    let long = format!("fn long() {{\n{}}}\n", "    x();\n".repeat(69));
-    bites("crates/net/src/a.rs", &long, 1, "fn long has 71 lines");
+fn long_files_are_refused() {
     bites("crates/net/src/a.rs", &"\n".repeat(601), 1, "601 lines");
 }
 

@@ -55,7 +55,7 @@ pub fn check_files(files: &[SourceFile]) -> Vec<Finding> {
     for file in files.iter().filter(|file| file.is_rust()) {
         let code = scan::Code::of(&file.text);
         findings.extend(rust::check(file, &code));
-        findings.extend(sizes::check(file, &code));
+        findings.extend(sizes::check(file));
     }
     findings.sort();
     findings

@@ -21,57 +21,23 @@ pub(crate) fn check(file: &SourceFile, code: &Code) -> Vec<Finding> {
     findings
 }
 
+/// clippy checks that each use states its reason.
 fn unsafe_code(file: &SourceFile, code: &Code) -> Vec<Finding> {
-    let source: Vec<&str> = file.text.lines().collect();
-    let at_home = file
-        .crate_name()
-        .is_some_and(|name| UNSAFE_CRATES.contains(&name));
-    let uses = code
-        .lines()
-        .filter(|(_, line)| words(line).any(|(_, word)| word == "unsafe"));
-    let complaint = |line: usize| {
-        if !at_home {
-            return Some(format!(
-                "`unsafe` lives in {} alone; use a safe wrapper",
-                UNSAFE_CRATES.join(" and ")
-            ));
-        }
-        (!is_explained(&source, line))
-            .then(|| "write above it, after `// SAFETY:`, why it holds".to_owned())
+    let home = file.crate_name();
+    if home.is_some_and(|name| UNSAFE_CRATES.contains(&name)) {
+        return Vec::new();
+    }
+    let uses = code.lines();
+    let uses = uses.filter(|(_, line)| words(line).any(|(_, word)| word == "unsafe"));
+    let finding = |(line, _)| Finding {
+        path: file.path.clone(),
+        line,
+        message: format!(
+            "`unsafe` lives in {} alone; use a safe wrapper",
+            UNSAFE_CRATES.join(" and ")
+        ),
     };
-    uses.filter_map(|(line, _)| {
-        complaint(line).map(|message| Finding {
-            path: file.path.clone(),
-            line,
-            message,
-        })
-    })
-    .collect()
-}
-
-/// Whether the comment directly above a line, or the line itself, says SAFETY; a statement may begin
-/// a few lines above its `unsafe`.
-fn is_explained(source: &[&str], line: usize) -> bool {
-    /// Lines between the comment and the word in a statement that is broken over several.
-    const REACH: usize = 4;
-    let says = |text: &str| text.contains("SAFETY:") || text.contains("# Safety");
-    if says(source[line - 1]) {
-        return true;
-    }
-    let mut code_lines = 0;
-    for text in source[..line - 1].iter().rev() {
-        let text = text.trim_start();
-        if says(text) {
-            return true;
-        }
-        if !(text.starts_with("//") || text.starts_with('#')) {
-            code_lines += 1;
-            if code_lines > REACH || text.is_empty() {
-                return false;
-            }
-        }
-    }
-    false
+    uses.map(finding).collect()
 }
 
 fn printing(file: &SourceFile, code: &Code) -> Vec<Finding> {

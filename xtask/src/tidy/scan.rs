@@ -43,33 +43,6 @@ impl Code {
     pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.text.lines())
     }
-
-    /// The functions: line of `fn`, name, and lines from there to the closing brace.
-    pub fn functions(&self) -> Vec<Function> {
-        let mut found = Vec::new();
-        for (at, word) in words(&self.text) {
-            if word == "fn"
-                && let Some(length) = body_end(&self.text[at..])
-            {
-                let text = &self.text[at..at + length];
-                let name = words(text).nth(1).map(|(_, name)| name.to_owned());
-                found.push(Function {
-                    name: name.unwrap_or_default(),
-                    line: self.text[..at].matches('\n').count() + 1,
-                    lines: text.matches('\n').count() + 1,
-                });
-            }
-        }
-        found
-    }
-}
-
-/// A function and how long it is.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Function {
-    pub name: String,
-    pub line: usize,
-    pub lines: usize,
 }
 
 /// Words of code with the byte at which each begins.
@@ -78,41 +51,6 @@ pub(crate) fn words(code: &str) -> impl Iterator<Item = (usize, &str)> {
     code.split(move |c| !is_word(c))
         .filter(|word| !word.is_empty())
         .map(move |word| (word.as_ptr() as usize - code.as_ptr() as usize, word))
-}
-
-/// Bytes from `fn` to the end of its body; none for a declaration or a function type.
-fn body_end(code: &str) -> Option<usize> {
-    let mut depth = 0_usize;
-    let mut brackets = 0_usize;
-    for (at, c) in code.char_indices() {
-        match c {
-            '(' | '[' if depth == 0 => brackets += 1,
-            // A function type inside someone else's parentheses.
-            ')' | ']' if depth == 0 => brackets = brackets.checked_sub(1)?,
-            ';' | '=' | ',' if depth == 0 && brackets == 0 && !arrow(code, at) => return None,
-            '{' => depth += 1,
-            '}' if depth == 0 => return None,
-            '}' => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Signs that may stand in a signature: `=` of `Item = T` or `==`, `,` between generics.
-fn arrow(code: &str, at: usize) -> bool {
-    let opened = code[..at].matches('<').count();
-    let closed = code[..at].matches('>').count() - code[..at].matches("->").count();
-    opened > closed || in_where_clause(&code[..at])
-}
-
-fn in_where_clause(signature: &str) -> bool {
-    words(signature).any(|(_, word)| word == "where")
 }
 
 /// Bytes of the comment or literal that `rest` begins with; 0 where it begins with code.
@@ -241,18 +179,5 @@ mod tests {
     fn lifetimes_are_code() {
         let code = Code::of("fn f<'a>(x: &'a str) -> &'a str { x }");
         assert_eq!(code.text, "fn f<'a>(x: &'a str) -> &'a str { x }");
-    }
-
-    #[test]
-    fn functions_are_measured_to_their_closing_brace() {
-        let source = "trait T {\n    fn declared(&self) -> u8;\n}\nfn first<F, G: Fn(u8) -> u8>(f: F, a: [u8; 2]) -> u8\nwhere\n    \
-                      F: Iterator<Item = u8>,\n    G: Copy,\n{\n    if true { 1 } else { 2 }\n}\nstruct S { call: fn(u8) -> u8 }\n\
-                      fn second() {}\n";
-        let functions = Code::of(source).functions();
-        let measured: Vec<_> = functions
-            .iter()
-            .map(|f| (f.name.as_str(), f.line, f.lines))
-            .collect();
-        assert_eq!(measured, [("first", 4, 7), ("second", 12, 1)]);
     }
 }

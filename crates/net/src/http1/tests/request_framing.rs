@@ -16,6 +16,7 @@ fn framing_of(version: &str, fields: &str) -> Result<Framing, ProtocolError> {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)]
 fn length_of_a_request_body() {
     let cases: &[(&str, Result<Framing, ProtocolError>)] = &[
         // 6.3 item 7: neither field, no body.
