@@ -1,7 +1,7 @@
-//! Files of users to types, with every mistake of a file at once.
+//! Turns users' files into types, and reports all mistakes of a file at once.
 //!
-//! Text → [`Node`] with places → held against the schema of the type → completed, and held to the
-//! rules that a schema cannot say → the type. The types are the one source of truth: the schema is
+//! Text → [`Node`] with places → checked against the schema of the type → completed, and checked
+//! against the rules that a schema cannot express → the type. The types are the one source of truth: the schema is
 //! generated from them.
 
 use std::io;
@@ -28,7 +28,7 @@ pub trait Document: DeserializeOwned {
     /// Values that are read from other files and stay out of the tree.
     type Attachments;
 
-    /// The JSON Schema that a file is held against.
+    /// The JSON Schema that a file is checked against.
     fn schema() -> Value;
 
     /// Writes out the parts of the tree that the file only names, and adds the mistakes that a schema

@@ -1,5 +1,5 @@
-//! Reads the YAML files that users write: each value with its place in the text, held against a JSON
-//! Schema. Reports every mistake of a file at once. It knows no kind of file.
+//! Reads the YAML files that users write: each value with its place in the text, checked against a JSON
+//! Schema. Reports all mistakes of a file at once. It knows no particular kind of file.
 
 mod conform;
 mod diagnostic;

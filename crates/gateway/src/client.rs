@@ -92,7 +92,7 @@ pub(crate) struct Exchange {
     pub(crate) delays: Delays,
     pub(crate) hold: Hold,
     pub(crate) log: LogEntry,
-    /// Its connection holds so much for the client that this request waits.
+    /// The request waits because its connection holds too much for the client.
     pub(crate) is_crowded: bool,
     /// When that began, and how long it has lasted before.
     crowded_since_ns: u64,
@@ -341,7 +341,7 @@ impl Client {
 }
 
 impl Exchange {
-    /// Holds it back, or lets it go on, and returns whether it was held back. The client is
+    /// Holds the exchange back or lets it go on, and returns whether it was held back before. A client is
     /// not late with a body that waits for others.
     pub(crate) fn crowd(&mut self, waits: bool, now_ns: u64) -> bool {
         let waited = std::mem::replace(&mut self.is_crowded, waits);
@@ -476,7 +476,7 @@ impl Exchange {
         self.is_crowded = false;
     }
 
-    /// Responds to a request that is whole and had to wait for that.
+    /// Responds to a request that is whole and whose response had to wait.
     pub(crate) fn answer_late<I: Io>(&mut self, core: &mut Core<I>) {
         if let Phase::Local(choice) = self.phase
             && self.is_request_done

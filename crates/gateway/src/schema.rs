@@ -1,7 +1,7 @@
 //! The JSON Schema of a configuration: its form, as the types have it, and of its meaning what a schema can say.
 //!
 //! Files are read by the form alone, since what is said of meaning by [`crate::config::GatewayConfig::validate`] is said
-//! better. Editors get both. A test (`tests/it/schema.rs`) holds that both say the same of the same files.
+//! better. Editors get both. A test (`tests/it/schema.rs`) checks that both give the same verdict on the same files.
 
 use std::sync::LazyLock;
 

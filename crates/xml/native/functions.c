@@ -1,7 +1,7 @@
-/* XPath functions that take the place of libxml2's and libxslt's own, whose time grows with the product of what they
- * are given: translate() looks for each character of a text in the whole list, contains() and its relatives begin again
- * at each place, and id() and key() hold each node that they find against all that they have found before. From 2.14
- * on libxml2 asks nobody for the functions of XPath, and only key() is replaced. */
+/* XPath functions that replace those of libxml2 and libxslt, whose time grows with the product of the sizes of their
+ * arguments: translate() searches the whole list for each character of a text, contains() and its relatives start over
+ * at each position, and id() and key() compare each node that they find with all that they found before. From 2.14
+ * on, libxml2 does not call the lookup function for XPath's own functions, so only key() is replaced. */
 #include "shim.h"
 
 #include <stdint.h>
@@ -44,12 +44,12 @@ static size_t character(const xmlChar *text) {
     return bytes;
 }
 
-/* What four bytes of UTF-8 can spell, whether it is a character or not, in pages. */
+/* All numbers that four bytes of UTF-8 can encode, whether characters or not, in pages. */
 #define PAGES 0x2000
 #define PAGE 0x100
 
-/* What takes the place of each character: a text that begins with it, or is empty where the character goes. NULL where
- * it stays. The pages are for characters other than ASCII, each only where it is needed. */
+/* The replacement of each character: a text that begins with it, or an empty text if the character is removed. NULL if
+ * it stays. The pages are for characters other than ASCII; each is made only when it is needed. */
 struct translation {
     const xmlChar *ascii[0x80];
     const xmlChar ***pages;
@@ -86,7 +86,7 @@ static const xmlChar **place_of(struct translation *translation, const xmlChar *
     return &translation->pages[code / PAGE][code % PAGE];
 }
 
-/* What stands in the place of a character: the text itself where nothing else does. */
+/* The replacement of the character that a text begins with, or the text itself if the character stays. */
 static const xmlChar *in_place_of(const struct translation *translation, const xmlChar *text) {
     const xmlChar *replaced = NULL;
     if (*text < 0x80) {
@@ -99,7 +99,7 @@ static const xmlChar *in_place_of(const struct translation *translation, const x
     return replaced == NULL ? text : replaced;
 }
 
-/* 0 where there is no memory. The first of the same characters holds. */
+/* 0 if memory runs out. If a character occurs more than once, its first occurrence counts. */
 static int plan(struct translation *translation, const xmlChar *from, const xmlChar *to) {
     for (; *from != 0 && !shim_is_over(); from += character(from)) {
         const xmlChar **place = place_of(translation, from);
@@ -215,7 +215,7 @@ static void substring_after(xmlXPathParserContextPtr ctxt, int nargs) {
 /* Nodes, each once, in the order in which they were found. */
 struct found {
     xmlNodeSetPtr nodes;
-    /* Where each of them is known by its address, with at least as many free places. */
+    /* A hash table of the nodes by their addresses, with at least as many free places. */
     xmlNodePtr *table;
     int room_log;
 };
@@ -224,7 +224,7 @@ static size_t room_of(int room_log) { return (size_t)1 << room_log; }
 
 /* The place of a node in a table, or the free one where it belongs. */
 static xmlNodePtr *known(xmlNodePtr *table, int room_log, xmlNodePtr node) {
-    /* By 2^64 over the golden ratio, addresses at equal distances are spread. */
+    /* Multiplying by 2^64 divided by the golden ratio spreads addresses at equal distances. */
     size_t at = (size_t)(((uint64_t)(uintptr_t)node * 0x9e3779b97f4a7c15u) >> (64 - room_log));
     while (table[at] != NULL && table[at] != node)
         at = (at + 1) & (room_of(room_log) - 1);

@@ -29,7 +29,7 @@
  * survive a failed large string or buffer far better than a failed node, and a stop follows soon. */
 #define LARGE_BYTES ((size_t)64 << 10)
 
-/* After how much processor time of its own a thread is interrupted to look at the clock. */
+/* A thread is interrupted to look at the clock each time it has used this much processor time. */
 #define TICK_NS 10000000
 
 /* The name that the manual page has for it is missing in glibc 2.36. */
@@ -63,7 +63,7 @@ static shim_fetch fetch_import;
 /* The signal of the timers; 0 where there is none to be had. */
 static int tick_signal;
 
-/* Whose value makes a thread that ends delete its timer. */
+/* The key whose destructor deletes the timer of a thread that ends. */
 static pthread_key_t timer_key;
 
 /* Below any count of steps, so that the next one is too many. Nothing but a new evaluation sets the limit, while the
@@ -161,7 +161,7 @@ static int claim_signal(void) {
     return pthread_key_create(&timer_key, delete_timer) == 0;
 }
 
-/* Whatever is made is counted here, and a validation that is to end is cut. */
+/* Checks every allocation against the budget, and cuts a validation that is to end. */
 static int allowed(size_t bytes) {
     if (!here.counting)
         return 1;

@@ -1,5 +1,5 @@
-//! The top-level modules of a crate use each other without a cycle, so that each can be read and
-//! changed with nothing in mind but those below it.
+//! Checks that the top-level modules of a crate use each other without a cycle, so that a reader of one
+//! needs to know only those below it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

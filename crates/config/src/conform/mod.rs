@@ -2,8 +2,8 @@
 //!
 //! It understands the keywords that our schemas use (a test of `gatebench-model` lists them), and
 //! knows more about them than a general validator can say: which keys there are, which branch of a
-//! choice was meant, what to write instead. A key that is a slip of a known one is taken for it after
-//! it was reported, so that one slip makes one mistake and what stands under it is looked at too.
+//! choice was meant, what to write instead. A misspelt key is
+//! reported and then treated as the known key, so that one slip is one mistake and the values under it are checked too.
 
 mod mapping;
 mod mended;

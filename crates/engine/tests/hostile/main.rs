@@ -1,7 +1,7 @@
 //! Upstreams that do everything wrong. Whatever they do, the engine's memory is bounded, every request
 //! is accounted for as the right kind of error, and the load ends by itself.
 //!
-//! A binary of its own, since each load is held to how much this process grows meanwhile.
+//! A binary of its own, since each load has a bound on the growth of this process meanwhile.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 

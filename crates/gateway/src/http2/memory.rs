@@ -1,15 +1,15 @@
-//! What a connection holds for its client, and who waits when that is too much.
+//! Bounds the bytes that a connection holds for its client, and decides which requests wait beyond the bound.
 //!
 //! Two kinds of bytes count together. Bodies that policies want whole are kept until they are. Responses
 //! are unread as long as the client has not taken them: queued at their streams, behind its windows, and
 //! on their way into its socket. The sum has one bound.
 //!
-//! Beyond the bound only the body of the oldest request is kept on, so that one ends. If the client leaves
-//! more unread than one body may have, it is behind, and nothing that would make it more goes on: new
-//! requests are put off, responses of which something lies unread, or that policies will want whole, are not
-//! read from their upstreams, and a body is kept on only if no older response is unread. What is unread shrinks only as the client reads,
-//! so a client that is behind has the time of an idle one for each next byte. A client that reads slowly
-//! gets everything; one that does not read gets GOAWAY.
+//! Beyond the bound, only the body of the oldest request is read further, so that this request can end. If the
+//! client leaves more unread than one body may have, it is behind, and everything that would add to that stops:
+//! new requests are put off; responses that are partly unread, or that policies will want whole, are not read
+//! from their upstreams; and a body is read further only if no older response is unread. The unread bytes
+//! shrink only as the client reads, so a client that is behind must take each next byte within the time that
+//! an idle one has. A client that reads slowly gets everything; one that does not read gets GOAWAY.
 
 use gatebench_net::http2::{ErrorCode, StreamId};
 use gatebench_net::{ConnMap, Io};
@@ -97,7 +97,7 @@ impl Multiplexed {
         Bounds::new(limits).is_full(self.held, self.sent_unread())
     }
 
-    /// Lets streams wait that would hold more while too much is held already, and go on when there is room.
+    /// Makes streams that would hold more wait while too much is held, and lets them go on when there is room.
     pub(super) fn share_memory<I: Io>(
         &mut self,
         origins: &mut ConnMap<Origin>,
@@ -111,14 +111,14 @@ impl Multiplexed {
         self.was_full = self.is_full(&core.limits);
     }
 
-    /// Lets each stream that serves a request wait, or go on.
+    /// Makes each stream that serves a request wait, or lets it go on.
     fn hold_back<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
         let bounds = Bounds::new(&core.limits);
         let sent = self.sent_unread();
         let oldest = self.oldest_keeper(&core.limits);
         for (slot, stream) in (0..).zip(&mut self.streams) {
             let Some(id) = stream.id else { continue };
-            // Each that goes on may fill what there is room for.
+            // Each stream that goes on may use up the room, so this is computed for each.
             let is_behind = bounds.is_behind(self.held, sent);
             let exchange = &stream.client.exchange;
             let waits = match exchange.phase {
@@ -126,7 +126,7 @@ impl Multiplexed {
                     Some(id.number()) != oldest && bounds.is_full(self.held, sent)
                 }
                 Phase::Local(_) => is_behind,
-                // What is passed on at once goes on as fast as the client reads it.
+                // A response that is passed on at once goes on as fast as the client reads it.
                 Phase::Relaying => {
                     let is_unread = stream.held.queued > 0 || self.server.unsent_bytes(id) > 0;
                     is_behind && (is_unread || exchange.may_keep_answer())
@@ -141,14 +141,14 @@ impl Multiplexed {
         }
     }
 
-    /// Returns the number of the request whose body is kept on however much is held.
+    /// Returns the number of the request whose body is read further however much is held.
     fn oldest_keeper(&self, limits: &Limits) -> Option<u32> {
         let keepers = self.streams.iter().filter(|stream| stream.held.kept > 0);
         let keeper = oldest(keepers)?;
         if !self.is_behind(limits) {
             return Some(keeper);
         }
-        // Else one body after another would become a response that lies unread.
+        // Otherwise one body after another would become an unread response.
         let queued = self.streams.iter();
         let queued = queued.filter(|stream| stream.held.queued > 0);
         let unread = [oldest(queued), self.server.oldest_unsent()];
@@ -171,7 +171,7 @@ impl Multiplexed {
         }
     }
 
-    /// Gives a client that is behind its time from each byte on that it takes.
+    /// Starts the deadline of a client when it falls behind, and restarts it whenever the client takes bytes.
     pub(super) fn watch<I: Io>(&mut self, core: &mut Core<I>) {
         let is_behind = self.is_behind(&core.limits);
         let sent = self.server.sent_bytes();
@@ -186,7 +186,7 @@ impl Multiplexed {
         }
     }
 
-    /// Ends the connection of a client that was behind for its time and took nothing.
+    /// Ends the connection of a client that was behind and took nothing until its deadline.
     pub(super) fn turn_out<I: Io>(
         &mut self,
         origins: &mut ConnMap<Origin>,

@@ -55,7 +55,7 @@ pub(crate) struct Multiplexed {
     crowded: Vec<u32>,
     /// What lies at all streams.
     held: Held,
-    /// Too much was held when that was looked at last, so that streams may wait.
+    /// Too much was held at the last check, so streams may be waiting.
     was_full: bool,
     /// The bytes of bodies that the client's windows had let through when its time began, while it leaves
     /// too much unread.
@@ -343,7 +343,7 @@ impl Multiplexed {
         }
     }
 
-    /// Puts what a stream has to say into frames, and counts what it leaves.
+    /// Puts the output of a stream into frames, and counts the bytes that remain.
     fn speak<I: Io>(&mut self, slot: u32, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
         self.frame(slot, origins, core);
         if let Some(stream) = self.streams.get_mut(slot as usize) {

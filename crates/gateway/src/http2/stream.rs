@@ -31,7 +31,7 @@ pub(super) struct Stream {
     pub(super) is_answered: bool,
     /// The client is held back.
     pub(super) is_held: bool,
-    /// The request waits in `head`, of which the client has had nothing.
+    /// The request waits in `head`, and the client has been given none of it.
     pub(super) is_put_off: bool,
     /// What lies here, as the connection counted it last.
     pub(super) held: Held,
@@ -67,7 +67,7 @@ impl Stream {
         self.held = held;
     }
 
-    /// Lets what would make more lie here wait, or go on.
+    /// Makes the work that would hold more bytes here wait, or lets it go on.
     pub(super) fn crowd<I: Io>(
         &mut self,
         waits: bool,
@@ -77,7 +77,7 @@ impl Stream {
         let exchange = &mut self.client.exchange;
         let waited = exchange.crowd(waits, core.now_ns);
         if waits {
-            // Bytes that are due could make the response whole before it is seen that it waits.
+            // Bytes that are due could complete the response before anything checks that it waits.
             exchange.hold_off(origins, core);
         }
         if waited && !waits && self.fate == Fate::Keep {
@@ -87,8 +87,8 @@ impl Stream {
         }
     }
 
-    /// Lets the next part of a request wait where its end would make the gateway respond by itself: the
-    /// client leaves too much unread.
+    /// Makes the next part of a request wait if the end of the request would make the gateway itself respond,
+    /// because the client leaves too much unread.
     pub(super) fn brake<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
         let exchange = &mut self.client.exchange;
         if self.body.is_none() {

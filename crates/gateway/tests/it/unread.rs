@@ -74,7 +74,7 @@ fn before(backend: Backend, origin: SocketAddr, timeouts: &Value) -> Server<Tota
     )
 }
 
-/// Another client is served as ever.
+/// Another client is served as usual.
 fn neighbour_is_well(gateway: &Server<Totals>) {
     let answer = gateway.client().get("/near");
     assert_eq!((answer.status, answer.body.as_slice()), (200, &b"ok"[..]));

@@ -1,4 +1,4 @@
-//! What a client that opens every stream and reads nothing makes the gateway hold, in bytes of the process.
+//! The memory of the process that the gateway uses for a client that opens every stream and reads nothing.
 
 use std::io::Write;
 use std::sync::Arc;

@@ -117,7 +117,7 @@ fn no_message_takes_more_than_its_share() {
     assert!(beyond.is_empty(), "{beyond:?}");
 }
 
-/// libxml2 holds each node that such a step finds against each that it has found before, and allocates nothing meanwhile.
+/// libxml2 compares each node that such a step finds with all that it found before, and allocates nothing meanwhile.
 #[test]
 fn steps_to_the_parents_of_many_nodes_end_with_their_time() {
     if cfg!(feature = "plain-memory") {

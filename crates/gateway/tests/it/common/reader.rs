@@ -83,7 +83,7 @@ impl Reader {
         self.frame(HEADERS, END_STREAM | END_HEADERS, stream, &block);
     }
 
-    /// Begins a request whose body, of one byte, follows; its length may be told.
+    /// Begins a request whose body, of one byte, follows; `has_length` adds a content-length.
     pub fn post(&mut self, stream: u32, path: &str, has_length: bool) {
         // POST instead of GET.
         let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];

@@ -1,4 +1,4 @@
-//! Messages for expressions that hold each node against each, or each character against each.
+//! Messages for expressions that compare each node, or each character, with each other one.
 
 use super::{Body, End, Shape, Way, each, full, soap};
 
