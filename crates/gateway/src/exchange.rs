@@ -123,6 +123,7 @@ impl<I: Io> Core<I> {
             origin.outbox.queue().clear();
             origin.client = None;
             origin.deadline.clear();
+            origin.resume(&mut self.io);
             return;
         }
         self.cancel(origins, Some(id));
@@ -448,7 +449,7 @@ impl Exchange {
                         write_last_chunk(origin.outbox.queue());
                     }
                     // From the last byte on the upstream has its full time, however slowly it got it.
-                    if origin.is_connected {
+                    if origin.is_connected && !origin.is_paused {
                         origin.expect_life(core.now_ns, &mut core.timers);
                     }
                 }

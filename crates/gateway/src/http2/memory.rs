@@ -108,7 +108,10 @@ impl Multiplexed {
         }
         self.hold_back(origins, core);
         self.take_up(origins, core);
-        self.was_full = self.is_full(&core.limits);
+        // A stream that waits is looked at again, even if one that went on has made room meanwhile.
+        let mut streams = self.streams.iter();
+        let waits = streams.any(|it| it.id.is_some() && it.client.exchange.is_crowded);
+        self.was_full = waits || self.is_full(&core.limits);
     }
 
     /// Makes each stream that serves a request wait, or lets it go on.
@@ -174,9 +177,11 @@ impl Multiplexed {
     /// Starts the deadline of a client when it falls behind, and restarts it whenever the client takes bytes.
     pub(super) fn watch<I: Io>(&mut self, core: &mut Core<I>) {
         let is_behind = self.is_behind(&core.limits);
-        let sent = self.server.sent_bytes();
-        if is_behind && self.behind_at != Some(sent) {
-            self.behind_at = Some(sent);
+        // What has left for its socket; other frames are no progress, so this may only grow.
+        let pending = self.outbox.pending_bytes() as u64;
+        let taken = self.server.sent_bytes().saturating_sub(pending);
+        if is_behind && self.behind_at.is_none_or(|before| taken > before) {
+            self.behind_at = Some(taken);
             self.stir(core);
         } else if !is_behind && self.behind_at.is_some() {
             self.behind_at = None;

@@ -57,8 +57,7 @@ pub(crate) struct Multiplexed {
     held: Held,
     /// Too much was held at the last check, so streams may be waiting.
     was_full: bool,
-    /// The bytes of bodies that the client's windows had let through when its time began, while it leaves
-    /// too much unread.
+    /// The bytes of bodies that the client had taken when its time began, while it leaves too much unread.
     behind_at: Option<u64>,
     /// Memory of answers' heads.
     block: Block,
@@ -283,6 +282,14 @@ impl Multiplexed {
         if let Some(idle) = stream.filter(|stream| stream.id.is_none()) {
             idle.client.exchange.forget_deadline(core);
             return Fate::Keep;
+        }
+        if self.behind_at.is_some() && self.client_mut(slot).is_some_and(Client::has_answer_queued)
+        {
+            // A client that is behind has one time for everything that it leaves unread.
+            return self.with_stream(slot, origins, core, |client, origins, core| {
+                client.exchange.forget_deadline(core);
+                client.advance(origins, core)
+            });
         }
         self.with_stream(slot, origins, core, Client::due)
     }

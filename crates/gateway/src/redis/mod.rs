@@ -110,7 +110,7 @@ impl Exchange {
             origin.is_gated = false;
             origin.flush(&mut core.io);
             // Its time begins with the request, not with the wait for Redis.
-            if origin.is_connected {
+            if origin.is_connected && !origin.is_paused {
                 origin.expect_life(core.now_ns, &mut core.timers);
             }
         }
