@@ -13,9 +13,9 @@ use serde::Serialize;
 pub struct Problem {
     /// Bytes of the text.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// The mistake, in a sentence.
     pub message: String,
-    /// What to write instead.
+    /// The remedy: a correct text or value.
     pub help: String,
 }
 
@@ -43,9 +43,9 @@ pub struct Diagnostic {
     pub offset: usize,
     /// Bytes of the culprit, all on its line; 0 where something is missing at the end of a line.
     pub length: usize,
-    /// What is wrong.
+    /// The mistake, in a sentence.
     pub message: String,
-    /// What to write instead.
+    /// The remedy: a correct text or value.
     pub help: String,
 }
 

@@ -57,7 +57,7 @@ pub enum ReadError {
     /// It cannot be read.
     #[error("the {kind} file {} cannot be read: {source}; check the path and its permissions", path.display())]
     Io {
-        /// What it was to be, in words.
+        /// The kind of file that was expected, in words.
         kind: &'static str,
         /// Its path.
         path: PathBuf,
@@ -93,7 +93,7 @@ pub fn parse<T: Document>(file: &str, text: &str) -> Result<T, Diagnostics> {
     parse_beside(file, text, &|_| Err(io::ErrorKind::NotFound.into()))
 }
 
-/// Reads YAML text; files that it names are read by `beside`.
+/// Reads YAML text. `beside` reads the files that the text names.
 ///
 /// # Errors
 /// All mistakes of the text and of these files, each with its place in the text and its remedy.

@@ -13,7 +13,7 @@ pub struct Node {
     pub data: Data,
 }
 
-/// What a value is.
+/// A value and its kind.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// Nothing.

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::node::{Data, Node};
 use crate::{conform, yaml};
 
-/// What a kind of file is called, and what it is held against.
+/// The name of a kind of file, and the schema that it is checked against.
 #[derive(Clone, Copy, Debug)]
 pub struct SheetKind<'a> {
     /// In a sentence.

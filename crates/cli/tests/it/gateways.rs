@@ -354,7 +354,7 @@ while [ \"$1\" != --file ]; do shift; done
 cd \"$(dirname \"$2\")\" && mkdir -p target/lib && echo library > target/lib/a.jar && echo > target/mine.jar
 ";
 
-/// What sha256sum prints for that library, and its digest of this line.
+/// The line that sha256sum prints for that library, and the digest of this line.
 const LIBRARY: &str =
     "b5e0dfe3c2b269568c488e74fdc56495a5729538ebc6ef36488c85a7d7a1730e  target/lib/a.jar\n";
 const LIBRARIES: &str = "54bdd1e34a6387d74af5e517a8d4f3d9d3004adffdbdf5beb3a96972ba59c589";

@@ -42,7 +42,7 @@ pub(crate) fn conform(
 struct Place<'s> {
     name: String,
     head: Range<usize>,
-    /// What the schema says about it.
+    /// Its part of the schema.
     description: &'s str,
 }
 

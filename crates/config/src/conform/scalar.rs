@@ -178,7 +178,7 @@ fn is(data: &Data, type_name: &str) -> bool {
     }
 }
 
-/// What a value is, for people.
+/// Describes a value for people.
 fn kind(data: &Data) -> &'static str {
     match data {
         Data::Null => "empty",
@@ -191,7 +191,7 @@ fn kind(data: &Data) -> &'static str {
     }
 }
 
-/// What a type of JSON Schema is, for people.
+/// Describes a type of JSON Schema for people.
 pub(super) fn title(type_name: &str) -> &'static str {
     match type_name {
         "boolean" => "true or false",
