@@ -32,5 +32,6 @@ mod splice;
 mod targets;
 mod unread;
 mod unread_memory;
+mod unread_waiting;
 mod upstream_tls;
 mod xslt;

@@ -174,6 +174,8 @@ fn who_goes_on_to_take_nothing_gets_go_away() {
             std::thread::sleep(Duration::from_millis(200));
         }
         assert!(!reader.is_closed);
+        // Nor has a response ended that waited for longer than its own time.
+        assert_eq!(reader.reset.len(), 0);
         reader.until(|reader| reader.is_closed);
         assert_eq!(reader.go_away, Some(ENHANCE_YOUR_CALM));
         neighbour_is_well(&gateway);

@@ -16,6 +16,9 @@ const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
+/// The longest payload of a frame.
+const FRAME_BYTES: usize = 16_384;
+
 /// How long a test waits for what has to come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -95,7 +98,32 @@ impl Reader {
         self.frame(HEADERS, END_HEADERS, stream, &block);
     }
 
-    /// Sends the body of such a request.
+    /// Begins a request whose body is JSON of unknown length.
+    pub fn post_json(&mut self, stream: u32, path: &str) {
+        const JSON: &[u8] = b"application/json";
+        let mut block = vec![0x83, 0x86, 0x01, 1, b'h', 0x04, path.len() as u8];
+        block.extend_from_slice(path.as_bytes());
+        // `content-type` is the entry 31.
+        block.extend_from_slice(&[0x0f, 0x10, JSON.len() as u8]);
+        block.extend_from_slice(JSON);
+        self.frame(HEADERS, END_HEADERS, stream, &block);
+    }
+
+    /// Sends a part of a body, which is its end where `is_last`.
+    pub fn send(&mut self, stream: u32, body: &[u8], is_last: bool) {
+        let (last, parts) = match body.chunks(FRAME_BYTES).collect::<Vec<_>>() {
+            mut parts if is_last => (parts.pop(), parts),
+            parts => (None, parts),
+        };
+        for part in parts {
+            self.frame(DATA, 0, stream, part);
+        }
+        if let Some(last) = last {
+            self.frame(DATA, END_STREAM, stream, last);
+        }
+    }
+
+    /// Sends the body of a request that [`Self::post`] began.
     pub fn end(&mut self, stream: u32) {
         self.frame(DATA, END_STREAM, stream, b"x");
     }
