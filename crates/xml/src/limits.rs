@@ -52,8 +52,8 @@ impl Limits {
         operations: 4_000_000,
         rows: 4_000_000,
         sorted: 4_000,
-        held_bytes: 36 << 20,
-        time_ms: Some(150),
+        held_bytes: 32 << 20,
+        time_ms: Some(110),
     };
 
     /// The limits for WSDLs, schemas and stylesheets.
