@@ -9,7 +9,8 @@
 //! Two-Sided Prediction Intervals for Samples from a Normal Distribution*, Journal of the American Statistical
 //! Association 64, 1969.
 
-use crate::comparison::{CONFIDENCE, Comparison, Method, Spread, fewest_beyond};
+use crate::comparison::{CONFIDENCE, Comparison, Method};
+use crate::spread::{Spread, fewest_beyond};
 use crate::verdict::{Direction, MIN_BLOCKS, Reading, Verdict, judge};
 use crate::{Interval, holm, student};
 
@@ -97,7 +98,7 @@ impl Apart {
     fn of_blocks(candidate: &[f64], baseline: &[f64], _: f64) -> Option<Self> {
         let (own, other) = (Spread::of(candidate), Spread::of(baseline));
         let values = candidate.len().min(baseline.len());
-        let deviations = [own.deviation(), other.deviation()];
+        let deviations = [own.deviation, other.deviation];
         Some(Self {
             effect: own.mean - other.mean,
             known: (values >= MIN_BLOCKS)
@@ -114,7 +115,7 @@ impl Apart {
         Some(Self {
             effect: own - other.mean,
             known: (runs >= MIN_RUNS).then(|| Known {
-                error: other.deviation().max(run_error) * (1.0 + 1.0 / runs as f64).sqrt(),
+                error: other.deviation.max(run_error) * (1.0 + 1.0 / runs as f64).sqrt(),
                 freedom: (runs - 1) as f64,
                 deviations: None,
             }),

@@ -10,8 +10,8 @@
 //! values lies 4.4 standard errors out, whatever the confidence, but 552 comparisons that hold
 //! together need 5.1. The interval is then at least Student's.
 
-use crate::comparison::Spread;
 use crate::random::Random;
+use crate::spread::Spread;
 use crate::student;
 
 /// Resamples: of 20 values at a confidence of 99.8 %, twelve of them lie beyond either end.
@@ -83,7 +83,7 @@ mod tests {
                 let values: Vec<f64> = (0..20).map(|_| noise.normal()).collect();
                 let spread = Spread::of(&values);
                 // Intervals of this confidence reach farther in any case, and cost milliseconds.
-                let far = 3.6 * spread.deviation() / 20_f64.sqrt();
+                let far = 3.6 * spread.deviation / 20_f64.sqrt();
                 spread.mean.abs() > far && {
                     let (low, high) = mean_interval(&values, confidence, at as u64);
                     low > 0.0 || high < 0.0

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::comparison::{BOOTSTRAP_BLOCKS, Spread};
+use crate::comparison::BOOTSTRAP_BLOCKS;
+use crate::spread::Spread;
 use crate::verdict::MIN_BLOCKS;
 use crate::{Interval, bootstrap, median};
 

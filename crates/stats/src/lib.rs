@@ -27,6 +27,7 @@ pub mod share;
 pub mod sign_flip;
 pub mod simulate;
 pub mod spoiled;
+mod spread;
 pub mod student;
 pub mod trend;
 pub mod verdict;

@@ -17,7 +17,8 @@ pub use boundary::Spending;
 
 use serde::Serialize;
 
-use crate::comparison::{Comparison, Method, Pair, Spread, fewest_beyond, log_ratios};
+use crate::comparison::{Comparison, Method, Pair, log_ratios};
+use crate::spread::{Spread, fewest_beyond};
 use crate::verdict::{MIN_BLOCKS, Reading, Verdict, judge};
 use crate::{Interval, normal, student};
 

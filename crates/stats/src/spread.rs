@@ -1,0 +1,75 @@
+//! How far the values of blocks lie apart, and the intervals and numbers of blocks that follow.
+
+use crate::student;
+use crate::verdict::Reading;
+
+/// The most blocks that are worth being suggested.
+const SUGGESTED_BLOCKS_MAX: usize = 10_000;
+
+/// The mean and standard deviation of the values of blocks: log ratios, or differences.
+pub(crate) struct Spread {
+    pub(crate) mean: f64,
+    pub(crate) deviation: f64,
+}
+
+impl Spread {
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let deviation = (squares / (values.len().max(2) - 1) as f64).sqrt();
+        Self { mean, deviation }
+    }
+
+    /// Two-sided p of Student's test that the mean of `blocks` blocks is zero.
+    pub(crate) fn p_value(&self, blocks: usize) -> f64 {
+        if self.mean == 0.0 {
+            return 1.0;
+        }
+        let t = self.mean.abs() * (blocks as f64).sqrt() / self.deviation;
+        2.0 * student::cdf(-t, (blocks - 1) as f64)
+    }
+
+    /// The t interval if there were `blocks` blocks of this spread.
+    pub(crate) fn interval(&self, blocks: usize, confidence: f64) -> (f64, f64) {
+        let t = student::quantile(0.5 + confidence / 2.0, (blocks - 1) as f64);
+        self.within(blocks, t)
+    }
+
+    /// The interval that reaches `critical` standard errors of the mean of `blocks` blocks to
+    /// either side.
+    pub(crate) fn within(&self, blocks: usize, critical: f64) -> (f64, f64) {
+        let half = critical * self.deviation / (blocks as f64).sqrt();
+        (self.mean - half, self.mean + half)
+    }
+
+    /// The fewest blocks, more than `blocks`, that settle it if mean and deviation stay. The interval
+    /// only shrinks with more blocks, so bisection finds them.
+    pub(crate) fn blocks_needed(
+        &self,
+        blocks: usize,
+        confidence: f64,
+        smallest_effect: f64,
+    ) -> Option<usize> {
+        fewest_beyond(blocks, |n| {
+            Reading::of(self.interval(n, confidence), smallest_effect).settles()
+        })
+    }
+}
+
+/// The fewest blocks, more than `open` and at most what is worth being suggested, of which `settled` is
+/// true, if it stays true from there on.
+pub(crate) fn fewest_beyond(mut open: usize, settled: impl Fn(usize) -> bool) -> Option<usize> {
+    let mut done = SUGGESTED_BLOCKS_MAX;
+    if open >= done || !settled(done) {
+        return None;
+    }
+    while done - open > 1 {
+        let middle = open + (done - open) / 2;
+        if settled(middle) {
+            done = middle
+        } else {
+            open = middle
+        }
+    }
+    Some(done)
+}
