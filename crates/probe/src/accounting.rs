@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 
 pub use ping_pong::{PingPong, Round};
 
+use crate::machine::MachineSample;
+
 /// A kernel's configuration is some 200 KiB.
 const CONFIG_BYTES_MAX: u64 = 8 << 20;
 
@@ -95,6 +97,28 @@ impl Accounting {
     }
 }
 
+/// CPU time that processes other than ours took on these cores between two samples. `ours_ns` is
+/// what our own components took on them meanwhile. If no process pays for softirq and interrupts,
+/// they are not foreign either. Below a tick per core the result means nothing.
+pub fn foreign_cpu_ns(
+    cores: &[usize],
+    before: &MachineSample,
+    after: &MachineSample,
+    ours_ns: u64,
+    payer: SoftirqPayer,
+) -> u64 {
+    let charged_ns = |sample: &MachineSample| {
+        let unpaid_ns = match payer {
+            SoftirqPayer::Nobody => sample.softirq_ns(cores) + sample.irq_ns(cores),
+            SoftirqPayer::Processes | SoftirqPayer::Unknown => 0,
+        };
+        sample.busy_ns(cores).saturating_sub(unpaid_ns)
+    };
+    charged_ns(after)
+        .saturating_sub(charged_ns(before))
+        .saturating_sub(ours_ns)
+}
+
 fn configuration() -> Option<String> {
     let packed = fs::File::open("/proc/config.gz").ok();
     let unpacked = packed.and_then(|file| text(GzDecoder::new(file)));
@@ -126,6 +150,7 @@ fn setting(configuration: &str, option: &str) -> Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::CoreTimes;
 
     #[test]
     fn the_configuration_says_who_pays() {
@@ -152,5 +177,35 @@ mod tests {
         assert_eq!(Accounting::of("", ""), Accounting::default());
         let words = serde_json::to_string(&found).unwrap_or_default();
         assert!(words.contains(r#""softirq":"processes""#), "{words}");
+    }
+
+    #[test]
+    fn foreign_time_is_what_is_left_on_the_cores() {
+        let at = |busy: [u64; 2]| MachineSample {
+            cores: busy
+                .iter()
+                .enumerate()
+                .map(|(core, &busy_ns)| CoreTimes {
+                    core,
+                    busy_ns,
+                    irq_ns: busy_ns / 50,
+                    softirq_ns: busy_ns / 5,
+                    steal_ns: 0,
+                })
+                .collect(),
+            ..MachineSample::default()
+        };
+        let (before, after) = (at([100, 100]), at([250, 900]));
+        let foreign = |cores: &[usize], ours_ns, payer| {
+            foreign_cpu_ns(cores, &before, &after, ours_ns, payer)
+        };
+        for payer in [SoftirqPayer::Processes, SoftirqPayer::Unknown] {
+            assert_eq!(foreign(&[0], 50, payer), 100);
+            assert_eq!(foreign(&[0, 1], 950, payer), 0);
+            assert_eq!(foreign(&[0], 500, payer), 0);
+        }
+        // Of 150 ns, 33 were interrupts and softirq, which none of the 50 ns has.
+        assert_eq!(foreign(&[0], 50, SoftirqPayer::Nobody), 67);
+        assert_eq!(foreign(&[0], 117, SoftirqPayer::Nobody), 0);
     }
 }

@@ -20,13 +20,13 @@ mod thread;
 mod topology;
 mod written;
 
-pub use accounting::{Accounting, PingPong, Round, Setting, SoftirqPayer};
+pub use accounting::{Accounting, PingPong, Round, Setting, SoftirqPayer, foreign_cpu_ns};
 pub use cgroup::{ControlGroup, GroupVersion, Throttling, control_groups};
 pub use clock::{clock_source, clock_source_below, monotonic_ns};
 pub use environment::{CpuFacts, EnvironmentFacts, KernelFacts, LimitFacts, MemoryFacts};
 pub use frequency::FrequencySource;
 pub use load_average::LoadAverage;
-pub use machine::{CoreTimes, MachineSample, foreign_cpu_ns};
+pub use machine::{CoreTimes, MachineSample};
 pub use profile::{Profile, ProfileError, Profiler};
 pub use sampler::{Sample, Sampler, Scope};
 pub use thread::{Component, ProbeSample, ProbeSeries, ProbeThread};

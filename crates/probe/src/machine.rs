@@ -4,7 +4,6 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::SoftirqPayer;
 use crate::cgroup;
 use crate::clock::monotonic_ns;
 
@@ -83,28 +82,6 @@ impl MachineSample {
     }
 }
 
-/// CPU time that processes other than ours took on these cores between two samples. `ours_ns` is
-/// our own components on them took meanwhile. If no process pays for softirq and interrupts, they
-/// are not foreign either. Below a tick per core the result means nothing.
-pub fn foreign_cpu_ns(
-    cores: &[usize],
-    before: &MachineSample,
-    after: &MachineSample,
-    ours_ns: u64,
-    payer: SoftirqPayer,
-) -> u64 {
-    let charged_ns = |sample: &MachineSample| {
-        let unpaid_ns = match payer {
-            SoftirqPayer::Nobody => sample.softirq_ns(cores) + sample.irq_ns(cores),
-            SoftirqPayer::Processes | SoftirqPayer::Unknown => 0,
-        };
-        sample.busy_ns(cores).saturating_sub(unpaid_ns)
-    };
-    charged_ns(after)
-        .saturating_sub(charged_ns(before))
-        .saturating_sub(ours_ns)
-}
-
 /// Reads `cpuN user nice system idle iowait irq softirq steal …`; guest time is part of user time.
 fn core_times(line: &str, tick_ns: u64) -> Option<CoreTimes> {
     let mut fields = line.strip_prefix("cpu")?.split_whitespace();
@@ -144,35 +121,5 @@ mod tests {
         );
         assert_eq!(core_times("cpu  1 2 3 4 5 6 7 8 0 0", 10), None);
         assert_eq!(core_times("intr 1 2 3", 10), None);
-    }
-
-    #[test]
-    fn foreign_time_is_what_is_left_on_the_cores() {
-        let at = |busy: [u64; 2]| MachineSample {
-            cores: busy
-                .iter()
-                .enumerate()
-                .map(|(core, &busy_ns)| CoreTimes {
-                    core,
-                    busy_ns,
-                    irq_ns: busy_ns / 50,
-                    softirq_ns: busy_ns / 5,
-                    steal_ns: 0,
-                })
-                .collect(),
-            ..MachineSample::default()
-        };
-        let (before, after) = (at([100, 100]), at([250, 900]));
-        let foreign = |cores: &[usize], ours_ns, payer| {
-            foreign_cpu_ns(cores, &before, &after, ours_ns, payer)
-        };
-        for payer in [SoftirqPayer::Processes, SoftirqPayer::Unknown] {
-            assert_eq!(foreign(&[0], 50, payer), 100);
-            assert_eq!(foreign(&[0, 1], 950, payer), 0);
-            assert_eq!(foreign(&[0], 500, payer), 0);
-        }
-        // Of 150 ns, 33 were interrupts and softirq, which none of the 50 ns has.
-        assert_eq!(foreign(&[0], 50, SoftirqPayer::Nobody), 67);
-        assert_eq!(foreign(&[0], 117, SoftirqPayer::Nobody), 0);
     }
 }
