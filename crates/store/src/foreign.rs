@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::FileDigest;
+use crate::digest::FileDigest;
 
 /// Which engine it was, exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

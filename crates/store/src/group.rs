@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gatebench_model::Shape;
 use serde::{Deserialize, Serialize};
 
-use crate::phase::{Counts, ExactSum};
+use crate::counts::{Counts, ExactSum};
 
 /// What one group of a phase came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

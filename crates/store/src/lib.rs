@@ -13,8 +13,11 @@
 //! A trial is built under its own name, so that what its files say of paths stays true. `trial.json` is
 //! written last and makes it a trial: a reader ignores a folder without one and sees whole trials or none.
 
+mod admin;
 mod atomic;
 mod below;
+mod counts;
+mod digest;
 pub mod error;
 mod foreign;
 mod group;
@@ -31,6 +34,9 @@ pub mod step;
 mod wire;
 pub mod writer;
 
+pub use admin::{AdminLoadRecord, AdminRecord};
+pub use counts::{Counts, ExactSum};
+pub use digest::FileDigest;
 pub use error::StoreError;
 pub use foreign::{ForeignCheck, ForeignEngine, ForeignFigures};
 pub use group::{GroupRecord, RouteRecord, TimeFigures};
@@ -39,14 +45,12 @@ pub use histograms::TaggedInterval;
 pub use jiff::Timestamp;
 pub use manifest::{GatewayIdentity, Manifest, Status};
 pub use phase::{
-    BinsRecord, CeilingRecord, ChangeRecord, CoreFrequency, CoreUsage, Counts, EngineFacts,
-    ExactSum, FailureRecord, FrequencyRange, LedgerDelta, MachineFacts, OwnMetricsRecord,
-    PhaseRecord, ProfileRecord, SettleRecord, TargetShare, Throttling, TraceCounts, Usage,
-    WarmUpRecord, WeighedRecord,
+    BinsRecord, CeilingRecord, ChangeRecord, CoreFrequency, CoreUsage, EngineFacts, FailureRecord,
+    FrequencyRange, LedgerDelta, MachineFacts, OwnMetricsRecord, PhaseRecord, ProfileRecord,
+    SettleRecord, TargetShare, Throttling, TraceCounts, Usage, WarmUpRecord, WeighedRecord,
 };
 pub use record::{
-    AdminLoadRecord, AdminRecord, ClockSource, ErrorLog, FileDigest, GatewayFacts, Outcome,
-    ParityCaseRecord, ParityRecord, TrialRecord,
+    ClockSource, ErrorLog, GatewayFacts, Outcome, ParityCaseRecord, ParityRecord, TrialRecord,
 };
 pub use run::{Run, SecondHistogram, StoredTrial};
 pub use schema::SCHEMA_VERSION;

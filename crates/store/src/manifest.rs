@@ -6,8 +6,8 @@ use gatebench_model::Plan;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::digest::FileDigest;
 use crate::foreign::ForeignEngine;
-use crate::record::FileDigest;
 
 /// The manifest of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,12 +1,11 @@
 //! `trial.json`: what happened to one gateway process.
 
-use std::collections::BTreeMap;
-
-use gatebench_model::admin::AdminVerb;
 use gatebench_model::{Culprit, Limits, Trial};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::admin::AdminRecord;
+use crate::digest::FileDigest;
 use crate::phase::PhaseRecord;
 use crate::wire::Buffering;
 
@@ -57,57 +56,6 @@ pub struct ClockSource {
     pub began: String,
     /// When it had ended.
     pub ended: String,
-}
-
-/// What was done through an admin interface, round after round.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AdminRecord {
-    /// Routes that there were besides.
-    pub routes: u64,
-    /// Rounds asked for.
-    pub rounds: u32,
-    /// How long each call took, from before its connection until its whole answer, round by round.
-    pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
-    /// How long after the begin of each call the gateway acted as it then should, seen on a new connection. Reading
-    /// changes nothing.
-    pub effective_ns: BTreeMap<AdminVerb, Vec<u64>>,
-    /// Why the rounds ended before all were done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
-}
-
-/// What was done through an admin interface while a load went on: the calls of a round, one after the other.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AdminLoadRecord {
-    /// Routes that there were besides.
-    pub routes: u64,
-    /// How often a call was due.
-    pub every_ns: u64,
-    /// How long each call took that was answered well, from when it was due until its whole answer.
-    pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
-    /// Calls that were not.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub failed: BTreeMap<AdminVerb, u64>,
-    /// Calls that were due in the load and not made, since those before them took until its end.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub unmade: BTreeMap<AdminVerb, u64>,
-    /// What became of the first of those.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
-}
-
-impl AdminLoadRecord {
-    /// Calls that were made to change the gateway. Those that failed may have changed it, or tried.
-    pub fn changes(&self) -> u64 {
-        let changing = AdminVerb::ALL
-            .into_iter()
-            .filter(|verb| *verb != AdminVerb::Read);
-        let made = changing.map(|verb| {
-            let took = self.took_ns.get(&verb).map_or(0, Vec::len) as u64;
-            took + self.failed.get(&verb).copied().unwrap_or(0)
-        });
-        made.sum()
-    }
 }
 
 /// How a trial ended.
@@ -199,35 +147,6 @@ pub struct ErrorLog {
     pub file: String,
     /// Its lines.
     pub lines: u64,
-}
-
-/// A file and what was in it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct FileDigest {
-    /// Relative path.
-    pub path: String,
-    /// SHA-256 in lower-case hex.
-    pub sha256: String,
-}
-
-impl FileDigest {
-    /// The digest of `bytes`, to be stored under `path`.
-    pub fn of(path: impl Into<String>, bytes: &[u8]) -> Self {
-        use sha2::{Digest, Sha256};
-        use std::fmt::Write;
-
-        let sha256 = Sha256::digest(bytes)
-            .iter()
-            .fold(String::new(), |mut hex, byte| {
-                // Writing to a String cannot fail.
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            });
-        Self {
-            path: path.into(),
-            sha256,
-        }
-    }
 }
 
 /// One pass over the parity cases.

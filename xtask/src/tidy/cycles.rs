@@ -21,7 +21,7 @@ const fn known(name: &'static str, largest: usize, all: usize) -> Known {
 }
 
 /// The crates with cycles. The list may only become shorter, and its numbers smaller.
-const KNOWN: [Known; 11] = [
+const KNOWN: [Known; 10] = [
     known("analysis", 3, 7),
     known("cli", 2, 2),
     known("drivers", 9, 9),
@@ -30,7 +30,6 @@ const KNOWN: [Known; 11] = [
     known("lab", 22, 28),
     known("net", 7, 7),
     known("report", 6, 6),
-    known("store", 4, 4),
     known("upstream", 10, 10),
     known("xml", 3, 3),
 ];
