@@ -1,9 +1,8 @@
 //! A request under way, and what has come of its answer.
 
 use gatebench_net::trace::{Nonce, TIMES_HEADER, Times};
-use gatebench_net::{http1, http2};
 
-use crate::check::Checks;
+use crate::check::{Checks, Head};
 use crate::gzip;
 use crate::kept_body::{Allowance, BODY_MAX_BYTES, KeptBody};
 
@@ -29,32 +28,6 @@ impl Exchange {
             status: 0,
             times: None,
         }
-    }
-}
-
-/// The head of an answer, of whichever protocol.
-pub(crate) trait Head {
-    fn status(&self) -> u16;
-    fn field(&self, name: &str) -> Option<&[u8]>;
-}
-
-impl Head for http1::Head<'_> {
-    fn status(&self) -> u16 {
-        self.status()
-    }
-
-    fn field(&self, name: &str) -> Option<&[u8]> {
-        self.field(name)
-    }
-}
-
-impl Head for http2::Head<'_> {
-    fn status(&self) -> u16 {
-        self.status()
-    }
-
-    fn field(&self, name: &str) -> Option<&[u8]> {
-        self.field(name)
     }
 }
 

@@ -10,6 +10,8 @@ use std::time::Duration;
 use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service, Workers, pin_to_core};
 use gatebench_net::{Backend, ConnId, ConnMap, Event, Io, IoTask};
 
+use crate::load::nanos;
+
 /// How long connecting may take.
 const CONNECT_NS: u64 = 5_000_000_000;
 
@@ -112,10 +114,6 @@ impl Bare {
             measure_ns: nanos(self.measure),
         })
     }
-}
-
-fn nanos(length: Duration) -> u64 {
-    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// One side of a connection.

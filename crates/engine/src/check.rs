@@ -1,11 +1,35 @@
 //! Checks on answers, compiled before the start.
 
 use gatebench_model::Check;
-use gatebench_net::http1;
+use gatebench_net::{http1, http2};
 use memchr::memmem::Finder;
 use serde_json::Value;
 
-use crate::answer::Head;
+/// The head of an answer, of whichever protocol.
+pub(crate) trait Head {
+    fn status(&self) -> u16;
+    fn field(&self, name: &str) -> Option<&[u8]>;
+}
+
+impl Head for http1::Head<'_> {
+    fn status(&self) -> u16 {
+        self.status()
+    }
+
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        self.field(name)
+    }
+}
+
+impl Head for http2::Head<'_> {
+    fn status(&self) -> u16 {
+        self.status()
+    }
+
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        self.field(name)
+    }
+}
 
 /// The checks that one answer fails, in words, as [`crate::Outcome::checks`] has them: for answers
 /// outside a load. `body_bytes` is how long the body was as it came.

@@ -8,9 +8,9 @@ use gatebench_net::http2::{
 use gatebench_net::trace::{HEX_BYTES, NONCE_HEADER, Nonce};
 
 use crate::answer::{Answer, Exchange};
-use crate::draw::Draw;
 use crate::kept_body::Allowance;
 use crate::render::Rendered;
+use crate::sampler::Sampler;
 
 /// One connection's streams.
 pub(crate) struct Http2 {
@@ -190,7 +190,12 @@ pub(crate) struct Message {
 
 impl Message {
     /// A request of which nothing but the nonce changes, or the first one of those that are drawn.
-    pub(crate) fn new(rendered: &Rendered, scheme: &str, traced: bool, draw: &mut Draw) -> Self {
+    pub(crate) fn new(
+        rendered: &Rendered,
+        scheme: &str,
+        traced: bool,
+        sampler: &mut Sampler,
+    ) -> Self {
         let parts = rendered.parts();
         let mut message = Self {
             block: Block::request(&parts.method, scheme, &parts.authority, ""),
@@ -203,7 +208,7 @@ impl Message {
                 .collect(),
             text: Vec::new(),
         };
-        message.draw(rendered, scheme, traced, draw);
+        message.draw(rendered, scheme, traced, sampler);
         message
     }
 
@@ -213,7 +218,7 @@ impl Message {
         rendered: &Rendered,
         scheme: &str,
         traced: bool,
-        draw: &mut Draw,
+        sampler: &mut Sampler,
     ) {
         let parts = rendered.parts();
         let Self {
@@ -223,20 +228,20 @@ impl Message {
             names,
             text,
         } = self;
-        rendered.draw(draw);
+        rendered.draw(sampler);
         text.clear();
-        parts.path.write(draw, text);
+        parts.path.write(sampler, text);
         block.restart(&parts.method, scheme, &parts.authority, text);
         *nonce = traced.then(|| block.variable(NONCE_HEADER, &[b'0'; HEX_BYTES]));
         for (name, (_, value)) in names.iter().zip(&parts.fields) {
             text.clear();
-            value.write(draw, text);
+            value.write(sampler, text);
             if !is_of_connection(name) {
                 block.field(name, text);
             }
         }
         body.clear();
-        parts.body.write(draw, body);
+        parts.body.write(sampler, body);
         if parts.says_length {
             text.clear();
             // Writing to memory cannot fail.
@@ -289,11 +294,11 @@ mod tests {
         let sources = serde_json::from_value(json!({"id": {"sequence": {"from": 1000}}})).unwrap();
         let data = Arc::new(DataSet::new(&sources).unwrap());
         let rendered = Rendered::new(&request, "h:1", true, &data).unwrap();
-        let mut draw = Draw::new(data, 1, 0, 1);
-        let mut message = Message::new(&rendered, "http", true, &mut draw);
+        let mut sampler = Sampler::new(data, 1, 0, 1);
+        let mut message = Message::new(&rendered, "http", true, &mut sampler);
         let mut places = Vec::new();
         for number in 0..100 {
-            message.draw(&rendered, "http", true, &mut draw);
+            message.draw(&rendered, "http", true, &mut sampler);
             let (block, body) = message.with(Nonce(number));
             assert_eq!(body, (1001 + number).to_string().as_bytes());
             places.push((block.bytes().as_ptr(), body.as_ptr(), message.text.as_ptr()));

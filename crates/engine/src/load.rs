@@ -106,3 +106,7 @@ pub struct Load {
     /// What random choices begin from: the same seed makes the same choices.
     pub seed: u64,
 }
+
+pub(crate) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use gatebench_net::Backend;
 
-use crate::book::{Kept, STATUSES};
 use crate::counts::Counts;
 use crate::kind::{Class, Metric};
 use crate::record::Interval;
+use crate::recorder::{Kept, STATUSES};
 use crate::recording::Recording;
 use crate::route::RouteRecord;
 

@@ -8,7 +8,7 @@ use gatebench_model::{Body, Request};
 use gatebench_net::trace::{HEX_BYTES, NONCE_HEADER, Nonce};
 
 use crate::data::{DataError, DataSet};
-use crate::draw::Draw;
+use crate::sampler::Sampler;
 use crate::template::Text;
 
 /// A request as it goes on the wire.
@@ -178,8 +178,8 @@ impl Rendered {
     }
 
     /// Draws the values of the next request.
-    pub(crate) fn draw(&self, draw: &mut Draw) {
-        draw.advance(&self.sources);
+    pub(crate) fn draw(&self, sampler: &mut Sampler) {
+        sampler.advance(&self.sources);
     }
 
     /// Whether every request is the same but for its nonce.
@@ -189,7 +189,13 @@ impl Rendered {
 
     /// Fills `buffer` with the next request in HTTP/1.1. One that is always the same but for its nonce
     /// leaves a buffer that already holds it as it is, but for the nonce.
-    pub(crate) fn fill(&self, buffer: &mut Vec<u8>, holds_it: bool, nonce: Nonce, draw: &mut Draw) {
+    pub(crate) fn fill(
+        &self,
+        buffer: &mut Vec<u8>,
+        holds_it: bool,
+        nonce: Nonce,
+        sampler: &mut Sampler,
+    ) {
         match &self.wire {
             Wire::Constant { bytes, nonce_at } => {
                 if !holds_it {
@@ -205,32 +211,32 @@ impl Rendered {
                 after_nonce,
                 traced,
             } => {
-                self.draw(draw);
+                self.draw(sampler);
                 buffer.clear();
-                before_nonce.write(draw, buffer);
+                before_nonce.write(sampler, buffer);
                 if *traced {
                     buffer.extend_from_slice(&nonce.to_hex());
                 }
-                after_nonce.write(draw, buffer);
-                self.write_body(draw, buffer);
+                after_nonce.write(sampler, buffer);
+                self.write_body(sampler, buffer);
             }
         }
     }
 
     /// Appends the framing field, the end of the head, and the body.
-    fn write_body(&self, draw: &mut Draw, buffer: &mut Vec<u8>) {
+    fn write_body(&self, sampler: &mut Sampler, buffer: &mut Vec<u8>) {
         if let Some(body) = self.parts.body.constant() {
             end_head(buffer, self.parts.says_length.then_some(body.len()));
             buffer.extend_from_slice(body);
             return;
         }
         // The length comes before the body, which is therefore rendered beside it first.
-        let mut scratch = std::mem::take(&mut draw.scratch);
+        let mut scratch = std::mem::take(&mut sampler.scratch);
         scratch.clear();
-        self.parts.body.write(draw, &mut scratch);
+        self.parts.body.write(sampler, &mut scratch);
         end_head(buffer, Some(scratch.len()));
         buffer.extend_from_slice(&scratch);
-        draw.scratch = scratch;
+        sampler.scratch = scratch;
     }
 }
 
@@ -241,11 +247,11 @@ impl Rendered {
 /// As for a load: a template names what `data` has not, or a value cannot stand in its place.
 pub fn sample(request: &Request, data: &Arc<DataSet>) -> Result<Request, DataError> {
     let rendered = Rendered::new(request, "", false, data)?;
-    let mut draw = Draw::new(Arc::clone(data), 0, 0, 1);
-    rendered.draw(&mut draw);
+    let mut sampler = Sampler::new(Arc::clone(data), 0, 0, 1);
+    rendered.draw(&mut sampler);
     let bytes = |text: &Text| {
         let mut bytes = Vec::new();
-        text.write(&draw, &mut bytes);
+        text.write(&sampler, &mut bytes);
         bytes
     };
     let text = |it: &Text| String::from_utf8_lossy(&bytes(it)).into_owned();

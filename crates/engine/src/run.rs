@@ -2,27 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use gatebench_model::{Request, Shape};
-use gatebench_net::{Backend, Peer, choose, clock};
+use gatebench_model::Request;
+use gatebench_net::{Backend, choose, clock};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use crate::book::Kept;
-use crate::check::Checks;
-use crate::connect_error::ConnectError;
+use crate::compiled::{Compiled, compile};
+use crate::control::Control;
 use crate::counts::Counts;
-use crate::data::DataError;
+use crate::error::EngineError;
 use crate::load::{Group, Load};
 use crate::outcome::{Outcome, WorkerFacts};
 use crate::record::Interval;
+use crate::recorder::Kept;
 use crate::recording::Recording;
-use crate::render::Rendered;
-use crate::schedule::Schedule;
-use crate::worker::{Ended, Work};
+use crate::worker::{Ended, Outlet, Work};
 
 /// How often the collecting thread looks for finished intervals.
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
@@ -31,138 +28,7 @@ const INTERVALS_AHEAD: usize = 64;
 /// From the last worker's readiness to the first arrival, so that all begin together.
 const START_AHEAD_NS: u64 = 2_000_000;
 
-/// Why a load could not run.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// Nothing could be connected to.
-    #[error("no connection to {address} could be made: {reason}")]
-    Unreachable {
-        /// The target.
-        address: Peer,
-        /// Why.
-        reason: ConnectError,
-    },
-    /// The requests cannot be made of the values given.
-    #[error(transparent)]
-    Data(#[from] DataError),
-    /// The kernel refused something the engine needs.
-    #[error("the load engine cannot work here: {0}")]
-    Environment(#[from] io::Error),
-}
-
-/// Stops a load from another thread and shows how it is going.
-#[derive(Debug, Default)]
-pub struct Control {
-    stop: AtomicBool,
-    /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
-    start_ns: AtomicU64,
-    /// Start of the measurement, if the warm-up is ended from outside; 0 until then.
-    measure_ns: AtomicU64,
-    live: Vec<Live>,
-}
-
-/// Counters of one worker, updated once per round of its loop and read by displays.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-pub struct Live {
-    /// Answers so far, warm-up included.
-    pub completed: AtomicU64,
-    /// Requests without an answer so far.
-    pub failed: AtomicU64,
-    /// Arrivals waiting for a connection.
-    pub queued: AtomicU64,
-}
-
-impl Control {
-    /// A control for a load of this many workers.
-    pub fn new(workers: usize) -> Self {
-        Self {
-            stop: AtomicBool::new(false),
-            start_ns: AtomicU64::new(0),
-            measure_ns: AtomicU64::new(0),
-            live: (0..workers.max(1)).map(|_| Live::default()).collect(),
-        }
-    }
-
-    /// Ends the load early; what was measured so far is its outcome.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was stopped.
-    pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// When the first request is due, on `CLOCK_MONOTONIC` in nanoseconds, once all connections are
-    /// up: the measurement begins after the warm-up from then, and whoever samples what the load costs
-    /// can do so at its edges.
-    pub fn start_ns(&self) -> Option<u64> {
-        Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
-    }
-
-    /// Ends the warm-up at a future time on `CLOCK_MONOTONIC`, in nanoseconds: the measurement
-    /// begins then and keeps its length. Otherwise the warm-up ends after [`Load::warm_up`]. A time
-    /// beyond that, or a second call, has no effect.
-    pub fn measure_from(&self, at_ns: u64) {
-        let _ = self
-            .measure_ns
-            .compare_exchange(0, at_ns, Ordering::AcqRel, Ordering::Relaxed);
-    }
-
-    /// Start of the measurement, if the warm-up is ended from outside.
-    pub fn measured_from(&self) -> Option<u64> {
-        Some(self.measure_ns.load(Ordering::Acquire)).filter(|at_ns| *at_ns > 0)
-    }
-
-    /// The workers' counters.
-    pub fn live(&self) -> &[Live] {
-        &self.live
-    }
-}
-
-/// Everything workers share, fixed before the start.
-pub(crate) struct Compiled<'a> {
-    pub(crate) load: &'a Load,
-    /// The requests of all groups.
-    pub(crate) routes: Vec<Route>,
-    /// Each group's part of the routes.
-    pub(crate) groups: Vec<Range<usize>>,
-    pub(crate) schedules: Vec<Option<Schedule>>,
-    pub(crate) check_count: usize,
-    pub(crate) workers: usize,
-    pub(crate) gate: Gate,
-    pub(crate) control: &'a Control,
-}
-
-/// One request of one group, ready to be sent.
-pub(crate) struct Route {
-    pub(crate) rendered: Rendered,
-    /// The same for the last request of a connection, where connections end after a number of them.
-    pub(crate) closing: Option<Rendered>,
-    pub(crate) checks: Checks,
-}
-
-/// Where workers wait for each other before the start.
-#[derive(Default)]
-pub(crate) struct Gate {
-    pub(crate) ready: AtomicUsize,
-    /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
-    pub(crate) start_ns: AtomicU64,
-}
-
-impl Gate {
-    fn is_open(&self) -> bool {
-        self.start_ns.load(Ordering::Relaxed) != 0
-    }
-}
-
-/// The two queues between a worker and the collector: full records out, empty ones back.
-pub(crate) struct Outlet {
-    pub(crate) full: Producer<Box<Interval>>,
-    pub(crate) empty: Consumer<Box<Interval>>,
-}
-
+/// The collector's ends of the queues of an [`Outlet`].
 struct Inlet {
     full: Consumer<Box<Interval>>,
     empty: Producer<Box<Interval>>,
@@ -227,78 +93,6 @@ pub fn run(
     })
 }
 
-pub(crate) fn compile<'a>(
-    load: &'a Load,
-    control: &'a Control,
-) -> Result<Compiled<'a>, EngineError> {
-    let (mut routes, mut groups, mut check_count) = (Vec::new(), Vec::new(), 0);
-    for group in &load.groups {
-        let first = routes.len();
-        for request in &group.requests {
-            routes.push(Route::compile(load, group, request, check_count)?);
-            check_count += request.checks.len();
-        }
-        groups.push(first..routes.len());
-    }
-    Ok(Compiled {
-        load,
-        routes,
-        groups,
-        schedules: (0..load.groups.len())
-            .map(|number| schedule(load, number, nanos(load.warm_up)))
-            .collect(),
-        check_count,
-        workers: load.cores.len().max(1),
-        gate: Gate::default(),
-        control,
-    })
-}
-
-impl Route {
-    fn compile(
-        load: &Load,
-        group: &Group,
-        request: &Request,
-        first_check: usize,
-    ) -> Result<Self, DataError> {
-        let traced = load.trace_tag.is_some();
-        let host = &group.target.host;
-        let render = |request: &Request| Rendered::new(request, host, traced, &load.data);
-        let connections_end = match &group.shape {
-            Shape::Closed(closed) => closed.requests_per_connection.is_some(),
-            Shape::Open(open) => open.requests_per_connection.is_some(),
-        };
-        let closing = connections_end.then(|| render(&with_close(request)));
-        Ok(Self {
-            rendered: render(request)?,
-            closing: closing.transpose()?,
-            checks: Checks::compile(&request.checks, first_check),
-        })
-    }
-}
-
-/// The schedule of an open group. Each group sends a part of a gap after the one before, so that
-/// several groups at one rate do not send at the same instants.
-pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Schedule> {
-    let Shape::Open(open) = &load.groups[number].shape else {
-        return None;
-    };
-    let schedule = Schedule::new(open, warm_up_ns, nanos(load.measure));
-    Some(schedule.with_phase(number as f64 / load.groups.len() as f64))
-}
-
-/// The request, saying that it is the last (RFC 9112 9.6). The server then closes first, and keeps the
-/// TIME-WAIT that would cost us a port.
-fn with_close(request: &Request) -> Request {
-    let mut request = request.clone();
-    request.headers.insert("Connection".into(), "close".into());
-    request
-}
-
-pub(crate) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
 fn work_on_core(work: Work<'_>, backend: Backend) -> Result<Ended, EngineError> {
     if let Some(core) = work.compiled.load.cores.get(work.number) {
         let mut set = rustix::thread::CpuSet::new();
@@ -314,7 +108,7 @@ fn open_gate(compiled: &Compiled<'_>) {
     if !gate.is_open() && gate.ready.load(Ordering::Acquire) == compiled.workers {
         let start_ns = clock::now_ns() + START_AHEAD_NS;
         gate.start_ns.store(start_ns, Ordering::Release);
-        compiled.control.start_ns.store(start_ns, Ordering::Release);
+        compiled.control.starts_at(start_ns);
     }
 }
 

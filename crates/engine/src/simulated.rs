@@ -16,13 +16,14 @@ use gatebench_model::{Check, Order, Request, Shape, Span};
 use gatebench_net::{Buffer, ConnId, Event, Io, IoTask, ListenerId, Peer};
 use rtrb::RingBuffer;
 
-use crate::book::Kept;
+use crate::compiled::compile;
+use crate::control::Control;
 use crate::counts::Counts;
 use crate::kind::{Class, ErrorKind, Metric};
 use crate::load::{Group, Load, Target};
 use crate::record::Interval;
-use crate::run::{Control, Outlet, compile};
-use crate::worker::Work;
+use crate::recorder::Kept;
+use crate::worker::{Outlet, Work};
 
 const MS: u64 = 1_000_000;
 

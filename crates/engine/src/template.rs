@@ -3,7 +3,7 @@
 use gatebench_model::template::{Piece, Template};
 
 use crate::data::{DataError, DataSet, Slot};
-use crate::draw::Draw;
+use crate::sampler::Sampler;
 
 /// A text of a request, ready to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,11 +72,11 @@ impl Text {
     }
 
     /// Appends the text with the values that were drawn last.
-    pub(crate) fn write(&self, draw: &Draw, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, sampler: &Sampler, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             match piece {
                 TextPiece::Bytes(bytes) => out.extend_from_slice(bytes),
-                TextPiece::Value(slot) => draw.write(*slot, out),
+                TextPiece::Value(slot) => sampler.write(*slot, out),
             }
         }
     }

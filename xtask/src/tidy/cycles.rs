@@ -21,11 +21,10 @@ const fn known(name: &'static str, largest: usize, all: usize) -> Known {
 }
 
 /// The crates with cycles. The list may only become shorter, and its numbers smaller.
-const KNOWN: [Known; 10] = [
+const KNOWN: [Known; 9] = [
     known("analysis", 3, 7),
     known("cli", 2, 2),
     known("drivers", 9, 9),
-    known("engine", 2, 4),
     known("gateway", 18, 18),
     known("lab", 22, 28),
     known("net", 7, 7),

@@ -19,8 +19,8 @@ fn data() -> Arc<DataSet> {
     Arc::new(DataSet::new(&sources).unwrap())
 }
 
-fn draw() -> Draw {
-    Draw::new(data(), 1, 0, 1)
+fn sampler() -> Sampler {
+    Sampler::new(data(), 1, 0, 1)
 }
 
 fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Request {
@@ -37,9 +37,9 @@ fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Re
 /// What is sent `count` times after each other, the buffer being used again.
 fn sent(request: &Request, traced: bool, count: u64) -> Vec<String> {
     let rendered = Rendered::new(request, "h:1", traced, &data()).unwrap();
-    let (mut draw, mut buffer) = (draw(), Vec::new());
+    let (mut sampler, mut buffer) = (sampler(), Vec::new());
     let next = |number: u64| {
-        rendered.fill(&mut buffer, number > 0, Nonce(number), &mut draw);
+        rendered.fill(&mut buffer, number > 0, Nonce(number), &mut sampler);
         String::from_utf8(buffer.clone()).unwrap()
     };
     (0..count).map(next).collect()
@@ -136,11 +136,11 @@ fn rendering_again_allocates_nothing() {
         "{{users.name}} {{city}}",
     );
     let rendered = Rendered::new(&request, "h:1", true, &data()).unwrap();
-    let (mut draw, mut buffer) = (draw(), Vec::new());
+    let (mut sampler, mut buffer) = (sampler(), Vec::new());
     let mut places = Vec::new();
     for number in 0..100 {
-        rendered.fill(&mut buffer, true, Nonce(number), &mut draw);
-        places.push((buffer.as_ptr(), buffer.capacity(), draw.scratch.as_ptr()));
+        rendered.fill(&mut buffer, true, Nonce(number), &mut sampler);
+        places.push((buffer.as_ptr(), buffer.capacity(), sampler.scratch.as_ptr()));
     }
     assert!(places[10..].iter().all(|place| *place == places[10]));
 }
@@ -149,12 +149,12 @@ fn rendering_again_allocates_nothing() {
 fn parts_are_what_http2_is_made_of() {
     let request = request("GET", "/{{ id }}", &[("X-City", "{{city}}")], "");
     let rendered = Rendered::new(&request, "h:1", true, &data()).unwrap();
-    let mut draw = draw();
-    rendered.draw(&mut draw);
+    let mut sampler = sampler();
+    rendered.draw(&mut sampler);
     let parts = rendered.parts();
     let written = |text: &Text| {
         let mut out = Vec::new();
-        text.write(&draw, &mut out);
+        text.write(&sampler, &mut out);
         String::from_utf8(out).unwrap()
     };
     assert_eq!(
@@ -195,7 +195,7 @@ fn bytes_that_are_no_text_are_sent_as_they_are() {
     };
     let rendered = Rendered::new(&request, "h", false, &data()).unwrap();
     let mut buffer = Vec::new();
-    rendered.fill(&mut buffer, false, Nonce(0), &mut draw());
+    rendered.fill(&mut buffer, false, Nonce(0), &mut sampler());
     assert!(buffer.ends_with(&body));
 }
 

@@ -63,9 +63,9 @@ impl<I: Io> Worker<'_, I> {
             let established = self.establish(conn, bytes, now);
             return self.set_up(conn, established, now);
         }
-        if self.book.window.contains(&now) {
+        if self.recorder.window.contains(&now) {
             let received = bytes.len() as u64;
-            self.book
+            self.recorder
                 .note(connection.group, |it| it.counts.bytes_received += received);
         }
         let Some(layer) = &mut connection.layer else {
@@ -137,7 +137,7 @@ impl<I: Io> Worker<'_, I> {
         };
         let group = connection.group;
         let answer = &connection.answer;
-        self.book
+        self.recorder
             .settle(group, &answer.exchange, &answer.failed_checks, now);
         let most = self.groups[group].requests_per_connection;
         let has_more = most.is_none_or(|most| connection.requests < most);
@@ -221,7 +221,7 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         match connection.state {
-            State::Busy => self.book.fail(group, &exchange, kind, now),
+            State::Busy => self.recorder.fail(group, &exchange, kind, now),
             State::Connecting if self.groups[group].handshakes => {
                 self.handshake_failed(group, &exchange, kind, now);
             }
@@ -235,7 +235,7 @@ impl<I: Io> Worker<'_, I> {
     pub(super) fn not_connected(&mut self, group: usize, kind: ErrorKind, now: u64) {
         self.groups[group].refused = true;
         if self.measures(now) {
-            self.book
+            self.recorder
                 .note(group, |it| it.counts.connections_failed[kind as usize] += 1);
         }
     }

@@ -2,7 +2,8 @@
 
 use gatebench_net::Io;
 
-use crate::run::{EngineError, nanos};
+use crate::error::EngineError;
+use crate::load::nanos;
 
 use super::group::GroupState;
 use super::{Ended, NAP_NS, Worker};
@@ -13,7 +14,7 @@ impl<I: Io> Worker<'_, I> {
         let was_measuring = self.seal_at_ns != self.measure_ns;
         self.end_ns = now;
         self.measure_ns = self.measure_ns.min(now);
-        self.book.window = self.measure_ns..now;
+        self.recorder.window = self.measure_ns..now;
         for group in &mut self.groups {
             group.next_due_ns = None;
         }
@@ -29,7 +30,7 @@ impl<I: Io> Worker<'_, I> {
         let mut events = Vec::new();
         let mut now = self.io.now_ns();
         limit += self.stall_ns(now);
-        while (self.book.busy > 0 || self.is_queued()) && now < limit {
+        while (self.recorder.busy > 0 || self.is_queued()) && now < limit {
             self.io.poll(Some(limit.min(now + NAP_NS)), &mut events)?;
             now = self.io.now_ns();
             limit += self.stall_ns(now);
@@ -50,7 +51,7 @@ impl<I: Io> Worker<'_, I> {
             window_ns: (self.measure_ns, self.end_ns),
             drained_ns: now.saturating_sub(self.end_ns),
             interrupted: self.interrupted,
-            kept: self.book.kept,
+            kept: self.recorder.kept,
         })
     }
 
@@ -66,7 +67,8 @@ impl<I: Io> Worker<'_, I> {
         for (number, group) in self.groups.iter_mut().enumerate() {
             let unsent = group.queue.drain(..).filter(|due| window.contains(due));
             let dropped = unsent.count() as u64;
-            self.book.note(number, |it| it.counts.dropped += dropped);
+            self.recorder
+                .note(number, |it| it.counts.dropped += dropped);
         }
     }
 }

@@ -8,11 +8,12 @@ use gatebench_model::Shape;
 use gatebench_net::tls::ClientContext;
 use gatebench_net::{ConnId, Peer};
 
+use crate::compiled::Compiled;
+use crate::load::nanos;
 use crate::load::{Group, Protocol};
-use crate::mix::Mix;
 use crate::population::{Population, ThinkTimes};
 use crate::random::derive;
-use crate::run::{Compiled, nanos};
+use crate::request_mix::Mix;
 use crate::schedule::{Arrivals, Schedule};
 
 pub(super) struct GroupState<'a> {

@@ -16,7 +16,7 @@ impl<I: Io> Worker<'_, I> {
     pub(super) fn begin_handshake(&mut self, group: usize, intended_ns: u64, sent_ns: u64) {
         let number = self.groups[group].take_turn();
         let exchange = Exchange::new(number, intended_ns, sent_ns, Nonce(0));
-        self.book.begin(group, &exchange, 0);
+        self.recorder.begin(group, &exchange, 0);
         match self.open_connection(group) {
             Ok(conn) => {
                 if let Some(connection) = self.conns.get_mut(conn) {
@@ -35,7 +35,7 @@ impl<I: Io> Worker<'_, I> {
         let (group, mut exchange) = (connection.group, connection.answer.exchange);
         self.let_go(conn);
         exchange.status = MADE;
-        self.book.settle(group, &exchange, &[], now);
+        self.recorder.settle(group, &exchange, &[], now);
         let state = &mut self.groups[group];
         state.free += 1;
         let goes_on = now < self.end_ns && !self.interrupted;
@@ -67,7 +67,7 @@ impl<I: Io> Worker<'_, I> {
         kind: ErrorKind,
         now: u64,
     ) {
-        self.book.fail(group, exchange, kind, now);
+        self.recorder.fail(group, exchange, kind, now);
         self.groups[group]
             .connects
             .push_back(now + RECONNECT_PAUSE_NS);

@@ -16,15 +16,17 @@ use std::sync::Arc;
 
 use gatebench_net::trace::Nonce;
 use gatebench_net::{ConnId, ConnMap, Io, IoTask};
+use rtrb::{Consumer, Producer};
 
-use crate::book::{Book, Kept};
+use crate::compiled::Compiled;
 use crate::connection::Connection;
 use crate::cost::ThreadCost;
-use crate::draw::Draw;
+use crate::error::EngineError;
 use crate::http2::Message;
 use crate::kept_body::Allowance;
 use crate::record::Interval;
-use crate::run::{Compiled, EngineError, Outlet};
+use crate::recorder::{Kept, Recorder};
+use crate::sampler::Sampler;
 
 use self::group::GroupState;
 use self::watch::Watch;
@@ -40,6 +42,12 @@ pub(crate) struct Work<'a> {
     pub(crate) compiled: &'a Compiled<'a>,
     pub(crate) number: usize,
     pub(crate) outlet: Outlet,
+}
+
+/// The two queues between a worker and the collector: full records out, empty ones back.
+pub(crate) struct Outlet {
+    pub(crate) full: Producer<Box<Interval>>,
+    pub(crate) empty: Consumer<Box<Interval>>,
 }
 
 /// How a worker ended.
@@ -72,7 +80,7 @@ struct Worker<'a, I> {
     conns: ConnMap<Connection>,
     groups: Vec<GroupState<'a>>,
     /// The values of templates.
-    draw: Draw,
+    sampler: Sampler,
     sequence: u64,
     start_ns: u64,
     measure_ns: u64,
@@ -82,7 +90,7 @@ struct Worker<'a, I> {
     /// When the last round of the loop was, to see when this worker did not run.
     round_ns: u64,
     watch: Watch,
-    book: Book,
+    recorder: Recorder,
     /// What is left for bodies that checks look at.
     allowance: Allowance,
     /// What the bytes under way say, where they are encrypted; kept for its memory.
@@ -109,7 +117,7 @@ impl<'a, I: Io> Worker<'a, I> {
             groups: groups
                 .map(|index| GroupState::new(compiled, index, work.number))
                 .collect(),
-            draw: Draw::new(
+            sampler: Sampler::new(
                 Arc::clone(&compiled.load.data),
                 compiled.load.seed,
                 work.number,
@@ -124,7 +132,7 @@ impl<'a, I: Io> Worker<'a, I> {
             expire_at_ns: 0,
             round_ns: 0,
             watch: Watch::new(compiled.load.spin),
-            book: Book {
+            recorder: Recorder {
                 interval: Box::new(Interval::new(compiled.check_count)),
                 kept,
                 window: 0..0,
@@ -143,7 +151,7 @@ impl<'a, I: Io> Worker<'a, I> {
 
     /// Where a request has to be due to count.
     fn window(&self) -> &Range<u64> {
-        &self.book.window
+        &self.recorder.window
     }
 
     /// The nonce of the next request.

@@ -7,10 +7,12 @@ use gatebench_model::Shape;
 use gatebench_net::{ConnId, Event, Io};
 
 use crate::answer::Exchange;
+use crate::compiled::schedule;
 use crate::cost::ThreadCost;
+use crate::error::EngineError;
 use crate::kind::ErrorKind;
+use crate::load::nanos;
 use crate::population::Population;
-use crate::run::{EngineError, nanos, schedule};
 
 use super::group::GroupState;
 use super::{NAP_NS, Worker};
@@ -93,7 +95,7 @@ impl<I: Io> Worker<'_, I> {
     pub(super) fn measure_for(&mut self, begin_ns: u64) {
         self.measure_ns = begin_ns;
         self.end_ns = begin_ns + nanos(self.compiled.load.measure);
-        self.book.window = self.measure_ns..self.end_ns;
+        self.recorder.window = self.measure_ns..self.end_ns;
         self.seal_at_ns = self.measure_ns;
     }
 
@@ -107,7 +109,7 @@ impl<I: Io> Worker<'_, I> {
         if !self.watch.is_on() {
             return self.io.poll(Some(until), events);
         }
-        let is_quick = (1..=SPUN_ANSWERS_MAX).contains(&self.book.busy);
+        let is_quick = (1..=SPUN_ANSWERS_MAX).contains(&self.recorder.busy);
         let mut watch_until = if is_quick { now + SPIN_NS } else { now };
         if until <= now + SPIN_NS {
             watch_until = until;
@@ -140,8 +142,9 @@ impl<I: Io> Worker<'_, I> {
         self.flush_streams();
         let live = &self.compiled.control.live()[self.number];
         let queued: usize = self.groups.iter().map(|group| group.queue.len()).sum();
-        live.completed.store(self.book.completed, Ordering::Relaxed);
-        live.failed.store(self.book.failed, Ordering::Relaxed);
+        live.completed
+            .store(self.recorder.completed, Ordering::Relaxed);
+        live.failed.store(self.recorder.failed, Ordering::Relaxed);
         live.queued.store(queued as u64, Ordering::Relaxed);
     }
 
@@ -181,7 +184,7 @@ impl<I: Io> Worker<'_, I> {
 
     /// Whether every group has sent all that it may, and has its answers.
     fn is_done(&self, now: u64) -> bool {
-        self.book.busy == 0 && self.groups.iter().all(|it| it.is_exhausted(now))
+        self.recorder.busy == 0 && self.groups.iter().all(|it| it.is_exhausted(now))
     }
 
     fn arrive(&mut self, group: usize, due_ns: u64) {
@@ -195,12 +198,12 @@ impl<I: Io> Worker<'_, I> {
             state.queue.push_back(due_ns);
             let queued = state.queue.len() as u64;
             if counts {
-                self.book.note(group, |it| {
+                self.recorder.note(group, |it| {
                     it.counts.queued_max = it.counts.queued_max.max(queued);
                 });
             }
         } else if counts {
-            self.book.note(group, |it| it.counts.dropped += 1);
+            self.recorder.note(group, |it| it.counts.dropped += 1);
         }
     }
 
@@ -217,7 +220,7 @@ impl<I: Io> Worker<'_, I> {
 
     pub(super) fn count_arrival(&mut self, group: usize, intended_ns: u64) {
         if self.measures(intended_ns) {
-            self.book.note(group, |it| it.counts.intended += 1);
+            self.recorder.note(group, |it| it.counts.intended += 1);
         }
     }
 
@@ -243,10 +246,10 @@ impl<I: Io> Worker<'_, I> {
             _ => &route.rendered,
         };
         let holds_it = connection.buffer_holds == Some((number, last));
-        rendered.fill(&mut buffer, holds_it, nonce, &mut self.draw);
+        rendered.fill(&mut buffer, holds_it, nonce, &mut self.sampler);
         connection.buffer_holds = Some((number, last));
         let exchange = Exchange::new(number, intended_ns, sent_ns, nonce);
-        self.book.begin(group, &exchange, buffer.len() as u64);
+        self.recorder.begin(group, &exchange, buffer.len() as u64);
         connection.begin(exchange, rendered.is_head);
         self.send(conn, buffer);
     }

@@ -7,8 +7,9 @@ use gatebench_net::{ConnId, Event, Io};
 
 use crate::connect_error::ConnectError;
 use crate::connection::{Connection, State};
+use crate::error::EngineError;
 use crate::layer::Layer;
-use crate::run::{EngineError, nanos};
+use crate::load::nanos;
 
 use super::{SECOND_NS, Worker};
 
@@ -197,7 +198,7 @@ impl<I: Io> Worker<'_, I> {
             if !self.exchange_settings(conn)? {
                 return Ok(());
             }
-            self.book.kept.resumed += u64::from(resumed);
+            self.recorder.kept.resumed += u64::from(resumed);
         }
         self.established(conn, now);
         Ok(())
@@ -217,8 +218,8 @@ impl<I: Io> Worker<'_, I> {
             return self.let_go(conn);
         }
         let took_ns = now.saturating_sub(connection.begun_ns);
-        self.book.kept.connects.record(took_ns);
-        self.book
+        self.recorder.kept.connects.record(took_ns);
+        self.recorder
             .note(group, |it| it.counts.connections_opened += 1);
         if self.groups[group].handshakes {
             return self.handshake_done(conn, now);

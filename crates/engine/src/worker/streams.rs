@@ -3,11 +3,11 @@
 use gatebench_net::{ConnId, Io, http2};
 
 use crate::answer::{Answer, Exchange};
+use crate::compiled::Compiled;
 use crate::connect_error::ConnectError;
 use crate::http2::{Answers, End, Http2, Message};
 use crate::kind::ErrorKind;
 use crate::load::Protocol;
-use crate::run::Compiled;
 
 use super::Worker;
 
@@ -86,18 +86,18 @@ impl<I: Io> Worker<'_, I> {
         let message = match &mut self.messages[number] {
             Some(message) => {
                 if !rendered.is_constant() {
-                    message.draw(rendered, scheme, traced, &mut self.draw);
+                    message.draw(rendered, scheme, traced, &mut self.sampler);
                 }
                 message
             }
-            none => none.insert(Message::new(rendered, scheme, traced, &mut self.draw)),
+            none => none.insert(Message::new(rendered, scheme, traced, &mut self.sampler)),
         };
         let (block, body) = message.with(nonce);
         let before = http2.frames.len();
         let exchange = Exchange::new(number, intended_ns, sent_ns, nonce);
         http2.begin(block, body, exchange);
         let bytes = (http2.frames.len() - before) as u64;
-        self.book.begin(group, &exchange, bytes);
+        self.recorder.begin(group, &exchange, bytes);
         connection.requests += 1;
         if self.groups[group].closed {
             self.flush_later(conn);
@@ -193,8 +193,8 @@ impl<I: Io> Worker<'_, I> {
         let answer = http2.finish(slot);
         let (exchange, failed) = (&answer.exchange, &answer.failed_checks);
         match end {
-            End::Complete => self.book.settle(group, exchange, failed, now),
-            End::Reset => self.book.fail(group, exchange, kind, now),
+            End::Complete => self.recorder.settle(group, exchange, failed, now),
+            End::Reset => self.recorder.fail(group, exchange, kind, now),
         }
     }
 
@@ -269,7 +269,7 @@ impl<I: Io> Worker<'_, I> {
             return;
         };
         for (_, exchange) in http2.open() {
-            self.book.fail(connection.group, exchange, kind, now);
+            self.recorder.fail(connection.group, exchange, kind, now);
         }
     }
 

@@ -6,8 +6,8 @@ use gatebench_net::{ConnId, Io};
 
 use crate::connection::{Connection, State};
 use crate::kind::ErrorKind;
+use crate::load::nanos;
 use crate::record::Interval;
-use crate::run::nanos;
 
 use super::{NAP_NS, RECONNECT_PAUSE_NS, SECOND_NS, Worker};
 
@@ -172,12 +172,12 @@ impl<I: Io> Worker<'_, I> {
             connection.http2.iter_mut().for_each(|it| it.refill());
         }
         if self.seal_at_ns == self.measure_ns {
-            let opened = self.book.interval.counts.connections_opened;
-            self.book.interval.clear();
-            self.book.interval.counts.connections_opened = opened;
+            let opened = self.recorder.interval.counts.connections_opened;
+            self.recorder.interval.clear();
+            self.recorder.interval.counts.connections_opened = opened;
         } else {
-            self.book.interval.cpu_ns = cpu_ns;
-            self.book.interval.run_queue_wait_ns = run_queue_wait_ns;
+            self.recorder.interval.cpu_ns = cpu_ns;
+            self.recorder.interval.run_queue_wait_ns = run_queue_wait_ns;
             self.hand_out();
         }
         self.seal_at_ns = if now >= self.end_ns {
@@ -189,7 +189,7 @@ impl<I: Io> Worker<'_, I> {
         while self.seal_at_ns <= now {
             self.seal_at_ns = (self.seal_at_ns + SECOND_NS).min(self.end_ns.max(now + 1));
         }
-        self.book.interval.second = self.second_under_way();
+        self.recorder.interval.second = self.second_under_way();
     }
 
     /// The number of the second that ends at the next boundary; after the last one that of the drain.
@@ -209,7 +209,7 @@ impl<I: Io> Worker<'_, I> {
             .empty
             .pop()
             .unwrap_or_else(|_| Box::new(Interval::new(checks)));
-        let mut full = std::mem::replace(&mut self.book.interval, next);
+        let mut full = std::mem::replace(&mut self.recorder.interval, next);
         // The collector would have to sleep for a minute before this waits.
         while let Err(rtrb::PushError::Full(back)) = self.outlet.full.push(full) {
             full = back;

@@ -11,11 +11,11 @@ fn data(sources: serde_json::Value) -> Arc<DataSet> {
 }
 
 /// The next values of the only source.
-fn take(draw: &mut Draw, count: usize) -> Vec<String> {
+fn take(sampler: &mut Sampler, count: usize) -> Vec<String> {
     let next = |_| {
-        draw.advance(&[0]);
+        sampler.advance(&[0]);
         let mut out = Vec::new();
-        draw.write(
+        sampler.write(
             Slot {
                 source: 0,
                 column: 0,
@@ -28,15 +28,15 @@ fn take(draw: &mut Draw, count: usize) -> Vec<String> {
 }
 
 fn numbers(sources: serde_json::Value, count: usize) -> Vec<i64> {
-    let mut draw = Draw::new(data(sources), 7, 0, 1);
+    let mut sampler = Sampler::new(data(sources), 7, 0, 1);
     let parse = |text: &String| text.parse().unwrap();
-    take(&mut draw, count).iter().map(parse).collect()
+    take(&mut sampler, count).iter().map(parse).collect()
 }
 
 #[test]
 fn rows_in_turn_are_dealt_out_to_workers() {
     let data = data(json!({"a": {"list": {"values": ["0", "1", "2", "3", "4"]}}}));
-    let of = |worker, workers| take(&mut Draw::new(data.clone(), 1, worker, workers), 6);
+    let of = |worker, workers| take(&mut Sampler::new(data.clone(), 1, worker, workers), 6);
     assert_eq!(of(0, 1), ["0", "1", "2", "3", "4", "0"]);
     assert_eq!(of(0, 2), ["0", "2", "4", "0", "2", "4"]);
     assert_eq!(of(1, 2), ["1", "3", "1", "3", "1", "3"]);
@@ -55,7 +55,7 @@ fn rows_in_turn_are_dealt_out_to_workers() {
 #[test]
 fn the_numbers_of_a_sequence_are_used_once() {
     let data = data(json!({"id": {"sequence": {"from": 10, "step": -2}}}));
-    let of = |worker| take(&mut Draw::new(data.clone(), 1, worker, 2), 3);
+    let of = |worker| take(&mut Sampler::new(data.clone(), 1, worker, 2), 3);
     assert_eq!(
         (of(0), of(1)),
         (
@@ -142,7 +142,7 @@ fn rows_are_chosen_by_the_same_laws() {
 fn the_seed_alone_decides() {
     let source = json!({"n": {"uniform": {"min": 0, "max": 1_000_000}}});
     let data = data(source);
-    let of = |seed, worker| take(&mut Draw::new(data.clone(), seed, worker, 2), 5);
+    let of = |seed, worker| take(&mut Sampler::new(data.clone(), seed, worker, 2), 5);
     assert_eq!(of(1, 0), of(1, 0));
     assert_ne!(of(1, 0), of(1, 1));
     assert_ne!(of(1, 0), of(2, 0));

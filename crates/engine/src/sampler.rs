@@ -12,7 +12,7 @@ use crate::random::{Random, Use, generator};
 /// w + 2·W and so on to itself, so that no two workers ever use the same row while there are rows
 /// enough. The numbers of a sequence are dealt out likewise, so that each is used once.
 #[derive(Clone, Debug)]
-pub struct Draw {
+pub(crate) struct Sampler {
     data: Arc<DataSet>,
     random: Random,
     places: Vec<Place>,
@@ -31,9 +31,9 @@ struct Place {
     current: i64,
 }
 
-impl Draw {
+impl Sampler {
     /// The place of one of several workers that share the data.
-    pub fn new(data: Arc<DataSet>, seed: u64, worker: usize, workers: usize) -> Self {
+    pub(crate) fn new(data: Arc<DataSet>, seed: u64, worker: usize, workers: usize) -> Self {
         Self {
             places: vec![Place::default(); data.sources.len()],
             data,

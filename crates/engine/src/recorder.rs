@@ -12,7 +12,7 @@ use crate::route::RouteRecord;
 pub(crate) const STATUSES: Range<u16> = 100..600;
 
 /// The records of one worker.
-pub(crate) struct Book {
+pub(crate) struct Recorder {
     pub(crate) interval: Box<Interval>,
     pub(crate) kept: Kept,
     /// Where a request has to be due to count.
@@ -68,7 +68,7 @@ impl Kept {
     }
 }
 
-impl Book {
+impl Recorder {
     /// Writes something down for the load and for the group.
     pub(crate) fn note(&mut self, group: usize, note: impl Fn(&mut Interval)) {
         note(&mut self.interval);

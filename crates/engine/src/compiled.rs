@@ -1,0 +1,115 @@
+//! A load made ready for its workers: requests rendered, checks compiled, schedules computed.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use gatebench_model::{Request, Shape};
+
+use crate::check::Checks;
+use crate::control::Control;
+use crate::data::DataError;
+use crate::load::{Group, Load, nanos};
+use crate::render::Rendered;
+use crate::schedule::Schedule;
+
+/// Everything workers share, fixed before the start.
+pub(crate) struct Compiled<'a> {
+    pub(crate) load: &'a Load,
+    /// The requests of all groups.
+    pub(crate) routes: Vec<Route>,
+    /// Each group's part of the routes.
+    pub(crate) groups: Vec<Range<usize>>,
+    pub(crate) schedules: Vec<Option<Schedule>>,
+    pub(crate) check_count: usize,
+    pub(crate) workers: usize,
+    pub(crate) gate: Gate,
+    pub(crate) control: &'a Control,
+}
+
+/// One request of one group, ready to be sent.
+pub(crate) struct Route {
+    pub(crate) rendered: Rendered,
+    /// The same for the last request of a connection, where connections end after a number of them.
+    pub(crate) closing: Option<Rendered>,
+    pub(crate) checks: Checks,
+}
+
+/// Where workers wait for each other before the start.
+#[derive(Default)]
+pub(crate) struct Gate {
+    pub(crate) ready: AtomicUsize,
+    /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
+    pub(crate) start_ns: AtomicU64,
+}
+
+impl Gate {
+    /// Reports whether the start is known.
+    pub(crate) fn is_open(&self) -> bool {
+        self.start_ns.load(Ordering::Relaxed) != 0
+    }
+}
+
+pub(crate) fn compile<'a>(load: &'a Load, control: &'a Control) -> Result<Compiled<'a>, DataError> {
+    let (mut routes, mut groups, mut check_count) = (Vec::new(), Vec::new(), 0);
+    for group in &load.groups {
+        let first = routes.len();
+        for request in &group.requests {
+            routes.push(Route::compile(load, group, request, check_count)?);
+            check_count += request.checks.len();
+        }
+        groups.push(first..routes.len());
+    }
+    Ok(Compiled {
+        load,
+        routes,
+        groups,
+        schedules: (0..load.groups.len())
+            .map(|number| schedule(load, number, nanos(load.warm_up)))
+            .collect(),
+        check_count,
+        workers: load.cores.len().max(1),
+        gate: Gate::default(),
+        control,
+    })
+}
+
+impl Route {
+    fn compile(
+        load: &Load,
+        group: &Group,
+        request: &Request,
+        first_check: usize,
+    ) -> Result<Self, DataError> {
+        let traced = load.trace_tag.is_some();
+        let host = &group.target.host;
+        let render = |request: &Request| Rendered::new(request, host, traced, &load.data);
+        let connections_end = match &group.shape {
+            Shape::Closed(closed) => closed.requests_per_connection.is_some(),
+            Shape::Open(open) => open.requests_per_connection.is_some(),
+        };
+        let closing = connections_end.then(|| render(&with_close(request)));
+        Ok(Self {
+            rendered: render(request)?,
+            closing: closing.transpose()?,
+            checks: Checks::compile(&request.checks, first_check),
+        })
+    }
+}
+
+/// The schedule of an open group. Each group sends a part of a gap after the one before, so that
+/// several groups at one rate do not send at the same instants.
+pub(crate) fn schedule(load: &Load, number: usize, warm_up_ns: u64) -> Option<Schedule> {
+    let Shape::Open(open) = &load.groups[number].shape else {
+        return None;
+    };
+    let schedule = Schedule::new(open, warm_up_ns, nanos(load.measure));
+    Some(schedule.with_phase(number as f64 / load.groups.len() as f64))
+}
+
+/// The request, saying that it is the last (RFC 9112 9.6). The server then closes first, and keeps the
+/// TIME-WAIT that would cost us a port.
+fn with_close(request: &Request) -> Request {
+    let mut request = request.clone();
+    request.headers.insert("Connection".into(), "close".into());
+    request
+}

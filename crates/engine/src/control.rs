@@ -1,0 +1,79 @@
+//! The means to stop a load and to watch it from another thread.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Stops a load from another thread and shows how it is going.
+#[derive(Debug, Default)]
+pub struct Control {
+    stop: AtomicBool,
+    /// `CLOCK_MONOTONIC` nanoseconds; 0 until it is known.
+    start_ns: AtomicU64,
+    /// Start of the measurement, if the warm-up is ended from outside; 0 until then.
+    measure_ns: AtomicU64,
+    live: Vec<Live>,
+}
+
+/// Counters of one worker, updated once per round of its loop and read by displays.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub struct Live {
+    /// Answers so far, warm-up included.
+    pub completed: AtomicU64,
+    /// Requests without an answer so far.
+    pub failed: AtomicU64,
+    /// Arrivals waiting for a connection.
+    pub queued: AtomicU64,
+}
+
+impl Control {
+    /// A control for a load of this many workers.
+    pub fn new(workers: usize) -> Self {
+        Self {
+            stop: AtomicBool::new(false),
+            start_ns: AtomicU64::new(0),
+            measure_ns: AtomicU64::new(0),
+            live: (0..workers.max(1)).map(|_| Live::default()).collect(),
+        }
+    }
+
+    /// Ends the load early; what was measured so far is its outcome.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was stopped.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// When the first request is due, on `CLOCK_MONOTONIC` in nanoseconds, once all connections are
+    /// up: the measurement begins after the warm-up from then, and whoever samples what the load costs
+    /// can do so at its edges.
+    pub fn start_ns(&self) -> Option<u64> {
+        Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
+    }
+
+    /// Sets the time that the first request is due.
+    pub(crate) fn starts_at(&self, at_ns: u64) {
+        self.start_ns.store(at_ns, Ordering::Release);
+    }
+
+    /// Ends the warm-up at a future time on `CLOCK_MONOTONIC`, in nanoseconds: the measurement
+    /// begins then and keeps its length. Otherwise the warm-up ends after [`Load::warm_up`]. A time
+    /// beyond that, or a second call, has no effect.
+    pub fn measure_from(&self, at_ns: u64) {
+        let _ = self
+            .measure_ns
+            .compare_exchange(0, at_ns, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// Start of the measurement, if the warm-up is ended from outside.
+    pub fn measured_from(&self) -> Option<u64> {
+        Some(self.measure_ns.load(Ordering::Acquire)).filter(|at_ns| *at_ns > 0)
+    }
+
+    /// The workers' counters.
+    pub fn live(&self) -> &[Live] {
+        &self.live
+    }
+}

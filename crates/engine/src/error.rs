@@ -1,0 +1,27 @@
+//! Why a load could not run.
+
+use std::io;
+
+use gatebench_net::Peer;
+
+use crate::connect_error::ConnectError;
+use crate::data::DataError;
+
+/// Why a load could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// Nothing could be connected to.
+    #[error("no connection to {address} could be made: {reason}")]
+    Unreachable {
+        /// The target.
+        address: Peer,
+        /// Why.
+        reason: ConnectError,
+    },
+    /// The requests cannot be made of the values given.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The kernel refused something the engine needs.
+    #[error("the load engine cannot work here: {0}")]
+    Environment(#[from] io::Error),
+}
