@@ -14,6 +14,7 @@ mod errors;
 mod ffi;
 mod imports;
 mod limits;
+mod loader;
 mod output;
 mod pool;
 mod precheck;

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use crate::limits::Limits;
-use crate::{ffi, imports};
+use crate::{ffi, loader};
 
 /// Sets both libraries up once per process, before anything else touches them.
 ///
@@ -16,7 +16,7 @@ use crate::{ffi, imports};
 pub(crate) fn start() {
     static STARTED: OnceLock<bool> = OnceLock::new();
     // SAFETY: the lock lets one thread in, and holds the others until it is done.
-    let usable = *STARTED.get_or_init(|| unsafe { ffi::shim_start(imports::fetch) } != 0);
+    let usable = *STARTED.get_or_init(|| unsafe { ffi::shim_start(loader::fetch) } != 0);
     assert!(
         usable,
         "error: environment: libxml2 was built without threads or schemas\n  → install the distribution's libxml2"

@@ -21,7 +21,7 @@ const fn known(name: &'static str, largest: usize, all: usize) -> Known {
 }
 
 /// The crates with cycles. The list may only become shorter, and its numbers smaller.
-const KNOWN: [Known; 9] = [
+const KNOWN: [Known; 8] = [
     known("analysis", 3, 7),
     known("cli", 2, 2),
     known("drivers", 9, 9),
@@ -30,7 +30,6 @@ const KNOWN: [Known; 9] = [
     known("net", 7, 7),
     known("report", 6, 6),
     known("upstream", 10, 10),
-    known("xml", 3, 3),
 ];
 
 /// The top-level modules of a crate, each with those that it uses.

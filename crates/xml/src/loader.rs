@@ -1,0 +1,100 @@
+//! The one loader of both libraries: hands out texts in memory, lent to a thread while it compiles.
+//!
+//! libxml2 and libxslt know one loader per process. Ours hands out what the compiling thread has lent and
+//! nothing else, so a document that names a file or a URL gets nothing: while requests are served nothing
+//! is lent.
+
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char};
+use std::rc::Rc;
+
+use crate::errors::Complaints;
+
+/// Reads the text at a location. The error is the reason to refuse a text that is there; none where
+/// there is no text.
+pub(crate) type Reader<'a> = dyn Fn(&str) -> Result<Vec<u8>, Option<Complaints>> + 'a;
+
+#[derive(Default)]
+struct Lent {
+    /// The reader of the innermost `lend`.
+    reader: Option<Rc<Reader<'static>>>,
+    /// What was handed out; the library reads it after `fetch` has returned.
+    handed_out: Vec<Box<[u8]>>,
+    /// Why something was not handed out that is there.
+    refused: Option<Complaints>,
+}
+
+thread_local! {
+    static LENT: RefCell<Lent> = RefCell::default();
+}
+
+/// Imports handed out during one compilation; more is a loop or an attack.
+const IMPORTS_MAX: usize = 1_000;
+
+/// Runs `compile` with what `read` has at hand.
+///
+/// # Errors
+/// The last reason for which `read` refused a text.
+pub(crate) fn lend<T>(read: Rc<Reader<'_>>, compile: impl FnOnce() -> T) -> Result<T, Complaints> {
+    // SAFETY: only the lifetime is widened. `Return` takes the reader back before what it borrows
+    // ends, also when `compile` panics, and no clone of it leaves `fetch`.
+    let read: Rc<Reader<'static>> = unsafe { std::mem::transmute(read) };
+    let before = LENT.with_borrow_mut(|lent| lent.reader.replace(read));
+    let _return = Return(before);
+    let compiled = compile();
+    match LENT.with_borrow_mut(|lent| lent.refused.take()) {
+        None => Ok(compiled),
+        Some(why) => Err(why),
+    }
+}
+
+struct Return(Option<Rc<Reader<'static>>>);
+
+impl Drop for Return {
+    fn drop(&mut self) {
+        LENT.with_borrow_mut(|lent| {
+            lent.reader = self.0.take();
+            if lent.reader.is_none() {
+                lent.handed_out.clear();
+                lent.refused = None;
+            }
+        });
+    }
+}
+
+/// The loader that the shim calls.
+pub(crate) extern "C" fn fetch(location: *const c_char, length: *mut usize) -> *const c_char {
+    // SAFETY: the shim passes a text that ends with a zero byte.
+    let location = unsafe { CStr::from_ptr(location) };
+    let found = location.to_str().ok().and_then(read);
+    match found {
+        Some((bytes, count)) => {
+            // SAFETY: the shim passes the address of a variable of its own.
+            unsafe { *length = count };
+            bytes
+        }
+        None => std::ptr::null(),
+    }
+}
+
+fn read(location: &str) -> Option<(*const c_char, usize)> {
+    let reader = LENT.with_borrow(|lent| lent.reader.clone())?;
+    let bytes = match reader(location) {
+        Ok(bytes) => bytes.into_boxed_slice(),
+        Err(None) => return None,
+        Err(why) => {
+            LENT.with_borrow_mut(|lent| lent.refused = why);
+            return None;
+        }
+    };
+    LENT.with_borrow_mut(|lent| {
+        if lent.handed_out.len() >= IMPORTS_MAX {
+            return None;
+        }
+        let place = (bytes.as_ptr().cast(), bytes.len());
+        lent.handed_out.push(bytes);
+        Some(place)
+    })
+}
