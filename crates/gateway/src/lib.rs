@@ -87,9 +87,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gatebench_net::Backend;
-use gatebench_net::tls::{Identity, Pem, ServerContext, ServerSettings, TlsService};
+use gatebench_net::tls::{Identity, Pem, ServerContext, ServerSettings};
 use gatebench_net::workers::{Workers, WorkersError};
+use gatebench_net::{Backend, TlsService};
 use gatebench_xml::soap::Refresher;
 
 pub use config::{

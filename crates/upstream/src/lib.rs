@@ -47,9 +47,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use gatebench_net::Backend;
-use gatebench_net::tls::{ServerContext, ServerSettings, SettingsError, TlsService};
+use gatebench_net::tls::{ServerContext, ServerSettings, SettingsError};
 use gatebench_net::workers::{Service, Workers, WorkersError};
+use gatebench_net::{Backend, TlsService};
 
 pub use control::{HEALTH_PATH, LEDGER_PATH, RESET_PATH};
 pub use exchange::PAUSE_HEADER;

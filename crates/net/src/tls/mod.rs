@@ -12,7 +12,6 @@
 
 mod client;
 mod error;
-mod io;
 mod pem;
 mod self_signed;
 mod server;
@@ -30,7 +29,6 @@ use rustls::crypto::CryptoProvider;
 
 pub use client::{ClientContext, ClientSettings, Verify};
 pub use error::{CertificateFault, SessionError, SettingsError};
-pub use io::{TlsIo, TlsService};
 pub use pem::{Identity, Pem};
 pub use self_signed::self_signed;
 pub use server::{ServerContext, ServerSettings};

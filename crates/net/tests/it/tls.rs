@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::common::receive;
 use gatebench_net::tls::{
-    ClientContext, ClientSettings, Identity, ServerContext, ServerSettings, Session, TlsIo, Verify,
+    ClientContext, ClientSettings, Identity, ServerContext, ServerSettings, Session, Verify,
     Version, self_signed,
 };
-use gatebench_net::{Backend, ConnId, Event, Io, IoTask, Outbox, SMALL_BYTES, choose, run};
+use gatebench_net::{Backend, ConnId, Event, Io, IoTask, Outbox, SMALL_BYTES, TlsIo, choose, run};
 
 const LOOPBACK: &str = "127.0.0.1:0";
 

@@ -4,8 +4,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
-use super::{ServerContext, Session};
 use crate::buffer::Pool;
+use crate::tls::{ServerContext, Session, SessionError};
 use crate::workers::{Seat, Service};
 use crate::{Buffer, ConnId, ConnMap, Event, Io, ListenerId, Outbox, Peer, SMALL_BYTES};
 
@@ -34,7 +34,7 @@ impl<S: Service> Service for TlsService<'_, S> {
 /// as they are.
 ///
 /// - [`Event::Accepted`] comes before the handshake, and [`Event::Failed`] where that, or a later
-///   record, fails; its error holds the [`super::SessionError`].
+///   record, fails; its error holds the [`SessionError`].
 /// - [`Event::EndOfStream`] is close_notify or FIN, whichever comes first. That a client left without
 ///   close_notify is not told: HTTP itself says whether something is missing (RFC 9112 9.8).
 /// - [`Io::shutdown`] and [`Io::close`] say close_notify.
@@ -118,7 +118,7 @@ impl<I: Io> TlsIo<I> {
         match event {
             Event::Received { bytes, .. } => self.received(conn, &bytes, events),
             Event::EndOfStream { .. } => match entry.session.is_handshaking() {
-                true => entry.fail(conn, super::SessionError::ClosedInHandshake, events),
+                true => entry.fail(conn, SessionError::ClosedInHandshake, events),
                 false => entry.end_of_stream(conn, events),
             },
             Event::Sent { bytes, .. } => {
