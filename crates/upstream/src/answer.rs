@@ -45,9 +45,29 @@ pub(crate) enum Body {
     /// The lines in the scratch, sent without saying how long they are together.
     Lines,
     /// All about the request (httpbin's `/anything`).
-    Anything(crate::apps::AnythingParts),
+    Anything(AnythingParts),
     /// What the message asks for (the calculator's `/ws`).
-    Calculation(crate::apps::Calculation),
+    Calculation(Calculation),
+}
+
+/// The members of `/anything` that are known at the head, written one after the other into the scratch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AnythingParts {
+    /// Where the value of `args` ends.
+    pub(crate) args_end: usize,
+    /// Where the value of `headers` ends; `method`, `origin` and `url` follow, the brace too.
+    pub(crate) headers_end: usize,
+    /// The body is a form.
+    pub(crate) is_form: bool,
+}
+
+/// A calculation as it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Calculation {
+    /// The client takes gzip.
+    pub(crate) is_compressed: bool,
+    /// The request's body is compressed, which is not understood.
+    pub(crate) is_unreadable: bool,
 }
 
 impl Answer {

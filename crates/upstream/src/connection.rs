@@ -4,11 +4,25 @@ use gatebench_net::http2::Server;
 use gatebench_net::tls::Session;
 use gatebench_net::{ConnId, Io};
 
-use crate::env::{Conversation, Env, Fate, Origin, Speaker};
+use crate::env::{Conversation, Env, Fate, Speaker};
 use crate::http2::{self, Answering};
 
 /// The name of HTTP/2 in ALPN (RFC 9113 3.2).
 pub(crate) const ALPN_HTTP2: &[u8] = b"h2";
+
+/// Who answers, in either protocol.
+pub(crate) trait Origin<I: Io>: Sized {
+    /// A connection over HTTP/1.1.
+    type Http1: Conversation<I, Self>;
+    /// A request and its answer over HTTP/2.
+    type Exchange: Answering<I, Self>;
+
+    /// The last part of a wait for a deadline, which is spent polling without waiting: a thread that
+    /// sleeps wakes late.
+    fn spin_ns(&self) -> u64 {
+        0
+    }
+}
 
 /// A connection in either protocol.
 pub(crate) enum Connection<H, E> {

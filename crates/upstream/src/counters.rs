@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-use crate::apps::{Asked, Version};
+use crate::asked::{Asked, Version};
 
 /// A count with one writer, so that adding needs no locked instruction.
 #[derive(Debug, Default)]

@@ -1,10 +1,9 @@
 //! What a worker lends to its connections, and what it expects of them.
 
+use gatebench_net::ConnId;
 use gatebench_net::timers::Timers;
-use gatebench_net::{ConnId, Io};
 
 use crate::counters::Counters;
-use crate::http2::Answering;
 use crate::ledger::Ledger;
 
 /// How long a connection lives on after its last answer, for the client to read it: closing at once
@@ -27,20 +26,6 @@ pub(crate) struct Env<'a, I, O> {
     pub(crate) timers: Timers<ConnId>,
     /// The clock as it was after the last poll.
     pub(crate) now_ns: u64,
-}
-
-/// Who answers, in either protocol.
-pub(crate) trait Origin<I: Io>: Sized {
-    /// A connection over HTTP/1.1.
-    type Http1: Conversation<I, Self>;
-    /// A request and its answer over HTTP/2.
-    type Exchange: Answering<I, Self>;
-
-    /// The last part of a wait for a deadline, which is spent polling without waiting: a thread that
-    /// sleeps wakes late.
-    fn spin_ns(&self) -> u64 {
-        0
-    }
 }
 
 /// A connection whose protocol is known.

@@ -5,7 +5,8 @@ use gatebench_net::http1::{write_chunk, write_last_chunk};
 use gatebench_net::trace::{NONCE_HEADER, Nonce, Times};
 
 use crate::answer::{Answer, Body, HeadOptions};
-use crate::apps::{self, Apps, Asked};
+use crate::apps::{self, Apps};
+use crate::asked::Asked;
 use crate::control;
 use crate::env::Env;
 use crate::http2::{Answering, PIECE_BYTES, Reply, Step};

@@ -10,7 +10,8 @@ use gatebench_net::trace::{TIMES_BYTES, Times};
 use gatebench_net::{ConnId, Io, Outbox};
 
 use crate::answer::write_head;
-use crate::apps::{Apps, Asked};
+use crate::apps::Apps;
+use crate::asked::Asked;
 use crate::control;
 use crate::env::{CONTINUE, Conversation, Fate, LINGER_NS, PENDING_BYTES_MAX, Speaker};
 use crate::exchange::Exchange;

@@ -24,19 +24,20 @@
 
 mod answer;
 mod apps;
+mod asked;
 mod connection;
 mod control;
 mod counters;
 mod duration;
 mod env;
 mod exchange;
+pub mod fault_server;
 mod health;
 mod http1;
 mod http2;
 mod inbox;
 mod json;
 mod ledger;
-pub mod pathology;
 mod pattern;
 mod random;
 mod wall_clock;
@@ -74,7 +75,7 @@ pub enum Kind {
     Httpbin,
     /// SOAP 1.1: `POST /ws` adds, subtracts, multiplies and divides; `/ws/calculator.wsdl`.
     Calculator(Region),
-    /// Service times known by construction ([`pathology`]).
+    /// Service times known by construction ([`fault_server`]).
     Pathology,
 }
 
@@ -127,7 +128,7 @@ impl Kind {
                 "/anything, /uuid, /robots.txt, /status/404, /delay/1, /json, /xml, /headers, /bytes/1024, /gzip, /stream/10"
             }
             Self::Calculator(_) => "/ws, /ws/calculator.wsdl",
-            Self::Pathology => pathology::PATHS,
+            Self::Pathology => fault_server::PATHS,
         }
     }
 
@@ -194,7 +195,7 @@ pub fn serve(
     match config.kind {
         Kind::Pathology => serve_on(
             &workers,
-            &pathology::Pathology::new(count, are_pinned),
+            &fault_server::FaultServer::new(count, are_pinned),
             tls,
             on_bound,
         ),

@@ -10,11 +10,13 @@ use gatebench_net::{ConnId, ConnMap, Event, Io};
 
 use crate::Kind;
 use crate::apps::Apps;
-use crate::connection::ConnectionOf;
-use crate::env::{Conversation, Env, Fate, Origin, Speaker};
+use crate::connection::{ConnectionOf, Origin};
+use crate::env::{Conversation, Env, Fate, Speaker};
+use crate::exchange::Exchange;
+use crate::http1;
 use crate::ledger::Ledger;
 
-/// What the workers of an origin other than `pathology` share.
+/// What the workers of an origin other than [`crate::fault_server`] share.
 pub(crate) struct Serving {
     kind: Kind,
     ledger: Ledger,
@@ -27,6 +29,11 @@ impl Serving {
             ledger: Ledger::new(workers),
         }
     }
+}
+
+impl<I: Io> Origin<I> for Apps {
+    type Http1 = http1::Connection;
+    type Exchange = Exchange;
 }
 
 impl Service for Serving {

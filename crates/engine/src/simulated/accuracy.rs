@@ -1,7 +1,7 @@
 //! Against an upstream whose latency is known by construction, in simulated time: nothing is in the
 //! way of the truth, so the engine must tell it, to the resolution of its histograms.
 
-use gatebench_upstream::pathology::{Arrivals, Case, Truth, truth, truth_through};
+use gatebench_upstream::fault_server::{Arrivals, Case, Truth, truth, truth_through};
 use hdrhistogram::Histogram;
 
 use super::*;

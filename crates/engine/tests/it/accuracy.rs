@@ -13,7 +13,7 @@ use gatebench_engine::{Control, Counts, Group, Load, Metric, Outcome, Target, ru
 use gatebench_model::load::Open;
 use gatebench_model::{Check, Order, Request, Shape};
 use gatebench_net::Backend;
-use gatebench_upstream::pathology::{ACCOUNT_PATH, Account, Arrivals, BEGIN_PATH, Case, truth};
+use gatebench_upstream::fault_server::{ACCOUNT_PATH, Account, Arrivals, BEGIN_PATH, Case, truth};
 use gatebench_upstream::{Kind, UpstreamConfig, serve};
 
 const RATE_PER_SECOND: f64 = 500.0;

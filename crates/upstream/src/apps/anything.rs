@@ -3,20 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::Asked;
-use crate::answer::{Answer, Body, JSON};
+use crate::answer::{Answer, AnythingParts, Body, JSON};
+use crate::asked::Asked;
 use crate::json;
-
-/// The members known at the head, written one after the other into the scratch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AnythingParts {
-    /// Where the value of `args` ends.
-    args_end: usize,
-    /// Where the value of `headers` ends; `method`, `origin` and `url` follow, the brace too.
-    headers_end: usize,
-    /// The body is a form.
-    is_form: bool,
-}
 
 /// Writes what the head tells into the scratch.
 pub(super) fn prepare(asked: &Asked<'_>, scratch: &mut Vec<u8>) -> Answer {

@@ -2,9 +2,10 @@
 
 use jiff::Timestamp;
 
-use super::{Asked, delayed, sized, unknown_path};
+use super::{delayed, sized, unknown_path};
 use crate::Kind;
 use crate::answer::{Answer, Body, JSON, TEXT, XML};
+use crate::asked::Asked;
 use crate::duration::{parse_duration_ns, parse_size_bytes};
 use crate::json;
 use crate::random::Random;

@@ -5,8 +5,9 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::{Asked, anything};
+use super::anything;
 use crate::answer::{Answer, Body, JSON};
+use crate::asked::Asked;
 use crate::json;
 
 /// Tells the fields, the method and the origin of the request, compressed (RFC 9110 8.4.1.3).

@@ -1,8 +1,9 @@
 //! The httpbin origin: the part of it that scenarios use.
 
-use super::{Asked, anything, gzip, sized, unknown_path};
+use super::{anything, gzip, sized, unknown_path};
 use crate::Kind;
 use crate::answer::{Answer, BINARY, Body, JSON, TEXT, XML};
+use crate::asked::Asked;
 use crate::json;
 use crate::random::Random;
 

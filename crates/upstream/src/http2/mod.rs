@@ -15,7 +15,7 @@ use gatebench_net::{ConnId, Io, Outbox};
 
 use crate::BODY_BYTES_MAX;
 use crate::answer::Answer;
-use crate::apps::Asked;
+use crate::asked::Asked;
 use crate::control;
 use crate::env::{Conversation, Env, Fate, LINGER_NS, PENDING_BYTES_MAX, Speaker};
 use heads::Heads;

@@ -326,7 +326,7 @@ fn illness_is_the_same_over_http2() {
         assert_eq!(own.answers[&wrong].status, 404);
         let account = upstream
             .client()
-            .get(gatebench_upstream::pathology::ACCOUNT_PATH)
+            .get(gatebench_upstream::fault_server::ACCOUNT_PATH)
             .json();
         assert_eq!(account["received"], 2);
         assert_eq!(

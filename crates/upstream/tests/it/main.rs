@@ -3,7 +3,7 @@
 
 mod calculator;
 mod common;
+mod fault_server;
 mod http2;
-mod pathology;
 mod serving;
 mod wire;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gatebench_upstream::pathology::{self, Arrivals, Truth, truth};
+use gatebench_upstream::fault_server::{self, Arrivals, Truth, truth};
 
 /// One illness under one load.
 pub struct Case {
@@ -106,9 +106,9 @@ impl Job {
     }
 
     /// What the upstream makes of the target.
-    pub fn illness(&self) -> Result<pathology::Case, String> {
+    pub fn illness(&self) -> Result<fault_server::Case, String> {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
-        pathology::Case::parse(path, query)
+        fault_server::Case::parse(path, query)
     }
 
     pub fn truth(&self) -> Result<Truth, String> {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use gatebench_upstream::pathology::{AtRate, truth_through};
+use gatebench_upstream::fault_server::{AtRate, truth_through};
 
 use super::Bench;
 use super::case::{Job, WARM_UP_SECONDS};

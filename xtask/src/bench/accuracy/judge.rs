@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use gatebench_upstream::pathology::{Account, Quantiles, Truth};
+use gatebench_upstream::fault_server::{Account, Quantiles, Truth};
 
 use super::case::{Case, Job};
 use super::table::{Table, ms, ms_or_dash};
@@ -269,7 +269,7 @@ fn late(name: &str, sent_ns: Option<f64>, received_ns: u64, answered_ns: u64) ->
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use gatebench_upstream::pathology::AtRate;
+    use gatebench_upstream::fault_server::AtRate;
 
     use super::super::case::CASES;
     use super::*;

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use gatebench_net::http1::ResponseReader;
-use gatebench_upstream::pathology::{ACCOUNT_PATH, Account, BEGIN_PATH};
+use gatebench_upstream::fault_server::{ACCOUNT_PATH, Account, BEGIN_PATH};
 
 use super::case::Job;
 use crate::bench::SERVER_CORE;

@@ -11,8 +11,9 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::{Asked, unknown_path};
-use crate::answer::{Answer, Body};
+use super::unknown_path;
+use crate::answer::{Answer, Body, Calculation};
+use crate::asked::Asked;
 use crate::{Kind, Region};
 use message::{Operation, Task};
 
@@ -20,15 +21,6 @@ use message::{Operation, Task};
 const TEXT_XML: &str = "text/xml;charset=utf-8";
 
 const WSDL: &[u8] = include_bytes!("calculator.wsdl");
-
-/// A calculation as it was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Calculation {
-    /// The client takes gzip.
-    is_compressed: bool,
-    /// The request's body is compressed, which is not understood.
-    is_unreadable: bool,
-}
 
 /// Decides at the head.
 pub(super) fn answer(asked: &Asked<'_>, region: Region, scratch: &mut Vec<u8>) -> Answer {

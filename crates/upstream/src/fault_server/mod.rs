@@ -23,7 +23,7 @@ pub use account::{Account, AtRate, Quantiles};
 pub(crate) use case::PATHS;
 pub use case::{Case, Service};
 pub use distribution::Distribution;
-pub(crate) use service::Pathology;
+pub(crate) use service::FaultServer;
 pub use truth::{Arrivals, Truth, truth, truth_through};
 
 /// `GET` answers the [`Account`] as JSON.

@@ -9,7 +9,7 @@ use super::account::{End, Receipt};
 use super::service::Env;
 use super::{Case, Service};
 use crate::answer::{Answer, BINARY, Body, HeadOptions};
-use crate::apps::Asked;
+use crate::asked::Asked;
 
 /// What is kept of a request from its head to its end.
 pub(super) struct Request {

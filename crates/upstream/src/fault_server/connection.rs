@@ -8,11 +8,11 @@ use gatebench_net::timers::Deadline;
 use gatebench_net::trace::TIMES_BYTES;
 use gatebench_net::{ConnId, Io, Outbox};
 
-use super::Pathology;
+use super::FaultServer;
 use super::request::{Job, Request, What};
 use super::service::Env;
 use crate::answer::write_head;
-use crate::apps::Asked;
+use crate::asked::Asked;
 use crate::control;
 use crate::env::{CONTINUE, Conversation, Fate, LINGER_NS, Speaker};
 use crate::inbox::{Inbox, request_decoder, write_refusal};
@@ -41,7 +41,7 @@ enum State {
     Lingering,
 }
 
-impl<'p, I: Io> Conversation<I, &'p Pathology> for Connection {
+impl<'p, I: Io> Conversation<I, &'p FaultServer> for Connection {
     fn new(id: ConnId) -> Self {
         Self {
             id,

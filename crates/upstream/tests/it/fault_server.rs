@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Client, Upstream, backends};
 use gatebench_upstream::Kind;
-use gatebench_upstream::pathology::{ACCOUNT_PATH, Account, BEGIN_PATH};
+use gatebench_upstream::fault_server::{ACCOUNT_PATH, Account, BEGIN_PATH};
 
 fn start(backend: gatebench_net::Backend) -> Upstream {
     Upstream::start(Kind::Pathology, backend)

@@ -10,8 +10,8 @@ use super::connection::Connection;
 use super::exchange::Exchange;
 use super::{ACCOUNT_PATH, BEGIN_PATH};
 use crate::answer::{Answer, Body, JSON};
+use crate::connection::Origin;
 use crate::control::{self, RESET_PATH};
-use crate::env::Origin;
 use crate::ledger::Ledger;
 use crate::worker;
 
@@ -23,16 +23,16 @@ const SPIN_NS: u64 = 150_000;
 const SPIN_PINNED_NS: u64 = 2_000_000;
 
 /// What the workers share.
-pub(crate) struct Pathology {
+pub(crate) struct FaultServer {
     pub(super) accounts: Accounts,
     ledger: Ledger,
     spin_ns: u64,
 }
 
 /// What all connections of a worker use.
-pub(super) type Env<'a, 'p, I> = crate::env::Env<'a, I, &'p Pathology>;
+pub(super) type Env<'a, 'p, I> = crate::env::Env<'a, I, &'p FaultServer>;
 
-impl Pathology {
+impl FaultServer {
     pub(crate) fn new(workers: usize, are_pinned: bool) -> Self {
         Self {
             accounts: Accounts::new(),
@@ -95,13 +95,13 @@ fn plan(query: &str) -> Option<Plan> {
     })
 }
 
-impl Service for Pathology {
+impl Service for FaultServer {
     fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
         worker::run(io, self, &self.ledger, &seat)
     }
 }
 
-impl<I: Io> Origin<I> for &Pathology {
+impl<I: Io> Origin<I> for &FaultServer {
     type Http1 = Connection;
     type Exchange = Exchange;
 

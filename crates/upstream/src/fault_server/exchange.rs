@@ -2,11 +2,11 @@
 
 use gatebench_net::Io;
 
-use super::Pathology;
+use super::FaultServer;
 use super::request::{Job, Request, What};
 use super::service::Env;
 use crate::answer::Answer;
-use crate::apps::Asked;
+use crate::asked::Asked;
 use crate::http2::{Answering, Reply, Step};
 use crate::pattern;
 
@@ -26,7 +26,7 @@ impl Default for Exchange {
     }
 }
 
-impl<'p, I: Io> Answering<I, &'p Pathology> for Exchange {
+impl<'p, I: Io> Answering<I, &'p FaultServer> for Exchange {
     fn begin(&mut self, env: &mut Env<'_, 'p, I>, asked: &Asked<'_>, is_control: bool) {
         self.request = Request::of(env, asked, is_control);
         self.job = None;

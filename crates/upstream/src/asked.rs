@@ -1,0 +1,162 @@
+//! The head of a request, whichever protocol carries it.
+
+use gatebench_net::{http1, http2};
+
+use crate::answer::Answer;
+
+/// A request's head with its target taken apart.
+pub(crate) struct Asked<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a str,
+    head: Head<'a>,
+}
+
+/// The head in either protocol.
+#[derive(Clone, Copy)]
+enum Head<'a> {
+    Http1(http1::Head<'a>),
+    Http2(http2::Head<'a>),
+}
+
+/// The version of HTTP that a request came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    Http10,
+    Http11,
+    Http2,
+}
+
+/// What a head is like on the wire.
+pub(crate) struct Shape {
+    pub(crate) version: Version,
+    /// Field lines; over HTTP/2 without the pseudo-header fields.
+    pub(crate) fields: u64,
+    /// Bytes; over HTTP/2 those of the names and values.
+    pub(crate) bytes: u64,
+}
+
+impl<'a> Asked<'a> {
+    /// What the head is like on the wire.
+    pub(crate) fn shape(&self) -> Shape {
+        match &self.head {
+            Head::Http1(head) => Shape {
+                version: if head.version_minor() == 0 {
+                    Version::Http10
+                } else {
+                    Version::Http11
+                },
+                fields: head.fields().len() as u64,
+                bytes: head.bytes().len() as u64,
+            },
+            Head::Http2(head) => {
+                let mut shape = Shape {
+                    version: Version::Http2,
+                    fields: 0,
+                    bytes: 0,
+                };
+                for field in head.fields() {
+                    shape.fields += 1;
+                    shape.bytes += (field.name.len() + field.value.len()) as u64;
+                }
+                shape
+            }
+        }
+    }
+
+    pub(crate) fn over_http1(head: http1::Head<'a>) -> Self {
+        Self::new(head.method(), origin_form(head.target()), Head::Http1(head))
+    }
+
+    pub(crate) fn over_http2(head: http2::Head<'a>) -> Self {
+        // No route has a name that is not UTF-8.
+        let text = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
+        Self::new(text(head.method()), text(head.path()), Head::Http2(head))
+    }
+
+    fn new(method: &'a str, target: &'a str, head: Head<'a>) -> Self {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        Self {
+            method,
+            path,
+            query,
+            head,
+        }
+    }
+
+    /// The value of the first field of that name.
+    pub(crate) fn field(&self, name: &str) -> Option<&'a [u8]> {
+        match &self.head {
+            Head::Http1(head) => head.field(name),
+            Head::Http2(head) => head.field(name),
+        }
+    }
+
+    /// Names and values of all fields. HTTP/2 has its own place for the host (RFC 9113 8.3.1), which
+    /// comes first here.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a str, &'a [u8])> + Clone + use<'a> {
+        let (http1, http2) = match self.head {
+            Head::Http1(head) => (Some(head), None),
+            Head::Http2(head) => (None, Some(head)),
+        };
+        let host = self.authority().map(|host| ("Host", host));
+        let http1 = http1.map(|head| head.fields().map(|it| (it.name, it.value)));
+        let http2 = http2.map(|head| head.fields().map(|it| (it.name, it.value)));
+        let rest = http2.into_iter().flatten();
+        http1.into_iter().flatten().chain(host).chain(rest)
+    }
+
+    /// What HTTP/2 says in the place of Host.
+    fn authority(&self) -> Option<&'a [u8]> {
+        match &self.head {
+            Head::Http1(_) => None,
+            Head::Http2(head) => Some(head.authority()).filter(|host| !host.is_empty()),
+        }
+    }
+
+    /// Whom the request was sent to.
+    pub(crate) fn host(&self) -> &'a [u8] {
+        let named = || self.field("Host").unwrap_or_default();
+        self.authority().unwrap_or_else(named)
+    }
+
+    /// Reports whether the method is GET or HEAD.
+    pub(crate) fn reads(&self) -> bool {
+        matches!(self.method, "GET" | "HEAD")
+    }
+
+    /// The answer of `make` for GET and HEAD, else 405.
+    pub(crate) fn get(&self, make: impl FnOnce() -> Answer) -> Answer {
+        if self.reads() {
+            make()
+        } else {
+            Answer::not_allowed("GET, HEAD")
+        }
+    }
+
+    /// A field's value where it is UTF-8.
+    pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
+        std::str::from_utf8(self.field(name)?).ok()
+    }
+}
+
+/// Takes scheme and authority off an absolute-form target (RFC 9112 3.2.2).
+fn origin_form(target: &str) -> &str {
+    let Some(rest) = target.strip_prefix("http://") else {
+        return target;
+    };
+    rest.find('/').map_or("/", |at| &rest[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absolute_targets_lose_their_authority() {
+        assert_eq!(origin_form("/a?b"), "/a?b");
+        assert_eq!(origin_form("http://host:1/a?b"), "/a?b");
+        assert_eq!(origin_form("http://host"), "/");
+        assert_eq!(origin_form("*"), "*");
+    }
+}
