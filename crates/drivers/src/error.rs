@@ -6,8 +6,18 @@ use std::time::Duration;
 use gatebench_config::Diagnostics;
 use gatebench_model::{Blame, Culprit};
 
-use crate::folder::Unsupported;
-use crate::launch::Exit;
+use crate::exit::Exit;
+
+/// Policies, or parts of them, that a gateway cannot do natively, and what it does not speak. This is a
+/// finding about the gateway, not a failure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("gateway {gateway} does not support {}", policies.join(", "))]
+pub struct Unsupported {
+    /// The gateway.
+    pub gateway: String,
+    /// What it lacks, by the words of [`gatebench_model::Scenario::needs`].
+    pub policies: Vec<String>,
+}
 
 /// An error of a driver. Its text says what happened; [`DriverError::culprit`] says whose fault it
 /// is and [`DriverError::remedy`] what to do.

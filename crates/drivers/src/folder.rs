@@ -9,14 +9,13 @@ use gatebench_model::gateway::Extra;
 use gatebench_model::{GatewayFolder, Policy, Scenario};
 use serde::{Deserialize, Serialize};
 
-use crate::binary::{self, FoundBinary};
-use crate::candidates::OWN_NAME;
-use crate::error::DriverError;
-use crate::installed;
-use crate::launch::Launcher;
+use crate::error::{DriverError, Unsupported};
 
 /// The file that makes a folder a gateway folder.
 pub(crate) const SPEC_FILE: &str = "gateway.yaml";
+
+/// The name of a program that stands for gatebench itself.
+pub(crate) const OWN_NAME: &str = "gatebench";
 
 /// Where a folder came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,17 +57,6 @@ pub(crate) struct OwnConfig {
     pub path: PathBuf,
 }
 
-/// Policies, or parts of them, that a gateway cannot do natively, and what it does not speak. This is a
-/// finding about the gateway, not a failure.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("gateway {gateway} does not support {}", policies.join(", "))]
-pub struct Unsupported {
-    /// The gateway.
-    pub gateway: String,
-    /// What it lacks, by the words of [`Scenario::needs`].
-    pub policies: Vec<String>,
-}
-
 impl Folder {
     /// Assembles a folder. `root` is what its files are called by, and `read` gives the text of one.
     pub(crate) fn load(
@@ -107,16 +95,12 @@ impl Folder {
         self.has_all(scenario, |_, _| None)
     }
 
-    /// Whether the gateway has all that a scenario needs, and the extras of that are where its program is. What a
-    /// configuration of the user's does is not known beforehand: parity proves it.
+    /// Reports whether the gateway has all that a scenario needs; `why_not` says why an extra cannot be
+    /// used.
     ///
     /// # Errors
     /// What it lacks.
-    pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
-        self.has_all(scenario, |name, extra| binary.lacks(name, extra))
-    }
-
-    fn has_all(
+    pub(crate) fn has_all(
         &self,
         scenario: &Scenario,
         why_not: impl Fn(&str, &Extra) -> Option<String>,
@@ -177,27 +161,6 @@ impl Folder {
         (self.origin == Origin::Embedded).then(|| format!("the folder of {name} {written}"))
     }
 
-    /// Finds the gateway's program and asks its version.
-    ///
-    /// # Errors
-    /// [`DriverError::BinaryMissing`] with how to install it, [`DriverError::NoVersion`].
-    pub fn find_binary(&self, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
-        binary::find(self, None, launcher)
-    }
-
-    /// As [`Folder::find_binary`]; `wanted` is a version or how it begins (`1.22`), or the place of a
-    /// program or of the prefix it is installed in (anything with a `/`).
-    ///
-    /// # Errors
-    /// As [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the versions there are.
-    pub fn find_binary_of(
-        &self,
-        wanted: Option<&str>,
-        launcher: &Launcher,
-    ) -> Result<FoundBinary, DriverError> {
-        binary::find(self, wanted, launcher)
-    }
-
     /// The folder with a configuration of the user's in place of the file of that name, or else of the
     /// first one that it renders. It is a template like those of the folder.
     ///
@@ -238,11 +201,6 @@ impl Folder {
     /// The user's own configuration.
     pub(crate) fn config(&self) -> Option<&OwnConfig> {
         self.config.as_ref()
-    }
-
-    /// How it is installed, as a sentence without its end.
-    pub fn install_hint(&self) -> String {
-        installed::hint(self)
     }
 
     /// Whether a package registry carries it, so that `gatebench install` can install it.

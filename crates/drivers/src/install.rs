@@ -79,7 +79,7 @@ pub fn install_steps(folders: &[Folder]) -> Result<Vec<InstallStep>, DriverError
             return Err(failed(
                 &folder.spec.gateway,
                 "it is in no package registry that gatebench installs from",
-                crate::installed::hint(folder),
+                folder.install_hint(),
             ));
         }
         packages.extend(install.apt.iter().cloned());

@@ -22,20 +22,22 @@ pub(crate) fn bin_folder() -> Option<PathBuf> {
     Some(data_folder()?.join("bin"))
 }
 
-/// How a gateway is installed, as a sentence without its end.
-pub(crate) fn hint(folder: &Folder) -> String {
-    let (name, install) = (&folder.spec.gateway, &folder.spec.install);
-    let apt =
-        (!install.apt.is_empty()).then(|| format!("apt-get install {}", install.apt.join(" ")));
-    if install.pypi.is_some() || install.maven.is_some() {
-        return format!("gatebench install {name}");
-    }
-    match (apt, &install.other) {
-        (Some(apt), None) => format!("gatebench install {name}, or install it yourself: {apt}"),
-        (Some(apt), Some(other)) => {
-            format!("gatebench install {name}, or install it yourself: {apt}; or {other}")
+impl Folder {
+    /// How it is installed, as a sentence without its end.
+    pub fn install_hint(&self) -> String {
+        let (name, install) = (&self.spec.gateway, &self.spec.install);
+        let apt =
+            (!install.apt.is_empty()).then(|| format!("apt-get install {}", install.apt.join(" ")));
+        if install.pypi.is_some() || install.maven.is_some() {
+            return format!("gatebench install {name}");
         }
-        (None, Some(other)) => other.clone(),
-        (None, None) => format!("install {name} and put it on PATH"),
+        match (apt, &install.other) {
+            (Some(apt), None) => format!("gatebench install {name}, or install it yourself: {apt}"),
+            (Some(apt), Some(other)) => {
+                format!("gatebench install {name}, or install it yourself: {apt}; or {other}")
+            }
+            (None, Some(other)) => other.clone(),
+            (None, None) => format!("install {name} and put it on PATH"),
+        }
     }
 }

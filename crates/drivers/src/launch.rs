@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -12,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use gatebench_probe::processes;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use serde::{Deserialize, Serialize};
 
 use crate::command::wait_until;
 use crate::container::{self, ContainerSpec};
 use crate::error::DriverError;
+use crate::exit::{Ended, Exit};
 use crate::limit;
 use crate::private::create_private;
 use crate::supervise::{COMPLAINT, FAILED, OUT_OF_PATIENCE, Orders};
@@ -52,33 +51,6 @@ impl Launcher {
     }
 }
 
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Exit {
-    /// By itself, with this code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-}
-
-impl fmt::Display for Exit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Code(code) => write!(f, "exit code {code}"),
-            Self::Signal(signal) => {
-                let name = Signal::from_named_raw(*signal)
-                    .map(|name| format!("{name:?}").replace("Signal::", ""));
-                write!(
-                    f,
-                    "signal {}",
-                    name.as_deref()
-                        .map_or(signal.to_string(), |name| name.trim_matches('"').into())
-                )
-            }
-        }
-    }
-}
-
 impl Exit {
     /// The supervisor reports a signal as 128 + N, as shells do.
     fn of_supervisor(status: ExitStatus) -> Self {
@@ -110,17 +82,6 @@ impl Root {
             Self::Below(pid) | Self::Tree(pid) => pid,
         }
     }
-}
-
-/// How something that was started came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ended {
-    /// It was asked to stop and did.
-    Stopped,
-    /// It was asked to stop, did not in time, and was killed.
-    Killed,
-    /// It had ended before it was asked to.
-    Crashed(Exit),
 }
 
 /// A process under its supervisor. Dropping it ends it.

@@ -7,14 +7,14 @@ mod action;
 mod admin;
 mod attach;
 mod binary;
-mod candidates;
 mod catalogue;
 mod command;
 mod config;
 mod container;
 mod credential;
+mod digest;
 mod error;
-mod extras;
+mod exit;
 mod fatal;
 mod folder;
 mod http;
@@ -39,22 +39,21 @@ mod supervise;
 mod tool;
 mod unix_socket;
 mod upstream;
-mod version;
 
 pub use admin::{AdminCalls, AdminRequest};
 pub use attach::Attached;
-pub use binary::FoundBinary;
+pub use binary::{FoundBinary, FoundImage};
 pub use catalogue::Catalogue;
-pub use container::FoundImage;
-pub use error::DriverError;
+pub use error::{DriverError, Unsupported};
+pub use exit::{Ended, Exit};
 pub use fatal::fatal_line;
-pub use folder::{Folder, Origin, Unsupported};
+pub use folder::{Folder, Origin};
 pub use input::{
     CERTIFICATE_FILE, KEY_FILE, SERVER_NAME, UPSTREAM_KEEPALIVE, Wiring, changed_input_for,
     input_for,
 };
 pub use install::{InstallStep, install_steps};
-pub use launch::{Ended, Exit, Launcher, Root};
+pub use launch::{Launcher, Root};
 pub use limit::{Amount, Group, Limit};
 pub use private::write_private;
 pub use redis::{FoundRedis, RedisProcess, RedisStart};

@@ -12,9 +12,10 @@ use gatebench_probe::processes;
 use rustix::process::Signal;
 
 use crate::command::wait_until;
+use crate::exit::Exit;
 use crate::fatal::fatal_line;
 use crate::http;
-use crate::launch::{Exit, Supervised};
+use crate::launch::Supervised;
 use crate::proc;
 
 /// One request may take this long; a start that hangs is found by the timeout of the whole.

@@ -11,8 +11,8 @@ use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value, co
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::binary::sha256_of;
 use crate::credential;
+use crate::digest::sha256_of;
 use crate::error::DriverError;
 use crate::folder::{Folder, SPEC_FILE};
 use crate::level::{self, Misses};

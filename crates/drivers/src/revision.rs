@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::binary::sha256_of;
+use crate::digest::sha256_of;
 use crate::installed;
 
 /// Lines of a failed build that are told.

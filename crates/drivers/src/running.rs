@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::action;
 use crate::admin::AdminCalls;
 use crate::error::DriverError;
-use crate::launch::{Ended, Exit, Root, Supervised};
+use crate::exit::{Ended, Exit};
+use crate::launch::{Root, Supervised};
 use crate::render::RenderedFile;
 
 /// A gateway that answers. Dropping it ends it.

@@ -75,7 +75,13 @@ fn run(orders: &Orders) -> io::Result<u8> {
     let groups = LimitedGroups::make(&orders.limits)?;
     let main = match &orders.container {
         None => Main::Process(groups.inside(|| spawn(orders))?),
-        Some(spec) => Main::Container(ContainerMain::start(orders, spec, inbox.bell()?)?),
+        Some(spec) => Main::Container(ContainerMain::start(
+            spec,
+            &orders.command,
+            &orders.cores,
+            orders.nofile.unwrap_or(u64::MAX),
+            inbox.bell()?,
+        )?),
     };
     let mut watch = Watch {
         orders,
@@ -224,7 +230,10 @@ impl Main {
     /// The exit code that tells how it ended, once it did. Collects every child that ended.
     fn ended(&self) -> io::Result<Option<u8>> {
         match self {
-            Self::Container(container) => container.ended(),
+            Self::Container(container) => {
+                let code = container.ended()?;
+                Ok(code.map(|code| u8::try_from(code).unwrap_or(FAILED)))
+            }
             Self::Process(main) => {
                 while let Some((pid, status)) = wait(WaitOptions::NOHANG)? {
                     if pid == *main {
@@ -239,7 +248,7 @@ impl Main {
     fn signal(&self, signal: Signal) -> io::Result<()> {
         match self {
             Self::Process(main) => Ok(kill_process(*main, signal)?),
-            Self::Container(container) => container.signal(signal),
+            Self::Container(container) => container.signal(signal_name(signal)),
         }
     }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crate::command;
 use crate::error::DriverError;
-use crate::launch::{Ended, Exit, Launcher, Plain, Supervised};
+use crate::exit::{Ended, Exit};
+use crate::launch::{Launcher, Plain, Supervised};
 
 /// Open descriptors it may have, as far as the machine's hard limit allows.
 const NOFILE: u64 = 1_048_576;

@@ -11,7 +11,8 @@ use serde::Deserialize;
 
 use crate::command::wait_until;
 use crate::error::DriverError;
-use crate::launch::{Ended, Exit, Launcher, Plain, Supervised};
+use crate::exit::{Ended, Exit};
+use crate::launch::{Launcher, Plain, Supervised};
 
 /// A native program that only binds a port.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,25 +1,23 @@
 //! A container as the thing that a supervisor watches.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
-use rustix::process::Signal;
-
 use super::engine::Engine;
 use super::frames::divide;
 use super::spec::{ContainerSpec, ContainerState};
 use crate::owner::Owner;
-use crate::supervise::{FAILED, Orders, signal_name};
 
 /// A container that was started. Dropping it ends and removes it.
 pub(crate) struct ContainerMain {
     engine: Engine,
     id: String,
     /// Its exit code, or why it could not be waited for.
-    ended: Arc<OnceLock<Result<u8, String>>>,
+    ended: Arc<OnceLock<Result<i32, String>>>,
     logs: Option<JoinHandle<()>>,
 }
 
@@ -27,17 +25,18 @@ impl ContainerMain {
     /// Removes what supervisors left that were killed, makes the container and starts it. `bell` is
     /// rung when it ends.
     pub(crate) fn start(
-        orders: &Orders,
         spec: &ContainerSpec,
+        command: &[OsString],
+        cores: &[usize],
+        nofile: u64,
         bell: UnixStream,
     ) -> io::Result<Self> {
         let engine = Engine::at(&spec.socket);
         engine.remove_where(Owner::is_gone)?;
-        let words = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
-        let command: Vec<String> = orders.command.iter().map(words).collect();
+        let words = |word: &OsString| word.to_string_lossy().into_owned();
+        let command: Vec<String> = command.iter().map(words).collect();
         let label = Owner::this()?.to_string();
-        let nofile = orders.nofile.unwrap_or(u64::MAX);
-        let id = engine.create(&spec.create(&command, &orders.cores, nofile, &label))?;
+        let id = engine.create(&spec.create(&command, cores, nofile, &label))?;
         let mut container = Self {
             engine,
             id,
@@ -70,14 +69,13 @@ impl ContainerMain {
         );
         thread::spawn(move || {
             let code = engine.wait(&id, None);
-            let code = code.map(|code| u8::try_from(code).unwrap_or(FAILED));
             let _ = ended.set(code.map_err(|error| error.to_string()));
             let _ = bell.write_all(&[1]);
         });
     }
 
     /// Its exit code, once it has ended.
-    pub(crate) fn ended(&self) -> io::Result<Option<u8>> {
+    pub(crate) fn ended(&self) -> io::Result<Option<i32>> {
         match self.ended.get() {
             None => Ok(None),
             Some(Ok(code)) => Ok(Some(*code)),
@@ -99,9 +97,9 @@ impl ContainerMain {
         })
     }
 
-    /// Sends a signal to its first process.
-    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
-        match self.engine.signal(&self.id, signal_name(signal)) {
+    /// Sends the signal of this name, without `SIG`, to its first process.
+    pub(crate) fn signal(&self, name: &str) -> io::Result<()> {
+        match self.engine.signal(&self.id, name) {
             // It may have ended by itself meanwhile; the wait tells.
             Err(_) if self.engine.pid(&self.id).is_ok_and(|pid| pid == 0) => Ok(()),
             result => result,

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use gatebench_model::gateway::MavenProject;
 
 use super::failed;
-use crate::binary::{sha256_of, sha256_of_file};
 use crate::command::display;
+use crate::digest::{sha256_of, sha256_of_file};
 use crate::error::DriverError;
 
 /// The digests of all files, in the folder of the build; `sha256sum --check` reads it.

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use super::complaint;
 use super::script::script;
-use crate::binary::sha256_of_file;
 use crate::command::wait_until;
+use crate::digest::sha256_of_file;
 use crate::error::DriverError;
 use crate::launch::Launcher;
 

@@ -4,21 +4,18 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::folder::Folder;
+use crate::folder::{Folder, OWN_NAME};
 use crate::installed;
 use crate::launch::Launcher;
 
 /// Where programs lie that a user's PATH often lacks: Debian puts daemons there.
 const EXTRA_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
-/// The name that stands for gatebench itself.
-pub(crate) const OWN_NAME: &str = "gatebench";
-
 /// Where a prefix has its programs.
 const IN_PREFIX: [&str; 3] = ["bin", "sbin", ""];
 
 /// The programs that there are under the folder's names, the preferred ones first.
-pub(crate) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
+pub(super) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path)
         .chain(EXTRA_FOLDERS.iter().map(PathBuf::from))
@@ -33,7 +30,7 @@ pub(crate) fn on_path(folder: &Folder, launcher: &Launcher) -> Vec<PathBuf> {
 }
 
 /// The programs of every version that `gatebench install` has installed.
-pub(crate) fn installed_beside(folder: &Folder) -> Vec<PathBuf> {
+pub(super) fn installed_beside(folder: &Folder) -> Vec<PathBuf> {
     let gateways = installed::data_folder().map(|data| data.join("gateways"));
     let entries = gateways.and_then(|gateways| fs::read_dir(gateways).ok());
     let prefix = format!("{}-", folder.spec.gateway);
@@ -56,7 +53,7 @@ pub(crate) fn installed_beside(folder: &Folder) -> Vec<PathBuf> {
 }
 
 /// The programs of a prefix, or the program itself.
-pub(crate) fn below(folder: &Folder, place: &Path) -> Vec<PathBuf> {
+pub(super) fn below(folder: &Folder, place: &Path) -> Vec<PathBuf> {
     let names = || {
         let names = folder.spec.binary.names.iter();
         names.filter_map(|name| Path::new(name).file_name())

@@ -33,7 +33,7 @@ pub enum FoundExtra {
 }
 
 /// The extras of a folder that are on this machine. A path that is not absolute is of gatebench's data folder.
-pub(crate) fn on_this_machine(folder: &Folder, program: &Path) -> BTreeMap<String, FoundExtra> {
+pub(super) fn on_this_machine(folder: &Folder, program: &Path) -> BTreeMap<String, FoundExtra> {
     let data = installed::data_folder().unwrap_or_default();
     let has = |path: &str| Ok(data.join(path).exists());
     let run = |words: &[String]| {
@@ -46,7 +46,7 @@ pub(crate) fn on_this_machine(folder: &Folder, program: &Path) -> BTreeMap<Strin
 
 /// The extras of a folder that are in this image: `has` looks for a file in it, and `run` runs a
 /// command there and returns its success and output. No image has a data folder of gatebench.
-pub(crate) fn in_image(
+pub(super) fn in_image(
     (folder, image): (&Folder, &str),
     program: &Path,
     has: impl Fn(&str) -> io::Result<bool>,

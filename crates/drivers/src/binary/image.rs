@@ -3,24 +3,17 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use gatebench_model::gateway::Container;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::engine::{Engine, LABEL};
-use super::frames::divide;
-use super::spec::ulimits;
-use crate::binary::{FoundBinary, version_in};
+use super::extras::{self, FoundExtra};
+use super::{FoundBinary, VERSION_TIMEOUT, version, version_in};
+use crate::container::{Engine, LABEL, divide, ulimits};
 use crate::error::DriverError;
-use crate::extras::{self, FoundExtra};
 use crate::folder::Folder;
 use crate::owner::Owner;
-use crate::version;
-
-/// A runtime that has to warm up may take seconds to print its version.
-const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// More output than this says nothing more to a reader.
 const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
@@ -43,7 +36,7 @@ pub struct FoundImage {
 
 /// Finds a gateway's image and asks the program in it for its version. `image` is the one asked for
 /// instead of the folder's.
-pub(crate) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, DriverError> {
+pub(super) fn find(folder: &Folder, image: Option<&str>) -> Result<FoundBinary, DriverError> {
     let gateway = &folder.spec.gateway;
     let container = folder.spec.container.clone().unwrap_or_else(|| Container {
         image: String::new(),

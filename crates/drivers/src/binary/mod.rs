@@ -1,26 +1,29 @@
 //! The program of a gateway: where it is, which version, which bytes.
 
+mod candidates;
+mod extras;
+mod image;
+mod version;
+
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use gatebench_model::Scenario;
 use gatebench_model::gateway::{Binary, Extra};
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-use crate::candidates;
+pub use self::image::FoundImage;
+
+use self::extras::FoundExtra;
 use crate::command;
-use crate::container::{self, FoundImage};
-use crate::error::DriverError;
-use crate::extras::{self, FoundExtra};
+use crate::container;
+use crate::digest::sha256_of_file;
+use crate::error::{DriverError, Unsupported};
 use crate::folder::Folder;
-use crate::installed;
 use crate::launch::Launcher;
-use crate::version;
 
 /// A runtime that has to warm up may take seconds to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
@@ -64,33 +67,55 @@ impl FoundBinary {
     }
 }
 
-/// Finds the program of a gateway and asks its version. `wanted` is a version, or how it begins, or the
-/// place of a program, or an image with its tag; without it the first program found is taken, or else
-/// the folder's image.
-pub(crate) fn find(
-    folder: &Folder,
-    wanted: Option<&str>,
-    launcher: &Launcher,
-) -> Result<FoundBinary, DriverError> {
-    match (wanted, &folder.spec.container) {
-        (Some(image), _) if image.contains(':') => container::find(folder, Some(image)),
-        (None, Some(container)) => match local(folder, None, launcher) {
-            Err(DriverError::BinaryMissing {
-                gateway,
-                names,
-                install,
-            }) if !container::has_engine() => Err(DriverError::BinaryMissing {
-                gateway,
-                names,
-                install: format!(
-                    "{install}; or start docker or podman, which has its image {}",
-                    container.image
-                ),
-            }),
-            Err(DriverError::BinaryMissing { .. }) => container::find(folder, None),
-            found => found,
-        },
-        _ => local(folder, wanted, launcher),
+impl Folder {
+    /// Whether the gateway has all that a scenario needs, and the extras of that are where its program is. What a
+    /// configuration of the user's does is not known beforehand: parity proves it.
+    ///
+    /// # Errors
+    /// What it lacks.
+    pub fn supports(&self, scenario: &Scenario, binary: &FoundBinary) -> Result<(), Unsupported> {
+        self.has_all(scenario, |name, extra| binary.lacks(name, extra))
+    }
+
+    /// Finds the gateway's program and asks its version.
+    ///
+    /// # Errors
+    /// [`DriverError::BinaryMissing`] with how to install it, [`DriverError::NoVersion`].
+    pub fn find_binary(&self, launcher: &Launcher) -> Result<FoundBinary, DriverError> {
+        self.find_binary_of(None, launcher)
+    }
+
+    /// As [`Folder::find_binary`]; `wanted` is a version or how it begins (`1.22`), the place of a
+    /// program or of the prefix it is installed in (anything with a `/`), or an image with its tag.
+    /// Without it the first program found is taken, or else the folder's image.
+    ///
+    /// # Errors
+    /// As [`Folder::find_binary`], and [`DriverError::NoSuchVersion`] with the versions there are.
+    pub fn find_binary_of(
+        &self,
+        wanted: Option<&str>,
+        launcher: &Launcher,
+    ) -> Result<FoundBinary, DriverError> {
+        match (wanted, &self.spec.container) {
+            (Some(image), _) if image.contains(':') => image::find(self, Some(image)),
+            (None, Some(container)) => match local(self, None, launcher) {
+                Err(DriverError::BinaryMissing {
+                    gateway,
+                    names,
+                    install,
+                }) if !container::has_engine() => Err(DriverError::BinaryMissing {
+                    gateway,
+                    names,
+                    install: format!(
+                        "{install}; or start docker or podman, which has its image {}",
+                        container.image
+                    ),
+                }),
+                Err(DriverError::BinaryMissing { .. }) => image::find(self, None),
+                found => found,
+            },
+            _ => local(self, wanted, launcher),
+        }
     }
 }
 
@@ -132,7 +157,7 @@ fn local(
             wanted: version::range(&binary.version_min, &binary.version_below),
             remedy: format!(
                 "{}; a program of another version must come after it on PATH, or not at all",
-                installed::hint(folder)
+                folder.install_hint()
             ),
         });
     }
@@ -152,7 +177,7 @@ fn missing(folder: &Folder, names: Vec<String>) -> DriverError {
     DriverError::BinaryMissing {
         gateway: folder.spec.gateway.clone(),
         names,
-        install: installed::hint(folder),
+        install: folder.install_hint(),
     }
 }
 
@@ -197,34 +222,6 @@ fn of_version(
     })
 }
 
-/// SHA-256 of some bytes, in lower-case hexadecimal.
-pub(crate) fn sha256_of(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    io::copy(&mut File::open(path)?, &mut HashWriter(&mut hasher))?;
-    Ok(hex(&hasher.finalize()))
-}
-
-struct HashWriter<'a>(&'a mut Sha256);
-
-impl io::Write for HashWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn ask_version(path: &Path, binary: &Binary) -> Result<String, String> {
     let finished = command::run(
         Command::new(path).args(&binary.version_args),
@@ -235,7 +232,7 @@ fn ask_version(path: &Path, binary: &Binary) -> Result<String, String> {
 }
 
 /// The version in what a program printed.
-pub(crate) fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
+fn version_in(printed: &str, binary: &Binary) -> Result<String, String> {
     let pattern =
         Regex::new(&binary.version_pattern).map_err(|error| format!("version_pattern: {error}"))?;
     let version = pattern

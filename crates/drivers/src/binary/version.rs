@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 /// Whether a version is at least `min` and below `below`, where these are given. What is no number, as
 /// in `2.6.12-1+deb12u4` from the hyphen on, is not looked at.
-pub(crate) fn is_between(version: &str, min: &Option<String>, below: &Option<String>) -> bool {
+pub(super) fn is_between(version: &str, min: &Option<String>, below: &Option<String>) -> bool {
     let at_least = |bound: &String| compare(version, bound) != Ordering::Less;
     min.as_ref().is_none_or(at_least) && !below.as_ref().is_some_and(at_least)
 }
 
 /// Whether a version is the one meant by its beginning: `1.22` means `1.22.1`, and not `1.221`.
-pub(crate) fn begins_with(version: &str, beginning: &str) -> bool {
+pub(super) fn begins_with(version: &str, beginning: &str) -> bool {
     let plain = |text: &str| text.trim_start_matches('v').to_owned();
     let (version, beginning) = (plain(version), plain(beginning));
     let rest = version.strip_prefix(&beginning);
@@ -18,7 +18,7 @@ pub(crate) fn begins_with(version: &str, beginning: &str) -> bool {
 }
 
 /// The range in words, as in `at least 3.0 and below 4`.
-pub(crate) fn range(min: &Option<String>, below: &Option<String>) -> String {
+pub(super) fn range(min: &Option<String>, below: &Option<String>) -> String {
     let min = min.as_ref().map(|min| format!("at least {min}"));
     let below = below.as_ref().map(|below| format!("below {below}"));
     let bounds: Vec<String> = min.into_iter().chain(below).collect();

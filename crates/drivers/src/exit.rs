@@ -1,0 +1,44 @@
+//! How what was started came to its end.
+
+use std::fmt;
+
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => {
+                let name = Signal::from_named_raw(*signal)
+                    .map(|name| format!("{name:?}").replace("Signal::", ""));
+                write!(
+                    f,
+                    "signal {}",
+                    name.as_deref()
+                        .map_or(signal.to_string(), |name| name.trim_matches('"').into())
+                )
+            }
+        }
+    }
+}
+
+/// How something that was started came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ended {
+    /// It was asked to stop and did.
+    Stopped,
+    /// It was asked to stop, did not in time, and was killed.
+    Killed,
+    /// It had ended before it was asked to.
+    Crashed(Exit),
+}
