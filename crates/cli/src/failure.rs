@@ -5,11 +5,9 @@ use gatebench_drivers::DriverError;
 use gatebench_lab::LabError;
 use gatebench_model::{Blame, Culprit};
 use gatebench_net::workers::WorkersError;
-use gatebench_report::text::clean_lines;
 use gatebench_store::StoreError;
 
 use crate::exit::Exit;
-use crate::terminal;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -77,38 +75,6 @@ impl Failure {
             Self::Said { what, .. } => what.clone(),
             Self::Mistakes(files) => format!("{} of its files have mistakes", files.len()),
             Self::PipeClosed => String::new(),
-        }
-    }
-
-    /// Says it on standard error.
-    pub fn print(&self) {
-        match self {
-            Self::Said {
-                culprit,
-                what,
-                remedy,
-                ..
-            } => {
-                let paint = terminal::stderr_style();
-                let what = clean_lines(without_culprit(what, culprit))
-                    .trim_end()
-                    .replace('\n', "\n    ");
-                let (culprit, remedy) = (clean_lines(culprit), clean_lines(remedy));
-                terminal::complain(&format!(
-                    "{} {culprit}: {what}\n  → {remedy}",
-                    paint.red().bold().apply_to("error:")
-                ));
-            }
-            Self::Mistakes(files) => {
-                for mistakes in files {
-                    terminal::complain(
-                        mistakes
-                            .render(terminal::stderr_colors(), terminal::stderr_width())
-                            .trim_end(),
-                    );
-                }
-            }
-            Self::PipeClosed => {}
         }
     }
 }

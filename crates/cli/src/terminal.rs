@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write as _};
 
 use console::{Style, Term, measure_text_width};
-use gatebench_report::text::for_terminal;
+use gatebench_report::text::{clean_lines, for_terminal};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, without_culprit};
 
 /// Width where there is no terminal to ask, and the most that is used where there is one.
 pub const WIDTH: usize = 100;
@@ -41,6 +41,36 @@ fn write_out(text: &str) -> Result<(), Failure> {
 /// Prints text and a line end on standard error; where that is closed there is nobody to tell.
 pub fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", in_progress(text));
+}
+
+impl Failure {
+    /// Prints it on standard error.
+    pub fn print(&self) {
+        match self {
+            Self::Said {
+                culprit,
+                what,
+                remedy,
+                ..
+            } => {
+                let paint = stderr_style();
+                let what = clean_lines(without_culprit(what, culprit))
+                    .trim_end()
+                    .replace('\n', "\n    ");
+                let (culprit, remedy) = (clean_lines(culprit), clean_lines(remedy));
+                complain(&format!(
+                    "{} {culprit}: {what}\n  → {remedy}",
+                    paint.red().bold().apply_to("error:")
+                ));
+            }
+            Self::Mistakes(files) => {
+                for mistakes in files {
+                    complain(mistakes.render(stderr_colors(), stderr_width()).trim_end());
+                }
+            }
+            Self::PipeClosed => {}
+        }
+    }
 }
 
 /// What a bar on standard error may show.
