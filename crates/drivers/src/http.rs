@@ -1,10 +1,10 @@
 //! One plain HTTP request, to see whether somebody answers.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use gatebench_net::http1::{BodyLength, ResponseReader, write_request_head};
+use gatebench_net::http1::ResponseReader;
 
 /// The status with which a GET of this path is answered.
 ///
@@ -13,14 +13,11 @@ use gatebench_net::http1::{BodyLength, ResponseReader, write_request_head};
 /// [`io::ErrorKind::InvalidData`] where something else than HTTP/1 came.
 pub(crate) fn status_of(address: SocketAddr, path: &str, timeout: Duration) -> io::Result<u16> {
     let deadline = Instant::now() + timeout;
-    let mut stream = TcpStream::connect_timeout(&address, timeout)?;
+    let stream = TcpStream::connect_timeout(&address, timeout)?;
     stream.set_write_timeout(Some(timeout))?;
     let host = address.to_string();
     let fields: [(&str, &[u8]); 2] = [("Host", host.as_bytes()), ("Connection", b"close")];
-    let mut request = Vec::new();
-    write_request_head(&mut request, "GET", path, fields, BodyLength::None);
-    stream.write_all(&request)?;
-    let mut response = ResponseReader::new(stream, false);
+    let mut response = ResponseReader::send(stream, "GET", path, &fields, None)?;
     while response.head().is_empty() {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -47,7 +44,7 @@ pub(crate) fn status_of(address: SocketAddr, path: &str, timeout: Duration) -> i
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::io::Read as _;
+    use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
     use std::sync::mpsc;
     use std::thread;

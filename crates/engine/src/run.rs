@@ -1,12 +1,12 @@
 //! Runs a load: one thread per worker, and this thread collecting what they hand out.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use gatebench_model::Request;
+use gatebench_net::workers::pin_to_core;
 use gatebench_net::{Backend, choose, clock};
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -95,9 +95,7 @@ pub fn run(
 
 fn work_on_core(work: Work<'_>, backend: Backend) -> Result<Ended, EngineError> {
     if let Some(core) = work.compiled.load.cores.get(work.number) {
-        let mut set = rustix::thread::CpuSet::new();
-        set.set(*core);
-        rustix::thread::sched_setaffinity(None, &set).map_err(io::Error::from)?;
+        pin_to_core(*core)?;
     }
     gatebench_net::run(Some(backend), work)?
 }

@@ -1,11 +1,11 @@
 //! HTTP over a Unix socket, as container engines speak it: one request on a connection, then its end.
 
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gatebench_net::http1::{BodyLength, ResponseReader, write_request_head};
+use gatebench_net::http1::ResponseReader;
 
 /// An answer that says more than this is none of ours.
 const BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -47,20 +47,15 @@ impl Api {
         body: Option<&str>,
         timeout: Option<Duration>,
     ) -> io::Result<ResponseReader<UnixStream>> {
-        let mut stream = UnixStream::connect(&self.socket)?;
+        let stream = UnixStream::connect(&self.socket)?;
         stream.set_read_timeout(timeout)?;
-        let body = body.unwrap_or_default();
         let fields: [(&str, &[u8]); 3] = [
             ("Host", b"localhost"),
             ("Connection", b"close"),
             ("Content-Type", b"application/json"),
         ];
-        let mut request = Vec::new();
-        let length = BodyLength::Length(body.len() as u64);
-        write_request_head(&mut request, method, path, fields, length);
-        request.extend_from_slice(body.as_bytes());
-        stream.write_all(&request)?;
-        let mut response = ResponseReader::new(stream, method == "HEAD");
+        let body = body.unwrap_or_default().as_bytes();
+        let mut response = ResponseReader::send(stream, method, path, &fields, Some(body))?;
         response.read_head().map_err(foreign)?;
         Ok(response)
     }
@@ -94,6 +89,7 @@ pub(crate) fn escaped(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use std::io::Write as _;
     use std::os::unix::net::UnixListener;
     use std::thread;
 

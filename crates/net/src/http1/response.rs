@@ -1,8 +1,8 @@
-//! Reading one response from a stream that blocks, as clients outside a load do.
+//! One request and its response on a stream that blocks, for clients outside a load.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
-use super::{Decoder, Event, Limits, ProtocolError};
+use super::{BodyLength, Decoder, Event, Limits, ProtocolError, write_request_head};
 
 /// Bytes that one read of the stream takes at most.
 const CHUNK_BYTES: usize = 16 * 1024;
@@ -129,6 +129,28 @@ impl<S: Read> ResponseReader<S> {
             }
         }
         Ok(())
+    }
+}
+
+impl<S: Read + Write> ResponseReader<S> {
+    /// Sends a request and returns the reader of its response. `Host` is one of `fields`; a body is
+    /// framed by its length.
+    ///
+    /// # Errors
+    /// Every error that the stream reports.
+    pub fn send(
+        mut stream: S,
+        method: &str,
+        target: &str,
+        fields: &[(&str, &[u8])],
+        body: Option<&[u8]>,
+    ) -> io::Result<Self> {
+        let length = body.map_or(BodyLength::None, |it| BodyLength::Length(it.len() as u64));
+        let mut request = Vec::new();
+        write_request_head(&mut request, method, target, fields.iter().copied(), length);
+        request.extend_from_slice(body.unwrap_or_default());
+        stream.write_all(&request)?;
+        Ok(Self::new(stream, method == "HEAD"))
     }
 }
 
