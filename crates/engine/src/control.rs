@@ -59,8 +59,8 @@ impl Control {
     }
 
     /// Ends the warm-up at a future time on `CLOCK_MONOTONIC`, in nanoseconds: the measurement
-    /// begins then and keeps its length. Otherwise the warm-up ends after [`Load::warm_up`]. A time
-    /// beyond that, or a second call, has no effect.
+    /// begins then and keeps its length. Otherwise the warm-up ends after [`crate::Load::warm_up`]. A
+    /// time beyond that, or a second call, has no effect.
     pub fn measure_from(&self, at_ns: u64) {
         let _ = self
             .measure_ns

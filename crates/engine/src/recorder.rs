@@ -1,4 +1,5 @@
-//! What one worker writes down: the second under way, and where there are several, each group and route.
+//! The records of one worker: the second under way, and each group and route where there are
+//! several.
 
 use std::ops::Range;
 

@@ -9,8 +9,7 @@ use gatebench_net::tls::ClientContext;
 use gatebench_net::{ConnId, Peer};
 
 use crate::compiled::Compiled;
-use crate::load::nanos;
-use crate::load::{Group, Protocol};
+use crate::load::{Group, Protocol, nanos};
 use crate::population::{Population, ThinkTimes};
 use crate::random::derive;
 use crate::request_mix::Mix;
