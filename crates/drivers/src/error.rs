@@ -8,8 +8,8 @@ use gatebench_model::{Blame, Culprit};
 
 use crate::exit::Exit;
 
-/// Policies, or parts of them, that a gateway cannot do natively, and what it does not speak. This is a
-/// finding about the gateway, not a failure.
+/// Policies, or parts of them, that a gateway cannot do natively, and what it does not speak. This
+/// is a finding about the gateway, not a failure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("gateway {gateway} does not support {}", policies.join(", "))]
 pub struct Unsupported {

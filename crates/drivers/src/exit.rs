@@ -1,4 +1,4 @@
-//! How what was started came to its end.
+//! The end of a process, and of what was started with it.
 
 use std::fmt;
 

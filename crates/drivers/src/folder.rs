@@ -95,8 +95,8 @@ impl Folder {
         self.has_all(scenario, |_, _| None)
     }
 
-    /// Reports whether the gateway has all that a scenario needs; `why_not` says why an extra cannot be
-    /// used.
+    /// Reports whether the gateway has all that a scenario needs; `why_not` says why an extra
+    /// cannot be used.
     ///
     /// # Errors
     /// What it lacks.

@@ -47,8 +47,8 @@ impl Control {
     }
 
     /// When the first request is due, on `CLOCK_MONOTONIC` in nanoseconds, once all connections are
-    /// up: the measurement begins after the warm-up from then, and whoever samples what the load costs
-    /// can do so at its edges.
+    /// up: the measurement begins after the warm-up from then, and whoever samples what the load
+    /// costs can do so at its edges.
     pub fn start_ns(&self) -> Option<u64> {
         Some(self.start_ns.load(Ordering::Acquire)).filter(|start_ns| *start_ns > 0)
     }
@@ -59,8 +59,8 @@ impl Control {
     }
 
     /// Ends the warm-up at a future time on `CLOCK_MONOTONIC`, in nanoseconds: the measurement
-    /// begins then and keeps its length. Otherwise the warm-up ends after [`crate::Load::warm_up`]. A
-    /// time beyond that, or a second call, has no effect.
+    /// begins then and keeps its length. Otherwise the warm-up ends after [`crate::Load::warm_up`].
+    /// A time beyond that, or a second call, has no effect.
     pub fn measure_from(&self, at_ns: u64) {
         let _ = self
             .measure_ns

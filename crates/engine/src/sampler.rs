@@ -1,5 +1,5 @@
-//! The values that one worker draws from the data: for each request one row or number of each source
-//! that it names.
+//! The values that one worker draws from the data: for each request one row or number of each
+//! source that it names.
 
 use std::io::Write as _;
 use std::sync::Arc;

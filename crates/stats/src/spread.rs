@@ -42,8 +42,8 @@ impl Spread {
         (self.mean - half, self.mean + half)
     }
 
-    /// The fewest blocks, more than `blocks`, that settle it if mean and deviation stay. The interval
-    /// only shrinks with more blocks, so bisection finds them.
+    /// The fewest blocks, more than `blocks`, that settle it if mean and deviation stay. The
+    /// interval only shrinks with more blocks, so bisection finds them.
     pub(crate) fn blocks_needed(
         &self,
         blocks: usize,
@@ -56,8 +56,8 @@ impl Spread {
     }
 }
 
-/// The fewest blocks, more than `open` and at most what is worth being suggested, of which `settled` is
-/// true, if it stays true from there on.
+/// The fewest blocks, more than `open` and at most what is worth being suggested, of which
+/// `settled` is true, if it stays true from there on.
 pub(crate) fn fewest_beyond(mut open: usize, settled: impl Fn(usize) -> bool) -> Option<usize> {
     let mut done = SUGGESTED_BLOCKS_MAX;
     if open >= done || !settled(done) {

@@ -14,15 +14,16 @@ pub struct AdminRecord {
     pub rounds: u32,
     /// How long each call took, from before its connection until its whole answer, round by round.
     pub took_ns: BTreeMap<AdminVerb, Vec<u64>>,
-    /// How long after the begin of each call the gateway acted as it then should, seen on a new connection. Reading
-    /// changes nothing.
+    /// How long after the begin of each call the gateway acted as it then should, seen on a new
+    /// connection. Reading changes nothing.
     pub effective_ns: BTreeMap<AdminVerb, Vec<u64>>,
     /// Why the rounds ended before all were done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// What was done through an admin interface while a load went on: the calls of a round, one after the other.
+/// What was done through an admin interface while a load went on: the calls of a round, one after
+/// the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdminLoadRecord {
     /// Routes that there were besides.

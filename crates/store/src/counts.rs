@@ -18,7 +18,8 @@ pub struct Counts {
     /// Completed requests by status class: `2xx`, `3xx`, `4xx`, `5xx`.
     #[serde(default)]
     pub by_class: BTreeMap<String, u64>,
-    /// Requests without an answer by kind: `connect`, `reset`, `closed_early`, `timeout`, `protocol`.
+    /// Requests without an answer by kind: `connect`, `reset`, `closed_early`, `timeout`,
+    /// `protocol`.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
     /// Arrivals beyond the queue's bound, never sent.
@@ -28,8 +29,8 @@ pub struct Counts {
     /// Answers that failed a check, by the text of the check.
     #[serde(default)]
     pub checks_failed: BTreeMap<String, u64>,
-    /// Answers of which at least one check failed; none where no check did, in the runs of earlier versions, and of
-    /// engines that do not tell it.
+    /// Answers of which at least one check failed; none where no check did, in the runs of earlier
+    /// versions, and of engines that do not tell it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_checks: Option<u64>,
     /// Connections opened.
@@ -41,8 +42,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Answers of which at least one check failed. Where that was not recorded, an answer counts once for each check
-    /// that it failed.
+    /// Answers of which at least one check failed. Where that was not recorded, an answer counts
+    /// once for each check that it failed.
     pub fn answers_failing_checks(&self) -> u64 {
         self.failing_checks
             .unwrap_or_else(|| self.checks_failed.values().sum())

@@ -50,7 +50,8 @@ pub(crate) enum Body {
     Calculation(Calculation),
 }
 
-/// The members of `/anything` that are known at the head, written one after the other into the scratch.
+/// The members of `/anything` that are known at the head, written one after the other into the
+/// scratch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnythingParts {
     /// Where the value of `args` ends.

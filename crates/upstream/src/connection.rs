@@ -17,8 +17,8 @@ pub(crate) trait Origin<I: Io>: Sized {
     /// A request and its answer over HTTP/2.
     type Exchange: Answering<I, Self>;
 
-    /// The last part of a wait for a deadline, which is spent polling without waiting: a thread that
-    /// sleeps wakes late.
+    /// The last part of a wait for a deadline, which is spent polling without waiting: a thread
+    /// that sleeps wakes late.
     fn spin_ns(&self) -> u64 {
         0
     }

@@ -1,4 +1,4 @@
-//! What definitions import: texts in memory, at hand while a definition is compiled.
+//! The texts that definitions import, at hand while a definition is compiled.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -1,8 +1,8 @@
 //! The one loader of both libraries: hands out texts in memory, lent to a thread while it compiles.
 //!
-//! libxml2 and libxslt know one loader per process. Ours hands out what the compiling thread has lent and
-//! nothing else, so a document that names a file or a URL gets nothing: while requests are served nothing
-//! is lent.
+//! libxml2 and libxslt know one loader per process. Ours hands out what the compiling thread has
+//! lent and nothing else, so a document that names a file or a URL gets nothing: while requests are
+//! served nothing is lent.
 
 #![allow(unsafe_code)]
 

@@ -68,8 +68,9 @@ impl FoundBinary {
 }
 
 impl Folder {
-    /// Whether the gateway has all that a scenario needs, and the extras of that are where its program is. What a
-    /// configuration of the user's does is not known beforehand: parity proves it.
+    /// Reports whether the gateway has all that a scenario needs, and the extras of that are where
+    /// its program is. The effect of a configuration of the user's is not known beforehand: parity
+    /// proves it.
     ///
     /// # Errors
     /// What it lacks.
