@@ -15,6 +15,7 @@ use crate::gates::is_smoke;
 use crate::loads;
 use crate::runs;
 use crate::scale::scaled;
+use crate::trials;
 use crate::words::{counted, grouped};
 
 /// Below this a doubling changes nothing that is worth a sentence.
@@ -46,7 +47,7 @@ pub(crate) fn findings(
         load: load(context),
         trends: trends(context, &versions),
         versions,
-        tried_again: tried_again(context),
+        tried_again: trials::tried_again(context),
     }))
 }
 
@@ -189,21 +190,6 @@ fn drawn(mut trend: VersionTrend) -> Option<VersionTrend> {
         .collect();
     trend.line = Doubling::through(&points)?;
     Some(trend)
-}
-
-fn tried_again(context: &Context) -> Vec<String> {
-    let records = || context.trials().iter().map(|trial| &trial.record);
-    let again = records().filter_map(|record| Some((record, record.trial.again?)));
-    again
-        .map(|(record, first)| {
-            let of = &record.trial;
-            let ended = crate::trials::outcome_words(&record.outcome);
-            format!(
-                "Trial {first} ({}, {}) failed and was tried again as trial {}, which is {ended}.",
-                of.variant, of.scenario, of.number
-            )
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::gates::thresholds::REQUESTS_MIN;
 use crate::gates::{is_smoke, tells_speed};
 use crate::limits;
 use crate::own_metrics;
-use crate::trials::blocks_complete;
+use crate::trials::{blocks_complete, tried_again};
 use crate::weights;
 use crate::words::{counted, decimals, percent};
 
@@ -28,6 +28,10 @@ pub(crate) fn of(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(unfinished(context, missing));
+    // The combined results of a specification say it themselves.
+    if context.plan.specification.is_none() {
+        notes.extend(tried_again(context));
+    }
     notes.extend(too_few_requests(context));
     notes.extend(no_verdict(context));
     notes.extend(duel::note(context));

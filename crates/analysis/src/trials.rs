@@ -36,6 +36,21 @@ pub(crate) fn failures(context: &Context) -> Vec<Failure> {
         .collect()
 }
 
+/// Trials that failed and were tried again, in a sentence each.
+pub(crate) fn tried_again(context: &Context) -> Vec<String> {
+    let records = context.trials().iter().map(|trial| &trial.record);
+    let again = records.filter_map(|record| Some((record, record.trial.again?)));
+    let sentence = |(record, first): (&TrialRecord, u32)| {
+        let of = &record.trial;
+        let ended = outcome_words(&record.outcome);
+        format!(
+            "Trial {first} ({}, {}) failed and was tried again as trial {}, which is {ended}.",
+            of.variant, of.scenario, of.number
+        )
+    };
+    again.map(sentence).collect()
+}
+
 fn failure(record: &TrialRecord) -> Option<Failure> {
     let Outcome::Failed {
         culprit,

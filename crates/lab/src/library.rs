@@ -125,12 +125,15 @@ impl Library {
         self.all()
     }
 
-    /// The specification of a name, or of a path.
+    /// The specifications of these names or paths.
     ///
     /// # Errors
-    /// There is none of this name, or its file has mistakes.
-    pub fn specification(&self, word: &str) -> Result<Listed<Specification>, LabError> {
-        self.find(word, Path::new(""))
+    /// There is none of a name, or files have mistakes: all of them.
+    pub fn specifications_named(
+        &self,
+        words: &[String],
+    ) -> Result<Vec<Listed<Specification>>, LabError> {
+        self.find_all(words.iter().map(String::as_str), Path::new(""))
     }
 
     /// The document of a name, or of a path, which is seen from `base`.
@@ -145,6 +148,27 @@ impl Library {
                 let known: Vec<String> = names.into_keys().collect();
                 Err(unknown(T::TITLE, word, &known))
             }
+        }
+    }
+
+    /// The documents of these words. Mistakes of all files are returned at once.
+    pub(crate) fn find_all<'w, T: Kept>(
+        &self,
+        words: impl IntoIterator<Item = &'w str>,
+        base: &Path,
+    ) -> Result<Vec<Listed<T>>, LabError> {
+        let mut found = Vec::new();
+        let mut mistakes = Vec::new();
+        for word in words {
+            match self.find(word, base) {
+                Ok(listed) => found.push(listed),
+                Err(LabError::Mistakes(more)) => mistakes.extend(more),
+                Err(error) => return Err(error),
+            }
+        }
+        match mistakes.is_empty() {
+            true => Ok(found),
+            false => Err(LabError::Mistakes(mistakes)),
         }
     }
 

@@ -109,8 +109,7 @@ impl Selection {
             || self.capacity.is_some()
             || self.soak.is_some()
             || self.flame.is_some()
-            || self.isolation.is_some()
-            || self.specification.is_some();
+            || self.isolation.is_some();
         let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();
         let is_own_load =
@@ -158,6 +157,7 @@ pub fn prepare(
     purpose::refuse_unknown_cores(selection)?;
     let (mut suite, base) = suite_of(selection, library)?;
     suite.floor &= !selection.no_floor;
+    suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
     let scenarios = chosen(selection, &suite, &base, library)?;
     suite.null_gateway = selection.loads_null(&suite, &scenarios);
     let mut hosts = RemoteHosts::default();
@@ -278,13 +278,9 @@ fn engine(
     plan: &mut Plan,
     warnings: &mut Vec<Warning>,
 ) -> Result<Option<PreparedEngine>, LabError> {
-    let choice = match &selection.specification {
-        Some(specification) => specified::engine(specification, selection.engine.as_ref())?,
-        None => selection.engine.clone(),
-    };
     warnings.extend(specified::gateways(selection));
     let mut engine = None;
-    if let Some(choice) = choice {
+    if let Some(choice) = specified::engine(selection)? {
         let (found, limits) = foreign::resolve(&choice, plan)?;
         warnings.extend(limits);
         engine = Some(found);
@@ -409,17 +405,16 @@ fn chosen(
     base: &Path,
     library: &Library,
 ) -> Result<Vec<Listed<Scenario>>, LabError> {
-    let words = || suite.scenarios.iter().map(|it| it.word());
+    if !selection.scenarios.is_empty() {
+        let words = selection.scenarios.iter().map(String::as_str);
+        return scenarios_of(words, Path::new(""), library);
+    }
+    let words = suite.scenarios.iter().map(|it| it.word());
+    let mut scenarios = scenarios_of(words, base, library)?;
     if let Some(specification) = &selection.specification {
-        let mut scenarios = scenarios_of(words(), base, library)?;
         specified::ask(specification, &mut scenarios)?;
-        return Ok(scenarios);
     }
-    if selection.scenarios.is_empty() {
-        return scenarios_of(words(), base, library);
-    }
-    let words = selection.scenarios.iter().map(String::as_str);
-    scenarios_of(words, Path::new(""), library)
+    Ok(scenarios)
 }
 
 fn wanted(selection: &Selection, sizes: Vec<Limits>) -> Result<Wanted, LabError> {

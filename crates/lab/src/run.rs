@@ -295,8 +295,7 @@ impl<'a> Conductor<'a> {
 
     /// Runs a trial, and where it fails another in its place, as often as the plan allows. Each is kept.
     fn until_it_succeeds(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), LabError> {
-        let specification = self.request.prepared.plan.specification.as_ref();
-        let mut retries = specification.map_or(0, |it| it.retries);
+        let mut retries = self.request.prepared.plan.retries();
         let mut trial = trial.clone();
         loop {
             let with_further: Vec<&Trial> = [&trial]

@@ -39,31 +39,29 @@ pub(crate) fn ask(
     LabError::unless_none(mistakes)
 }
 
-/// The engine that drives the load: a script is wrk's.
+/// The engine in place of gatebench's own: the user's, or wrk for the script of a specification.
 ///
 /// # Errors
 /// The script is not for the engine that the user named, or not in the file system.
-pub(crate) fn engine(
-    specification: &Listed<Specification>,
-    chosen: Option<&EngineChoice>,
-) -> Result<Option<EngineChoice>, LabError> {
-    let script = specification
-        .document
-        .load()
-        .and_then(|it| it.script.as_ref());
-    let Some(script) = script else {
+pub(crate) fn engine(selection: &Selection) -> Result<Option<EngineChoice>, LabError> {
+    let chosen = selection.engine.as_ref();
+    let script = selection.specification.as_ref().and_then(|listed| {
+        let load = listed.document.load()?;
+        Some((listed, load.script.as_ref()?))
+    });
+    let Some((listed, script)) = script else {
         return Ok(chosen.cloned());
     };
     if let Some(other) = chosen.filter(|it| it.peer != Peer::Wrk) {
         return Err(LabError::words(
             format!(
                 "the specification '{}' has a script for wrk, and {} was asked for",
-                specification.document.specification, other.peer
+                listed.document.specification, other.peer
             ),
             "leave --engine out, or name wrk",
         ));
     }
-    let Source::File(file) = &specification.source else {
+    let Source::File(file) = &listed.source else {
         return Err(LabError::words(
             format!("'{script}' is beside no file of the file system"),
             "save the specification and its script into a folder, and name the file",

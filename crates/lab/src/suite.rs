@@ -112,31 +112,18 @@ pub(crate) fn scenarios_of<'w>(
     base: &Path,
     library: &Library,
 ) -> Result<Vec<Listed<Scenario>>, LabError> {
-    let mut scenarios: Vec<Listed<Scenario>> = Vec::new();
-    let mut mistakes = Vec::new();
-    for word in words {
-        match library.find::<Scenario>(word, base) {
-            Ok(listed)
-                if scenarios
-                    .iter()
-                    .any(|known| known.document.scenario == listed.document.scenario) =>
-            {
-                return Err(LabError::words(
-                    format!("the scenario '{}' is named twice", listed.document.scenario),
-                    "name each scenario once; blocks repeat it",
-                ));
-            }
-            Ok(listed) => scenarios.push(listed),
-            // Mistakes of all files are shown at once.
-            Err(LabError::Mistakes(more)) => mistakes.extend(more),
-            Err(error) => return Err(error),
+    let scenarios = library.find_all::<Scenario>(words, base)?;
+    for (index, listed) in scenarios.iter().enumerate() {
+        let name = &listed.document.scenario;
+        let mut before = scenarios[..index].iter();
+        if before.any(|known| known.document.scenario == *name) {
+            return Err(LabError::words(
+                format!("the scenario '{name}' is named twice"),
+                "name each scenario once; blocks repeat it",
+            ));
         }
     }
-    if mistakes.is_empty() {
-        Ok(scenarios)
-    } else {
-        Err(LabError::Mistakes(mistakes))
-    }
+    Ok(scenarios)
 }
 
 /// A word as it is meant beside the suite's file.

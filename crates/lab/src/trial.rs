@@ -476,11 +476,11 @@ impl<'a> Course<'a> {
     /// Waits until the machine is quiet, where the plan asks for it.
     fn settle(&mut self, loading: &Loading<'_>) -> Result<Option<SettleRecord>, Halt> {
         let scene = self.scene;
-        let Some(specified) = &scene.plan.specification else {
+        let Some(settle) = scene.plan.settle() else {
             return Ok(None);
         };
         scene.step(Step::Settling)?;
-        let record = settle::wait(&specified.settle, scene.interrupt);
+        let record = settle::wait(&settle, scene.interrupt);
         if scene.interrupt.is_raised() {
             return Err(Halt::Interrupted);
         }

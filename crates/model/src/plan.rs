@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::length::SMOKE_PHASE;
+use crate::suite::is_zero;
 use crate::{
     Capacity, Duel, Flame, Isolation, Length, LoadProfile, Phase, Placement, PlannedLength,
-    Scenario, Setup, Shares, Soak, Specified, Suite,
+    Scenario, Settle, Setup, Shares, Soak, Specified, Suite,
 };
 
 /// What a trial takes besides its phases, for the time left: start and readiness of upstream and
@@ -29,6 +30,12 @@ pub struct Plan {
     pub seed: u64,
     /// Blocks asked for.
     pub blocks: u32,
+    /// How often a trial that failed is tried again; read it by [`Plan::retries`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u32,
+    /// How quiet the machine is before each load; read it by [`Plan::settle`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle: Option<Settle>,
     /// The scenarios, resolved.
     pub scenarios: Vec<Scenario>,
     /// The load of every scenario that has none of its own, resolved.
@@ -195,6 +202,8 @@ impl Plan {
             title: suite.title.clone(),
             seed,
             blocks,
+            retries: suite.retries,
+            settle: suite.settle,
             scenarios,
             load: load.expanded(),
             scenario_loads: BTreeMap::new(),
@@ -211,6 +220,19 @@ impl Plan {
             network_ceiling: suite.network_ceiling,
             specification: None,
         }
+    }
+
+    /// Returns how often a trial that failed is tried again. Earlier versions kept it with the specification.
+    pub fn retries(&self) -> u32 {
+        let earlier = self.specification.as_ref().and_then(|it| it.retries);
+        earlier.unwrap_or(self.retries)
+    }
+
+    /// Returns how quiet the machine is before each load; none where nothing is waited for. Earlier versions kept it
+    /// with the specification.
+    pub fn settle(&self) -> Option<Settle> {
+        let earlier = self.specification.as_ref().and_then(|it| it.settle);
+        earlier.or(self.settle)
     }
 
     /// Another try of a trial that failed, in its place.
@@ -327,8 +349,9 @@ impl Plan {
     }
 
     fn trial_duration(&self, trial: &Trial) -> Duration {
-        let specification = self.specification.as_ref();
-        let quiet = specification.map_or(Duration::ZERO, |it| it.settle.at_most.0);
+        let quiet = self
+            .settle()
+            .map_or(Duration::ZERO, |settle| settle.at_most.0);
         self.phases_of(trial)
             .map(|phase| match phase.name == SMOKE_PHASE {
                 // It ends when its few requests are answered.

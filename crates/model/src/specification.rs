@@ -1,16 +1,15 @@
-//! A specification: a benchmark as named steps, as Kong's testing framework writes it, that runs for one version of a
-//! gateway after the other.
+//! A specification: a benchmark as the steps of Kong's testing framework, which say no more than a suite and a load.
 //!
-//! It has no conductor of its own: its steps say what a plan says, and become one. Scenarios are what `setup` names,
-//! the load is that of `start_load`, and the variants are the versions that the command line gives for
-//! `start_gateway`.
+//! The steps have one order, so only which of them are there counts, and what `setup` and `start_load` set. Scenarios
+//! are what `setup` names, the load is that of `start_load`, and the variants are the versions that the command line
+//! gives for `start_gateway`.
 
 use gatebench_config::{Span, schema_fragments};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::load::{Closed, GatewayChange};
-use crate::{Check, LoadProfile, Phase, Request, Scenario, Shape, Suite};
+use crate::{Check, LoadProfile, Phase, Request, Scenario, Settle, Shape, Suite};
 
 /// One specification file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,93 +36,66 @@ pub struct Specification {
     pub steps: Vec<Step>,
 }
 
-/// How quiet the machine is to be before a load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Settle {
-    /// The machine's load average over the last minute, per core, below which it is quiet.
-    #[serde(default = "quiet")]
-    #[schemars(range(min = 0.01, max = 100.0))]
-    pub load_per_core: f64,
-    /// How long it is waited for. Then the load begins all the same, and the report says so; with 0s nothing is
-    /// waited for.
-    #[serde(default = "patience")]
-    pub at_most: Span,
+/// A step that there is.
+pub(crate) struct KnownStep {
+    pub(crate) word: &'static str,
+    /// Its place in the order. Steps of the same place may stand either way round.
+    pub(crate) place: u8,
+    /// True if every specification has it.
+    pub(crate) is_needed: bool,
+    has_settings: bool,
 }
 
-fn quiet() -> f64 {
-    0.2
-}
-
-fn patience() -> Span {
-    Span::from_millis(90_000)
-}
-
-impl Default for Settle {
-    fn default() -> Self {
-        Self {
-            load_per_core: quiet(),
-            at_most: patience(),
-        }
+const fn plain(word: &'static str, place: u8, is_needed: bool) -> KnownStep {
+    KnownStep {
+        word,
+        place,
+        is_needed,
+        has_settings: false,
     }
 }
+
+const fn with_settings(word: &'static str, place: u8) -> KnownStep {
+    KnownStep {
+        has_settings: true,
+        ..plain(word, place, true)
+    }
+}
+
+/// The step without which the load goes straight to the upstream.
+pub(crate) const START_GATEWAY: &str = "start_gateway";
+/// The step that makes one row of the report of the runs of each version.
+const COMBINE_RESULTS: &str = "combine_results";
+/// The step that has the report name the gateway's error log, which is kept in any case.
+pub(crate) const SAVE_ERROR_LOG: &str = "save_error_log";
+
+/// The steps, by the words of the framework, in their order.
+pub(crate) static STEPS: [KnownStep; 8] = [
+    with_settings("setup", 0),
+    plain("start_upstream", 1, true),
+    plain(START_GATEWAY, 2, false),
+    with_settings("start_load", 3),
+    plain("wait_result", 4, true),
+    plain(COMBINE_RESULTS, 5, false),
+    plain(SAVE_ERROR_LOG, 5, false),
+    plain("teardown", 6, true),
+];
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Step {
     /// A step without settings.
-    Plain(#[schemars(schema_with = "plain_steps")] PlainStep),
+    Plain(#[schemars(schema_with = "plain_steps")] String),
     /// A step with settings.
     With(StepWithSettings),
 }
 
 /// The schema of the steps without settings.
 fn plain_steps(_: &mut SchemaGenerator) -> Schema {
-    let words = PlainStep::ALL.map(PlainStep::as_str);
+    let plain = STEPS.iter().filter(|step| !step.has_settings);
+    let words: Vec<&str> = plain.map(|step| step.word).collect();
     json_schema!({"type": "string", "enum": words})
-}
-
-/// The steps without settings, by the words of the framework.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PlainStep {
-    /// The origin that the scenarios name is started.
-    StartUpstream,
-    /// Each version of the gateway is started. Without this step the load goes straight to the upstream.
-    StartGateway,
-    /// The end of the load is waited for.
-    WaitResult,
-    /// The runs of each version become one row of the report.
-    CombineResults,
-    /// The report names the gateway's error log, which is kept in any case.
-    SaveErrorLog,
-    /// Gateway and upstream are ended.
-    Teardown,
-}
-
-impl PlainStep {
-    /// Every one, in the order in which they may stand.
-    pub const ALL: [Self; 6] = [
-        Self::StartUpstream,
-        Self::StartGateway,
-        Self::WaitResult,
-        Self::CombineResults,
-        Self::SaveErrorLog,
-        Self::Teardown,
-    ];
-
-    /// The word in files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::StartUpstream => "start_upstream",
-            Self::StartGateway => "start_gateway",
-            Self::WaitResult => "wait_result",
-            Self::CombineResults => "combine_results",
-            Self::SaveErrorLog => "save_error_log",
-            Self::Teardown => "teardown",
-        }
-    }
 }
 
 /// The steps with settings.
@@ -186,18 +158,14 @@ fn runs() -> u32 {
     3
 }
 
-/// What a plan keeps of the specification that it was made from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// The parts of a specification that a plan keeps besides its suite and its load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Specified {
     /// Its name.
     pub name: String,
     /// Its tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// How often a trial that failed is tried again.
-    pub retries: u32,
-    /// How quiet the machine is before each load.
-    pub settle: Settle,
     /// Threads of the load engine, where it can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
@@ -205,12 +173,23 @@ pub struct Specified {
     pub combines: bool,
     /// Whether the error logs are named.
     pub saves_error_log: bool,
+    /// [`Plan::retries`](crate::Plan::retries) of a plan of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// [`Plan::settle`](crate::Plan::settle) of a plan of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle: Option<Settle>,
 }
 
 impl Specification {
-    /// Whether a gateway is started; else the load goes straight to the upstream.
+    /// Reports whether a gateway is started; else the load goes straight to the upstream.
     pub fn has_gateway(&self) -> bool {
-        self.has(PlainStep::StartGateway)
+        self.has(START_GATEWAY)
+    }
+
+    fn has(&self, word: &str) -> bool {
+        let is_it = |step: &Step| matches!(step, Step::Plain(plain) if plain == word);
+        self.steps.iter().any(is_it)
     }
 
     /// The settings of `setup`. There is one in every specification that was read.
@@ -229,19 +208,6 @@ impl Specification {
         })
     }
 
-    fn has(&self, plain: PlainStep) -> bool {
-        self.steps.contains(&Step::Plain(plain))
-    }
-
-    /// The words of each step, in their order.
-    pub fn words(&self) -> impl Iterator<Item = &'static str> {
-        self.steps.iter().map(|step| match step {
-            Step::Plain(plain) => plain.as_str(),
-            Step::With(StepWithSettings::Setup(_)) => "setup",
-            Step::With(StepWithSettings::StartLoad(_)) => "start_load",
-        })
-    }
-
     /// The load: a phase for each run.
     pub fn load_profile(&self) -> LoadProfile {
         let runs = self.load().into_iter().flat_map(LoadStep::phases);
@@ -255,17 +221,16 @@ impl Specification {
     /// The suite that it is, but for the load.
     pub fn suite(&self) -> Suite {
         let gateway = self.has_gateway().then(|| "reference".to_owned());
+        let scenarios = self.setup().into_iter().flat_map(|it| &it.scenarios);
         Suite {
             suite: self.specification.clone(),
             title: self.title.clone(),
             gateways: gateway.into_iter().collect(),
-            scenarios: self
-                .setup()
-                .into_iter()
-                .flat_map(|it| it.scenarios.iter().cloned().map(Into::into))
-                .collect(),
+            scenarios: scenarios.cloned().map(Into::into).collect(),
             load: self.specification.clone(),
             blocks: 1,
+            retries: self.retries,
+            settle: Some(self.settle),
             floor: !self.has_gateway(),
             cpus: Vec::new(),
             null_gateway: false,
@@ -303,11 +268,10 @@ impl Specification {
         Specified {
             name: self.specification.clone(),
             tags: self.tags.clone(),
-            retries: self.retries,
-            settle: self.settle,
             threads: self.load().and_then(|load| load.threads),
-            combines: self.has(PlainStep::CombineResults),
-            saves_error_log: self.has(PlainStep::SaveErrorLog),
+            combines: self.has(COMBINE_RESULTS),
+            saves_error_log: self.has(SAVE_ERROR_LOG),
+            ..Specified::default()
         }
     }
 }
@@ -370,11 +334,9 @@ steps:
             ]
         );
         let kept = found.specified();
-        assert_eq!((kept.retries, kept.threads), (2, Some(5)));
+        assert_eq!((suite.retries, kept.threads), (2, Some(5)));
         assert!(kept.combines && kept.saves_error_log);
-        assert_eq!(kept.settle, Settle::default());
-        let words: Vec<_> = found.words().collect();
-        assert_eq!(words[..3], ["setup", "start_upstream", "start_gateway"]);
+        assert_eq!(suite.settle, Some(Settle::default()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_config::schema_fragments;
+use gatebench_config::{Span, schema_fragments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,13 @@ pub struct Suite {
     /// Repetitions, each with a fresh process of every variant.
     #[schemars(range(min = 1, max = 10_000))]
     pub blocks: u32,
+    /// How often a trial that failed is tried again. Every try is kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 10))]
+    pub retries: u32,
+    /// How quiet the machine is before each load; none where nothing is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle: Option<Settle>,
     /// Whether the upstream is also loaded directly.
     #[serde(default = "yes")]
     pub floor: bool,
@@ -47,6 +54,43 @@ pub struct Suite {
 
 fn yes() -> bool {
     true
+}
+
+/// For serde, which passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+pub(crate) fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// How quiet the machine is to be before a load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settle {
+    /// The machine's load average over the last minute, per core, below which it is quiet.
+    #[serde(default = "quiet")]
+    #[schemars(range(min = 0.01, max = 100.0))]
+    pub load_per_core: f64,
+    /// How long it is waited for. Then the load begins all the same, and the report says so; with 0s nothing is
+    /// waited for.
+    #[serde(default = "patience")]
+    pub at_most: Span,
+}
+
+fn quiet() -> f64 {
+    0.2
+}
+
+fn patience() -> Span {
+    Span::from_millis(90_000)
+}
+
+impl Default for Settle {
+    fn default() -> Self {
+        Self {
+            load_per_core: quiet(),
+            at_most: patience(),
+        }
+    }
 }
 
 /// A scenario of a suite: its name, or its name and its loads.

@@ -2,7 +2,7 @@
 
 use crate::common::{Made, analysed_run, manifest};
 use gatebench_analysis::findings::CombinedFindings;
-use gatebench_model::{Length, PlannedLength, Settle, Specified};
+use gatebench_model::{Length, PlannedLength, Specified};
 use gatebench_store::{ErrorLog, SettleRecord};
 
 /// Runs of nginx with known values: the first phase has a mean of 1.6 ms, the second one of 2 ms.
@@ -19,11 +19,9 @@ fn found_of(combines: bool, length: Length) -> Option<CombinedFindings> {
     planned.plan.specification = Some(Specified {
         name: "single-route".into(),
         tags: vec!["routes".into()],
-        retries: 1,
-        settle: Settle::default(),
-        threads: None,
         combines,
         saves_error_log: true,
+        ..Specified::default()
     });
     let make = |mut made: Made| {
         if made.is("nginx") {

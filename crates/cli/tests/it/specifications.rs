@@ -32,10 +32,8 @@ const FAILS_ONCE: &str = r#"start:
   - sh
 "#;
 
-#[test]
-fn a_trial_that_failed_is_tried_again_and_both_are_kept() {
-    let bench = Bench::new();
-    bench.write("mine-spec.yaml", SPECIFICATION);
+/// Writes a gateway folder `mine` whose program fails the first time that it is started.
+fn write_gateway_that_fails_once(bench: &Bench) {
     bench.own_gateway();
     let marker = bench.path("has-failed").display().to_string();
     let words = r#"[ "{{ binary }}", "{{ work }}/proxy.py", "{{ work }}/mine.json" ]"#;
@@ -50,6 +48,28 @@ fn a_trial_that_failed_is_tried_again_and_both_are_kept() {
     );
     assert!(spec.contains("not today"), "{spec}");
     bench.write("mine/gateway.yaml", &spec);
+}
+
+#[test]
+fn a_suite_may_try_again_too() {
+    let bench = Bench::new();
+    write_gateway_that_fails_once(&bench);
+    bench.suite("./mine", 1);
+    let suite = bench.read("suite.yaml") + "retries: 1\nsettle: {at_most: 0s}\n";
+    bench.write("suite.yaml", &suite);
+    let finished = bench.gatebench("run ./suite.yaml --out run");
+    finished.assert_measured().assert_says(&["not today"]);
+    assert_eq!(bench.kept_trials("run").len(), 2, "both are kept");
+    bench.assert_reportable("run", 2);
+    let told = "was tried again as trial 2, which is completed";
+    assert!(bench.read("run/report.json").contains(told));
+}
+
+#[test]
+fn a_trial_that_failed_is_tried_again_and_both_are_kept() {
+    let bench = Bench::new();
+    bench.write("mine-spec.yaml", SPECIFICATION);
+    write_gateway_that_fails_once(&bench);
     let finished = bench.gatebench("spec run ./mine-spec.yaml --gateway ./mine --out run");
     finished.assert_code(0).assert_says(&["not today"]);
     let words: Vec<&str> = finished.stdout.split_whitespace().collect();

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use gatebench_config::{Span, parse};
 
 use super::*;
-use crate::Settle;
 
 fn plan(seed: u64, blocks: u32, floor: bool) -> Plan {
     let scenario = |name: &str, policies: &str| {
@@ -25,6 +24,8 @@ fn plan(seed: u64, blocks: u32, floor: bool) -> Plan {
         scenarios: vec![],
         load: "l".into(),
         blocks,
+        retries: 0,
+        settle: None,
         floor,
         null_gateway: false,
         network_ceiling: false,
@@ -192,19 +193,18 @@ fn time_is_the_phases_and_the_overhead() {
 fn waiting_for_a_quiet_machine_takes_its_time_before_each_load() {
     let mut plan = plan(7, 2, true);
     let loads = plan.trials.len() * plan.load.phases.len();
-    plan.specification = Some(Specified {
-        name: "s".into(),
-        tags: vec![],
-        retries: 0,
-        settle: Settle {
-            load_per_core: 0.2,
-            at_most: Span::from_millis(2_000),
-        },
-        threads: None,
-        combines: true,
-        saves_error_log: false,
-    });
+    let settle = Settle {
+        load_per_core: 0.2,
+        at_most: Span::from_millis(2_000),
+    };
+    plan.settle = Some(settle);
     let waited = Duration::from_secs(2) * loads as u32;
+    assert_eq!(plan.expected_duration(), Duration::from_secs(85) + waited);
+    let earlier = r#"{"name": "s", "retries": 2, "settle": {"load_per_core": 0.2, "at_most": "4s"}, "combines": true,
+        "saves_error_log": false}"#;
+    plan.specification = Some(serde_json::from_str(earlier).unwrap());
+    assert_eq!(plan.retries(), 2);
+    let waited = 2 * waited;
     assert_eq!(plan.expected_duration(), Duration::from_secs(85) + waited);
 }
 

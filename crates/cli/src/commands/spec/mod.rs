@@ -1,14 +1,18 @@
 //! `gatebench spec`: specifications, as Kong's testing framework has them.
 
-mod list;
 mod run;
 
-use clap::{Args, Subcommand};
-use gatebench_lab::{LabError, Library, Listed};
-use gatebench_model::Specification;
+use std::collections::BTreeSet;
 
+use clap::{Args, Subcommand};
+use gatebench_lab::{Library, Listed};
+use gatebench_model::Specification;
+use serde_json::{Value, json};
+
+use crate::commands::words::Overlay;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::terminal;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,7 +39,7 @@ pub struct Spec {
 #[derive(Debug, Subcommand)]
 enum Action {
     Run(Box<run::RunSpecifications>),
-    List(list::ListSpecifications),
+    List(ListSpecifications),
 }
 
 impl Spec {
@@ -48,49 +52,70 @@ impl Spec {
     }
 }
 
+/// Lists the specifications that are known by name
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  gatebench spec list\n  gatebench spec list --tags balancer --json"
+)]
+struct ListSpecifications {
+    /// Only those with one of these tags
+    #[arg(long, value_name = "TAG,...", value_delimiter = ',')]
+    tags: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    overlay: Overlay,
+}
+
+impl ListSpecifications {
+    fn run(self) -> Result<Exit, Failure> {
+        let all = chosen(&[], &self.tags, &self.overlay.scenarios())?;
+        if self.json {
+            let entries = all.iter().map(|Listed { document, source }| {
+                json!({
+                    "name": document.specification,
+                    "title": document.title,
+                    "tags": document.tags,
+                    "path": source.to_string(),
+                })
+            });
+            terminal::say_data(&format!("{:#}", entries.collect::<Value>()))?;
+            return Ok(Exit::Fine);
+        }
+        let names = all.iter().map(|it| it.document.specification.len());
+        let width = names.max().unwrap_or(0);
+        for Listed { document: it, .. } in &all {
+            terminal::say(&format!("{:<width$}  {}", it.specification, it.title))?;
+            terminal::say(&format!("{:<width$}  tags: {}", "", it.tags.join(", ")))?;
+        }
+        Ok(Exit::Fine)
+    }
+}
+
 /// The specifications of these names or files, or every one that is known, of which those are taken that have one of
-/// the tags. The mistakes of all files are told at once.
+/// the tags. The mistakes of all files are reported at once.
 fn chosen(
     words: &[String],
     tags: &[String],
     library: &Library,
 ) -> Result<Vec<Listed<Specification>>, Failure> {
-    let all = if words.is_empty() {
-        library.specifications()?
-    } else {
-        named(words, library)?
+    let mut all = match words {
+        [] => library.specifications()?,
+        words => library.specifications_named(words)?,
     };
-    let known: Vec<String> = all.iter().flat_map(|it| it.document.tags.clone()).collect();
-    let has_tag = |it: &Listed<Specification>| {
-        tags.is_empty() || it.document.tags.iter().any(|tag| tags.contains(tag))
-    };
-    let chosen: Vec<_> = all.into_iter().filter(has_tag).collect();
-    if chosen.is_empty() {
-        let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
-        known.sort_unstable();
-        known.dedup();
+    if tags.is_empty() {
+        return Ok(all);
+    }
+    let known = all.iter().flat_map(|it| it.document.tags.iter().cloned());
+    let known: BTreeSet<String> = known.collect();
+    all.retain(|it| it.document.tags.iter().any(|tag| tags.contains(tag)));
+    if all.is_empty() {
         return Err(Failure::words(
             &format!("--tags {}", tags.join(",")),
             "no specification has one of these tags",
-            format!("take one of {}", known.join(", ")),
+            format!("take one of {}", Vec::from_iter(known).join(", ")),
         ));
     }
-    Ok(chosen)
-}
-
-fn named(words: &[String], library: &Library) -> Result<Vec<Listed<Specification>>, Failure> {
-    let mut found = Vec::new();
-    let mut mistakes = Vec::new();
-    for word in words {
-        match library.specification(word) {
-            Ok(listed) => found.push(listed),
-            Err(LabError::Mistakes(more)) => mistakes.extend(more),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if mistakes.is_empty() {
-        Ok(found)
-    } else {
-        Err(LabError::Mistakes(mistakes).into())
-    }
+    Ok(all)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use gatebench_lab::{EngineChoice, Listed, Prepared, Selection};
-use gatebench_model::{Length, Span, Specification};
+use gatebench_model::{Length, Specification};
 
 use super::chosen;
 use crate::commands::ab::sides::{Side, commits};
@@ -82,22 +82,21 @@ impl RunSpecifications {
             .map(|it| self.prepare(it, &versions))
             .collect::<Result<Vec<_>, _>>()?;
         let several = plans.len() > 1;
-        let mut worst = Exit::Fine;
+        let mut exits = Vec::new();
         for prepared in plans {
             let exit = self.conduct(prepared, several)?;
             if exit == Exit::Interrupted {
                 return Ok(exit);
             }
-            worst = worse(worst, exit);
+            exits.push(exit);
         }
-        Ok(worst)
+        Ok(worst(exits))
     }
 
     /// The versions for `start_gateway`.
     fn versions(&self) -> Result<Vec<Side>, Failure> {
         if self.references.is_empty() {
-            let named = self.gateways.iter().map(|word| Side::named(word));
-            return Ok(named.collect());
+            return Ok(self.gateways.iter().map(|it| Side::named(it)).collect());
         }
         let [folder] = &self.gateways[..] else {
             return Err(Failure::words(
@@ -118,10 +117,6 @@ impl RunSpecifications {
         let labels = versions
             .iter()
             .filter_map(|side| Some((side.word.clone(), side.label.clone()?)));
-        let mut specification = specification;
-        if self.smoke {
-            specification.document.settle.at_most = Span::default();
-        }
         let selection = Selection {
             gateways: versions.iter().map(|side| side.word.clone()).collect(),
             labels: BTreeMap::from_iter(labels),
@@ -157,14 +152,10 @@ impl RunSpecifications {
     }
 }
 
-/// What somebody can correct comes before what could not be done; fine is the least.
-fn worse(known: Exit, other: Exit) -> Exit {
-    match (known, other) {
-        (Exit::Fine, other) => other,
-        (known, Exit::Fine) => known,
-        (known, other) if other.code() < known.code() => other,
-        (known, _) => known,
-    }
+/// Returns the exit code of several runs: what somebody can correct comes before what could not be done.
+fn worst(exits: impl IntoIterator<Item = Exit>) -> Exit {
+    let bad = exits.into_iter().filter(|exit| *exit != Exit::Fine);
+    bad.min_by_key(|exit| exit.code()).unwrap_or(Exit::Fine)
 }
 
 #[cfg(test)]
@@ -173,9 +164,10 @@ mod tests {
 
     #[test]
     fn the_exit_code_is_the_worst() {
-        assert_eq!(worse(Exit::Fine, Exit::Inconclusive), Exit::Inconclusive);
-        assert_eq!(worse(Exit::CheckFailed, Exit::Fine), Exit::CheckFailed);
-        let both = worse(Exit::Inconclusive, Exit::CheckFailed);
+        assert_eq!(worst([Exit::Fine, Exit::Inconclusive]), Exit::Inconclusive);
+        assert_eq!(worst([Exit::CheckFailed, Exit::Fine]), Exit::CheckFailed);
+        let both = worst([Exit::Inconclusive, Exit::CheckFailed]);
         assert_eq!(both, Exit::CheckFailed);
+        assert_eq!(worst([Exit::Fine]), Exit::Fine);
     }
 }
