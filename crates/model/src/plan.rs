@@ -222,14 +222,15 @@ impl Plan {
         }
     }
 
-    /// Returns how often a trial that failed is tried again. Earlier versions kept it with the specification.
+    /// Returns how often a trial that failed is tried again. Earlier versions kept it with the
+    /// specification.
     pub fn retries(&self) -> u32 {
         let earlier = self.specification.as_ref().and_then(|it| it.retries);
         earlier.unwrap_or(self.retries)
     }
 
-    /// Returns how quiet the machine is before each load; none where nothing is waited for. Earlier versions kept it
-    /// with the specification.
+    /// Returns how quiet the machine is before each load; none where nothing is waited for. Earlier
+    /// versions kept it with the specification.
     pub fn settle(&self) -> Option<Settle> {
         let earlier = self.specification.as_ref().and_then(|it| it.settle);
         earlier.or(self.settle)

@@ -1,8 +1,9 @@
-//! A specification: a benchmark as the steps of Kong's testing framework, which say no more than a suite and a load.
+//! A specification: a benchmark as the steps of Kong's testing framework, which say no more than a
+//! suite and a load.
 //!
-//! The steps have one order, so only which of them are there counts, and what `setup` and `start_load` set. Scenarios
-//! are what `setup` names, the load is that of `start_load`, and the variants are the versions that the command line
-//! gives for `start_gateway`.
+//! The steps have one order, so the information is in which of them are there, and in the settings of
+//! `setup` and `start_load`. `setup` names the scenarios, `start_load` is the load, and the command line
+//! gives the versions for `start_gateway`, which are the variants.
 
 use gatebench_config::{Span, schema_fragments};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -43,25 +44,19 @@ pub(crate) struct KnownStep {
     pub(crate) place: u8,
     /// True if every specification has it.
     pub(crate) is_needed: bool,
-    has_settings: bool,
 }
 
-const fn plain(word: &'static str, place: u8, is_needed: bool) -> KnownStep {
+const fn step(word: &'static str, place: u8, is_needed: bool) -> KnownStep {
     KnownStep {
         word,
         place,
         is_needed,
-        has_settings: false,
     }
 }
 
-const fn with_settings(word: &'static str, place: u8) -> KnownStep {
-    KnownStep {
-        has_settings: true,
-        ..plain(word, place, true)
-    }
-}
-
+/// The steps with settings.
+pub(crate) const SETUP: &str = "setup";
+pub(crate) const START_LOAD: &str = "start_load";
 /// The step without which the load goes straight to the upstream.
 pub(crate) const START_GATEWAY: &str = "start_gateway";
 /// The step that makes one row of the report of the runs of each version.
@@ -71,14 +66,14 @@ pub(crate) const SAVE_ERROR_LOG: &str = "save_error_log";
 
 /// The steps, by the words of the framework, in their order.
 pub(crate) static STEPS: [KnownStep; 8] = [
-    with_settings("setup", 0),
-    plain("start_upstream", 1, true),
-    plain(START_GATEWAY, 2, false),
-    with_settings("start_load", 3),
-    plain("wait_result", 4, true),
-    plain(COMBINE_RESULTS, 5, false),
-    plain(SAVE_ERROR_LOG, 5, false),
-    plain("teardown", 6, true),
+    step(SETUP, 0, true),
+    step("start_upstream", 1, true),
+    step(START_GATEWAY, 2, false),
+    step(START_LOAD, 3, true),
+    step("wait_result", 4, true),
+    step(COMBINE_RESULTS, 5, false),
+    step(SAVE_ERROR_LOG, 5, false),
+    step("teardown", 6, true),
 ];
 
 /// One step.
@@ -93,8 +88,9 @@ pub enum Step {
 
 /// The schema of the steps without settings.
 fn plain_steps(_: &mut SchemaGenerator) -> Schema {
-    let plain = STEPS.iter().filter(|step| !step.has_settings);
-    let words: Vec<&str> = plain.map(|step| step.word).collect();
+    let words = STEPS.iter().map(|step| step.word);
+    let plain = words.filter(|word| ![SETUP, START_LOAD].contains(word));
+    let words: Vec<&str> = plain.collect();
     json_schema!({"type": "string", "enum": words})
 }
 
@@ -173,10 +169,10 @@ pub struct Specified {
     pub combines: bool,
     /// Whether the error logs are named.
     pub saves_error_log: bool,
-    /// [`Plan::retries`](crate::Plan::retries) of a plan of an earlier version.
+    /// Retries, in a plan of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
-    /// [`Plan::settle`](crate::Plan::settle) of a plan of an earlier version.
+    /// How quiet the machine is before each load, in a plan of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settle: Option<Settle>,
 }

@@ -70,8 +70,8 @@ pub struct Settle {
     #[serde(default = "quiet")]
     #[schemars(range(min = 0.01, max = 100.0))]
     pub load_per_core: f64,
-    /// How long it is waited for. Then the load begins all the same, and the report says so; with 0s nothing is
-    /// waited for.
+    /// The longest wait. The load then begins all the same, and the report says so; with 0s nothing
+    /// is waited for.
     #[serde(default = "patience")]
     pub at_most: Span,
 }

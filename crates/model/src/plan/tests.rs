@@ -200,8 +200,8 @@ fn waiting_for_a_quiet_machine_takes_its_time_before_each_load() {
     plan.settle = Some(settle);
     let waited = Duration::from_secs(2) * loads as u32;
     assert_eq!(plan.expected_duration(), Duration::from_secs(85) + waited);
-    let earlier = r#"{"name": "s", "retries": 2, "settle": {"load_per_core": 0.2, "at_most": "4s"}, "combines": true,
-        "saves_error_log": false}"#;
+    let earlier = r#"{"name": "s", "retries": 2, "settle": {"load_per_core": 0.2, "at_most": "4s"},
+        "combines": true, "saves_error_log": false}"#;
     plan.specification = Some(serde_json::from_str(earlier).unwrap());
     assert_eq!(plan.retries(), 2);
     let waited = 2 * waited;

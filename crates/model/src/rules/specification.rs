@@ -4,7 +4,7 @@ use gatebench_config::{Node, Problem};
 
 use super::load::change_fits;
 use super::{not_zero, unique};
-use crate::specification::{KnownStep, SAVE_ERROR_LOG, START_GATEWAY, STEPS};
+use crate::specification::{KnownStep, SAVE_ERROR_LOG, SETUP, START_GATEWAY, START_LOAD, STEPS};
 
 /// The mistakes of a specification beyond its schema.
 pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
@@ -17,7 +17,7 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
         let (before, after) = (&steps[..index], &steps[index + 1..]);
         if has(before, step.word) {
             let help = match step.word {
-                "start_load" | "wait_result" => {
+                START_LOAD | "wait_result" => {
                     "a specification has one load; `runs:` repeats it in the same process"
                 }
                 _ => "keep one of them",
@@ -25,8 +25,8 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
             let message = format!("`{}` stands twice", step.word);
             problems.push(Problem::new(node.head(), message, help));
         }
-        // The first of those that should have come before; further ones say nothing new, and one that stands twice
-        // was reported as that.
+        // Only the first of the steps that belong before it is reported, and none that stands twice:
+        // that was reported already.
         let late = |other: &KnownStep| other.place < step.place && !has(before, other.word);
         if let Some((other, _)) = after.iter().find(|(other, _)| late(other)) {
             problems.push(Problem::new(
@@ -44,17 +44,17 @@ pub(crate) fn check(root: &Node, problems: &mut Vec<Problem>) {
         }
     }
     for step in nodes {
-        if let Some(load) = step.get("start_load") {
+        if let Some(load) = step.get(START_LOAD) {
             self::load(load, problems);
         }
-        if let Some(setup) = step.get("setup") {
+        if let Some(setup) = step.get(SETUP) {
             let again = "name it once; blocks repeat it";
             unique(setup.list("scenarios"), "scenarios", again, problems);
         }
     }
 }
 
-/// The step of a word, with settings or without; none where the schema knows no such word.
+/// Returns the step of an item; none where the schema reports its word.
 fn known(node: &Node) -> Option<&'static KnownStep> {
     let word = node
         .text()

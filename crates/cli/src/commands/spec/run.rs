@@ -152,7 +152,8 @@ impl RunSpecifications {
     }
 }
 
-/// Returns the exit code of several runs: what somebody can correct comes before what could not be done.
+/// Returns the exit code of several runs. A failure that somebody can correct comes before one of
+/// the machine.
 fn worst(exits: impl IntoIterator<Item = Exit>) -> Exit {
     let bad = exits.into_iter().filter(|exit| *exit != Exit::Fine);
     bad.min_by_key(|exit| exit.code()).unwrap_or(Exit::Fine)
