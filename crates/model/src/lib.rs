@@ -3,6 +3,7 @@
 
 pub mod admin;
 mod body;
+pub mod bound;
 pub mod capacity;
 pub mod culprit;
 pub mod data;
@@ -42,6 +43,7 @@ pub mod template;
 pub mod topology;
 pub mod transport;
 
+pub use bound::{Bound, Bounds};
 pub use capacity::Capacity;
 pub use culprit::{Blame, Culprit};
 pub use data::Source;

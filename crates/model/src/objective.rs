@@ -1,189 +1,131 @@
-//! What a rate must hold to count: `p99<10ms, errors<0.1%`.
+//! The objective that a rate must hold to count: `p99<10ms, errors<0.1%`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use gatebench_config::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-/// Share of requests that may fail where an objective does not say: one in a thousand.
-const ERROR_SHARE_DEFAULT: f64 = 0.001;
+use crate::bound::{
+    Bound, BoundError, Clock, Counted, Operator, Placed, Quantity, Statistic, parts,
+};
 
-/// Samples that must lie beyond a percentile for it to be told.
+/// The highest percentile of an objective: beyond it, no run is long enough for ten samples.
+const PERCENTILE_MAX: f64 = 99.999;
+
+/// The number of samples beyond a percentile that it takes to report it.
 const SAMPLES_BEYOND: f64 = 10.0;
 
-/// A service level objective: bounds of response times, and of the share of requests that fail.
+/// A service level objective: upper bounds of response times and of the share of requests that fail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Objective {
-    /// The bounds of response times, by rising percentile; never none.
-    pub bounds: Vec<Bound>,
-    /// The share of requests that stays below this: without an answer, with a wrong one, or not sent at all. In
-    /// 0 to 1.
-    pub error_share: f64,
-}
-
-/// A percentile of the response time stays below this.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
-    /// In 0 to 100, both excluded.
-    pub percentile: f64,
-    /// What it stays below.
-    pub below: Span,
-}
-
-/// Text that is no objective.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("column {column}: {reason}; write bounds like p99<10ms, errors<0.1%")]
-pub struct ObjectiveError {
-    /// Where the mistake is, in characters from 1.
-    pub column: usize,
-    /// What is wrong.
-    pub reason: String,
+    /// The bounds of percentiles of the response time, by rising percentile; at least one.
+    pub percentiles: Vec<(f64, Bound)>,
+    /// The bound of the share of requests that get no response, get a wrong one, or are not sent at all.
+    pub errors: Bound,
 }
 
 impl Objective {
-    /// Requests that a measurement needs for its highest percentile to be told.
+    /// Returns the number of requests that it takes to report the highest percentile.
     pub fn samples_needed(&self) -> f64 {
-        let highest = self.bounds.last().map_or(0.0, |bound| bound.percentile);
+        let highest = self.percentiles.last().map_or(0.0, |(highest, _)| *highest);
         SAMPLES_BEYOND / (1.0 - highest / 100.0)
     }
 }
 
-/// A clause, and where it stands in the text.
-struct Clause<'a> {
-    text: &'a str,
-    column: usize,
-}
-
-impl Clause<'_> {
-    fn wrong(&self, reason: impl Into<String>) -> ObjectiveError {
-        ObjectiveError {
-            column: self.column,
-            reason: reason.into(),
-        }
-    }
-
-    /// What stands left and right of `<`.
-    fn sides(&self) -> Result<(&str, Clause<'_>), ObjectiveError> {
-        let Some((left, right)) = self.text.split_once('<') else {
-            let found = if self.text.is_empty() {
-                "a bound is missing".to_owned()
-            } else {
-                format!("'{}' has no '<'", self.text)
-            };
-            return Err(self.wrong(found));
-        };
-        let before = self.text.len() - right.trim_start().len();
-        let right = Clause {
-            text: right.trim(),
-            column: self.column + self.text[..before].chars().count(),
-        };
-        if right.text.starts_with('=') {
-            return Err(right
-                .wrong("'<=' is not known, since a bound itself is never held to the nanosecond"));
-        }
-        Ok((left.trim_end(), right))
-    }
-}
-
 impl FromStr for Objective {
-    type Err = ObjectiveError;
+    type Err = BoundError;
 
-    fn from_str(text: &str) -> Result<Self, ObjectiveError> {
-        let mut bounds: Vec<Bound> = Vec::new();
-        let mut error_share = None;
-        for clause in clauses(text) {
-            let (name, value) = clause.sides()?;
-            if name == "errors" {
-                let share = error_share_of(&value)?;
-                if error_share.replace(share).is_some() {
-                    return Err(clause.wrong("errors are bounded twice"));
-                }
-                continue;
+    fn from_str(text: &str) -> Result<Self, BoundError> {
+        let mut percentiles: Vec<(f64, Bound)> = Vec::new();
+        let mut errors = None;
+        for part in parts(text) {
+            let placed = part.placed()?;
+            let percentile = percentile_of(&placed)?;
+            let Placed { name, bound, .. } = placed;
+            let twice = match percentile {
+                Some(percentile) => percentiles.iter().any(|(known, _)| *known == percentile),
+                None => errors.is_some(),
+            };
+            if twice {
+                let verb = if percentile.is_some() { "is" } else { "are" };
+                return Err(name.wrong(format!("{} {verb} bounded twice", name.text)));
             }
-            let percentile = percentile_of(name).ok_or_else(|| {
-                clause.wrong(format!(
-                    "'{name}' is neither a percentile (p50 to p99.999) nor errors"
-                ))
-            })?;
-            let below: Span = value
-                .text
-                .parse()
-                .map_err(|error: String| value.wrong(error))?;
-            if below == Span::default() {
-                return Err(value.wrong("nothing is faster than 0"));
+            match percentile {
+                Some(percentile) => percentiles.push((percentile, bound)),
+                None => errors = Some(bound),
             }
-            if bounds.iter().any(|known| known.percentile == percentile) {
-                return Err(clause.wrong(format!("{name} is bounded twice")));
-            }
-            bounds.push(Bound { percentile, below });
         }
-        if bounds.is_empty() {
-            return Err(ObjectiveError {
+        if percentiles.is_empty() {
+            return Err(BoundError {
                 column: 1,
                 reason: "no response time is bounded, and without that every queue may grow".into(),
             });
         }
-        bounds.sort_by(|a, b| a.percentile.total_cmp(&b.percentile));
+        percentiles.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         Ok(Self {
-            bounds,
-            error_share: error_share.unwrap_or(ERROR_SHARE_DEFAULT),
+            percentiles,
+            errors: errors.unwrap_or_else(one_in_a_thousand),
         })
     }
 }
 
-/// The parts between commas, without the blanks around them.
-fn clauses(text: &str) -> impl Iterator<Item = Clause<'_>> {
-    let mut column = 1;
-    text.split(',').map(move |part| {
-        let blanks = part.chars().count() - part.trim_start().chars().count();
-        let clause = Clause {
-            text: part.trim(),
-            column: column + blanks,
-        };
-        column += part.chars().count() + 1;
-        clause
-    })
-}
-
-fn percentile_of(name: &str) -> Option<f64> {
-    let digits = name.strip_prefix('p')?;
-    let is_plain = digits.chars().all(|it| it.is_ascii_digit() || it == '.');
-    let percentile: f64 = digits.parse().ok().filter(|_| is_plain)?;
-    // Beyond, no run is long enough for ten samples.
-    (percentile > 0.0 && percentile <= 99.999).then_some(percentile)
-}
-
-fn error_share_of(value: &Clause<'_>) -> Result<f64, ObjectiveError> {
-    let wrong = || value.wrong(format!("'{}' is no share of requests, as 0.1%", value.text));
-    let number = value.text.strip_suffix('%').ok_or_else(wrong)?.trim_end();
-    let is_plain = number.chars().all(|it| it.is_ascii_digit() || it == '.');
-    let percent: f64 = number.parse().ok().filter(|_| is_plain).ok_or_else(wrong)?;
-    if percent <= 0.0 || percent > 100.0 {
-        return Err(value.wrong("a share of errors lies above 0% and not above 100%"));
+/// The bound of failing requests of an objective that does not state one.
+fn one_in_a_thousand() -> Bound {
+    Bound {
+        text: "errors<0.1%".into(),
+        quantity: Quantity::Share(Counted::Errors),
+        operator: Operator::Less,
+        value: 0.001,
     }
-    Ok(percent / 100.0)
+}
+
+/// Returns the percentile of the response time that is bounded; none if the share of errors is. No rate can be searched
+/// for other bounds.
+fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
+    let Placed { name, value, bound } = placed;
+    if !bound.operator.is_upper() {
+        return Err(name.wrong(format!("'{bound}' has no '<' or '<='")));
+    }
+    let is_strict = bound.operator == Operator::Less;
+    match bound.quantity {
+        Quantity::Time(Clock::Response, Statistic::Percentile(percentile))
+            if percentile <= PERCENTILE_MAX =>
+        {
+            match bound.value > 0.0 {
+                true => Ok(Some(percentile)),
+                false => Err(value.wrong("nothing is faster than 0")),
+            }
+        }
+        Quantity::Share(Counted::Errors) => match bound.value > 0.0 || !is_strict {
+            true => Ok(None),
+            false => Err(value.wrong("a share of errors below a bound needs one above 0%")),
+        },
+        Quantity::Number(Counted::Errors) => {
+            Err(value.wrong(format!("'{}' is no share of requests, as 0.1%", value.text)))
+        }
+        _ => Err(name.wrong(format!(
+            "'{}' is neither a percentile of the response time (p50 to p99.999) nor errors",
+            name.text
+        ))),
+    }
 }
 
 /// `p99<10ms, errors<0.1%`.
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for bound in &self.bounds {
-            write!(f, "p{}<{}, ", bound.percentile, bound.below)?;
+        for (_, bound) in &self.percentiles {
+            write!(f, "{bound}, ")?;
         }
-        // A share in per cent is not always a short number; ten digits are more than anybody writes.
-        let percent = (self.error_share * 1e12).round() / 1e10;
-        write!(f, "errors<{percent}%")
+        write!(f, "{}", self.errors)
     }
 }
 
 impl TryFrom<String> for Objective {
-    type Error = ObjectiveError;
+    type Error = BoundError;
 
-    fn try_from(text: String) -> Result<Self, ObjectiveError> {
+    fn try_from(text: String) -> Result<Self, BoundError> {
         text.parse()
     }
 }
@@ -229,19 +171,15 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_have_their_place_and_what_to_write() {
+    fn bounds_that_no_rate_is_searched_for_have_their_place_and_what_to_write() {
         for (text, column, reason) in [
-            ("", 1, "a bound is missing"),
-            ("p99<10ms,", 10, "a bound is missing"),
-            ("p99=10ms", 1, "has no '<'"),
-            ("p99<10ms, p95", 11, "'p95' has no '<'"),
-            ("p99<10", 5, "'10' is not a duration"),
             ("p99<10ms,  mean<1ms", 12, "'mean' is neither"),
-            ("p100<1s", 1, "'p100' is neither"),
-            ("p99< =1s", 6, "'<=' is not known"),
+            ("p99>1s", 1, "has no '<'"),
+            ("p99.9999<1s", 1, "'p99.9999' is neither"),
+            ("service.p99<1s", 1, "'service.p99' is neither"),
+            ("p99<1s, errors<5", 16, "'5' is no share"),
             ("p99<0s", 5, "faster than 0"),
             ("p99<1s, p99<2s", 9, "p99 is bounded twice"),
-            ("p99<1s, errors<0.1", 16, "'0.1' is no share"),
             ("p99<1s, errors<0%", 16, "above 0%"),
             (
                 "p99<1s, errors<1%, errors<2%",
@@ -273,19 +211,21 @@ mod tests {
         fn what_is_written_is_read_as_the_same(
             bounds in prop::collection::btree_map(1_u32..100_000, 1_u64..10_000_000, 1..4), errors in 1_u32..100_000,
         ) {
-            let bounds = bounds.into_iter().map(|(thousandths, micros)| Bound {
-                percentile: f64::from(thousandths) / 1_000.0,
-                below: Span(std::time::Duration::from_micros(micros)),
-            });
-            let objective = Objective {
-                bounds: bounds.collect(),
-                error_share: f64::from(errors) / 100_000.0,
-            };
-            let again: Objective = objective.to_string().parse().unwrap();
-            prop_assert_eq!(&again.bounds, &objective.bounds);
-            prop_assert!((again.error_share - objective.error_share).abs() < 1e-12);
+            let mut text = String::new();
+            for (thousandths, micros) in &bounds {
+                text += &format!("p{}<{micros}us, ", f64::from(*thousandths) / 1_000.0);
+            }
+            text += &format!("errors<={}%", f64::from(errors) / 1_000.0);
+            let objective: Objective = text.parse().unwrap();
+            prop_assert_eq!(objective.to_string(), text);
+            for ((percentile, bound), (thousandths, micros)) in objective.percentiles.iter().zip(&bounds) {
+                prop_assert_eq!(*percentile, f64::from(*thousandths) / 1_000.0);
+                prop_assert_eq!(bound.value, *micros as f64 * 1e3);
+            }
+            prop_assert_eq!(objective.percentiles.len(), bounds.len());
+            prop_assert!((objective.errors.value - f64::from(errors) / 100_000.0).abs() < 1e-12);
             let json = serde_json::to_string(&objective).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Objective>(&json).unwrap().to_string(), objective.to_string());
+            prop_assert_eq!(serde_json::from_str::<Objective>(&json).unwrap(), objective);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Whether a step held its objective.
 
-use gatebench_model::Objective;
-use gatebench_model::objective::Bound;
+use gatebench_model::{Bound, Objective};
 use gatebench_store::{Histogram, PhaseRecord, StepOutcome, TaggedInterval};
 
 use crate::digest::value_of_sent;
@@ -13,7 +12,7 @@ const RESPONSE: &str = "response";
 /// Class of requests without an answer.
 const FAILED: &str = "failed";
 
-/// Judges a step: it held where every percentile of the response time and the share of errors stay below their
+/// Judges a step: it held where every percentile of the response time and the share of errors keep their
 /// bounds, and 99 in 100 intended requests, or all but one, were sent and answered in the measured
 /// time. Requests without an answer were slower than any that has one.
 pub fn judge_step(
@@ -30,14 +29,14 @@ pub fn judge_step(
 
 fn holds(objective: &Objective, phase: &PhaseRecord, response: &Histogram<u64>) -> bool {
     let unanswered = unanswered(phase);
-    let kept = |bound: &Bound| {
-        let value_ns = value_of_sent(response, bound.percentile, unanswered);
-        value_ns.is_some_and(|value_ns| value_ns < bound.below.as_nanos())
+    let kept = |(percentile, bound): &(f64, Bound)| {
+        let value_ns = value_of_sent(response, *percentile, unanswered);
+        value_ns.is_some_and(|value_ns| bound.holds(value_ns as f64))
     };
     !response.is_empty()
         && is_achieved(phase)
-        && error_share(phase) < objective.error_share
-        && objective.bounds.iter().all(kept)
+        && objective.errors.holds(error_share(phase))
+        && objective.percentiles.iter().all(kept)
 }
 
 /// Reports whether the intended requests were sent and answered in the measured time. One may be on

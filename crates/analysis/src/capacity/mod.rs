@@ -9,7 +9,7 @@ mod replay;
 mod sizing;
 mod words;
 
-use gatebench_model::Variant;
+use gatebench_model::{Bound, Variant};
 use gatebench_stats::capacity::Answer;
 use gatebench_store::StoreError;
 
@@ -34,9 +34,10 @@ pub(crate) fn findings(context: &Context) -> Result<Option<CapacityFindings>, St
             }
         }
     }
-    let bound = |bound: &gatebench_model::objective::Bound| ObjectiveBound {
-        percentile: bound.percentile,
-        below_ns: bound.below.as_nanos(),
+    let bound = |(percentile, bound): &(f64, Bound)| ObjectiveBound {
+        percentile: *percentile,
+        sign: bound.operator.as_str(),
+        below_ns: bound.value as u64,
     };
     let confirmed = context
         .trials()
@@ -44,7 +45,7 @@ pub(crate) fn findings(context: &Context) -> Result<Option<CapacityFindings>, St
         .any(|trial| replay::has_confirmed(&trial.record));
     Ok(Some(CapacityFindings {
         objective: capacity.objective.to_string(),
-        bounds: capacity.objective.bounds.iter().map(bound).collect(),
+        bounds: capacity.objective.percentiles.iter().map(bound).collect(),
         method: words::method(capacity, context.plan.blocks, confirmed),
         sizings: sizing::of_run(context, capacity, &gateways),
         gateways,

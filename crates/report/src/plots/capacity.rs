@@ -136,7 +136,7 @@ fn times(
         let y = axis.at(bound.below_ns as f64);
         svg.line("slo", (LEFT, y), (WIDTH - RIGHT, y));
         let below = Scale::of(bound.below_ns as f64, Unit::Nanoseconds).tick(bound.below_ns as f64);
-        let label = format!("p{} < {below}", bound.percentile);
+        let label = format!("p{} {} {below}", bound.percentile, bound.sign);
         svg.text("slo", (LEFT + 6.0, y - 5.0), Anchor::Start, &label);
     }
     let line = |(word, style, figure): (&'static str, &'static str, Figure)| Line {

@@ -93,6 +93,7 @@ pub fn with_capacity() -> Findings {
         objective: "p99<10ms, errors<0.1%".into(),
         bounds: vec![ObjectiveBound {
             percentile: 99.0,
+            sign: "<",
             below_ns: 10_000_000,
         }],
         method: "Each repeat is a fresh process.".into(),

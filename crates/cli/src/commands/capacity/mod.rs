@@ -50,8 +50,13 @@ pub struct Capacity {
         conflicts_with = "resume"
     )]
     scenarios: Vec<String>,
-    /// What a rate must hold: percentiles of the response time, and the share of errors
-    #[arg(long, value_name = "BOUNDS", default_value = "p99<10ms, errors<0.1%")]
+    /// Bounds a rate must keep: percentiles of the response time, and the share of errors
+    #[arg(
+        long,
+        visible_alias = "threshold",
+        value_name = "BOUNDS",
+        default_value = "p99<10ms, errors<0.1%"
+    )]
     slo: Objective,
     /// The highest rate that is tried, in requests/s; without, more than the gateway manages
     #[arg(long, value_name = "RATE", value_parser = words::rate)]

@@ -27,8 +27,7 @@ impl Load {
     }
 
     fn thresholds_without_checks(&self) -> Option<Failure> {
-        let mut thresholds = self.request.thresholds.iter();
-        let about_checks = thresholds.find(|it| it.is_about_checks())?;
+        let about_checks = self.request.bounds().find(|it| it.is_about_checks())?;
         self.request.checks.is_empty().then(|| {
             Failure::words(
                 "--threshold",

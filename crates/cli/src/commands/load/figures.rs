@@ -1,6 +1,7 @@
 //! What a load came to, in figures: worked out once, and then printed, judged and written as JSON.
 
 use gatebench_engine::{Class, Counts, Metric, Outcome, Recording, Recordings, RouteRecord};
+use gatebench_model::bound::Clock;
 use gatebench_stats::is_trustworthy;
 use hdrhistogram::Counter;
 
@@ -43,6 +44,15 @@ impl<'a> Figures<'a> {
             window_s: (outcome.window_ns.1 - outcome.window_ns.0) as f64 / 1e9,
             checked: !outcome.checks.is_empty(),
             outcome,
+        }
+    }
+
+    /// The times of a clock.
+    pub fn times(&self, clock: Clock) -> &Times {
+        match clock {
+            Clock::Response => &self.response,
+            Clock::Service => &self.service,
+            Clock::Lateness => &self.lateness,
         }
     }
 

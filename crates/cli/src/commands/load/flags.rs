@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use gatebench_engine::ProxyProtocol;
 use gatebench_model::load::{Spread, Think};
-use gatebench_model::{Check, Span};
+use gatebench_model::{Bound, Bounds, Check, Span};
 use gatebench_net::tls::Version;
 
 use super::results::NO_PROTOCOL;
@@ -15,7 +15,6 @@ use super::words::data::PickWord;
 use super::words::number::whole;
 use super::words::resolve::Resolve;
 use super::words::stage::{self, Stage};
-use super::words::threshold::Threshold;
 use crate::commands::words::{BackendWord, Cores};
 
 /// How much is sent, and when.
@@ -116,11 +115,18 @@ pub struct RequestFlags {
     /// json:/pointer=VALUE (repeatable). Without, any status below 400 is good
     #[arg(long = "check", value_name = "CHECK", value_parser = check::parse)]
     pub checks: Vec<Check>,
-    /// What the load must keep: 'p99<10ms', 'errors<0.1%', 'rate>1000', 'checks>99.9%' (repeatable).
-    /// Figures: mean, min, max, p50 to p99.999 (also after service. or lateness.), rate, requests,
-    /// errors, checks, dropped, 2xx, 3xx, 4xx, 5xx
-    #[arg(long = "threshold", value_name = "THRESHOLD")]
-    pub thresholds: Vec<Threshold>,
+    /// Bounds the load must keep, as in 'p99<10ms, errors<=0.1%', 'rate>1000', 'checks>99.9%'
+    /// (repeatable). Figures: mean, min, max, p50 to p99.999 (also after service. or lateness.), rate,
+    /// requests, errors, checks, dropped, 2xx, 3xx, 4xx, 5xx
+    #[arg(long = "threshold", visible_alias = "slo", value_name = "BOUNDS")]
+    pub thresholds: Vec<Bounds>,
+}
+
+impl RequestFlags {
+    /// All bounds of the load, in their order.
+    pub fn bounds(&self) -> impl Iterator<Item = &Bound> {
+        self.thresholds.iter().flat_map(|Bounds(bounds)| bounds)
+    }
 }
 
 fn method(text: &str) -> Result<String, String> {

@@ -7,6 +7,7 @@ mod flags;
 mod hdr;
 mod help;
 mod json;
+mod judged;
 mod live;
 mod machine;
 mod results;
@@ -26,6 +27,7 @@ use gatebench_net::tls::{CertificateFault, SessionError};
 use self::figures::Figures;
 use self::flags::{ConnectionFlags, EngineFlags, OutputFlags, RequestFlags, ShapeFlags, TlsFlags};
 use self::hdr::HdrFile;
+use self::judged::Judged;
 use self::live::{Outlook, Seen, Watch};
 use self::results::Results;
 use self::shape::Timing;
@@ -73,7 +75,7 @@ impl Load {
         let (outcome, seen) = self.conduct(&load, &outlook, &asked)?;
         let results = self.results(&asked, &timing, &outcome, seen, &load.cores);
         self.print(&results)?;
-        Ok(verdict::of(&results, &self.request.thresholds))
+        Ok(verdict::of(&results, self.request.bounds()))
     }
 
     fn load(&self, asked: &Asked, timing: &Timing) -> Result<gatebench_engine::Load, Failure> {
@@ -168,15 +170,16 @@ impl Load {
         cores: &'a [usize],
     ) -> Results<'a> {
         let figures = Figures::of(outcome);
-        let thresholds = self.request.thresholds.iter();
         Results {
             target: asked.in_words(),
             load: self.load_in_words(timing),
             protocol: self.connection.protocol(),
             open: timing.is_open(),
             cores,
-            judged: thresholds
-                .map(|it| it.judge(&figures, timing.is_open()))
+            judged: self
+                .request
+                .bounds()
+                .map(|bound| Judged::of(bound, &figures, timing.is_open()))
                 .collect(),
             cautions: validity::cautions(&figures, &seen, timing.is_open(), !cores.is_empty()),
             figures,

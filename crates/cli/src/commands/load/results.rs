@@ -1,8 +1,8 @@
 //! A load that has ended, as it is printed.
 
 use super::figures::Figures;
+use super::judged::Judged;
 use super::validity::{Caution, MachineShare};
-use super::words::threshold::Judged;
 
 /// What is spoken where connections are only made.
 pub const NO_PROTOCOL: &str = "none";

@@ -8,8 +8,8 @@ use gatebench_analysis::words::{grouped, quantity};
 use gatebench_engine::HIGHEST_NS;
 
 use super::figures::Figures;
+use super::judged::percent;
 use super::live::{Seen, Silence};
-use super::words::threshold::percent;
 
 /// Shares of a window shorter than this are chance.
 const WINDOW_S_MIN: f64 = 0.25;

@@ -5,8 +5,8 @@ use gatebench_analysis::words::{grouped, quantity};
 use gatebench_engine::{Class, ErrorKind};
 
 use super::super::figures::Figures;
+use super::super::judged::percent;
 use super::super::results::Results;
-use super::super::words::threshold::percent;
 use super::paint::Paint;
 use crate::terminal::column;
 

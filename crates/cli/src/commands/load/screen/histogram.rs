@@ -4,8 +4,8 @@ use gatebench_analysis::findings::Unit;
 use gatebench_analysis::words::{grouped, quantity};
 
 use super::super::figures::Times;
+use super::super::judged::percent;
 use super::super::results::Results;
-use super::super::words::threshold::percent;
 use super::paint::Paint;
 
 /// Bars at the most.

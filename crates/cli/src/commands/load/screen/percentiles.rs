@@ -5,8 +5,8 @@ use gatebench_analysis::words::{grouped, quantity};
 use hdrhistogram::Counter;
 
 use super::super::figures::{PERCENTILES, Times};
+use super::super::judged::samples_needed;
 use super::super::results::Results;
-use super::super::words::threshold::samples_needed;
 use super::paint::Paint;
 use crate::terminal::wrapped;
 

@@ -4,9 +4,9 @@ use gatebench_analysis::findings::Unit;
 use gatebench_analysis::words::{grouped, quantity};
 use gatebench_engine::Class;
 
+use super::super::judged::{Judged, percent};
 use super::super::results::Results;
 use super::paint::Paint;
-use crate::commands::load::words::threshold::percent;
 use crate::terminal::wrapped;
 
 /// Target, load, and the result in a sentence.
@@ -85,7 +85,7 @@ fn goodness(results: &Results<'_>) -> (bool, String) {
 pub fn judged(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
     let texts = results.judged.iter().map(|it| it.text.chars().count());
     let column = texts.max().unwrap_or(0);
-    let line = |it: &super::super::words::threshold::Judged| {
+    let line = |it: &Judged| {
         let mark = if it.held {
             paint.good("✓")
         } else {

@@ -7,5 +7,4 @@ pub mod number;
 pub mod resolve;
 pub mod stage;
 pub mod template;
-pub mod threshold;
 pub mod url;

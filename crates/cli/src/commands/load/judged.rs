@@ -1,0 +1,152 @@
+//! The judgement of a load against its bounds.
+
+use gatebench_analysis::findings::Unit;
+use gatebench_analysis::words::{grouped, quantity, three_figures};
+use gatebench_engine::Class;
+use gatebench_model::Bound;
+use gatebench_model::bound::{Counted, Quantity, Statistic};
+
+use super::figures::{Figures, Times};
+
+/// A bound after the load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The bound as it was written.
+    pub text: String,
+    /// The measured value: nanoseconds, requests per second, a number, or a share from 0 to 1.
+    pub value: Option<f64>,
+    /// The same in words, or why there is none.
+    pub words: String,
+    /// True if the bound was kept.
+    pub held: bool,
+}
+
+impl Judged {
+    /// Judges a load. A quantity of which nothing was measured does not keep its bound, whichever way that points.
+    pub fn of(bound: &Bound, figures: &Figures<'_>, open: bool) -> Self {
+        let (value, words) = match measure(bound.quantity, figures, open) {
+            Ok(value) => (Some(value), in_words(bound.quantity, value)),
+            Err(reason) => (None, reason),
+        };
+        Self {
+            text: bound.to_string(),
+            held: value.is_some_and(|value| bound.holds(value)),
+            value,
+            words,
+        }
+    }
+}
+
+fn measure(quantity: Quantity, figures: &Figures<'_>, open: bool) -> Result<f64, String> {
+    if figures.ended() == 0 {
+        return Err("nothing was measured".to_owned());
+    }
+    match quantity {
+        Quantity::Time(clock, statistic) => time(statistic, figures.times(clock)),
+        Quantity::Rate => Ok(figures.rate_per_second()),
+        Quantity::Number(Counted::Dropped) | Quantity::Share(Counted::Dropped) if !open => {
+            Err("a closed load has no arrivals; give --rate".into())
+        }
+        Quantity::Number(what) | Quantity::Share(what) => {
+            let (count, all) = counted(what, figures);
+            match quantity {
+                _ if all == 0 => Err(without_any(what).into()),
+                Quantity::Share(_) => Ok(count as f64 / all as f64),
+                _ => Ok(count as f64),
+            }
+        }
+    }
+}
+
+fn in_words(of: Quantity, value: f64) -> String {
+    match of {
+        Quantity::Time(..) => quantity(value, Unit::Nanoseconds),
+        Quantity::Rate => quantity(value, Unit::RequestsPerSecond),
+        Quantity::Number(_) => grouped(value),
+        Quantity::Share(_) => percent(value),
+    }
+}
+
+fn time(statistic: Statistic, times: &Times) -> Result<f64, String> {
+    let found = match statistic {
+        Statistic::Mean => times.mean_ns(),
+        Statistic::Min => times.min_ns().map(|ns| ns as f64),
+        Statistic::Max => times.max_ns().map(|ns| ns as f64),
+        Statistic::Percentile(percentile) => times.percentile_ns(percentile).map(|ns| ns as f64),
+    };
+    found.ok_or_else(|| match statistic {
+        Statistic::Percentile(percentile) => format!(
+            "p{percentile} needs {} requests, and there are {}",
+            grouped(samples_needed(percentile)),
+            grouped(times.count() as f64)
+        ),
+        _ => "nothing was measured".into(),
+    })
+}
+
+/// Returns the number of requests of which ten lie beyond a percentile.
+pub fn samples_needed(percentile: f64) -> f64 {
+    let beyond = gatebench_stats::percentile::SAMPLES_BEYOND as f64 / (1.0 - percentile / 100.0);
+    // 99.9 has no exact binary form.
+    (beyond - 1e-9 * beyond).ceil()
+}
+
+/// The number, and the number of all that it is a part of.
+fn counted(what: Counted, figures: &Figures<'_>) -> (u64, u64) {
+    let counts = figures.counts();
+    match what {
+        Counted::Requests => (figures.ended(), figures.ended()),
+        Counted::Errors => (figures.failed(), figures.ended()),
+        Counted::Checks => (
+            counts.completed - counts.answers_failing_checks,
+            counts.completed,
+        ),
+        Counted::Dropped => (counts.dropped, counts.intended),
+        Counted::Status(digit) => {
+            let class = Class::of(u16::from(digit) * 100);
+            (figures.answers(class), counts.completed)
+        }
+    }
+}
+
+/// The reason why there is no number, if there is nothing that it could be a part of.
+fn without_any(what: Counted) -> &'static str {
+    match what {
+        Counted::Checks | Counted::Status(_) => "nothing was answered",
+        Counted::Requests | Counted::Errors | Counted::Dropped => "nothing was measured",
+    }
+}
+
+/// `0.0123 %`, `99.9 %`, `100 %`: never rounded to all or to nothing.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let text = match percent {
+        100.0 => "100".into(),
+        nearly if nearly > 99.0 => format!("{:.3}", nearly.min(99.999)),
+        some if some > 0.0 && some < 0.001 => "<0.001".into(),
+        some => three_figures(some),
+    };
+    format!("{text} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_never_rounded_to_all_or_nothing() {
+        let words = [1.0, 0.999_999_9, 0.9991, 0.5, 0.001, 0.000_001, 0.0].map(percent);
+        assert_eq!(
+            words,
+            [
+                "100 %", "99.999 %", "99.910 %", "50.0 %", "0.100 %", "<0.001 %", "0 %"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_beyond_it() {
+        let needed = [50.0, 99.0, 99.9, 99.99, 99.999].map(samples_needed);
+        assert_eq!(needed, [20.0, 1_000.0, 10_000.0, 100_000.0, 1_000_000.0]);
+    }
+}

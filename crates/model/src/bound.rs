@@ -1,0 +1,439 @@
+//! The language of bounds on a load: `p99<10ms, errors<0.1%`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use gatebench_config::Span;
+use thiserror::Error;
+
+/// The words of the quantities.
+const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999; alone, or after service. or lateness.) nor rate, \
+     requests, errors, checks, dropped, 2xx, 3xx, 4xx or 5xx";
+
+/// A bound of a quantity of a load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    pub(crate) text: String,
+    /// The quantity that is bounded.
+    pub quantity: Quantity,
+    /// The side of the value on which the quantity stays.
+    pub operator: Operator,
+    /// The value, in nanoseconds, in requests per second, as a number or as a share in 0 to 1.
+    pub value: f64,
+}
+
+/// A quantity of a load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Quantity {
+    /// A statistic of times, in nanoseconds.
+    Time(Clock, Statistic),
+    /// Responses per second.
+    Rate,
+    /// A number of requests or of responses.
+    Number(Counted),
+    /// The same as a share of all.
+    Share(Counted),
+}
+
+/// The time of a request that is bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// From when the request was due to its response.
+    Response,
+    /// From when the request was sent to its response.
+    Service,
+    /// From when the request was due to when it was sent.
+    Lateness,
+}
+
+/// A statistic of times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Statistic {
+    /// The mean.
+    Mean,
+    /// The shortest time.
+    Min,
+    /// The longest time.
+    Max,
+    /// A percentile in 0 to 100, both excluded.
+    Percentile(f64),
+}
+
+/// Requests or responses that are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Requests that ended.
+    Requests,
+    /// Requests without a good response.
+    Errors,
+    /// Responses that passed all checks.
+    Checks,
+    /// Arrivals that were never sent.
+    Dropped,
+    /// Responses whose status begins with this digit, 2 to 5.
+    Status(u8),
+}
+
+/// A relation between a quantity and a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// `<`.
+    Less,
+    /// `<=`.
+    AtMost,
+    /// `>`.
+    More,
+    /// `>=`.
+    AtLeast,
+}
+
+/// Bounds separated by commas.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds(pub Vec<Bound>);
+
+/// Text that is not a list of bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("column {column}: {reason}; write bounds like p99<10ms, errors<0.1%")]
+pub struct BoundError {
+    /// The place of the mistake, in characters from 1.
+    pub column: usize,
+    /// The mistake.
+    pub reason: String,
+}
+
+impl Bound {
+    /// Reports whether a measured value keeps the bound.
+    pub fn holds(&self, measured: f64) -> bool {
+        match self.operator {
+            Operator::Less => measured < self.value,
+            Operator::AtMost => measured <= self.value,
+            Operator::More => measured > self.value,
+            Operator::AtLeast => measured >= self.value,
+        }
+    }
+
+    /// Reports whether it bounds the responses that pass their checks.
+    pub fn is_about_checks(&self) -> bool {
+        matches!(
+            self.quantity,
+            Quantity::Number(Counted::Checks) | Quantity::Share(Counted::Checks)
+        )
+    }
+}
+
+/// The bound as it was written, without blanks.
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Operator {
+    /// The longest first, so that `<=` is not read as `<`.
+    const ALL: [Self; 4] = [Self::AtMost, Self::AtLeast, Self::Less, Self::More];
+
+    /// The sign.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::More => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+
+    /// Reports whether it bounds a quantity from above.
+    pub fn is_upper(self) -> bool {
+        matches!(self, Self::Less | Self::AtMost)
+    }
+}
+
+impl FromStr for Bounds {
+    type Err = BoundError;
+
+    fn from_str(text: &str) -> Result<Self, BoundError> {
+        let bounds = parts(text).map(|part| Ok(part.placed()?.bound));
+        bounds.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// A bound with its places in the text.
+pub(crate) struct Placed<'a> {
+    pub(crate) name: Part<'a>,
+    pub(crate) value: Part<'a>,
+    pub(crate) bound: Bound,
+}
+
+/// A part of a text without the blanks around it.
+pub(crate) struct Part<'a> {
+    pub(crate) text: &'a str,
+    column: usize,
+}
+
+/// The bounds of a text, without the blanks around them.
+pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+    let mut column = 1;
+    text.split(',').map(move |text| {
+        let part = Part { text, column };
+        column += text.chars().count() + 1;
+        part.trimmed()
+    })
+}
+
+impl<'a> Part<'a> {
+    fn trimmed(self) -> Self {
+        let blanks = self.text.chars().take_while(|c| c.is_whitespace()).count();
+        Self {
+            text: self.text.trim(),
+            column: self.column + blanks,
+        }
+    }
+
+    /// The rest of the part behind the first bytes of it.
+    fn behind(&self, bytes: usize) -> Self {
+        let (before, text) = self.text.split_at(bytes);
+        let column = self.column + before.chars().count();
+        Self { text, column }.trimmed()
+    }
+
+    pub(crate) fn wrong(&self, reason: impl Into<String>) -> BoundError {
+        BoundError {
+            column: self.column,
+            reason: reason.into(),
+        }
+    }
+
+    /// Reads the part as a bound.
+    pub(crate) fn placed(self) -> Result<Placed<'a>, BoundError> {
+        let split = self.text.find(['<', '>']).and_then(|at| {
+            let rest = &self.text[at..];
+            let mut known = Operator::ALL.into_iter();
+            Some((at, known.find(|it| rest.starts_with(it.as_str()))?))
+        });
+        let Some((at, operator)) = split else {
+            return Err(self.wrong(match self.text {
+                "" => "a bound is missing".to_owned(),
+                text => format!("'{text}' has no '<', '<=', '>' or '>='"),
+            }));
+        };
+        let value = self.behind(at + operator.as_str().len());
+        let name = Part {
+            text: self.text[..at].trim_end(),
+            column: self.column,
+        };
+        let (quantity, number) = bounded(&name, &value)?;
+        let mut text = self.text.to_owned();
+        text.retain(|c| !c.is_whitespace());
+        let bound = Bound {
+            text,
+            quantity,
+            operator,
+            value: number,
+        };
+        Ok(Placed { name, value, bound })
+    }
+}
+
+/// The quantity of a name, and the value that bounds it.
+fn bounded(name: &Part<'_>, value: &Part<'_>) -> Result<(Quantity, f64), BoundError> {
+    let counted = match name.text {
+        "rate" => return Ok((Quantity::Rate, number(name, value, value.text)?)),
+        "requests" => Counted::Requests,
+        "errors" => Counted::Errors,
+        "checks" => Counted::Checks,
+        "dropped" => Counted::Dropped,
+        "2xx" => Counted::Status(2),
+        "3xx" => Counted::Status(3),
+        "4xx" => Counted::Status(4),
+        "5xx" => Counted::Status(5),
+        _ => return time(name, value),
+    };
+    count(counted, name, value)
+}
+
+fn time(name: &Part<'_>, value: &Part<'_>) -> Result<(Quantity, f64), BoundError> {
+    let (clock, word) = match name.text.split_once('.') {
+        Some(("service", word)) => (Clock::Service, word),
+        Some(("lateness", word)) => (Clock::Lateness, word),
+        Some(("response", word)) => (Clock::Response, word),
+        _ => (Clock::Response, name.text),
+    };
+    let statistic = statistic(word).ok_or_else(|| {
+        let name_of = name.text;
+        name.wrong(format!("'{name_of}' is {QUANTITIES}"))
+    })?;
+    let span: Span = value.text.parse().map_err(|it: String| value.wrong(it))?;
+    Ok((Quantity::Time(clock, statistic), span.as_nanos() as f64))
+}
+
+fn statistic(word: &str) -> Option<Statistic> {
+    Some(match word {
+        "mean" | "avg" => Statistic::Mean,
+        "min" => Statistic::Min,
+        "max" => Statistic::Max,
+        "median" | "med" => Statistic::Percentile(50.0),
+        _ => {
+            let digits = word.strip_prefix('p')?;
+            let is_plain = digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+            let percentile: f64 = digits.parse().ok().filter(|_| is_plain)?;
+            let is_inside = percentile > 0.0 && percentile < 100.0;
+            is_inside.then_some(Statistic::Percentile(percentile))?
+        }
+    })
+}
+
+fn count(what: Counted, name: &Part<'_>, value: &Part<'_>) -> Result<(Quantity, f64), BoundError> {
+    let name_of = name.text;
+    let Some(share) = value.text.strip_suffix('%') else {
+        let whole = number(name, value, value.text)?;
+        if whole.fract() == 0.0 {
+            return Ok((Quantity::Number(what), whole));
+        }
+        let percent = whole * 100.0;
+        return Err(value.wrong(format!(
+            "'{}' is no share and no whole number: write a share as {name_of}<{percent}%",
+            value.text
+        )));
+    };
+    if what == Counted::Requests {
+        return Err(value.wrong("requests are a number, not a share: write requests>1000"));
+    }
+    match number(name, value, share.trim_end())? {
+        percent if percent <= 100.0 => Ok((Quantity::Share(what), percent / 100.0)),
+        _ => Err(value.wrong(format!("{name_of} cannot be more than 100%"))),
+    }
+}
+
+fn number(name: &Part<'_>, value: &Part<'_>, digits: &str) -> Result<f64, BoundError> {
+    let found = digits.parse::<f64>().ok();
+    let found = found.filter(|number| number.is_finite() && *number >= 0.0);
+    found.ok_or_else(|| {
+        value.wrong(format!(
+            "'{}' is no bound for {}: write a number, as in rate>1000, errors<10 or errors<0.1%",
+            value.text, name.text
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &str) -> (Quantity, Operator, f64) {
+        let Bounds(bounds) = text.parse().unwrap();
+        let [bound] = &bounds[..] else {
+            panic!("{bounds:?}")
+        };
+        (bound.quantity, bound.operator, bound.value)
+    }
+
+    #[test]
+    fn every_quantity_is_read() {
+        use Operator::{AtLeast, AtMost, Less, More};
+        let response = |statistic| Quantity::Time(Clock::Response, statistic);
+        assert_eq!(
+            read("p99<10ms"),
+            (response(Statistic::Percentile(99.0)), Less, 1e7)
+        );
+        assert_eq!(
+            read(" p99.9 <= 1.5s "),
+            (response(Statistic::Percentile(99.9)), AtMost, 1.5e9)
+        );
+        assert_eq!(read("avg<250us"), (response(Statistic::Mean), Less, 250e3));
+        assert_eq!(
+            read("med<1s"),
+            (response(Statistic::Percentile(50.0)), Less, 1e9)
+        );
+        let service = Quantity::Time(Clock::Service, Statistic::Max);
+        assert_eq!(read("service.max<1s"), (service, Less, 1e9));
+        let lateness = Quantity::Time(Clock::Lateness, Statistic::Percentile(99.0));
+        assert_eq!(read("lateness.p99<1ms"), (lateness, Less, 1e6));
+        assert_eq!(read("rate>1000"), (Quantity::Rate, More, 1000.0));
+        assert_eq!(
+            read("errors<0.1%"),
+            (Quantity::Share(Counted::Errors), Less, 0.001)
+        );
+        assert_eq!(
+            read("errors<10"),
+            (Quantity::Number(Counted::Errors), Less, 10.0)
+        );
+        assert_eq!(read("checks>=99.9 %").0, Quantity::Share(Counted::Checks));
+        assert_eq!(
+            read("5xx<1"),
+            (Quantity::Number(Counted::Status(5)), Less, 1.0)
+        );
+        assert_eq!(
+            read("requests>=100"),
+            (Quantity::Number(Counted::Requests), AtLeast, 100.0)
+        );
+    }
+
+    #[test]
+    fn bounds_are_listed_with_commas_and_keep_their_order() {
+        let Bounds(bounds) = "errors < 1 %,p99<=10ms , rate>1000".parse().unwrap();
+        let texts: Vec<String> = bounds.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["errors<1%", "p99<=10ms", "rate>1000"]);
+        let held = [0.01, 1e7, 1000.0].map(|value| bounds.iter().map(move |it| it.holds(value)));
+        let held: Vec<Vec<bool>> = held.into_iter().map(Iterator::collect).collect();
+        assert_eq!(held[0], [false, true, false]);
+        assert_eq!(held[1], [false, true, true]);
+        assert_eq!(held[2], [false, true, false]);
+    }
+
+    #[test]
+    fn mistakes_have_their_place_and_what_to_write() {
+        for (text, column, reason) in [
+            ("", 1, "a bound is missing"),
+            ("p99<10ms,", 10, "a bound is missing"),
+            ("p99=10ms", 1, "has no '<'"),
+            ("p99<10ms, p95", 11, "'p95' has no '<'"),
+            ("p99<10", 5, "'10' is not a duration"),
+            ("p99< =1s", 6, "'=1s' is not a duration"),
+            ("p100<1s", 1, "'p100' is neither"),
+            ("p0<1s", 1, "'p0' is neither"),
+            ("p<1s", 1, "'p' is neither"),
+            ("p99<1s, latency<1s", 9, "'latency' is neither"),
+            ("rate>fast", 6, "'fast' is no bound for rate"),
+            ("rate>inf", 6, "is no bound"),
+            ("p99<1s, errors<0.1", 16, "'0.1' is no share"),
+            ("errors<0.01", 8, "errors<1%"),
+            ("errors<200%", 8, "more than 100%"),
+            ("requests>10%", 10, "not a share"),
+            ("errors<-1", 8, "is no bound"),
+        ] {
+            let error = text.parse::<Bounds>().unwrap_err();
+            assert_eq!(error.column, column, "{text}: {error}");
+            let said = error.to_string();
+            assert!(said.contains(reason), "{text}: {said}");
+            assert!(
+                said.ends_with("write bounds like p99<10ms, errors<0.1%"),
+                "{said}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused_at_a_place_in_it(text in ".{0,40}") {
+            if let Err(error) = text.parse::<Bounds>() {
+                prop_assert!((1..=text.chars().count() + 1).contains(&error.column), "{error}");
+            }
+        }
+
+        #[test]
+        fn what_is_read_is_kept_as_it_was_written(
+            percentile in 1_u32..100,
+            sign in "<=?|>=?",
+            bound in 0_u32..100_000,
+        ) {
+            let text = format!("p{percentile}{sign}{bound}us");
+            let Bounds(bounds) = text.parse().unwrap();
+            prop_assert_eq!(bounds.len(), 1);
+            prop_assert_eq!(bounds[0].to_string(), text);
+            prop_assert_eq!(bounds[0].value, f64::from(bound) * 1e3);
+        }
+    }
+}
