@@ -74,8 +74,7 @@ impl<'a> Collected<'a> {
         if record.outcome == Outcome::Completed {
             let digest = Digest::of(trial)?;
             let view_of = |phase| View {
-                context,
-                record,
+                run: Some((context, record)),
                 phase,
                 digest: &digest,
                 series: &series,

@@ -42,6 +42,18 @@ impl Digest {
         Ok(digest)
     }
 
+    /// The histograms of a load that belongs to no run, one for each metric.
+    pub(crate) fn of_load(
+        phase: &str,
+        histograms: impl IntoIterator<Item = (CurveMetric, Histogram<u64>)>,
+    ) -> Self {
+        let of_phase = |(metric, histogram)| ((phase.to_owned(), metric), histogram);
+        Self {
+            histograms: histograms.into_iter().map(of_phase).collect(),
+            ..Self::default()
+        }
+    }
+
     /// The seconds of a phase in which something was changed or failed; none of the others.
     pub(crate) fn seconds(&self, phase: &str) -> &[SecondHistogram] {
         self.seconds.get(phase).map_or(&[], Vec::as_slice)

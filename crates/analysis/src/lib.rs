@@ -55,7 +55,7 @@ pub use context::throughput_per_second;
 pub use documents::{Document, in_columns_of};
 pub use duel::is_settled;
 pub use findings::Findings;
-pub use gates::thresholds;
+pub use gates::{judge_load, thresholds};
 
 use crate::collect::Collected;
 use crate::context::Context;

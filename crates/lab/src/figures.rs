@@ -2,13 +2,85 @@
 
 use std::collections::BTreeMap;
 
-use gatebench_analysis::throughput_per_second;
+use gatebench_analysis::findings::{CurveMetric, Reason};
+use gatebench_analysis::{judge_load, throughput_per_second};
 use gatebench_engine::{Class, ErrorKind, Metric, Outcome, Recordings};
-use gatebench_store::{Counts, EngineFacts, ExactSum, Histogram, PhaseRecord, Usage};
+use gatebench_model::Shape;
+use gatebench_store::{
+    Counts, EngineFacts, ExactSum, Histogram, LedgerDelta, MachineFacts, PhaseRecord, TraceCounts,
+    Usage,
+};
 
 use crate::progress::PhaseSummary;
 use crate::samples::{self, Moment, Pss};
 use crate::series;
+
+/// Judges a load of the engine that belongs to no run, with the gates that judge those of a run.
+pub fn judge_outcome(outcome: &Outcome, shape: &Shape, machine: &MachineFacts) -> Vec<Reason> {
+    let record = record("load", shape, outcome, machine.clone());
+    let metrics = [
+        (CurveMetric::Response, Metric::Response),
+        (CurveMetric::Service, Metric::Service),
+        (CurveMetric::Lateness, Metric::Lateness),
+    ];
+    let histogram = |metric| answered(&outcome.recordings, metric);
+    judge_load(
+        &record,
+        metrics.map(|(word, metric)| (word, histogram(metric))),
+    )
+}
+
+/// The part of a phase's record that the engine and the machine know.
+pub(crate) fn record(
+    name: &str,
+    shape: &Shape,
+    outcome: &Outcome,
+    machine: MachineFacts,
+) -> PhaseRecord {
+    PhaseRecord {
+        name: name.to_owned(),
+        shape: shape.clone(),
+        began_ns: 0,
+        warm_up_ns: outcome.window_ns.0.saturating_sub(outcome.start_ns),
+        measure_ns: outcome.window_ns.1.saturating_sub(outcome.window_ns.0),
+        drained_ns: outcome.drained_ns,
+        counts: counts(&outcome.counts, &outcome.checks),
+        groups: Vec::new(),
+        connects: None,
+        resumed: Some(outcome.resumed).filter(|count| *count > 0),
+        sums: sums(&outcome.recordings),
+        trace: TraceCounts::default(),
+        engine: engine_facts(outcome),
+        usage: BTreeMap::new(),
+        machine,
+        ledger: LedgerDelta::default(),
+        wire: None,
+        change: None,
+        failure: None,
+        side_by_side: false,
+        own_metrics: None,
+        admin: None,
+        settled: None,
+        ceiling: None,
+        foreign: None,
+        profile: None,
+        adaptive_warm_up: None,
+        bins: None,
+        step: None,
+        saturation_percent: None,
+    }
+}
+
+/// The engine's own account.
+fn engine_facts(outcome: &Outcome) -> EngineFacts {
+    let workers = &outcome.workers;
+    EngineFacts {
+        backend: outcome.backend.as_str().into(),
+        workers: u32::try_from(workers.len()).unwrap_or(u32::MAX),
+        cpu_ns: workers.iter().map(|worker| worker.cpu_ns).sum(),
+        run_queue_wait_ns: workers.iter().map(|worker| worker.run_queue_wait_ns).sum(),
+    }
+}
 
 /// The counts of a load or of a group, of which `texts` are the checks.
 pub(crate) fn counts(counts: &gatebench_engine::Counts, texts: &[String]) -> Counts {
@@ -93,19 +165,19 @@ pub(crate) fn usages(
         .collect()
 }
 
-/// The response times of all answers.
-pub(crate) fn answered(recordings: &Recordings) -> Histogram<u64> {
-    let mut response: Histogram<u64> = series::empty();
-    for ((metric, class), recording) in recordings {
-        if *metric == Metric::Response && *class != Class::Failed {
-            series::add(&mut response, &recording.histogram);
+/// The values of a metric over all answers.
+pub(crate) fn answered(recordings: &Recordings, metric: Metric) -> Histogram<u64> {
+    let mut sum: Histogram<u64> = series::empty();
+    for ((recorded, class), recording) in recordings {
+        if *recorded == metric && *class != Class::Failed {
+            series::add(&mut sum, &recording.histogram);
         }
     }
-    response
+    sum
 }
 
 pub(crate) fn summary(record: &PhaseRecord, outcome: &Outcome) -> PhaseSummary {
-    let response = answered(&outcome.recordings);
+    let response = answered(&outcome.recordings, Metric::Response);
     let completed_per_second = throughput_per_second(record);
     let per_request = |usage: &Usage| {
         let cores = usage.cpu_ns as f64 / usage.window_ns.max(1) as f64;

@@ -1,6 +1,6 @@
 //! The groups of a load as they are stored.
 
-use gatebench_engine::{GroupOutcome, Outcome, Recording, RouteRecord as EngineRoute};
+use gatebench_engine::{GroupOutcome, Metric, Outcome, Recording, RouteRecord as EngineRoute};
 use gatebench_model::Shape;
 use gatebench_store::{GroupRecord, Histogram, RouteRecord, TimeFigures};
 
@@ -21,7 +21,7 @@ pub(crate) fn records(outcome: &Outcome, shapes: &[Shape]) -> Vec<GroupRecord> {
 
 fn record(group: &GroupOutcome, shape: &Shape, checks: &[String]) -> GroupRecord {
     let sums = sums(&group.recordings);
-    let answered = answered(&group.recordings);
+    let answered = answered(&group.recordings, Metric::Response);
     let of_answers = sums
         .iter()
         .filter(|(key, _)| key.starts_with("response.") && *key != "response.failed");

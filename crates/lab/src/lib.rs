@@ -78,6 +78,7 @@ pub use check::{
 pub use chosen::scenario_and_load;
 pub use equip::PreparedGateway;
 pub use error::LabError;
+pub use figures::judge_outcome;
 pub use foreign::{EngineChoice, PreparedEngine};
 pub use interrupt::{Interrupt, Urgency};
 pub use library::{Library, Listed, Source};

@@ -11,7 +11,7 @@ use gatebench_engine::{Load, Outcome};
 use gatebench_model::{Phase, Shape};
 use gatebench_probe::{Profile, ProfileError};
 use gatebench_store::{
-    AdminLoadRecord, ChangeRecord, EngineFacts, FailureRecord, LedgerDelta, PhaseRecord, SeriesRow,
+    AdminLoadRecord, ChangeRecord, FailureRecord, LedgerDelta, PhaseRecord, SeriesRow,
     TaggedInterval, TraceCounts, WarmUpRecord,
 };
 use gatebench_upstream::Snapshot;
@@ -20,7 +20,7 @@ use crate::admin::Calling;
 use crate::bins::{self, Glance};
 use crate::changing::Changing;
 use crate::demand::Demand;
-use crate::figures::{counts, summary, sums, usages};
+use crate::figures::{self, summary, usages};
 use crate::groups;
 use crate::halt::{Failure, Halt};
 use crate::illness::Illness;
@@ -345,17 +345,6 @@ impl Drop for Over<'_> {
     }
 }
 
-/// The engine's own account.
-fn engine_facts(outcome: &Outcome) -> EngineFacts {
-    let workers = &outcome.workers;
-    EngineFacts {
-        backend: outcome.backend.as_str().into(),
-        workers: u32::try_from(workers.len()).unwrap_or(u32::MAX),
-        cpu_ns: workers.iter().map(|worker| worker.cpu_ns).sum(),
-        run_queue_wait_ns: workers.iter().map(|worker| worker.run_queue_wait_ns).sum(),
-    }
-}
-
 /// What the nonces of answers told.
 fn seen(outcome: &Outcome, demand: &Demand, answers: u64) -> Seen {
     Seen {
@@ -394,43 +383,28 @@ fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds
     let outside = outside.as_ref().map(|(before, after)| (before, after));
     let client = (answers, outcome.counts.connections_opened);
     let phase = loading.phase;
-    let measure_ns = outcome.window_ns.1.saturating_sub(outcome.window_ns.0);
+    let machine = samples::machine(&moments, &scene.cores());
+    let of_engine = figures::record(&phase.name, &phase.shape, &outcome, machine);
+    let measure_ns = of_engine.measure_ns;
     let (histograms, mut series) =
         seconds.finish(&phase.name, measure_ns, outcome.drained_ns, &moments);
     scrape::into_series(&scrapes, &mut series);
     let seen = seen(&outcome, loading.demand, answers);
-    let engine = engine_facts(&outcome);
     let record = PhaseRecord {
-        name: phase.name.clone(),
-        shape: phase.shape.clone(),
         began_ns: outcome.window_ns.0.saturating_sub(loading.trial_began_ns),
-        warm_up_ns: outcome.window_ns.0.saturating_sub(outcome.start_ns),
-        measure_ns,
-        drained_ns: outcome.drained_ns,
-        counts: counts(&outcome.counts, &outcome.checks),
         groups: groups::records(&outcome, &shapes),
         connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
-        resumed: Some(outcome.resumed).filter(|count| *count > 0),
-        sums: sums(&outcome.recordings),
         trace: traced(scene, seen, gained.as_ref()),
-        usage: usages(&moments, pss, &engine, measure_ns),
-        engine,
-        machine: samples::machine(&moments, &scene.cores()),
+        usage: usages(&moments, pss, &of_engine.engine, measure_ns),
         ledger: gained.unwrap_or_default(),
         change,
         failure,
         side_by_side: phase.side_by_side && scene.company.is_some(),
         own_metrics: scrape::record(&scrapes),
-        admin: None,
-        settled: None,
-        ceiling: None,
         wire: Some(traffic::facts(client, ledger, outside)),
-        foreign: None,
-        profile: None,
         adaptive_warm_up: warm_up,
         bins: bins::record(&glances),
-        step: None,
-        saturation_percent: None,
+        ..of_engine
     };
     let summary = summary(&record, &outcome);
     Measured {

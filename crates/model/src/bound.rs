@@ -7,8 +7,8 @@ use gatebench_config::Span;
 use thiserror::Error;
 
 /// The words of the quantities.
-const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999; alone, or after service. or lateness.) nor rate, \
-     requests, errors, checks, dropped, 2xx, 3xx, 4xx or 5xx";
+const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999; alone, or after service. \
+     or lateness.) nor rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx or 5xx";
 
 /// A bound of a quantity of a load.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,13 +16,13 @@ const PERCENTILE_MAX: f64 = 99.999;
 /// The number of samples beyond a percentile that it takes to report it.
 const SAMPLES_BEYOND: f64 = 10.0;
 
-/// A service level objective: upper bounds of response times and of the share of requests that fail.
+/// A service level objective: upper bounds of response times and of the share of failing requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Objective {
     /// The bounds of percentiles of the response time, by rising percentile; at least one.
     pub percentiles: Vec<(f64, Bound)>,
-    /// The bound of the share of requests that get no response, get a wrong one, or are not sent at all.
+    /// The bound of the share of requests that get no response or a wrong one, or are not sent.
     pub errors: Bound,
 }
 
@@ -81,8 +81,8 @@ fn one_in_a_thousand() -> Bound {
     }
 }
 
-/// Returns the percentile of the response time that is bounded; none if the share of errors is. No rate can be searched
-/// for other bounds.
+/// Returns the percentile of the response time that is bounded; none if the share of errors is. No
+/// rate can be searched for other bounds.
 fn percentile_of(placed: &Placed<'_>) -> Result<Option<f64>, BoundError> {
     let Placed { name, value, bound } = placed;
     if !bound.operator.is_upper() {
@@ -218,7 +218,8 @@ mod tests {
             text += &format!("errors<={}%", f64::from(errors) / 1_000.0);
             let objective: Objective = text.parse().unwrap();
             prop_assert_eq!(objective.to_string(), text);
-            for ((percentile, bound), (thousandths, micros)) in objective.percentiles.iter().zip(&bounds) {
+            let read = objective.percentiles.iter().zip(&bounds);
+            for ((percentile, bound), (thousandths, micros)) in read {
                 prop_assert_eq!(*percentile, f64::from(*thousandths) / 1_000.0);
                 prop_assert_eq!(bound.value, *micros as f64 * 1e3);
             }

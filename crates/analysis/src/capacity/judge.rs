@@ -12,8 +12,8 @@ const RESPONSE: &str = "response";
 /// Class of requests without an answer.
 const FAILED: &str = "failed";
 
-/// Judges a step: it held where every percentile of the response time and the share of errors keep their
-/// bounds, and 99 in 100 intended requests, or all but one, were sent and answered in the measured
+/// Judges a step: it held where every percentile of the response time and the share of errors keep
+/// their bounds, and 99 in 100 intended requests, or all but one, were sent and answered in the measured
 /// time. Requests without an answer were slower than any that has one.
 pub fn judge_step(
     objective: &Objective,

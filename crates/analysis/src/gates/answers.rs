@@ -135,7 +135,8 @@ pub(super) fn never_reached_upstream(view: &View) -> Option<Reason> {
         false => 0,
     };
     let missing = unmeant.saturating_sub(lost) + trace.foreign;
-    if missing == 0 || view.context.is_mocked(&view.record.trial.scenario) {
+    let (context, record) = view.run?;
+    if missing == 0 || context.is_mocked(&record.trial.scenario) {
         return None;
     }
     let message = format!(

@@ -127,9 +127,9 @@ fn told(phase: &PhaseRecord) -> Option<Sheet> {
 /// CPU time of a component against the cores that it had to itself.
 fn cpu(view: &View, component: &str) -> Option<Sheet> {
     let phase = view.phase;
-    let placement = &view.context.plan.placement;
+    let placement = &view.run?.0.plan.placement;
     let cores = match component {
-        "gateway" => match view.context.variant(&view.record.trial.variant)? {
+        "gateway" => match view.variant()? {
             variant @ Variant::Gateway { .. } => variant.setup()?.gateway_cores(placement).len(),
             Variant::Floor | Variant::Attached { .. } => return None,
         },

@@ -8,7 +8,7 @@ use crate::words::{grouped, percent};
 /// The kernel leaves a clock source that it finds to be wrong: times of the trial are from a clock
 /// that was wrong, or from two.
 pub(super) fn source_changed(view: &View) -> Option<Reason> {
-    let source = view.record.clock_source.as_ref()?;
+    let source = view.run?.1.clock_source.as_ref()?;
     (source.began != source.ended).then_some(())?;
     let message = format!(
         "The clock source changed from {} to {} during the trial.",
@@ -22,9 +22,10 @@ pub(super) fn source_changed(view: &View) -> Option<Reason> {
 
 /// Each request reads the clock several times, so a slow read is a part of its latency.
 pub(super) fn source_slow(view: &View) -> Option<Reason> {
-    let environment = &view.context.run.manifest().environment;
+    let (context, record) = view.run?;
+    let environment = &context.run.manifest().environment;
     let of_run = environment["kernel"]["clock_source"].as_str();
-    let of_trial = view.record.clock_source.as_ref();
+    let of_trial = record.clock_source.as_ref();
     let source = of_trial.map_or(of_run, |it| Some(it.ended.as_str()))?;
     (!FAST_CLOCK_SOURCES.contains(&source)).then_some(())?;
     let message = format!(
@@ -66,7 +67,8 @@ fn changed_within(view: &View) -> Option<String> {
 /// The frequencies of the gateways of a block in the same phase.
 fn differed_between(view: &View) -> Option<String> {
     let own_khz = view.phase.machine.gateway_frequency.as_ref()?.mean_khz;
-    let range = view.context.frequencies_khz(view.record, view.phase)?;
+    let (context, record) = view.run?;
+    let range = context.frequencies_khz(record, view.phase)?;
     (spread(range) > FREQUENCY_SPREAD_MAX).then(|| {
         format!(
             "The gateway's cores changed their frequency: they ran at {} MHz on average, and under the gateways \

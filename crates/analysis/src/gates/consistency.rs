@@ -158,7 +158,8 @@ pub(super) fn counts_and_bytes(view: &View) -> Option<Reason> {
         let says = says(message, DEFECT);
         return Some(view.reason(Gate::Inconsistent, Validity::Invalid, &EVERYTHING, says));
     }
-    let usual = view.context.answer_bytes(view.record, view.phase)?;
+    let (context, record) = view.run?;
+    let usual = context.answer_bytes(record, view.phase)?;
     let bytes = bytes_per_answer(view.phase)?;
     ((bytes - usual).abs() > ANSWER_BYTES_ERROR_MAX * usual).then_some(())?;
     let message = format!(

@@ -27,19 +27,17 @@ fn busy_of_available(view: &View) -> Option<(f64, f64)> {
     if view.kind() != PhaseKind::Closed || view.is_floor() || view.is_null() {
         return None;
     }
+    let (context, record) = view.run?;
     let busy = cores_busy(view.phase, "gateway")?;
-    let workers = view
-        .record
-        .gateway
-        .as_ref()
-        .map_or(0, |gateway| gateway.workers) as usize;
-    let cores = view.context.plan.placement.gateway.len();
+    let gateway = record.gateway.as_ref();
+    let workers = gateway.map_or(0, |gateway| gateway.workers) as usize;
+    let cores = context.plan.placement.gateway.len();
     let available = if workers > 0 {
         workers.min(cores)
     } else {
         cores
     };
-    let limit = view.record.gateway.as_ref().and_then(|it| it.limits.cpus());
+    let limit = gateway.and_then(|it| it.limits.cpus());
     let available = available.max(1) as f64;
     Some((busy, limit.map_or(available, |limit| limit.min(available))))
 }

@@ -21,29 +21,41 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
     if view.seeks_own_limit() {
         return None;
     }
-    let placement = &view.context.plan.placement;
     let engine = engine_cores_busy(view)?;
-    let (busy, cores, who) = if view.context.engine_shares_core() {
-        let upstream = cores_busy(view.phase, "upstream").unwrap_or(0.0);
-        let alone = placement
-            .upstream
-            .iter()
-            .filter(|core| !placement.engine.contains(core));
-        (
-            engine + upstream,
-            placement.engine.len() + alone.count(),
-            "Engine and upstream",
-        )
-    } else {
-        (engine, placement.engine.len(), "The engine")
+    let (busy, cores, whose) = match view.run {
+        Some((context, _)) if context.engine_shares_core() => {
+            let placement = &context.plan.placement;
+            let upstream = cores_busy(view.phase, "upstream").unwrap_or(0.0);
+            let alone = placement
+                .upstream
+                .iter()
+                .filter(|core| !placement.engine.contains(core));
+            (
+                engine + upstream,
+                placement.engine.len() + alone.count(),
+                "Engine and upstream kept their",
+            )
+        }
+        Some((context, _)) => (
+            engine,
+            context.plan.placement.engine.len(),
+            "The engine kept its",
+        ),
+        None => (
+            engine,
+            view.phase.engine.workers as usize,
+            "The engine kept its",
+        ),
     };
     let share = busy / cores.max(1) as f64;
     let gateway_is_busier = gateway::busy_share(view).is_some_and(|own| own > share);
     (share >= ENGINE_BUSY_MAX && !gateway_is_busier).then_some(())?;
-    let message = format!(
-        "{who} kept their share of the machine {} busy; CPU per request still stands.",
-        percent(share)
-    );
+    let meaning = match (view.run, view.kind()) {
+        (Some(_), _) => "CPU per request still stands",
+        (None, PhaseKind::Open) => "response times include that",
+        (None, _) => "the target may take more than this",
+    };
+    let message = format!("{whose} cores {} busy; {meaning}.", percent(share));
     let remedy = "Give the engine more cores, or run it on another machine.";
     let spoils = spoiled(view.kind());
     Some(view.reason(
@@ -92,10 +104,9 @@ pub(super) fn upstream_near_floor(view: &View) -> Option<Reason> {
     if view.seeks_own_limit() {
         return None;
     }
-    let trial = &view.record.trial;
-    let floor = view
-        .context
-        .floor_per_second(&trial.scenario, trial.block)?;
+    let (context, record) = view.run?;
+    let trial = &record.trial;
+    let floor = context.floor_per_second(&trial.scenario, trial.block)?;
     let throughput = throughput_per_second(view.phase);
     (floor > 0.0 && throughput > FLOOR_SHARE_MAX * floor).then_some(())?;
     let message = format!(

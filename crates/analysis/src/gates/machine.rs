@@ -30,15 +30,14 @@ pub(super) fn steal(view: &View) -> Option<Reason> {
     let available_ns = machine.window_ns as f64 * f64::from(machine.cores);
     let share = machine.steal_ns as f64 / available_ns;
     (available_ns > 0.0 && share > STEAL_SHARE_MAX).then_some(())?;
-    let message = format!(
-        "The hypervisor took {} of the pinned cores' time.",
-        percent(share)
-    );
+    let message = format!("The hypervisor took {} of the cores' time.", percent(share));
     let remedy = "Use a machine of its own, or repeat when the host is quieter.";
-    let environment = &view.context.run.manifest().environment;
-    let paravirt = &environment["kernel"]["accounting"]["paravirt_time"];
+    let counts_stolen_time = view.run.is_some_and(|(context, _)| {
+        let environment = &context.run.manifest().environment;
+        environment["kernel"]["accounting"]["paravirt_time"] == "off"
+    });
     let mut spoils = vec![Aspect::Throughput, Aspect::Latency];
-    spoils.extend((paravirt == "off").then_some(Aspect::CpuPerRequest));
+    spoils.extend(counts_stolen_time.then_some(Aspect::CpuPerRequest));
     Some(view.reason(
         Gate::Steal,
         Validity::Limited,
@@ -71,7 +70,7 @@ pub(super) fn foreign_process(view: &View) -> Option<Reason> {
 /// Two threads of a core take each other's execution units: each one's CPU time grows with what the
 /// other does.
 pub(super) fn shared_core(view: &View) -> Option<Reason> {
-    let placement = &view.context.plan.placement;
+    let placement = &view.run?.0.plan.placement;
     (!view.is_floor() && placement.gateway_has_siblings()).then_some(())?;
     let message = "Engine or upstream ran on a thread of the gateway's physical core, because no other layout \
                    exists.";

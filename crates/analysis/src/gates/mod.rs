@@ -13,31 +13,41 @@ pub mod thresholds;
 mod trial;
 mod wire;
 
-use gatebench_model::{Length, Plan, Variant};
-use gatebench_store::{PhaseRecord, SeriesRow, TrialRecord};
+use gatebench_model::{Length, Plan, Scenario, Variant};
+use gatebench_store::{Histogram, PhaseRecord, SeriesRow, TrialRecord};
 
 use crate::context::{Context, kind};
 use crate::digest::Digest;
-use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
+use crate::findings::{Aspect, CurveMetric, Gate, PhaseKind, Reason, Validity};
 
 /// What a gate looks at.
 pub(crate) struct View<'a> {
-    pub(crate) context: &'a Context<'a>,
-    pub(crate) record: &'a TrialRecord,
+    /// The run and the trial; none for a load that belongs to no run.
+    pub(crate) run: Option<(&'a Context<'a>, &'a TrialRecord)>,
     pub(crate) phase: &'a PhaseRecord,
     pub(crate) digest: &'a Digest,
     /// Rows of the whole trial.
     pub(crate) series: &'a [SeriesRow],
 }
 
-impl View<'_> {
+impl<'a> View<'a> {
     fn is_floor(&self) -> bool {
-        self.context.is_floor(self.record)
+        self.run
+            .is_some_and(|(context, record)| context.is_floor(record))
     }
 
     fn is_null(&self) -> bool {
-        let variant = self.context.variant(&self.record.trial.variant);
-        variant.is_some_and(Variant::is_null)
+        self.variant().is_some_and(Variant::is_null)
+    }
+
+    fn variant(&self) -> Option<&'a Variant> {
+        let (context, record) = self.run?;
+        context.variant(&record.trial.variant)
+    }
+
+    fn scenario(&self) -> Option<&'a Scenario> {
+        let (context, record) = self.run?;
+        context.scenario(&record.trial.scenario)
     }
 
     fn kind(&self) -> PhaseKind {
@@ -131,7 +141,8 @@ pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
         let told = [Aspect::CpuPerRequest, Aspect::Memory];
         view.kind() != PhaseKind::SideBySide || reason.spoils.iter().any(|it| told.contains(it))
     };
-    let is_trial = is_smoke(view.context.plan) || !tells_speed(view.phase);
+    let is_smoke = view.run.is_some_and(|(context, _)| is_smoke(context.plan));
+    let is_trial = is_smoke || !tells_speed(view.phase);
     let reasons = PHASE_GATES.iter().filter_map(|gate| gate(view));
     reasons
         .filter(|reason| !(is_meant && IS_MEASURED.contains(&reason.gate)))
@@ -139,6 +150,43 @@ pub(crate) fn judge_phase(view: &View) -> Vec<Reason> {
         .filter(is_told)
         .filter(|reason| !is_trial || WHETHER_IT_WORKS.contains(&reason.gate))
         .collect()
+}
+
+/// The gates of a load that belongs to no run. Failing requests are its result, and nothing is
+/// known of a gateway.
+const LOAD_GATES: [PhaseGate; 11] = [
+    schedule::dropped,
+    schedule::rate_not_achieved,
+    schedule::late,
+    schedule::tail_late,
+    instrument::engine_saturated,
+    instrument::engine_waited,
+    machine::throttled,
+    machine::steal,
+    consistency::clamped,
+    consistency::percentiles_and_sums,
+    consistency::counts_and_bytes,
+];
+
+/// Judges a load that belongs to no run, by its record and by a histogram of each metric over the
+/// answered requests.
+pub fn judge_load(
+    phase: &PhaseRecord,
+    histograms: impl IntoIterator<Item = (CurveMetric, Histogram<u64>)>,
+) -> Vec<Reason> {
+    let view = View {
+        run: None,
+        phase,
+        digest: &Digest::of_load(&phase.name, histograms),
+        series: &[],
+    };
+    let is_long = phase.measure_ns >= thresholds::SHARE_WINDOW_NS_MIN;
+    let is_told = |reason: &Reason| match reason.gate {
+        Gate::EngineSaturated | Gate::EngineWaited if !is_long => false,
+        gate => tells_speed(phase) || WHETHER_IT_WORKS.contains(&gate),
+    };
+    let reasons = LOAD_GATES.iter().filter_map(|gate| gate(&view));
+    reasons.filter(is_told).collect()
 }
 
 /// Reports whether machine or engine may have delayed the requests of a phase, in addition to the

@@ -85,7 +85,8 @@ pub(super) fn connections_held(view: &View) -> Option<Reason> {
 /// wait for its core for as long.
 fn are_held(view: &View, lateness_ns: f64) -> bool {
     let waited_ns = view.phase.engine.run_queue_wait_ns as f64;
-    !view.is_floor() && view.phase.counts.queued_max > 0 && waited_ns < lateness_ns
+    let has_gateway = view.run.is_some() && !view.is_floor();
+    has_gateway && view.phase.counts.queued_max > 0 && waited_ns < lateness_ns
 }
 
 /// The same for the 99.9th percentiles; the others remain valid.

@@ -13,6 +13,9 @@ pub const ENGINE_BUSY_MAX: f64 = 0.85;
 /// a percentile.
 pub const ENGINE_WAIT_MAX: f64 = 0.20;
 
+/// The shortest measurement whose shares of CPU time are more than chance.
+pub const SHARE_WINDOW_NS_MIN: u64 = 250_000_000;
+
 /// Lateness that 99 in 100 sends of an open load must keep. The response time includes it; a
 /// millisecond is more than what gateways add at rates below their knee.
 pub const LATENESS_P99_NS_MAX: f64 = 1e6;

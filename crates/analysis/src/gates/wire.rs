@@ -29,8 +29,7 @@ pub(super) fn upstream_connections(view: &View) -> Option<Reason> {
 
 /// Requests that a client's connection may have under way at a time.
 pub(super) fn streams_per_connection(view: &View) -> u64 {
-    let scenario = view.context.scenario(&view.record.trial.scenario);
-    let streams = scenario.and_then(|scenario| scenario.transport.http2_streams);
+    let streams = view.scenario().and_then(|it| it.transport.http2_streams);
     u64::from(streams.unwrap_or(1))
 }
 
@@ -78,8 +77,7 @@ pub(super) fn old_version(view: &View) -> Option<Reason> {
 
 /// A line for each request is work that other gateways are not asked for.
 pub(super) fn writes_log(view: &View) -> Option<Reason> {
-    let scenario = view.context.scenario(&view.record.trial.scenario);
-    if scenario.is_some_and(|scenario| scenario.access_log) {
+    if view.scenario().is_some_and(|scenario| scenario.access_log) {
         return None;
     }
     let wire = view.phase.wire.as_ref()?;
@@ -100,7 +98,7 @@ pub(super) fn writes_log(view: &View) -> Option<Reason> {
 /// it counts. More may be busy: runtimes have threads of their own.
 pub(super) fn idle_workers(view: &View) -> Option<Reason> {
     let busy = view.phase.wire.as_ref()?.gateway?.threads_busy;
-    let workers = view.record.gateway.as_ref()?.workers;
+    let workers = view.run?.1.gateway.as_ref()?.workers;
     let is_closed = view.kind() == PhaseKind::Closed;
     (is_closed && busy > 0 && busy < workers).then_some(())?;
     let message = format!(

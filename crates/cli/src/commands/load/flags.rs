@@ -116,8 +116,8 @@ pub struct RequestFlags {
     #[arg(long = "check", value_name = "CHECK", value_parser = check::parse)]
     pub checks: Vec<Check>,
     /// Bounds the load must keep, as in 'p99<10ms, errors<=0.1%', 'rate>1000', 'checks>99.9%'
-    /// (repeatable). Figures: mean, min, max, p50 to p99.999 (also after service. or lateness.), rate,
-    /// requests, errors, checks, dropped, 2xx, 3xx, 4xx, 5xx
+    /// (repeatable). Figures: mean, min, max, p50 to p99.999 (also after service. or lateness.),
+    /// rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx, 5xx
     #[arg(long = "threshold", visible_alias = "slo", value_name = "BOUNDS")]
     pub thresholds: Vec<Bounds>,
 }

@@ -60,7 +60,7 @@ fn engine(results: &Results<'_>) -> Value {
     let figures = &results.figures;
     let cautions = results.cautions.iter();
     let limits =
-        cautions.map(|it| json!({"limit": it.word, "message": it.what, "remedy": it.remedy}));
+        cautions.map(|it| json!({"limit": it.word, "message": it.message, "remedy": it.remedy}));
     json!({
         "backend": figures.outcome.backend.as_str(),
         "workers": figures.outcome.workers.len(),
@@ -69,7 +69,7 @@ fn engine(results: &Results<'_>) -> Value {
         "cpu_ns_per_request": figures.cpu_ns_per_request(),
         "busy_share": figures.busy_share(),
         "run_queue_wait_share": figures.run_queue_share(),
-        "steal_share": results.machine.stolen,
+        "steal_share": results.steal_share(),
         "throttled_ns": results.machine.throttled_ns,
         "limited_by": limits.collect::<Vec<_>>(),
     })

@@ -22,7 +22,8 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Judges a load. A quantity of which nothing was measured does not keep its bound, whichever way that points.
+    /// Judges a load. A quantity of which nothing was measured does not keep its bound, whichever way
+    /// that points.
     pub fn of(bound: &Bound, figures: &Figures<'_>, open: bool) -> Self {
         let (value, words) = match measure(bound.quantity, figures, open) {
             Ok(value) => (Some(value), in_words(bound.quantity, value)),

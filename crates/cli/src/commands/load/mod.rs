@@ -181,7 +181,7 @@ impl Load {
                 .bounds()
                 .map(|bound| Judged::of(bound, &figures, timing.is_open()))
                 .collect(),
-            cautions: validity::cautions(&figures, &seen, timing.is_open(), !cores.is_empty()),
+            cautions: validity::cautions(&figures, &seen, &timing.shape),
             figures,
             machine: seen.machine,
         }

@@ -1,8 +1,10 @@
 //! A load that has ended, as it is printed.
 
+use gatebench_store::MachineFacts;
+
 use super::figures::Figures;
 use super::judged::Judged;
-use super::validity::{Caution, MachineShare};
+use super::validity::Caution;
 
 /// What is spoken where connections are only made.
 pub const NO_PROTOCOL: &str = "none";
@@ -22,7 +24,7 @@ pub struct Results<'a> {
     /// All figures.
     pub figures: Figures<'a>,
     /// What the machine did meanwhile.
-    pub machine: MachineShare,
+    pub machine: MachineFacts,
     /// What limits the figures.
     pub cautions: Vec<Caution>,
     /// The thresholds.
@@ -33,6 +35,12 @@ impl Results<'_> {
     /// Whether anything was sent: else connections were only made.
     pub fn sends_requests(&self) -> bool {
         self.protocol != NO_PROTOCOL
+    }
+
+    /// The share of the cores' time that the hypervisor took.
+    pub fn steal_share(&self) -> f64 {
+        let available_ns = self.machine.window_ns * u64::from(self.machine.cores);
+        self.machine.steal_ns as f64 / available_ns.max(1) as f64
     }
 
     /// What was counted.

@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use gatebench_engine::{Control, Interval, Live, Metric, Recording};
 use gatebench_net::clock;
 use gatebench_probe::MachineSample;
+use gatebench_store::MachineFacts;
 
 use self::bar::Bar;
 use self::lines::Lines;
 pub use self::silence::Silence;
 use self::silence::Silences;
-use super::validity::MachineShare;
 use crate::terminal;
 
 /// How often it is looked.
@@ -64,7 +64,7 @@ pub struct Outlook {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     /// What the machine did.
-    pub machine: MachineShare,
+    pub machine: MachineFacts,
     /// When no answer came for a second or more, in their order.
     pub silences: Vec<Silence>,
 }
@@ -163,7 +163,7 @@ impl<'a> Watch<'a> {
         }
         machine.look(self.window_ns());
         Seen {
-            machine: machine.share(self.cores),
+            machine: machine.facts(self.cores),
             silences: silences.end(),
         }
     }
@@ -249,22 +249,20 @@ impl MachineWindow {
         None
     }
 
-    fn share(self, cores: &[usize]) -> MachineShare {
+    /// The facts of these cores; of all if workers are not pinned.
+    fn facts(self, cores: &[usize]) -> MachineFacts {
         let Some(before) = self.before else {
-            return MachineShare::default();
+            return MachineFacts::default();
         };
         let after = self.after.unwrap_or_else(MachineSample::read);
         let all: Vec<usize> = after.cores.iter().map(|it| it.core).collect();
         let cores = if cores.is_empty() { &all } else { cores };
-        let stolen_ns = after.steal_ns(cores).saturating_sub(before.steal_ns(cores));
-        let available_ns = after.at_ns.saturating_sub(before.at_ns) * cores.len() as u64;
-        MachineShare {
-            stolen: if available_ns > 0 {
-                stolen_ns as f64 / available_ns as f64
-            } else {
-                0.0
-            },
+        MachineFacts {
+            window_ns: after.at_ns.saturating_sub(before.at_ns),
+            cores: u32::try_from(cores.len()).unwrap_or(u32::MAX),
+            steal_ns: after.steal_ns(cores).saturating_sub(before.steal_ns(cores)),
             throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
+            ..MachineFacts::default()
         }
     }
 }

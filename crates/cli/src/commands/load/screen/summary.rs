@@ -6,6 +6,7 @@ use gatebench_engine::Class;
 
 use super::super::judged::{Judged, percent};
 use super::super::results::Results;
+use super::super::validity::Caution;
 use super::paint::Paint;
 use crate::terminal::wrapped;
 
@@ -105,8 +106,8 @@ pub fn judged(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> 
 
 /// What limits the figures, and what to do.
 pub fn cautions(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
-    let one = |it: &super::super::validity::Caution| {
-        let what = wrapped(&it.what, width - 4, 2);
+    let one = |it: &Caution| {
+        let what = wrapped(&it.message, width - 4, 2);
         let remedy = wrapped(&it.remedy, width - 6, 6);
         format!("{} {what}\n    → {remedy}", paint.caution("!"))
     };
