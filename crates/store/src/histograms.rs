@@ -1,6 +1,7 @@
 //! `histograms.hlog`: tagged interval logs in the standard HdrHistogram format.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +9,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
-    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, LogIteratorError, Tag,
+    IntervalLogIterator, IntervalLogWriter, IntervalLogWriterBuilder, IntervalLogWriterError,
+    LogEntry, LogIteratorError, Tag,
 };
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 
@@ -30,6 +32,51 @@ pub struct TaggedInterval {
     pub histogram: Histogram<u64>,
 }
 
+/// An interval log that is being written, with a line for each histogram.
+pub struct HistogramLog<'a, W: Write> {
+    log: IntervalLogWriter<'a, 'a, W, V2DeflateSerializer>,
+}
+
+impl<'a, W: Write> HistogramLog<'a, W> {
+    /// Writes the head of a log whose times count from `started`.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn begin(
+        out: &'a mut W,
+        serializer: &'a mut V2DeflateSerializer,
+        started: SystemTime,
+    ) -> io::Result<Self> {
+        let log = IntervalLogWriterBuilder::new()
+            .add_comment("[Histogram log format version 1.3]")
+            .add_comment("[Values are nanoseconds; the maximum of each line is in milliseconds]")
+            .with_start_time(started)
+            .with_base_time(started)
+            .with_max_value_divisor(1e6)
+            .begin_log_with(out, serializer)?;
+        Ok(Self { log })
+    }
+
+    /// Writes a histogram of an interval that began so long after the log.
+    ///
+    /// # Errors
+    /// The histogram or the output cannot be written, in words.
+    pub fn write(
+        &mut self,
+        tag: &str,
+        began: Duration,
+        length: Duration,
+        histogram: &Histogram<u64>,
+    ) -> Result<(), String> {
+        let tag = Tag::new(tag);
+        let written = self.log.write_histogram(histogram, began, length, tag);
+        written.map_err(|error| match error {
+            IntervalLogWriterError::IoError(error) => error.to_string(),
+            other => other.to_string(),
+        })
+    }
+}
+
 /// Writes the log of a trial.
 pub(crate) fn write(
     folder: &Path,
@@ -44,13 +91,7 @@ pub(crate) fn write(
     let mut text = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let started = SystemTime::from(record.started);
-    let mut log = IntervalLogWriterBuilder::new()
-        .add_comment("[Histogram log format version 1.3]")
-        .add_comment("[Values are nanoseconds; the maximum of each line is in milliseconds]")
-        .with_start_time(started)
-        .with_base_time(started)
-        .with_max_value_divisor(1e6)
-        .begin_log_with(&mut text, &mut serializer)
+    let mut log = HistogramLog::begin(&mut text, &mut serializer, started)
         .map_err(|error| StoreError::io("write", &path, error))?;
     for interval in intervals {
         let tag = &interval.tag;
@@ -62,11 +103,11 @@ pub(crate) fn write(
             .find(|known| known.name == phase)
             .map(|phase| phase.began_ns)
             .ok_or_else(|| inconsistent(format!("the tag '{tag}' names a phase that it lacks")))?;
-        log.write_histogram(
-            &interval.histogram,
+        log.write(
+            tag,
             Duration::from_nanos(began_ns.saturating_add(interval.start_ns)),
             Duration::from_nanos(interval.duration_ns),
-            Tag::new(tag),
+            &interval.histogram,
         )
         .map_err(|error| inconsistent(format!("the histogram '{tag}': {error}")))?;
     }

@@ -41,7 +41,7 @@ pub use error::StoreError;
 pub use foreign::{ForeignCheck, ForeignEngine, ForeignFigures};
 pub use group::{GroupRecord, RouteRecord, TimeFigures};
 pub use hdrhistogram::Histogram;
-pub use histograms::TaggedInterval;
+pub use histograms::{HistogramLog, TaggedInterval};
 pub use jiff::Timestamp;
 pub use manifest::{GatewayIdentity, Manifest, Status};
 pub use phase::{

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use gatebench_engine::{Interval, Metric, Recording};
-use hdrhistogram::serialization::interval_log::{
-    IntervalLogWriter, IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
-};
-use hdrhistogram::serialization::{V2DeflateSerializeError, V2DeflateSerializer};
+use gatebench_store::HistogramLog;
+use hdrhistogram::serialization::V2DeflateSerializer;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -39,14 +37,7 @@ impl HdrFile {
 
     /// Begins the log of a load whose seconds come from that many workers.
     pub fn begin(&mut self, workers: usize) -> Result<HdrLog<'_>, Failure> {
-        let now = SystemTime::now();
-        let log = IntervalLogWriterBuilder::new()
-            .add_comment("[Histogram log format version 1.3]")
-            .add_comment("[Values are nanoseconds; the maximum of each line is in milliseconds]")
-            .with_start_time(now)
-            .with_base_time(now)
-            .with_max_value_divisor(1e6)
-            .begin_log_with(&mut self.out, &mut self.serializer)
+        let log = HistogramLog::begin(&mut self.out, &mut self.serializer, SystemTime::now())
             .map_err(|error| failure(&self.path, &error.to_string()))?;
         Ok(HdrLog {
             log,
@@ -74,7 +65,7 @@ fn failure(path: &Path, error: &str) -> Failure {
 
 /// The log under way.
 pub struct HdrLog<'a> {
-    log: IntervalLogWriter<'a, 'a, BufWriter<File>, V2DeflateSerializer>,
+    log: HistogramLog<'a, BufWriter<File>>,
     workers: usize,
     open: BTreeMap<u32, Second>,
     error: Option<String>,
@@ -126,21 +117,14 @@ impl HdrLog<'_> {
             return;
         };
         for (metric, recording) in second.recordings {
-            let begin = Duration::from_secs(number.into());
-            let tag = Tag::new(metric.as_str());
-            let written =
-                self.log
-                    .write_histogram(&recording.histogram, begin, Duration::from_secs(1), tag);
+            let began = Duration::from_secs(number.into());
+            let second = Duration::from_secs(1);
+            let written = self
+                .log
+                .write(metric.as_str(), began, second, &recording.histogram);
             if let Err(error) = written {
-                self.error.get_or_insert_with(|| in_words(error));
+                self.error.get_or_insert(error);
             }
         }
-    }
-}
-
-fn in_words(error: IntervalLogWriterError<V2DeflateSerializeError>) -> String {
-    match error {
-        IntervalLogWriterError::IoError(error) => io::Error::to_string(&error),
-        other => other.to_string(),
     }
 }

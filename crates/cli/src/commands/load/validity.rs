@@ -48,7 +48,11 @@ pub fn cautions(figures: &Figures<'_>, seen: &Seen, shape: &Shape) -> Vec<Cautio
     let reasons = judge_outcome(figures.outcome, shape, &seen.machine);
     let is_open = matches!(shape, Shape::Open(_));
     let silence = silent(figures, &seen.silences, is_open);
-    reasons.into_iter().map(Caution::from).chain(silence).collect()
+    reasons
+        .into_iter()
+        .map(Caution::from)
+        .chain(silence)
+        .collect()
 }
 
 /// A mean over the window hides that the target stood still in it.
