@@ -14,6 +14,7 @@ pub mod flame;
 pub mod history;
 pub mod html;
 pub mod json;
+pub mod load;
 pub mod markdown;
 mod method;
 mod number;

@@ -34,7 +34,7 @@ use self::shape::Timing;
 use self::target::Asked;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{signals, terminal};
+use crate::{reports, signals, terminal};
 
 /// Name of the only group.
 const GROUP: &str = "all";
@@ -191,8 +191,7 @@ impl Load {
         if self.output.json {
             return terminal::say_data(&format!("{:#}", json::of(results)));
         }
-        let screen = screen::of(results, terminal::stdout_colors(), terminal::stdout_width());
-        terminal::say(&screen)
+        terminal::say(&screen::of(results, reports::terminal_options()))
     }
 }
 

@@ -3,60 +3,41 @@
 use gatebench_analysis::findings::Unit;
 use gatebench_analysis::words::{grouped, quantity};
 use gatebench_engine::{Class, ErrorKind};
+use gatebench_report::load::WordTable;
 
 use super::super::figures::Figures;
 use super::super::judged::percent;
 use super::super::results::Results;
-use super::paint::Paint;
-use crate::terminal::column;
 
 /// Columns of a line's name.
-const NAME: usize = 13;
+const NAME: usize = 11;
 
 /// The lines that there is something to say in.
-pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
+pub fn table(results: &Results<'_>) -> WordTable {
     let figures = &results.figures;
-    let mut lines = Lines {
-        paint,
-        width,
-        lines: Vec::new(),
-    };
-    if results.sends_requests() {
-        lines.add("Status", statuses(figures, paint));
-    }
-    lines.add("No answer", errors(&figures.counts().errors, paint));
-    lines.add("Checks", checks(figures, paint));
-    if results.open {
-        lines.add("Arrivals", arrivals(figures, paint));
-    }
-    if results.sends_requests() {
-        lines.add("Bytes", bytes(figures));
-    }
-    lines.add("Connections", connections(figures, paint));
-    lines.add("Engine", engine(results));
-    lines.lines
-}
-
-struct Lines {
-    paint: Paint,
-    width: usize,
-    lines: Vec<String>,
-}
-
-impl Lines {
-    fn add(&mut self, name: &str, parts: Vec<String>) {
-        if parts.is_empty() {
-            return;
-        }
-        let text = column(&parts.join(" · "), self.width, NAME);
-        self.lines.push(format!(
-            "{}{text}",
-            self.paint.title(&format!("{name:NAME$}"))
-        ));
+    let requests = results.sends_requests();
+    let lines = [
+        ("Status", requests, statuses(figures)),
+        ("No answer", true, errors(&figures.counts().errors)),
+        ("Checks", true, checks(figures)),
+        ("Arrivals", results.open, arrivals(figures)),
+        ("Bytes", requests, bytes(figures)),
+        ("Connections", true, connections(figures)),
+        ("Engine", true, engine(results)),
+    ];
+    let shown = lines
+        .into_iter()
+        .filter(|(_, is_shown, parts)| *is_shown && !parts.is_empty());
+    WordTable {
+        title: "Counts",
+        rows: shown
+            .map(|(name, _, parts)| vec![format!("{name:NAME$}"), parts.join(" · ")])
+            .collect(),
+        foot: String::new(),
     }
 }
 
-fn statuses(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
+fn statuses(figures: &Figures<'_>) -> Vec<String> {
     let known = Class::ALL
         .into_iter()
         .filter(|class| figures.answers(*class) > 0);
@@ -66,13 +47,8 @@ fn statuses(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
                 Class::Failed => "other",
                 class => class.as_str(),
             };
-            let mut text = format!("{word} {}", grouped(figures.answers(class) as f64));
-            text += &codes(figures, class);
-            match class {
-                Class::Success | Class::Redirection => text,
-                _ if figures.checked => text,
-                _ => paint.bad(&text),
-            }
+            let count = grouped(figures.answers(class) as f64);
+            format!("{word} {count}{}", codes(figures, class))
         })
         .collect()
 }
@@ -96,7 +72,7 @@ fn codes(figures: &Figures<'_>, class: Class) -> String {
 }
 
 /// What failed, by reason.
-fn errors(counts: &[u64; ErrorKind::ALL.len()], paint: Paint) -> Vec<String> {
+fn errors(counts: &[u64; ErrorKind::ALL.len()]) -> Vec<String> {
     let kinds = ErrorKind::ALL.into_iter().zip(counts);
     kinds
         .filter(|(_, count)| **count > 0)
@@ -109,12 +85,12 @@ fn errors(counts: &[u64; ErrorKind::ALL.len()], paint: Paint) -> Vec<String> {
                 ErrorKind::Protocol => "not HTTP",
                 ErrorKind::Tls => "TLS failed",
             };
-            paint.bad(&format!("{word} {}", grouped(*count as f64)))
+            format!("{word} {}", grouped(*count as f64))
         })
         .collect()
 }
 
-fn checks(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
+fn checks(figures: &Figures<'_>) -> Vec<String> {
     if !figures.checked {
         return Vec::new();
     }
@@ -131,25 +107,20 @@ fn checks(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
         .into_iter()
         .filter(|(_, failed)| *failed > 0)
     {
-        parts.push(paint.bad(&format!("{text}: {} failed", grouped(failed as f64))));
+        parts.push(format!("{text}: {} failed", grouped(failed as f64)));
     }
     parts
 }
 
 /// What the schedule asked for, and what came of it.
-fn arrivals(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
+fn arrivals(figures: &Figures<'_>) -> Vec<String> {
     let counts = figures.counts();
     let number = |count: u64, word: &str| format!("{} {word}", grouped(count as f64));
-    let dropped = number(counts.dropped, "dropped");
     vec![
         number(counts.intended, "intended"),
         number(counts.sent, "sent"),
         number(counts.completed, "answered"),
-        if counts.dropped > 0 {
-            paint.bad(&dropped)
-        } else {
-            dropped
-        },
+        number(counts.dropped, "dropped"),
         format!("at most {} waited", grouped(counts.queued_max as f64)),
     ]
 }
@@ -178,7 +149,7 @@ fn bytes(figures: &Figures<'_>) -> Vec<String> {
     parts
 }
 
-fn connections(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
+fn connections(figures: &Figures<'_>) -> Vec<String> {
     let opened = figures.counts().connections_opened;
     let mut parts = vec![format!("{} opened", grouped(opened as f64))];
     if figures.outcome.resumed > 0 {
@@ -189,7 +160,7 @@ fn connections(figures: &Figures<'_>, paint: Paint) -> Vec<String> {
     }
     let failed = &figures.counts().connections_failed;
     if failed.iter().any(|count| *count > 0) {
-        let kinds = errors(failed, paint).join(", ");
+        let kinds = errors(failed).join(", ");
         parts.push(format!("failed attempts: {kinds}"));
     }
     parts

@@ -2,11 +2,11 @@
 
 use gatebench_analysis::findings::Unit;
 use gatebench_analysis::words::{grouped, quantity};
+use gatebench_report::load::WordTable;
 
 use super::super::figures::Times;
 use super::super::judged::percent;
 use super::super::results::Results;
-use super::paint::Paint;
 
 /// Bars at the most.
 const ROWS: u32 = 12;
@@ -27,36 +27,35 @@ struct Row {
 }
 
 /// The bars.
-pub fn lines(results: &Results<'_>, paint: Paint, width: usize) -> Vec<String> {
+pub fn table(results: &Results<'_>, width: usize) -> WordTable {
     let times = &results.figures.response;
     let rows = rows(times);
     let greatest = rows.iter().map(|row| row.count).max().unwrap_or(0);
     if rows.len() < 2 {
-        return Vec::new();
+        return WordTable::default();
     }
     let all = times.count() as f64;
     let room = width.saturating_sub(BESIDES);
     let line = |row: &Row| {
         let bar = bar(row.count as f64 / greatest as f64, room, row.count > 0);
-        format!(
-            "{:>10} {}{} {:>12} {:>10}",
-            quantity(row.to_ns, Unit::Nanoseconds),
-            paint.bar(&bar),
-            " ".repeat(room.saturating_sub(bar.chars().count())),
-            grouped(row.count as f64),
-            percent(row.count as f64 / all)
-        )
+        vec![
+            format!("{:>10}", quantity(row.to_ns, Unit::Nanoseconds)),
+            format!("{bar:room$}"),
+            format!("{:>12}", grouped(row.count as f64)),
+            format!("{:>10}", percent(row.count as f64 / all)),
+        ]
     };
-    let head = format!(
-        "{:>10} {:room$} {:>12} {:>10}",
-        "up to",
-        "",
-        format!("{}s", results.unit()),
-        "share"
-    );
-    std::iter::once(paint.soft(&head))
-        .chain(rows.iter().map(line))
-        .collect()
+    let head = vec![
+        format!("{:>10}", "up to"),
+        String::new(),
+        format!("{:>12}", format!("{}s", results.unit())),
+        format!("{:>10}", "share"),
+    ];
+    WordTable {
+        title: "Distribution",
+        rows: std::iter::once(head).chain(rows.iter().map(line)).collect(),
+        foot: String::new(),
+    }
 }
 
 fn rows(times: &Times) -> Vec<Row> {

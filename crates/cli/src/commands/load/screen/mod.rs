@@ -1,30 +1,89 @@
-//! The results for people, in at most 100 columns.
+//! The results for people, in the form of the reports of runs.
 
 mod counts;
 mod histogram;
-mod paint;
-mod percentiles;
-mod routes;
-mod summary;
+mod tables;
 
-use self::paint::Paint;
+use gatebench_analysis::findings::Unit;
+use gatebench_analysis::words::{counted, grouped, quantity};
+use gatebench_engine::Class;
+use gatebench_report::TerminalOptions;
+use gatebench_report::load::{LoadPage, render};
+
+use super::judged::percent;
 use super::results::Results;
 
-/// Everything, line by line.
-pub fn of(results: &Results<'_>, colors: bool, width: usize) -> String {
-    let paint = Paint::new(colors);
-    let mut lines = summary::lines(results, paint, width);
-    let sections = [
-        percentiles::lines(results, paint, width),
-        histogram::lines(results, paint, width),
-        routes::lines(&results.figures, paint, width),
-        counts::lines(results, paint, width),
-        summary::judged(results, paint, width),
-        summary::cautions(results, paint, width),
-    ];
-    for section in sections.into_iter().filter(|section| !section.is_empty()) {
-        lines.push(String::new());
-        lines.extend(section);
+/// The fewest columns that tables are laid out for.
+const COLUMNS_MIN: usize = 60;
+
+/// Returns everything, line by line.
+pub fn of(results: &Results<'_>, options: TerminalOptions) -> String {
+    let width = options.columns.max(COLUMNS_MIN);
+    let judged = results.judged.iter().map(|it| {
+        let state = if it.held { "kept" } else { "not kept" };
+        (format!("{} {state}: {}", it.text, it.words), it.held)
+    });
+    let cautions = results.cautions.iter();
+    let page = LoadPage {
+        target: results.target.clone(),
+        load: results.load.clone(),
+        outcome: outcome(results),
+        tables: vec![
+            tables::percentiles(results, width),
+            histogram::table(results, width),
+            tables::routes(&results.figures, width),
+            counts::table(results),
+        ],
+        bounds: judged.collect(),
+        cautions: cautions
+            .map(|it| (it.message.clone(), it.remedy.clone()))
+            .collect(),
+    };
+    render(&page, options).trim_end().to_owned()
+}
+
+/// The outcome in a sentence, and whether nothing failed.
+fn outcome(results: &Results<'_>) -> (String, bool) {
+    let figures = &results.figures;
+    if figures.ended() == 0 {
+        let unit = results.unit();
+        return (format!("No {unit} ended in the measured time."), false);
     }
-    lines.join("\n")
+    let interrupted = match figures.outcome.interrupted {
+        true => "Interrupted: ",
+        false => "",
+    };
+    let rate = figures.rate_per_second();
+    let rate = match results.sends_requests() {
+        true => quantity(rate, Unit::RequestsPerSecond),
+        false => format!("{} connections/s", grouped(rate)),
+    };
+    let (words, is_good) = goodness(results);
+    let sentence = format!(
+        "{interrupted}{} in {}, {rate}, {words}",
+        counted(figures.ended(), results.unit()),
+        quantity(figures.window_s * 1e9, Unit::Nanoseconds),
+    );
+    (sentence, is_good)
+}
+
+/// The success of the requests in words, and whether none failed.
+fn goodness(results: &Results<'_>) -> (String, bool) {
+    let figures = &results.figures;
+    let all = figures.ended();
+    let failed = figures.failed();
+    if failed > 0 {
+        let share = percent(failed as f64 / all as f64);
+        return (
+            format!("{} ({share}) failed", grouped(failed as f64)),
+            false,
+        );
+    }
+    let words = match (figures.checked, figures.answers(Class::Success) == all) {
+        _ if !results.sends_requests() => "all made",
+        (true, _) => "all answered and all checks passed",
+        (false, true) => "all answered with 2xx",
+        (false, false) => "all answered with 2xx or 3xx",
+    };
+    (words.into(), true)
 }
