@@ -80,9 +80,9 @@ impl Sheet {
     }
 
     /// Adds a mistake at a place, a JSON Pointer (RFC 6901). Where the place is not in the file, it is
-    /// told of what should hold it; where its form is wrong already, nothing more is told. The message ends,
-    /// after a semicolon, with what to do.
-    pub fn report(&mut self, pointer: &str, message: &str) {
+    /// told of what should hold it; where its form is wrong already, nothing more is told. Without a
+    /// remedy, the schema of the file is named as one.
+    pub fn report(&mut self, pointer: &str, message: &str, help: Option<&str>) {
         let span = found(&self.root, pointer);
         if self.problems[..self.of_form]
             .iter()
@@ -90,15 +90,11 @@ impl Sheet {
         {
             return;
         }
-        let (what, help) = message.rsplit_once("; ").map_or_else(
-            || {
-                let help = format!("compare it with `gatebench schema {}`", self.word);
-                (message, help)
-            },
-            |(what, help)| (what, help.to_owned()),
+        let help = help.map_or_else(
+            || format!("compare it with `gatebench schema {}`", self.word),
+            ToOwned::to_owned,
         );
-        let problem = Problem::new(span, what, help);
-        self.problems.push(problem);
+        self.problems.push(Problem::new(span, message, help));
     }
 
     /// All mistakes, where there are any.
@@ -196,9 +192,9 @@ mod tests {
         let garden: Garden = sheet.value().unwrap();
         assert_eq!(garden.beds[0].plant, "leek");
         assert_eq!(garden.beds[1].rows, 2);
-        sheet.report("/beds/0/rows", "no row; write 1");
-        sheet.report("/beds/1/roots/3", "no roots; add some; or not");
-        sheet.report("", "too small");
+        sheet.report("/beds/0/rows", "no row", Some("write 1"));
+        sheet.report("/beds/1/roots/3", "no roots; add some", Some("or not"));
+        sheet.report("", "too small", None);
         let lines = lines(&sheet);
         assert!(lines[0].starts_with("garden.yaml:1:1: too small; compare"));
         assert!(lines[1].starts_with("garden.yaml:2:5: "), "{lines:?}");
@@ -217,9 +213,9 @@ mod tests {
             .map(|bed| (&*bed.plant, bed.rows))
             .collect();
         assert_eq!(beds, [("leek", 1), ("", 0), ("", 1), ("", 3)]);
-        sheet.report("/beds/1/rows", "no row; write 1");
-        sheet.report("/beds/1/plant", "no name; write one");
-        sheet.report("/beds/2/plant", "no name; write one");
+        sheet.report("/beds/1/rows", "no row", Some("write 1"));
+        sheet.report("/beds/1/plant", "no name", Some("write one"));
+        sheet.report("/beds/2/plant", "no name", Some("write one"));
         let lines = lines(&sheet);
         assert_eq!(lines.len(), 5, "{lines:#?}");
         assert_eq!(lines[2], "garden.yaml:3:22: no row; write 1");

@@ -293,6 +293,14 @@ impl ConfigError {
             message: message.into(),
         }
     }
+
+    /// Returns the mistake, and the remedy that the message ends with behind a semicolon.
+    pub fn parts(&self) -> (&str, Option<&str>) {
+        match self.message.rsplit_once("; ") {
+            Some((what, remedy)) => (what, Some(remedy)),
+            None => (&self.message, None),
+        }
+    }
 }
 
 impl fmt::Display for ConfigError {

@@ -66,7 +66,8 @@ impl Document {
 
 fn report(sheet: &mut Sheet, wrong: &ConfigErrors) {
     for mistake in &wrong.0 {
-        sheet.report(&mistake.at, &mistake.message);
+        let (what, help) = mistake.parts();
+        sheet.report(&mistake.at, what, help);
     }
 }
 

@@ -18,6 +18,7 @@ mod findings;
 mod foreign;
 mod gates;
 mod groups;
+mod load;
 mod machine_gates;
 mod scale;
 mod shares;

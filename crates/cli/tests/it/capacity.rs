@@ -168,6 +168,7 @@ fn wrong_words_are_told_with_their_place() {
     let folder = TempDir::new().unwrap();
     for (words, told) in [
         (["--slo", "p99<10"], "column 5: '10' is not a duration"),
+        (["--threshold", "p99>1s"], "column 1: 'p99>1s' has no '<'"),
         (
             ["--slo", "p99<10ms, mean<1ms"],
             "column 11: 'mean' is neither",

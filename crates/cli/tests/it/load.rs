@@ -290,6 +290,12 @@ fn thresholds_and_checks_make_the_exit_code() {
     let kept =
         "--threshold p50<10s --threshold errors<1% --threshold rate>1 --threshold requests>=1";
     loads.load(&format!("{quick} {kept}")).assert_code(0);
+    let listed = loads.json(
+        &format!("{quick} --slo p50<=10s,errors<=1% --slo rate>1"),
+        0,
+    );
+    assert_eq!(listed["thresholds"].as_array().unwrap().len(), 3);
+    assert_eq!(listed["thresholds"][1]["threshold"], "errors<=1%");
     let missed = loads.load(&format!("{quick} {kept} --threshold max<1us"));
     assert!(
         missed.assert_code(1).stdout.contains("✗ max<1us"),
@@ -441,6 +447,7 @@ fn wrong_words_are_refused_before_anything_is_sent() {
             "two statuses",
         ),
         ("--threshold p99=3 http://a/", "p99<10ms"),
+        ("--slo p99<1s,p95 http://a/", "column 8: 'p95' has no '<'"),
         ("--threshold checks>1% http://a/", "there are none"),
         ("-H X http://a/", "Name: value"),
         ("-X get http://a/", "upper-case"),
