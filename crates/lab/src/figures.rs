@@ -6,10 +6,7 @@ use gatebench_analysis::findings::{CurveMetric, Reason};
 use gatebench_analysis::{judge_load, throughput_per_second};
 use gatebench_engine::{Class, ErrorKind, Metric, Outcome, Recordings};
 use gatebench_model::Shape;
-use gatebench_store::{
-    Counts, EngineFacts, ExactSum, Histogram, LedgerDelta, MachineFacts, PhaseRecord, TraceCounts,
-    Usage,
-};
+use gatebench_store::{Counts, EngineFacts, ExactSum, Histogram, MachineFacts, PhaseRecord, Usage};
 
 use crate::progress::PhaseSummary;
 use crate::samples::{self, Moment, Pss};
@@ -40,34 +37,15 @@ pub(crate) fn record(
     PhaseRecord {
         name: name.to_owned(),
         shape: shape.clone(),
-        began_ns: 0,
         warm_up_ns: outcome.window_ns.0.saturating_sub(outcome.start_ns),
         measure_ns: outcome.window_ns.1.saturating_sub(outcome.window_ns.0),
         drained_ns: outcome.drained_ns,
         counts: counts(&outcome.counts, &outcome.checks),
-        groups: Vec::new(),
-        connects: None,
         resumed: Some(outcome.resumed).filter(|count| *count > 0),
         sums: sums(&outcome.recordings),
-        trace: TraceCounts::default(),
         engine: engine_facts(outcome),
-        usage: BTreeMap::new(),
         machine,
-        ledger: LedgerDelta::default(),
-        wire: None,
-        change: None,
-        failure: None,
-        side_by_side: false,
-        own_metrics: None,
-        admin: None,
-        settled: None,
-        ceiling: None,
-        foreign: None,
-        profile: None,
-        adaptive_warm_up: None,
-        bins: None,
-        step: None,
-        saturation_percent: None,
+        ..PhaseRecord::default()
     }
 }
 

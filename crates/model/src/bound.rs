@@ -10,6 +10,9 @@ use thiserror::Error;
 const QUANTITIES: &str = "neither a time (mean, min, max or p50 to p99.999; alone, or after service. \
      or lateness.) nor rate, requests, errors, checks, dropped, 2xx, 3xx, 4xx or 5xx";
 
+/// The number of samples beyond a percentile that it takes to report it.
+const SAMPLES_BEYOND: f64 = 10.0;
+
 /// A bound of a quantity of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
@@ -99,6 +102,13 @@ pub struct BoundError {
     pub column: usize,
     /// The mistake.
     pub reason: String,
+}
+
+/// Returns the number of samples of which ten lie beyond a percentile, so that it can be reported.
+pub fn samples_needed(percentile: f64) -> f64 {
+    let needed = SAMPLES_BEYOND / (1.0 - percentile / 100.0);
+    // 99.9 has no exact binary form.
+    (needed - 1e-9 * needed).ceil()
 }
 
 impl Bound {
@@ -413,6 +423,12 @@ mod tests {
                 "{said}"
             );
         }
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_beyond_it() {
+        let needed = [50.0, 99.0, 99.9, 99.99, 99.999].map(samples_needed);
+        assert_eq!(needed, [20.0, 1_000.0, 10_000.0, 100_000.0, 1_000_000.0]);
     }
 
     proptest! {

@@ -230,6 +230,13 @@ pub enum Shape {
     Open(Open),
 }
 
+/// One connection, which always has a request in flight.
+impl Default for Shape {
+    fn default() -> Self {
+        Self::Closed(Closed::new(1))
+    }
+}
+
 impl Shape {
     /// How long a user thinks at the most, or on average where there is no most; nothing where nobody thinks.
     fn longest_thought(&self) -> Span {

@@ -7,14 +7,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::bound::{
-    Bound, BoundError, Clock, Counted, Operator, Placed, Quantity, Statistic, parts,
+    Bound, BoundError, Clock, Counted, Operator, Placed, Quantity, Statistic, parts, samples_needed,
 };
 
 /// The highest percentile of an objective: beyond it, no run is long enough for ten samples.
 const PERCENTILE_MAX: f64 = 99.999;
-
-/// The number of samples beyond a percentile that it takes to report it.
-const SAMPLES_BEYOND: f64 = 10.0;
 
 /// A service level objective: upper bounds of response times and of the share of failing requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,8 +26,7 @@ pub struct Objective {
 impl Objective {
     /// Returns the number of requests that it takes to report the highest percentile.
     pub fn samples_needed(&self) -> f64 {
-        let highest = self.percentiles.last().map_or(0.0, |(highest, _)| *highest);
-        SAMPLES_BEYOND / (1.0 - highest / 100.0)
+        samples_needed(self.percentiles.last().map_or(0.0, |(highest, _)| *highest))
     }
 }
 

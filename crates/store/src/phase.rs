@@ -13,7 +13,7 @@ use crate::step::StepRecord;
 use crate::wire::WireFacts;
 
 /// The record of a phase. Counts and usage cover the measurement, not the warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRecord {
     /// Name of the phase in the load profile.
     pub name: String,

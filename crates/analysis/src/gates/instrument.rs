@@ -22,30 +22,21 @@ pub(super) fn engine_saturated(view: &View) -> Option<Reason> {
         return None;
     }
     let engine = engine_cores_busy(view)?;
+    let alone = |cores| (engine, cores, "The engine kept its");
     let (busy, cores, whose) = match view.run {
         Some((context, _)) if context.engine_shares_core() => {
             let placement = &context.plan.placement;
             let upstream = cores_busy(view.phase, "upstream").unwrap_or(0.0);
-            let alone = placement
-                .upstream
-                .iter()
-                .filter(|core| !placement.engine.contains(core));
+            let others = placement.upstream.iter();
+            let others = others.filter(|core| !placement.engine.contains(core));
             (
                 engine + upstream,
-                placement.engine.len() + alone.count(),
+                placement.engine.len() + others.count(),
                 "Engine and upstream kept their",
             )
         }
-        Some((context, _)) => (
-            engine,
-            context.plan.placement.engine.len(),
-            "The engine kept its",
-        ),
-        None => (
-            engine,
-            view.phase.engine.workers as usize,
-            "The engine kept its",
-        ),
+        Some((context, _)) => alone(context.plan.placement.engine.len()),
+        None => alone(view.phase.engine.workers as usize),
     };
     let share = busy / cores.max(1) as f64;
     let gateway_is_busier = gateway::busy_share(view).is_some_and(|own| own > share);

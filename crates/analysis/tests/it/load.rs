@@ -12,26 +12,29 @@ const REQUESTS: u64 = 1_000;
 
 /// A second at 1,000 requests/s, sent by two workers that had enough time.
 fn phase(shape: &Shape) -> PhaseRecord {
-    let mut phase: PhaseRecord = serde_json::from_value(serde_json::json!({
-        "name": "load", "shape": shape, "began_ns": 0, "warm_up_ns": 0, "measure_ns": SECOND_NS,
-        "drained_ns": 0, "counts": Counts::default()
-    }))
-    .unwrap();
-    phase.counts.intended = REQUESTS;
-    phase.counts.sent = REQUESTS;
-    phase.counts.completed = REQUESTS;
-    phase.counts.completed_in_window = REQUESTS;
-    phase.engine = EngineFacts {
-        workers: 2,
-        cpu_ns: SECOND_NS / 2,
-        ..EngineFacts::default()
-    };
-    phase.machine = MachineFacts {
-        window_ns: SECOND_NS,
-        cores: 2,
-        ..MachineFacts::default()
-    };
-    phase
+    PhaseRecord {
+        name: "load".into(),
+        shape: shape.clone(),
+        measure_ns: SECOND_NS,
+        counts: Counts {
+            intended: REQUESTS,
+            sent: REQUESTS,
+            completed: REQUESTS,
+            completed_in_window: REQUESTS,
+            ..Counts::default()
+        },
+        engine: EngineFacts {
+            workers: 2,
+            cpu_ns: SECOND_NS / 2,
+            ..EngineFacts::default()
+        },
+        machine: MachineFacts {
+            window_ns: SECOND_NS,
+            cores: 2,
+            ..MachineFacts::default()
+        },
+        ..PhaseRecord::default()
+    }
 }
 
 fn judged(phase: &PhaseRecord, lateness_ns: u64) -> Vec<Reason> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gatebench_analysis::findings::Unit;
-use gatebench_analysis::words::{grouped, quantity, three_figures};
+use gatebench_analysis::words::{counted, grouped, quantity, three_figures};
 use gatebench_model::load::{Change, Closed, ConnectionStage, Open, RateStage, Spread};
 use gatebench_model::{Shape, Span};
 
@@ -87,12 +87,6 @@ fn closed_in_words(closed: &Closed) -> String {
         words += ", thinking between requests";
     }
     words + &connecting(closed.connections, closed.connections_per_second)
-}
-
-/// `1 connection`, `64 connections`.
-fn counted(count: u64, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", grouped(count as f64))
 }
 
 /// How long connections take to be made that are made at a rate.

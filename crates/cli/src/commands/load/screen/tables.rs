@@ -3,12 +3,11 @@
 
 use gatebench_analysis::findings::Unit;
 use gatebench_analysis::words::{grouped, quantity};
-use gatebench_engine::RouteRecord;
+use gatebench_model::bound::samples_needed;
 use gatebench_report::load::WordTable;
 use hdrhistogram::Counter;
 
 use super::super::figures::{Figures, PERCENTILES, Times};
-use super::super::judged::samples_needed;
 use super::super::results::Results;
 
 /// Columns of a time.
