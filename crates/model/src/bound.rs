@@ -162,8 +162,8 @@ impl FromStr for Bounds {
     type Err = BoundError;
 
     fn from_str(text: &str) -> Result<Self, BoundError> {
-        let bounds = parts(text).map(|part| Ok(part.placed()?.bound));
-        bounds.collect::<Result<_, _>>().map(Self)
+        let bounds = parts(text).map(|part| part.placed().map(|it| it.bound));
+        bounds.collect::<Result<_, BoundError>>().map(Self)
     }
 }
 
