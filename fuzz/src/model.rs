@@ -2,7 +2,7 @@
 
 use gatebench_config::{Document, parse};
 use gatebench_model::template::{Piece, Template};
-use gatebench_model::{GatewayFolder, LoadProfile, Scenario, Suite};
+use gatebench_model::{GatewayFolder, LoadProfile, Published, Scenario, Suite};
 
 /// A text as each kind of file.
 pub fn files(data: &[u8]) {
@@ -12,6 +12,7 @@ pub fn files(data: &[u8]) {
     file::<Scenario>(text);
     file::<LoadProfile>(text);
     file::<Suite>(text);
+    file::<Published>(text);
     file::<GatewayFolder>(text);
 }
 

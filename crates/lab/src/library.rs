@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use gatebench_config::{Document, parse_beside, read};
-use gatebench_model::{LoadProfile, Scenario, Specification, Suite};
+use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
 use include_dir::{Dir, include_dir};
 
 use crate::error::LabError;
@@ -17,7 +17,7 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 const EXTENSION: &str = "yaml";
 
 /// Finds scenarios, loads and suites by name or path. A directory that overlays is laid out as the
-/// embedded one: scenarios at its top, `loads/`, `suites/` and `specifications/` below.
+/// embedded one: scenarios at its top, `loads/`, `suites/`, `specifications/` and `published/` below.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     overlay: Option<PathBuf>,
@@ -87,6 +87,10 @@ impl Kept for Specification {
     const FOLDER: &'static str = "specifications";
 }
 
+impl Kept for Published {
+    const FOLDER: &'static str = "published";
+}
+
 impl Library {
     /// A library in which the files of `overlay` add to the embedded ones, or replace them by name.
     pub fn new(overlay: Option<PathBuf>) -> Self {
@@ -134,6 +138,28 @@ impl Library {
         words: &[String],
     ) -> Result<Vec<Listed<Specification>>, LabError> {
         self.find_all(words.iter().map(String::as_str), Path::new(""))
+    }
+
+    /// Every published document known by name.
+    ///
+    /// # Errors
+    /// As [`Library::scenarios`].
+    pub fn published(&self) -> Result<Vec<Listed<Published>>, LabError> {
+        self.all()
+    }
+
+    /// The published document of a name, of another name that it gives itself, or of a path.
+    ///
+    /// # Errors
+    /// There is none of this name, or its file has mistakes.
+    pub fn published_of(&self, word: &str) -> Result<Listed<Published>, LabError> {
+        if !is_path(word) && !self.names::<Published>()?.contains_key(word) {
+            let is_it = |it: &Listed<Published>| it.document.aliases.iter().any(|it| it == word);
+            if let Some(found) = self.published()?.into_iter().find(is_it) {
+                return Ok(found);
+            }
+        }
+        self.find(word, Path::new(""))
     }
 
     /// The document of a name, or of a path, which is seen from `base`.
@@ -353,6 +379,32 @@ mod tests {
         );
         assert!(matches!(find("api-key").source, Source::Embedded(_)));
         assert!(library.suites().is_ok());
+    }
+
+    #[test]
+    fn a_published_document_is_found_by_its_names_and_by_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "{published: mine, title: t, setting: Of mine., suite: tour, tables: [{row: connections, \
+                    groups: [{group: document, label: rate, columns: [{figure: rate}]}]}]}";
+        std::fs::create_dir(folder.path().join("published")).unwrap();
+        let path = folder.path().join("published/mine.yaml");
+        std::fs::write(&path, text).unwrap();
+        let library = Library::new(Some(folder.path().into()));
+        let name = |word: &str| library.published_of(word).unwrap().document.published;
+        assert_eq!(name("mine"), "mine");
+        assert_eq!(name(path.to_str().unwrap()), "mine");
+        assert_eq!(name("soap-earlier"), "soap-earlier");
+        assert_eq!(name("seed-003"), "gravitee");
+        let error = library.published_of("seed-9").unwrap_err();
+        assert!(
+            error.remedy().contains("kong-benchmark"),
+            "{}",
+            error.remedy()
+        );
+        for listed in Library::default().published().unwrap() {
+            let of_folder = Path::new("published").join(listed.document.published + ".yaml");
+            assert_eq!(listed.source, Source::Embedded(of_folder));
+        }
     }
 
     #[test]

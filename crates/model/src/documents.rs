@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::data::{Rows, Source};
 use crate::gateway::GatewayFolder;
 use crate::load::LoadProfile;
+use crate::published::Published;
 use crate::scenario::Scenario;
 use crate::schema::{FileKind, schema};
 use crate::specification::Specification;
@@ -102,6 +103,21 @@ impl Document for Specification {
 
     fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
         rules::specification::check(root, problems);
+    }
+}
+
+impl Document for Published {
+    const TITLE: &'static str = FileKind::Published.title();
+    const WORD: &'static str = FileKind::Published.as_str();
+
+    type Attachments = ();
+
+    fn schema() -> Value {
+        schema(FileKind::Published)
+    }
+
+    fn complete(root: &mut Node, _: &str, _: ReadBeside<'_>, problems: &mut Vec<Problem>) {
+        rules::published::check(root, problems);
     }
 }
 

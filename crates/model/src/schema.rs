@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use schemars::{Schema, schema_for};
 
-use crate::{GatewayFolder, GatewayInput, LoadProfile, Plan, Scenario, Specification, Suite};
+use crate::{
+    GatewayFolder, GatewayInput, LoadProfile, Plan, Published, Scenario, Specification, Suite,
+};
 
 /// The kinds of files that users write or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +20,8 @@ pub enum FileKind {
     Suite,
     /// A specification file.
     Specification,
+    /// A file of a published document.
+    Published,
     /// The `gateway.yaml` of a gateway folder.
     Gateway,
     /// What the templates of a gateway folder are rendered from.
@@ -28,11 +32,12 @@ pub enum FileKind {
 
 impl FileKind {
     /// All kinds, in the order in which they are listed.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Scenario,
         Self::Load,
         Self::Suite,
         Self::Specification,
+        Self::Published,
         Self::Gateway,
         Self::GatewayInput,
         Self::Plan,
@@ -45,6 +50,7 @@ impl FileKind {
             Self::Load => "load",
             Self::Suite => "suite",
             Self::Specification => "specification",
+            Self::Published => "published",
             Self::Gateway => "gateway",
             Self::GatewayInput => "gateway-input",
             Self::Plan => "plan",
@@ -58,6 +64,7 @@ impl FileKind {
             Self::Load => "load profile",
             Self::Suite => "suite",
             Self::Specification => "specification",
+            Self::Published => "published document",
             Self::Gateway => "gateway folder",
             Self::GatewayInput => "input of a gateway's templates",
             Self::Plan => "plan",
@@ -95,6 +102,7 @@ pub fn schema(kind: FileKind) -> serde_json::Value {
         FileKind::Load => schema_for!(LoadProfile),
         FileKind::Suite => schema_for!(Suite),
         FileKind::Specification => schema_for!(Specification),
+        FileKind::Published => schema_for!(Published),
         FileKind::Gateway => schema_for!(GatewayFolder),
         FileKind::GatewayInput => schema_for!(GatewayInput),
         FileKind::Plan => schema_for!(Plan),

@@ -8,6 +8,7 @@ mod groups;
 mod http;
 pub(crate) mod load;
 mod policies;
+pub(crate) mod published;
 pub(crate) mod scenario;
 mod soap;
 pub(crate) mod specification;

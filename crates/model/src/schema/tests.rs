@@ -103,6 +103,7 @@ fn the_walker_knows_every_keyword_of_the_schemas_of_files() {
         FileKind::Scenario,
         FileKind::Load,
         FileKind::Suite,
+        FileKind::Published,
         FileKind::Gateway,
     ] {
         check_keywords(&schema(kind));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use gatebench_config::{Diagnostics, Document, parse};
-use gatebench_model::{FileKind, GatewayFolder, LoadProfile, Scenario, Suite, schema};
+use gatebench_model::{FileKind, GatewayFolder, LoadProfile, Published, Scenario, Suite, schema};
 use proptest::prelude::*;
 use serde::Serialize;
 
@@ -48,16 +48,18 @@ fn parses_as_everything(text: &str) {
     parses::<Scenario>(text);
     parses::<LoadProfile>(text);
     parses::<Suite>(text);
+    parses::<Published>(text);
     parses::<GatewayFolder>(text);
 }
 
-const SEEDS: [&str; 8] = [
+const SEEDS: [&str; 9] = [
     include_str!("../../../../scenarios/api-key.yaml"),
     include_str!("../../../../scenarios/echo.yaml"),
     include_str!("../../../../scenarios/loads/tour.yaml"),
     include_str!("../../../../scenarios/loads/spike.yaml"),
     include_str!("../../../../scenarios/loads/sweep.yaml"),
     include_str!("../../../../scenarios/good-and-failing.yaml"),
+    include_str!("../../../../scenarios/published/gravitee.yaml"),
     include_str!("../mistakes/scenario-data.yaml"),
     include_str!("../mistakes/gateway-folder.yaml"),
 ];

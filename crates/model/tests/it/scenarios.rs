@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gatebench_config::{Document, parse, parse_beside, read};
-use gatebench_model::{LoadProfile, Scenario, Specification, Suite};
+use gatebench_model::{LoadProfile, Published, Scenario, Specification, Suite};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -91,6 +91,29 @@ fn every_file_is_right_and_named_after_itself() {
             let is_it =
                 |(name, load): &(String, LoadProfile)| *name == wanted && *name == load.profile;
             assert!(loads.iter().any(is_it), "{stem}: {wanted}");
+        }
+    }
+}
+
+#[test]
+fn published_documents_name_what_there_is() {
+    let scenarios = all::<Scenario>(&folder());
+    let suites = all::<Suite>(&folder().join("suites"));
+    let documents = all::<Published>(&folder().join("published"));
+    assert_eq!(documents.len(), 6);
+    for (stem, document) in &documents {
+        assert_eq!(*stem, document.published);
+        let of_tables = document.tables.iter().filter_map(|it| it.suite.as_ref());
+        for suite in of_tables.chain([&document.suite]) {
+            assert!(
+                suites.iter().any(|(stem, _)| stem == suite),
+                "{stem}: {suite}"
+            );
+        }
+        let rows = document.tables.iter().flat_map(|it| &it.rows);
+        for scenario in rows.filter_map(|it| it.scenario.as_ref()) {
+            let is_there = scenarios.iter().any(|(stem, _)| stem == scenario);
+            assert!(is_there, "{stem}: {scenario}");
         }
     }
 }

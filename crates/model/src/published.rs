@@ -1,0 +1,383 @@
+//! A published document: its tables and what is stated about them, so that a run can be shown in
+//! their columns.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use gatebench_config::schema_fragments;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// One file of a published document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// The document's name: lower case, digits and hyphens.
+    #[schemars(schema_with = "schema_fragments::name")]
+    pub published: String,
+    /// Other names of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// One line for people.
+    pub title: String,
+    /// The gateways and machines that were measured, as a sentence.
+    pub setting: String,
+    /// The address or the reference of the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The suite with its scenarios.
+    #[schemars(schema_with = "schema_fragments::name")]
+    pub suite: String,
+    /// Reports whether the table of the bare network stands before the others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network_ceiling: bool,
+    /// Sentences that a reader of the tables needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The columns of each table without columns of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<ColumnGroup>,
+    /// The tables.
+    #[schemars(length(min = 1))]
+    pub tables: Vec<PublishedTable>,
+    /// The differences from the document, each with an effect that the run can show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrections: Vec<StatedCorrection>,
+}
+
+/// A table of a document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedTable {
+    /// The title; a gateway or a scenario is put before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The suite with its scenarios, if it is not the document's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<String>,
+    /// The measured thing that a row stands for.
+    pub row: RowKind,
+    /// Reports whether figures were published of several numbers of CPUs; the nearest is taken.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_cpus: bool,
+    /// Reports whether rows that the run lacks stay in the table; they are named below it
+    /// otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_absent: bool,
+    /// The loads that columns show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadChoice>,
+    /// The row, or of rows of connections the target, that ratios are to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The rows in the document's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<PublishedRow>,
+    /// The columns, if they are not the document's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<ColumnGroup>,
+}
+
+/// The measured thing that a row of a table stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RowKind {
+    /// A scenario; there is a table for each gateway.
+    Scenario,
+    /// A number of connections of the run; there is one table, with a column for each target.
+    Connections,
+    /// A gateway with all runs put together; there is a table for each scenario.
+    Version,
+    /// A run of a gateway; there is a table for each scenario.
+    Run,
+}
+
+impl RowKind {
+    /// The head of the first column.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Scenario => "scenario",
+            Self::Connections => "connections",
+            Self::Version => "version",
+            Self::Run => "run",
+        }
+    }
+}
+
+/// A choice among the loads of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadChoice {
+    /// The first load of users who send as soon as they are answered.
+    Users,
+    /// The first load at a rate.
+    Rate,
+    /// The first load at a rate, or of users if there is none.
+    RateOrUsers,
+    /// The load whose rate rises, or of users if there is none.
+    Rising,
+    /// All loads of a constant number of connections.
+    Connections,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedRow {
+    /// The document's name of the row; of rows of connections their number.
+    pub row: String,
+    /// The scenario that measures it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
+    /// The variant that measures it, in place of the table's gateway: `floor` is the upstream
+    /// alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// The row that ratios are to, in place of the table's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The figures that were published of it.
+    #[serde(default, skip_serializing_if = "Figures::is_empty")]
+    pub published: Figures,
+    /// The figures of each number of CPUs, or of each target.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub published_of: BTreeMap<String, Figures>,
+}
+
+/// Columns that stand together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnGroup {
+    /// The subject of the columns in a word: `document`, `ours`, `ratio`.
+    pub group: String,
+    /// A line below it; the loads in words if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Reports whether there is a group for each target.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub each_target: bool,
+    /// The loads that columns show, if they are not the table's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadChoice>,
+    /// The columns.
+    #[schemars(length(min = 1))]
+    pub columns: Vec<PublishedColumn>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedColumn {
+    /// The head in one or two lines; a column without one is repeated for each target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub head: Vec<String>,
+    /// The figure that it shows. The unit follows from it.
+    pub figure: Figure,
+    /// The loads that it shows, if they are not the group's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadChoice>,
+    /// The form of the figure.
+    #[serde(default)]
+    pub show: Show,
+    /// The way in which figures of several loads become one.
+    #[serde(default)]
+    pub across: Across,
+}
+
+/// The form in which a column shows its figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Show {
+    /// As it was measured.
+    #[default]
+    Measured,
+    /// The ratio of the measured figure to that of the base.
+    Ratio,
+    /// The ratio of the published figure to that of the base.
+    Published,
+    /// The measured ratio over the published one.
+    RatioToPublished,
+}
+
+/// The way in which figures of several loads become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Across {
+    /// Their median.
+    #[default]
+    Median,
+    /// Their mean.
+    Mean,
+    /// Their mean, weighted by answers.
+    WeightedMean,
+    /// The largest.
+    Max,
+    /// Their sum.
+    Sum,
+}
+
+/// A figure of a load.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// Answers per second.
+    Rate,
+    /// Mean response time.
+    Mean,
+    /// Longest response time.
+    Max,
+    /// Median response time.
+    P50,
+    /// 90th percentile of the response time.
+    P90,
+    /// 95th percentile of the response time.
+    P95,
+    /// 99th percentile of the response time.
+    P99,
+    /// Median of the added latency.
+    AddedP50,
+    /// 95th percentile of the added latency.
+    AddedP95,
+    /// 99th percentile of the added latency.
+    AddedP99,
+    /// Answers per second in the best ten seconds.
+    PeakRate,
+    /// 95th percentile of the response time in these seconds.
+    PeakP95,
+    /// 99th percentile of the response time in these seconds.
+    PeakP99,
+    /// The most memory of the gateway.
+    Memory,
+    /// CPU time of the gateway per request.
+    Cpu,
+    /// Cores that the gateway kept busy.
+    GatewayCores,
+    /// Cores that the upstream kept busy.
+    UpstreamCores,
+    /// Cores that the engine kept busy.
+    EngineCores,
+    /// Bytes that were sent.
+    Sent,
+    /// Bytes that were received.
+    Received,
+    /// Checks that held.
+    Checks,
+    /// Requests in flight on average.
+    InFlight,
+    /// Requests that were due and never sent.
+    Dropped,
+    /// Requests without an answer, or with a wrong one.
+    Failed,
+}
+
+/// Published figures: rates per second, times in milliseconds, sizes in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Figures(BTreeMap<Figure, f64>);
+
+impl Figures {
+    /// A figure, if it was published.
+    pub fn get(&self, figure: Figure) -> Option<f64> {
+        self.0.get(&figure).copied()
+    }
+
+    /// Reports whether none was published.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl JsonSchema for Figures {
+    fn schema_name() -> Cow<'static, str> {
+        "Figures".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let figures = Figure::json_schema(generator);
+        let words = figures.get("oneOf").and_then(Value::as_array);
+        let number = |word: &Value| {
+            let about = &word["description"];
+            let schema = json!({"type": "number", "minimum": 0, "description": about});
+            Some((word["const"].as_str()?.to_owned(), schema))
+        };
+        let properties: Map<String, Value> =
+            words.into_iter().flatten().filter_map(number).collect();
+        json_schema!({
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": false
+        })
+    }
+}
+
+/// A difference from the document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatedCorrection {
+    /// The calculation that shows it on the run.
+    pub effect: Effect,
+    /// One line for people.
+    pub title: String,
+    /// The document's way of measuring, and the meaning that its figures have by it.
+    pub published: String,
+    /// The way of measuring here.
+    pub here: String,
+    /// The reason why a run may show no effect, in place of the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<String>,
+    /// The step of the document's times in milliseconds, for `rounded`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.000_001))]
+    pub step_ms: Option<f64>,
+    /// The upper bounds of the document's buckets in milliseconds, for `buckets`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub buckets_ms: Vec<f64>,
+    /// Rows and the row that each is set against, for `compression`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<RowPair>,
+}
+
+/// A row, and another one that it is set against.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RowPair {
+    /// The row, by its name.
+    pub row: String,
+    /// The other row, by its name.
+    pub other: String,
+}
+
+/// A calculation that shows what a way of measuring does to the figures of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// The p95 of added latency read off the buckets of a histogram, and as recorded.
+    Buckets,
+    /// The mean with the document's number of users, and with that of the run.
+    Users,
+    /// The p95 at saturation, and at one rate.
+    Saturation,
+    /// The rate with the ramp, and after it.
+    Ramp,
+    /// CPU time per request of a row without compression, and of another one with it.
+    Compression,
+    /// Memory at the end, and the most of it.
+    MemoryAtEnd,
+    /// The mean rounded to a step, and as recorded.
+    Rounded,
+    /// The rate of the lowest block, and of the highest.
+    OneRun,
+    /// The rate of the peak, and the mean.
+    Peak,
+    /// The p95 of the whole measurement, and of the peak.
+    SinceBeginning,
+    /// The requests that were sent, and those that were due.
+    Dropped,
+    /// Requests in flight by the mean that wrk prints, and by the mean.
+    WrkMean,
+    /// The rate of the first run, and of the last.
+    Drift,
+}
