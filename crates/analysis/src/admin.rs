@@ -87,8 +87,8 @@ fn section(context: &Context) -> Option<SectionFindings> {
         let head = |name| column([name, ""], Unit::Nanoseconds);
         ["p50", "p90", "p99", "longest"].map(head).to_vec()
     };
-    let group = |title, label: &str, columns| DocumentGroup {
-        title,
+    let group = |title: &str, label: &str, columns| DocumentGroup {
+        title: title.into(),
         label: label.into(),
         columns,
     };

@@ -215,7 +215,7 @@ fn section(scenario: &str, profiles: &[Profile<'_>]) -> SectionFindings {
     let mut groups: Vec<DocumentGroup> = profiles
         .iter()
         .map(|profile| DocumentGroup {
-            title: "",
+            title: String::new(),
             label: profile.variant.into(),
             columns: vec![column("self"), column("with callees")],
         })
@@ -224,7 +224,7 @@ fn section(scenario: &str, profiles: &[Profile<'_>]) -> SectionFindings {
     let mut graphs: Vec<FlameGraph> = profiles.iter().map(|it| it.graph(scenario)).collect();
     if let [candidate, baseline] = profiles {
         groups.push(DocumentGroup {
-            title: "",
+            title: String::new(),
             label: "difference".into(),
             columns: vec![column("self")],
         });

@@ -52,7 +52,7 @@ pub use across::{
     HISTORY_RUNS_MIN, RunSummary, compare, compare_with_baseline, entry, history, summarise,
 };
 pub use context::throughput_per_second;
-pub use documents::{Document, in_columns_of};
+pub use documents::in_columns_of;
 pub use duel::is_settled;
 pub use findings::Findings;
 pub use gates::{judge_load, thresholds};

@@ -133,8 +133,8 @@ pub(crate) fn section(context: &Context, collected: &Collected<'_>) -> Option<Se
         ("added latency", &ADDED),
         ("response time", &RESPONSE),
     ];
-    let group = |(title, columns): (&'static str, &[Column])| DocumentGroup {
-        title,
+    let group = |(title, columns): (&str, &[Column])| DocumentGroup {
+        title: title.into(),
         label: String::new(),
         columns: columns
             .iter()

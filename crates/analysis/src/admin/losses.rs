@@ -127,12 +127,12 @@ pub(super) fn section(context: &Context) -> Option<SectionFindings> {
             rows,
             groups: vec![
                 DocumentGroup {
-                    title: "all blocks",
+                    title: "all blocks".into(),
                     label: String::new(),
                     columns: [["changes", ""], ["requests", ""]].map(column).into(),
                 },
                 DocumentGroup {
-                    title: "lost",
+                    title: "lost".into(),
                     label: String::new(),
                     columns: [
                         ["no answer", ""],

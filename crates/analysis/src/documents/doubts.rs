@@ -1,11 +1,8 @@
 //! What limits the figures of a document's tables, and what is not in them.
 
-use gatebench_model::Length;
-use gatebench_store::Run;
+use gatebench_model::published::{Figure, LoadChoice, Published, PublishedColumn, Show};
+use gatebench_model::{Length, Plan};
 
-use super::Document;
-use super::measured::Measured;
-use super::policies::{Line, is_in_run};
 use crate::Findings;
 use crate::findings::{DocumentDoubt, DocumentTable, Gate, Validity};
 
@@ -45,9 +42,8 @@ pub(super) fn of(findings: &Findings, tables: &[DocumentTable]) -> Vec<DocumentD
     doubts
 }
 
-/// Whether the loads are the document's.
-pub(super) fn length(document: Document, run: &Run) -> String {
-    let plan = &run.manifest().plan;
+/// Reports whether the loads are the document's.
+pub(super) fn length(document: &Published, plan: &Plan) -> String {
     if plan.specification.is_some() {
         return "Loads are the specification's.".into();
     }
@@ -55,73 +51,32 @@ pub(super) fn length(document: Document, run: &Run) -> String {
     if length.is_some_and(|it| it.length == Length::AsPublished) {
         return "Loads, ramps and users are the document's; requests carry nothing of ours.".into();
     }
+    let mut of_tables = document.tables.iter().filter_map(|it| it.suite.as_ref());
+    let suite = of_tables.find(|it| **it == plan.suite);
     format!(
         "Loads are shorter than the document's, and their users others: gatebench run {} --as-published has the document's.",
-        document.suite_of(&plan.suite)
+        suite.unwrap_or(&document.suite)
     )
 }
 
-/// The rows of a table that the run does not have, and this suite has.
-pub(super) fn not_in_run(
-    suite: &str,
-    measured: &Measured<'_>,
-    lines: &[Line<'_>],
-) -> Option<String> {
-    let absent = lines.iter().filter(|it| !is_in_run(measured, it));
-    let absent: Vec<String> = absent.map(|it| it.published.label.to_owned()).collect();
-    (!absent.is_empty()).then(|| {
-        format!(
-            "Not in this run: {}. The suite '{suite}' has them.",
-            absent.join("; ")
-        )
-    })
-}
-
-/// Columns in which nothing was measured, and how they would be.
-pub(super) fn notes(document: Document, tables: &[DocumentTable]) -> Vec<String> {
-    let mut notes: Vec<String> = Vec::new();
-    for table in tables {
-        let columns = table.groups.iter().flat_map(|group| {
-            let named = group
-                .columns
-                .iter()
-                .map(move |column| (group.title, column));
-            named.collect::<Vec<_>>()
-        });
-        for (place, (group, column)) in columns.enumerate() {
-            let is_empty = |row: &&crate::findings::DocumentRow| {
-                let cell = &row.cells[place];
-                cell.validity.is_none() && cell.words.is_none()
-            };
-            let present = || table.rows.iter().filter(|it| it.absence.is_none());
-            // A table whose rows all say why they are absent needs no further reason.
-            let is_unmeasured = present().next().is_some() && present().all(|row| is_empty(&row));
-            let Some(how) = how(document, group, &column.head).filter(|_| is_unmeasured) else {
-                continue;
-            };
-            let head = column.head.join(" ");
-            let note = format!("{} ({group}): not measured; {how}", head.trim());
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-    }
-    notes
-}
-
 /// How a column would be measured; none where that is not a matter of how the run was made.
-fn how(document: Document, group: &str, head: &[String; 2]) -> Option<String> {
-    let [first, second] = head.each_ref().map(String::as_str);
-    let suite = document.suite();
-    let as_is =
-        format!("run the suite '{suite}' without --as-published, which sends nothing of ours.");
-    match (group, first, second) {
-        ("ours", "added" | "response", _) => Some(as_is),
-        (_, "gateway", "p95") => Some(as_is),
-        (_, "memory", _) => Some("the gateway's process tree is not known: add --pid.".into()),
-        (_, "p95" | "p99", _) => Some("too few answers lie beyond it: run it for longer.".into()),
-        ("ratio", "here", _) => Some(format!(
+pub(super) fn how(suite: &str, column: &PublishedColumn, load: LoadChoice) -> Option<String> {
+    let is_at_a_rate = load == LoadChoice::Rate;
+    match (column.show, column.figure) {
+        (Show::Ratio, _) if !column.head.is_empty() => Some(format!(
             "it needs the row that the others are set against: run the whole suite '{suite}'."
+        )),
+        (Show::Measured, Figure::Memory) => {
+            Some("the gateway's process tree is not known: add --pid.".into())
+        }
+        (Show::Measured, Figure::P95 | Figure::P99) if !is_at_a_rate => {
+            Some("too few answers lie beyond it: run it for longer.".into())
+        }
+        (
+            Show::Measured,
+            Figure::AddedP50 | Figure::AddedP95 | Figure::AddedP99 | Figure::P95 | Figure::P99,
+        ) => Some(format!(
+            "run the suite '{suite}' without --as-published, which sends nothing of ours."
         )),
         _ => None,
     }

@@ -3,19 +3,16 @@
 use std::rc::Rc;
 
 use gatebench_model::{Scenario, Shape};
-use gatebench_stats::{Estimate, concurrency};
+use gatebench_stats::concurrency;
 use gatebench_store::{Histogram, Outcome, PhaseRecord, Run, SeriesRow, StoreError, StoredTrial};
 
 use crate::Findings;
 use crate::context::{kind, throughput_per_second};
 use crate::digest::{Digest, trusted_percentile};
-use crate::findings::{
-    Aspect, CurveMetric, DocumentCell, PhaseKind, Reason, RowStatus, RunFigures, Unit, Validity,
-};
+use crate::findings::{Aspect, CurveMetric, PhaseKind, Reason, RowStatus, Unit, Validity};
 use crate::gates::worst;
 use crate::loads;
 use crate::metrics::{cpu_ns_per_request, response_max_ns, response_mean_ns, response_percentile};
-use crate::runs;
 use crate::words::{duration, quantity};
 
 /// The completed trials of a run.
@@ -146,16 +143,6 @@ impl Load<'_> {
         cpu_ns_per_request(self.phase, "gateway")
     }
 
-    /// As a run of a specification.
-    pub(super) fn figures(&self) -> RunFigures {
-        runs::figures(
-            &self.stored.record,
-            self.phase,
-            &self.digest,
-            self.reasons(),
-        )
-    }
-
     /// The exact mean response time.
     pub(super) fn mean_ns(&self) -> Option<f64> {
         response_mean_ns(self.phase)
@@ -238,33 +225,4 @@ pub(super) fn loads_in_words<'s, 'a: 's>(loads: impl Iterator<Item = &'s Load<'a
         }
     }
     all.join("; ")
-}
-
-/// Median and range of a figure over the loads of which it may be used.
-pub(super) fn cell<'a>(
-    loads: &[Load<'a>],
-    aspect: Option<Aspect>,
-    figure: impl Fn(&Load<'a>) -> Option<f64>,
-) -> DocumentCell {
-    let known: Vec<(Validity, f64)> = loads
-        .iter()
-        .filter_map(|load| Some((load.validity(aspect), figure(load)?)))
-        .collect();
-    let usable = || known.iter().filter(|(of, _)| *of != Validity::Invalid);
-    let values: Vec<f64> = usable().map(|(_, value)| *value).collect();
-    let worst = usable().map(|(validity, _)| *validity).max();
-    DocumentCell {
-        estimate: Estimate::of_blocks(&values),
-        validity: worst.or((!known.is_empty()).then_some(Validity::Invalid)),
-        words: None,
-    }
-}
-
-/// Median of a figure over the loads of which it may be used.
-pub(super) fn median_of<'a>(
-    loads: &[Load<'a>],
-    aspect: Aspect,
-    figure: impl Fn(&Load<'a>) -> Option<f64>,
-) -> Option<f64> {
-    cell(loads, Some(aspect), figure).median()
 }

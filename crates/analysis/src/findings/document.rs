@@ -9,13 +9,13 @@ use super::{Unit, Validity};
 #[derive(Clone, Debug, Serialize)]
 pub struct DocumentFindings {
     /// Its name on the command line: `soap`.
-    pub document: &'static str,
+    pub document: String,
     /// What it is.
-    pub title: &'static str,
+    pub title: String,
     /// What it was measured on, as a sentence.
-    pub setting: &'static str,
+    pub setting: String,
     /// The suite that has its scenarios.
-    pub suite: &'static str,
+    pub suite: String,
     /// The command line that repeats the run, quoted for a shell.
     pub command: String,
     /// Version of the gatebench that measured.
@@ -47,7 +47,7 @@ pub struct DocumentTable {
 #[derive(Clone, Debug, Serialize)]
 pub struct DocumentGroup {
     /// What they have in common.
-    pub title: &'static str,
+    pub title: String,
     /// The load in words, or what the ratios are to.
     pub label: String,
     /// The columns.
@@ -129,13 +129,13 @@ pub struct DocumentDoubt {
 #[derive(Clone, Debug, Serialize)]
 pub struct Correction {
     /// What it is about.
-    pub title: &'static str,
+    pub title: String,
     /// What the document does, and what its figures therefore say.
     pub published: String,
     /// What is done here.
-    pub here: &'static str,
+    pub here: String,
     /// What the two figures of each row are: measured as the document does, and as it was.
-    pub heads: [&'static str; 2],
+    pub heads: [String; 2],
     /// Their unit.
     pub unit: Unit,
     /// The effect on this run's figures.

@@ -1,9 +1,12 @@
 //! A small run with known numbers, in the columns of published documents.
 
+use std::path::Path;
+
 use crate::common::{Made, SECOND_NS, SECONDS, as_recorded, made, manifest};
 use gatebench_analysis::findings::{Correction, DocumentFindings, DocumentTable, Validity};
-use gatebench_analysis::{Document, analyse, in_columns_of};
-use gatebench_model::{Check, Shape};
+use gatebench_analysis::{analyse, in_columns_of};
+use gatebench_model::published::{Figure, PublishedRow};
+use gatebench_model::{Check, Published, Shape};
 use gatebench_store::{
     CeilingRecord, ForeignEngine, ForeignFigures, Manifest, Run, RunWriter, SeriesRow, TraceCounts,
 };
@@ -22,7 +25,21 @@ fn plan(scenarios: &[&str]) -> Manifest {
     manifest
 }
 
-fn columns(document: Document, manifest: Manifest, change: impl Fn(&mut Made)) -> DocumentFindings {
+/// A document that comes with gatebench.
+fn document(name: &str) -> Published {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/published");
+    gatebench_config::read(&folder.join(format!("{name}.yaml"))).unwrap()
+}
+
+fn columns(name: &str, manifest: Manifest, change: impl Fn(&mut Made)) -> DocumentFindings {
+    in_columns(&document(name), manifest, change)
+}
+
+fn in_columns(
+    document: &Published,
+    manifest: Manifest,
+    change: impl Fn(&mut Made),
+) -> DocumentFindings {
     let dir = tempfile::TempDir::new().unwrap();
     let writer = RunWriter::create(dir.path(), manifest.clone()).unwrap();
     for trial in &manifest.plan.trials {
@@ -74,7 +91,7 @@ fn median(table: &DocumentTable, row: &str, group: &str, head: &str) -> Option<f
         let named = group
             .columns
             .iter()
-            .map(move |it| (group.title, it.head.join(" ")));
+            .map(move |it| (group.title.as_str(), it.head.join(" ")));
         named.collect::<Vec<_>>()
     });
     let place = columns
@@ -100,7 +117,7 @@ fn close(value: Option<f64>, expected: f64) {
 
 #[test]
 fn policies_stand_in_the_documents_columns_with_ours_and_ratios_beside() {
-    let found = columns(Document::KongSoap, plan(&["soap-0", "soap-1"]), |made| {
+    let found = columns("soap", plan(&["soap-0", "soap-1"]), |made| {
         if made.record.trial.scenario == "soap-1" {
             halved(made);
         }
@@ -187,7 +204,7 @@ fn the_effects_of_corrections_are_those_of_the_run() {
             }
         }
     };
-    let found = columns(Document::KongSoap, plan(&["soap-0", "soap-1"]), change);
+    let found = columns("soap", plan(&["soap-0", "soap-1"]), change);
     let bucket = correction(&found, "Gateway latency from a histogram");
     assert_eq!(bucket.untold, None);
     assert_eq!(bucket.rows[0].name, "0 no policy");
@@ -230,11 +247,93 @@ fn the_effects_of_corrections_are_those_of_the_run() {
     );
 }
 
+/// Requests in flight in a published row, by Little's law.
+fn in_flight(row: &PublishedRow) -> f64 {
+    let [rate, mean_ms] = [Figure::Rate, Figure::Mean].map(|it| row.published.get(it).unwrap());
+    rate * mean_ms / 1e3
+}
+
+/// The statement of a document under a title.
+fn statement(document: &Published, title: &str) -> String {
+    let mut all = document.corrections.iter();
+    let found = all.find(|it| it.title.starts_with(title)).unwrap();
+    found.published.clone()
+}
+
+#[test]
+fn statements_agree_with_the_figures_that_they_are_about() {
+    let soap = document("soap");
+    let rows = soap.tables.iter().flat_map(|it| &it.rows);
+    let mut latencies: Vec<f64> = rows
+        .filter_map(|it| it.published.get(Figure::AddedP95))
+        .collect();
+    latencies.sort_by(f64::total_cmp);
+    let range = format!(
+        "{:.2} to {:.2} ms",
+        latencies[0],
+        latencies[latencies.len() - 1]
+    );
+    let bucket = statement(&soap, "Gateway latency from a histogram");
+    assert!(bucket.contains(&range), "{range}: {bucket}");
+    let [first, second] = [0, 1].map(|row| in_flight(&soap.tables[0].rows[row]));
+    let both =
+        format!("{first:.1} requests were in flight in scenario 0 and {second:.1} in scenario 1");
+    let users = statement(&soap, "Rows at different numbers");
+    assert!(users.contains(&both), "{both}: {users}");
+
+    let framework = document("kong-framework");
+    let runs = &framework.tables[1].rows;
+    let [first, .., last] = &runs[..] else {
+        panic!("{runs:?}")
+    };
+    let rate = |row: &PublishedRow| row.published.get(Figure::Rate).unwrap();
+    let drift = format!(
+        "{:.1} % above the first",
+        (rate(last) / rate(first) - 1.0) * 100.0
+    );
+    let warm_up = statement(&framework, "No warm-up");
+    assert!(warm_up.contains(&drift), "{drift}: {warm_up}");
+    let counts: Vec<String> = runs
+        .iter()
+        .map(|it| gatebench_analysis::words::grouped(in_flight(it)))
+        .collect();
+    let counts = format!("{}, {} and {} requests", counts[0], counts[1], counts[2]);
+    let wrk = statement(&framework, "A mean with added samples");
+    assert!(wrk.contains(&counts), "{counts}: {wrk}");
+}
+
+#[test]
+fn a_document_of_a_user_has_the_columns_that_it_states() {
+    let text = "published: mine\ntitle: Mine\nsetting: Published of a laptop.\nsuite: tour\n\
+                tables:\n  - row: scenario\n    base: plain\n    load: rate\n    rows:\n\
+                \x20     - {row: plain, scenario: soap-0, published: {p99: 2, cpu: 10}}\n\
+                \x20     - {row: wsdl, scenario: soap-1, published: {p99: 5, cpu: 40, rate: 1}}\n\
+                \x20   groups:\n      - group: document\n        columns:\n\
+                \x20         - {head: [longest], figure: rate, across: max}\n\
+                \x20         - {head: [p99], figure: p99, show: published}\n\
+                \x20         - {head: [CPU], figure: cpu, show: published}\n\
+                corrections:\n  - {effect: rounded, title: Steps, published: Rounded., here: Not., step_ms: 0.5}\n";
+    let mine: Published = gatebench_config::parse("mine.yaml", text).unwrap();
+    let found = in_columns(&mine, plan(&["soap-0", "soap-1"]), |_| {});
+    let nginx = table(&found, "nginx");
+    // Nothing is left to the ratio of rates where CPU time was published.
+    close(median(nginx, "wsdl", "document", "p99"), 2.5);
+    close(median(nginx, "wsdl", "document", "CPU"), 4.0);
+    assert_eq!(median(nginx, "plain", "document", "p99"), None);
+    let row = nginx.rows.iter().find(|it| it.name == "plain").unwrap();
+    let rate = row.cells[0].estimate.as_ref().unwrap();
+    assert_eq!(rate.median, rate.max, "the largest of all blocks");
+    assert_eq!(rate.blocks, 3);
+    let steps = correction(&found, "Steps");
+    assert_eq!(steps.heads, ["mean in 0.5 ms", "mean"]);
+    assert_eq!(found.suite, "tour");
+}
+
 #[test]
 fn endurance_has_a_suite_of_its_own() {
     let mut manifest = plan(&["soap-5-routes"]);
     manifest.plan.suite = "soap-endurance".into();
-    let found = columns(Document::KongSoap, manifest, |_| {});
+    let found = columns("soap", manifest, |_| {});
     table(&found, "nginx: endurance, 100 routes");
     assert!(found.notes[0].contains("gatebench run soap-endurance --as-published"));
     let told = |part: &str| found.notes.iter().any(|it| it.contains(part));
@@ -246,7 +345,7 @@ fn endurance_has_a_suite_of_its_own() {
 
 #[test]
 fn what_was_not_measured_is_empty_and_told() {
-    let found = columns(Document::KongSoap, plan(&["soap-0"]), |_| {});
+    let found = columns("soap", plan(&["soap-0"]), |_| {});
     let nginx = table(&found, "nginx: performance");
     assert_eq!(
         median(nginx, "0 no policy", "document", "gateway p95"),
@@ -260,7 +359,7 @@ fn what_was_not_measured_is_empty_and_told() {
         "{:?}",
         found.notes
     );
-    let other = columns(Document::KongSoap, plan(&["proxy-json"]), |_| {});
+    let other = columns("soap", plan(&["proxy-json"]), |_| {});
     assert!(other.tables.is_empty() && other.corrections.is_empty());
 }
 
@@ -271,7 +370,7 @@ fn a_ramp_is_told_apart_from_what_follows_it() {
                  stages: [{connections: 64, over: 2s}, {connections: 64, over: 8s}]}}]}";
     let load: gatebench_model::LoadProfile = gatebench_config::parse("l.yaml", shape).unwrap();
     manifest.plan.load.phases[0].shape = load.phases[0].shape.clone();
-    let found = columns(Document::KongSoap, manifest, |made| {
+    let found = columns("soap", manifest, |made| {
         for row in made
             .rows
             .iter_mut()
@@ -302,7 +401,7 @@ fn what_another_engine_told_stands_only_where_enough_answers_lie_beyond() {
         binary: "/usr/bin/k6".into(),
         script: None,
     });
-    let found = columns(Document::KongSoap, manifest, |made| {
+    let found = columns("soap", manifest, |made| {
         made.intervals.clear();
         made.rows.clear();
         let phase = made.closed();
@@ -324,7 +423,7 @@ fn what_another_engine_told_stands_only_where_enough_answers_lie_beyond() {
 #[test]
 fn the_earlier_edition_is_set_against_its_first_row_with_figures() {
     let found = columns(
-        Document::KongSoapEarlier,
+        "soap-earlier",
         plan(&["soap-1", "soap-3", "httpbin-1", "httpbin-2"]),
         |_| {},
     );
@@ -353,7 +452,7 @@ fn the_earlier_edition_is_set_against_its_first_row_with_figures() {
 #[test]
 fn a_limited_base_has_no_ratio_of_rates() {
     // The engine was as full as it may be, and the gateway was not.
-    let found = columns(Document::KongSoap, plan(&["soap-0", "soap-1"]), |made| {
+    let found = columns("soap", plan(&["soap-0", "soap-1"]), |made| {
         if made.record.trial.scenario == "soap-0" {
             made.used("saturate", "engine").cpu_ns = SECONDS * SECOND_NS;
         }
@@ -379,7 +478,7 @@ fn the_sweep_has_a_row_for_each_number_and_a_column_for_each_target() {
         panic!("the first load is closed");
     };
     closed.connections = 16;
-    let found = columns(Document::KongVsNginx, manifest, |made| {
+    let found = columns("kong-vs-nginx", manifest, |made| {
         let all = made.closed().counts.completed;
         made.record_values(
             "saturate",
@@ -404,7 +503,7 @@ fn the_sweep_has_a_row_for_each_number_and_a_column_for_each_target() {
 fn the_bare_network_stands_before_the_sweep_with_what_was_reached_of_it() {
     let mut manifest = plan(&["ping-proxied"]);
     manifest.plan.network_ceiling = true;
-    let found = columns(Document::KongVsNginx, manifest, |made| {
+    let found = columns("kong-vs-nginx", manifest, |made| {
         if made.record.trial.variant == "floor" {
             made.closed().ceiling = Some(CeilingRecord {
                 connections: 64,
@@ -430,7 +529,7 @@ fn the_bare_network_stands_before_the_sweep_with_what_was_reached_of_it() {
 fn each_scenario_has_the_network_of_its_own_messages() {
     let mut manifest = plan(&["small", "large"]);
     manifest.plan.network_ceiling = true;
-    let found = columns(Document::KongVsNginx, manifest, |made| {
+    let found = columns("kong-vs-nginx", manifest, |made| {
         if made.record.trial.variant == "floor" {
             let is_large = made.record.trial.scenario == "large";
             made.closed().ceiling = Some(CeilingRecord {
@@ -456,7 +555,7 @@ fn each_scenario_has_the_network_of_its_own_messages() {
 #[test]
 fn sizings_have_a_peak_beside_the_mean() {
     let scenarios = ["gravitee-passthrough", "gravitee-api-key"];
-    let found = columns(Document::Gravitee, plan(&scenarios), |made| {
+    let found = columns("gravitee", plan(&scenarios), |made| {
         for row in made
             .rows
             .iter_mut()
@@ -496,7 +595,7 @@ fn sizings_have_a_peak_beside_the_mean() {
 
 #[test]
 fn versions_are_combined_over_their_runs() {
-    let found = columns(Document::KongFramework, plan(&["single-route"]), |_| {});
+    let found = columns("kong-framework", plan(&["single-route"]), |_| {});
     let combined = table(&found, "single-route: combined results");
     close(
         median(combined, "nginx", "document", "requests mean"),
@@ -544,7 +643,7 @@ fn what_has_no_runs_of_connections_is_named_with_the_reason() {
     at_a_rate.phases.remove(0);
     let weights = [("balancer-weights".to_owned(), at_a_rate)];
     manifest.plan.scenario_loads = weights.into();
-    let found = columns(Document::KongFramework, manifest, |made| {
+    let found = columns("kong-framework", manifest, |made| {
         if made.record.trial.scenario == "balancer-weights" {
             made.record.phases.retain(|it| it.name != "saturate");
             made.intervals.retain(|it| !it.tag.starts_with("saturate."));
@@ -572,7 +671,7 @@ fn a_run_that_is_invalid_is_left_out_of_all_that_is_combined_and_named() {
             sum.min_ns = SECOND_NS;
         }
     };
-    let found = columns(Document::KongFramework, plan(&["single-route"]), spoilt);
+    let found = columns("kong-framework", plan(&["single-route"]), spoilt);
     let combined = table(&found, "single-route: combined results");
     close(
         median(combined, "nginx", "document", "requests mean"),

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gatebench_analysis::{Document, Findings, analyse, in_columns_of};
+use gatebench_analysis::{Findings, analyse, in_columns_of};
 use gatebench_report::redact::leave_out;
 use gatebench_report::{csv, document as as_document, html, json, markdown};
 use gatebench_store::Run;
 
+use super::words::Overlay;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::reports::Readers;
@@ -20,6 +21,7 @@ use crate::{reports, terminal};
                         gatebench report DIR --format markdown | less\n  \
                         gatebench report DIR --as soap                  # in the columns of the Kong SOAP/XML load test\n  \
                         gatebench report DIR --as gravitee --format html > page.html\n  \
+                        gatebench report DIR --as ./mine.yaml           # of a document of your own\n  \
                         gatebench report DIR --redact                   # writes its files without what only your machine has\n\n\
                   Keys, passwords and tokens of the scenarios are masked, and configurations of your own (--config) are not shown. \
                   The run directory itself holds them: publish the report, not the directory."
@@ -30,50 +32,18 @@ pub struct Report {
     /// Print this form of it; without, the terminal's is printed and the run directory's files are written
     #[arg(long)]
     format: Option<Format>,
-    /// Print the run in the columns of a published document, with what differs from it and why; nothing is written
+    /// Print the run in the columns of a published document, with what differs from it and why; nothing is written.
+    /// A name of `gatebench list published`, or a file
     #[arg(long = "as", value_name = "DOCUMENT")]
-    document: Option<DocumentName>,
+    document: Option<String>,
     /// Leave out command lines, paths, rendered files, requests, responses and the output of programs
     #[arg(long)]
     redact: bool,
     /// Show the keys, passwords and tokens of the scenarios and your own configurations
     #[arg(long, conflicts_with = "redact")]
     show_secrets: bool,
-}
-
-/// A published document; docs/PUBLISHED.md tells of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DocumentName {
-    /// The Kong SOAP/XML load test
-    #[value(alias = "seed-000")]
-    Soap,
-    /// Its earlier edition
-    #[value(alias = "seed-001")]
-    SoapEarlier,
-    /// Kong against nginx, over connections
-    #[value(alias = "seed-002")]
-    KongVsNginx,
-    /// Gravitee, over sizings
-    #[value(alias = "seed-003")]
-    Gravitee,
-    /// Kong's testing framework, version by version
-    #[value(alias = "seed-004")]
-    KongFramework,
-    /// Kong's gateway benchmark
-    KongBenchmark,
-}
-
-impl From<DocumentName> for Document {
-    fn from(name: DocumentName) -> Self {
-        match name {
-            DocumentName::Soap => Self::KongSoap,
-            DocumentName::SoapEarlier => Self::KongSoapEarlier,
-            DocumentName::KongVsNginx => Self::KongVsNginx,
-            DocumentName::Gravitee => Self::Gravitee,
-            DocumentName::KongFramework => Self::KongFramework,
-            DocumentName::KongBenchmark => Self::KongBenchmark,
-        }
-    }
+    #[command(flatten)]
+    overlay: Overlay,
 }
 
 /// A form of the report.
@@ -106,8 +76,8 @@ impl Format {
 impl Report {
     /// Prints it, or writes it.
     pub fn run(self) -> Result<Exit, Failure> {
-        if let Some(name) = self.document {
-            return self.in_columns_of(name.into());
+        if let Some(word) = &self.document {
+            return self.in_columns_of(word);
         }
         let findings = self.findings(&Run::open(&self.dir)?)?;
         match self.format {
@@ -139,22 +109,23 @@ impl Report {
         Ok(findings)
     }
 
-    fn in_columns_of(&self, document: Document) -> Result<Exit, Failure> {
+    fn in_columns_of(&self, word: &str) -> Result<Exit, Failure> {
+        let document = self.overlay.scenarios().published_of(word)?.document;
         let run = Run::open(&self.dir)?;
         let findings = self.findings(&run)?;
         if findings.run.is_smoke {
             return Err(Failure::words(
-                &format!("{} --as {}", self.dir.display(), document.name()),
+                &format!("{} --as {}", self.dir.display(), document.published),
                 "a smoke run says whether everything works, and has no figures for the columns",
-                format!("measure them: gatebench run {}", document.suite()),
+                format!("measure them: gatebench run {}", document.suite),
             ));
         }
-        let found = in_columns_of(document, &run, &findings)?;
+        let found = in_columns_of(&document, &run, &findings)?;
         if found.tables.is_empty() {
             return Err(Failure::words(
-                &format!("{} --as {}", self.dir.display(), document.name()),
+                &format!("{} --as {}", self.dir.display(), document.published),
                 "this run has none of the document's scenarios",
-                format!("measure them: gatebench run {}", document.suite()),
+                format!("measure them: gatebench run {}", document.suite),
             ));
         }
         let text = match self.format.unwrap_or(Format::Terminal) {

@@ -52,11 +52,40 @@ fn a_run_is_told_in_the_columns_of_a_document() {
         .gatebench("report run --as soap")
         .assert_code(2)
         .assert_says(&["none of the document's scenarios", "gatebench run soap"]);
+    bench
+        .gatebench("report run --as seed-9")
+        .assert_code(2)
+        .assert_says(&["there is no published document 'seed-9'", "kong-vs-nginx"]);
     bench.gatebench("run suite.yaml --smoke --out smoke");
     bench
         .gatebench("report smoke --as kong-vs-nginx")
         .assert_code(2)
         .assert_says(&["a smoke run says", "gatebench run kong-vs-nginx"]);
+}
+
+#[test]
+fn a_run_is_told_in_the_columns_of_a_file() {
+    const MINE: &str = "published: mine\ntitle: A table of mine\nsetting: Published of a laptop.\n\
+                        suite: tour\ntables:\n  - title: proxies\n    row: scenario\n    rows:\n\
+                        \x20     - {row: my proxy, scenario: ping, published: {rate: 1000}}\n\
+                        \x20   groups:\n      - group: document\n        columns: [{head: [requests], figure: rate}]\n";
+    let bench = Bench::new();
+    bench
+        .gatebench("run suite.yaml --out run")
+        .assert_measured();
+    bench.write("mine.yaml", MINE);
+    let parts = ["A table of mine", "reference: proxies", "my proxy"];
+    let told = bench.gatebench("report run --as ./mine.yaml");
+    told.assert_code(0).assert_prints(&parts);
+    fs::create_dir_all(bench.path("house/scenarios/published")).unwrap();
+    bench.write("house/scenarios/published/mine.yaml", MINE);
+    let named = bench.gatebench("report run --as mine --overlay house");
+    assert_eq!(named.assert_code(0).stdout, told.stdout);
+    bench.write("mine.yaml", &MINE.replace("figure: rate", "figure: rat"));
+    bench
+        .gatebench("report run --as ./mine.yaml")
+        .assert_code(2)
+        .assert_says(&["mine.yaml:12:", "did you mean `rate`?"]);
 }
 
 #[test]

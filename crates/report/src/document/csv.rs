@@ -29,7 +29,12 @@ pub fn render(found: &DocumentFindings) -> String {
         let columns: Vec<_> = table
             .groups
             .iter()
-            .flat_map(|group| group.columns.iter().map(|column| (group.title, column)))
+            .flat_map(|group| {
+                group
+                    .columns
+                    .iter()
+                    .map(move |column| (&*group.title, column))
+            })
             .collect();
         for row in &table.rows {
             for ((group, column), cell) in columns.iter().zip(&row.cells) {

@@ -1,6 +1,6 @@
 //! A run in a document's columns as a page.
 
-use gatebench_analysis::findings::{Correction, DocumentFindings, DocumentTable};
+use gatebench_analysis::findings::{DocumentFindings, DocumentTable};
 use serde::Serialize;
 
 use super::{CORRECTIONS, EFFECT, EXPLANATION, doubt, effects, parts, table};
@@ -10,9 +10,9 @@ use crate::problems::word;
 use crate::table_view::{TableView, table_view};
 
 #[derive(Serialize)]
-struct Page {
-    title: &'static str,
-    setting: &'static str,
+struct Page<'a> {
+    title: &'a str,
+    setting: &'a str,
     explanation: &'static str,
     gatebench: String,
     command: String,
@@ -22,7 +22,7 @@ struct Page {
     doubts: Vec<[String; 3]>,
     corrected: &'static str,
     effect: &'static str,
-    corrections: Vec<CorrectionView>,
+    corrections: Vec<CorrectionView<'a>>,
 }
 
 #[derive(Serialize)]
@@ -34,11 +34,11 @@ struct TablePart {
 }
 
 #[derive(Serialize)]
-struct CorrectionView {
-    title: &'static str,
-    published: String,
-    here: &'static str,
-    untold: Option<String>,
+struct CorrectionView<'a> {
+    title: &'a str,
+    published: &'a str,
+    here: &'a str,
+    untold: Option<&'a str>,
     table: TableView,
 }
 
@@ -60,13 +60,13 @@ pub fn render(found: &DocumentFindings) -> String {
             .collect(),
         has_limits: table(it).has_limits(),
     };
-    let correction = |it: &Correction| CorrectionView {
-        title: it.title,
-        published: it.published.clone(),
-        here: it.here,
-        untold: it.untold.clone(),
+    let corrections = found.corrections.iter().map(|it| CorrectionView {
+        title: &it.title,
+        published: &it.published,
+        here: &it.here,
+        untold: it.untold.as_deref(),
         table: table_view(&effects(it), &palette),
-    };
+    });
     let doubts = found.doubts.iter().map(|it| {
         let [rows, said] = doubt(it);
         [word(it.validity).to_owned(), rows, said]
@@ -74,8 +74,8 @@ pub fn render(found: &DocumentFindings) -> String {
     pages::render(
         "document.html",
         &Page {
-            title: found.title,
-            setting: found.setting,
+            title: &found.title,
+            setting: &found.setting,
             explanation: EXPLANATION,
             gatebench: found.gatebench.clone(),
             command: found.command.clone(),
@@ -84,7 +84,7 @@ pub fn render(found: &DocumentFindings) -> String {
             doubts: doubts.collect(),
             corrected: CORRECTIONS,
             effect: EFFECT,
-            corrections: found.corrections.iter().map(correction).collect(),
+            corrections: corrections.collect(),
         },
     )
 }

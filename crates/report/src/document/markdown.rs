@@ -10,14 +10,14 @@ use crate::problems::word;
 pub fn render(found: &DocumentFindings) -> String {
     let mut out = format!(
         "## In the columns of: {}\n\n{} {EXPLANATION}\n\n",
-        escape(found.title),
-        escape(found.setting)
+        escape(&found.title),
+        escape(&found.setting)
     );
     for it in &found.tables {
         out.push_str(&format!("### {}\n\n", escape(&it.title)));
         let loads = it.groups.iter().filter(|group| !group.label.is_empty());
         let loads: Vec<String> = loads
-            .map(|group| format!("**{}**: {}", escape(group.title), escape(&group.label)))
+            .map(|group| format!("**{}**: {}", escape(&group.title), escape(&group.label)))
             .collect();
         out.push_str(&format!("{}.\n\n", loads.join("; ")));
         for part in parts(it) {
@@ -45,9 +45,9 @@ pub fn render(found: &DocumentFindings) -> String {
     for it in &found.corrections {
         out.push_str(&format!(
             "**{}.** {} *Here*: {}\n\n",
-            escape(it.title),
+            escape(&it.title),
             escape(&it.published),
-            escape(it.here)
+            escape(&it.here)
         ));
         match &it.untold {
             Some(why) => out.push_str(&format!("{}\n\n", escape(why))),

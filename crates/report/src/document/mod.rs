@@ -56,7 +56,7 @@ pub(crate) fn table(found: &DocumentTable) -> Table {
             place += 1;
         }
         lanes.push(Lanes {
-            phase: group.title.into(),
+            phase: group.title.clone(),
             label: group.label.clone(),
             lanes: of_group,
         });
@@ -156,8 +156,11 @@ fn effects(found: &Correction) -> Table {
         Some(it) => value(it, ratio),
         None => Cell::Empty,
     });
-    let lane = |head: &'static str, scale, cells| Lane {
-        column: Column::new([head, ""], scale),
+    let lane = |head: &str, scale, cells| Lane {
+        column: Column {
+            head: [Cow::Owned(head.to_owned()), Cow::Borrowed("")],
+            scale,
+        },
         cells,
     };
     let cells = |of: fn(&gatebench_analysis::findings::CorrectionRow) -> f64, scale| {
@@ -167,8 +170,8 @@ fn effects(found: &Correction) -> Table {
         phase: String::new(),
         label: String::new(),
         lanes: vec![
-            lane(found.heads[0], scale, cells(|it| it.their_way, scale)),
-            lane(found.heads[1], scale, cells(|it| it.measured, scale)),
+            lane(&found.heads[0], scale, cells(|it| it.their_way, scale)),
+            lane(&found.heads[1], scale, cells(|it| it.measured, scale)),
             lane("÷", ratio, ratios.collect()),
         ],
     };

@@ -12,7 +12,7 @@ use crate::terminal::style::Style;
 pub fn render(found: &DocumentFindings, options: TerminalOptions) -> String {
     let mut sheet = Sheet::new(options);
     sheet.heading(&format!("In the columns of: {}", found.title));
-    sheet.soft(found.setting);
+    sheet.soft(&found.setting);
     sheet.soft(EXPLANATION);
     for it in &found.tables {
         sheet.blank();
@@ -45,9 +45,9 @@ pub fn render(found: &DocumentFindings, options: TerminalOptions) -> String {
     }
     for it in &found.corrections {
         sheet.blank();
-        sheet.heading(it.title);
+        sheet.heading(&it.title);
         sheet.item("  published: ", Style::Fair, &it.published);
-        sheet.item("  here:      ", Style::Good, it.here);
+        sheet.item("  here:      ", Style::Good, &it.here);
         match &it.untold {
             Some(why) => sheet.item("  ", Style::Soft, why),
             None => sheet.grid(&effects(it)),

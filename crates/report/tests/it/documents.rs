@@ -46,10 +46,10 @@ fn found() -> DocumentFindings {
         ],
     };
     DocumentFindings {
-        document: "soap",
-        title: "A document",
-        setting: "Published of a machine.",
-        suite: "soap",
+        document: "soap".into(),
+        title: "A document".into(),
+        setting: "Published of a machine.".into(),
+        suite: "soap".into(),
         command: format!("gatebench run '{NAME}'"),
         gatebench: "0.1.0".into(),
         tables: vec![DocumentTable {
@@ -57,7 +57,7 @@ fn found() -> DocumentFindings {
             first: "scenario",
             groups: vec![
                 DocumentGroup {
-                    title: "document",
+                    title: "document".into(),
                     label: "64 connections, 3 s".into(),
                     columns: vec![
                         column("requests", Unit::RequestsPerSecond),
@@ -66,7 +66,7 @@ fn found() -> DocumentFindings {
                     ],
                 },
                 DocumentGroup {
-                    title: "ratio",
+                    title: "ratio".into(),
                     label: String::new(),
                     columns: vec![column("here", Unit::Ratio)],
                 },
@@ -82,10 +82,10 @@ fn found() -> DocumentFindings {
         }],
         corrections: vec![
             Correction {
-                title: "A bucket",
+                title: "A bucket".into(),
                 published: NAME.into(),
-                here: "Otherwise.",
-                heads: ["their way", "measured"],
+                here: "Otherwise.".into(),
+                heads: ["their way".into(), "measured".into()],
                 unit: Unit::Nanoseconds,
                 rows: vec![CorrectionRow {
                     name: NAME.into(),
@@ -96,10 +96,10 @@ fn found() -> DocumentFindings {
                 untold: None,
             },
             Correction {
-                title: "A ramp",
+                title: "A ramp".into(),
                 published: "It has one.".into(),
-                here: "None.",
-                heads: ["a", "b"],
+                here: "None.".into(),
+                heads: ["a".into(), "b".into()],
                 unit: Unit::RequestsPerSecond,
                 rows: Vec::new(),
                 untold: Some("Nothing to show.".into()),

@@ -30,7 +30,7 @@ fn section() -> SectionFindings {
             title: "routes <added> and removed".into(),
             first: "call",
             groups: vec![DocumentGroup {
-                title: "median",
+                title: "median".into(),
                 label: "of 30 calls".into(),
                 columns: vec![DocumentColumn {
                     head: ["response".into(), "p50".into()],

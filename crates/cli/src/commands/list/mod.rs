@@ -5,7 +5,7 @@ mod markdown;
 
 use clap::{Args, ValueEnum};
 use gatebench_lab::{Listed, Source};
-use gatebench_model::Suite;
+use gatebench_model::{Published, Suite};
 use serde_json::{Value, json};
 
 use super::words::Overlay;
@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Lists what there is: gateways, scenarios, suites, load profiles
+/// Lists what there is: gateways, scenarios, suites, load profiles, published documents
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gatebench list gateways\n  gatebench list --paths\n  gatebench list scenarios --json"
@@ -45,6 +45,8 @@ enum ListedKind {
     Suites,
     /// Load profiles
     Loads,
+    /// Published documents, in whose columns a run can be reported
+    Published,
 }
 
 /// One of a kind.
@@ -78,6 +80,17 @@ fn suite(one: &Listed<Suite>) -> Entry {
             &format!("{title} (also --as-published)"),
             &one.source,
         ),
+    }
+}
+
+/// A published document, and where it was published.
+fn published(one: &Listed<Published>) -> Entry {
+    let Published {
+        published, title, ..
+    } = &one.document;
+    match &one.document.source {
+        None => Entry::new(published, title, &one.source),
+        Some(source) => Entry::new(published, &format!("{title} ({source})"), &one.source),
     }
 }
 
@@ -153,6 +166,10 @@ impl List {
                 all.iter()
                     .map(|one| Entry::new(&one.document.profile, &one.document.title, &one.source))
                     .collect()
+            }
+            ListedKind::Published => {
+                let all = library.published()?;
+                all.iter().map(published).collect()
             }
         })
     }
