@@ -158,6 +158,20 @@ fn blocks(section: &str) -> Vec<&'static str> {
 }
 
 #[test]
+fn the_document_of_the_documentation_is_right() {
+    let page = include_str!("../../../../docs/PUBLISHED.md");
+    let text = page.split("```yaml\n").nth(1).unwrap();
+    let text = text.split("```").next().unwrap();
+    let document = parse::<Published>("docs", text)
+        .unwrap_or_else(|told| panic!("{}", told.render(false, 100)));
+    let is_there = |name: &str| folder().join(format!("{name}.yaml")).is_file();
+    assert!(is_there(&format!("suites/{}", document.suite)));
+    for row in &document.tables[0].rows {
+        assert!(is_there(row.scenario.as_ref().unwrap()), "{}", row.row);
+    }
+}
+
+#[test]
 fn the_examples_of_the_documentation_are_right() {
     let load = blocks("Load profiles").concat();
     let profile = parse::<LoadProfile>("docs", &load)
