@@ -275,6 +275,9 @@ fn statements_agree_with_the_figures_that_they_are_about() {
     );
     let bucket = statement(&soap, "Gateway latency from a histogram");
     assert!(bucket.contains(&range), "{range}: {bucket}");
+    // All bounds of Kong's plug-in, the last of which is 6 s.
+    let bounds = &soap.corrections[0].buckets_ms;
+    assert_eq!((bounds.len(), bounds.last()), (17, Some(&6_000.0)));
     let [first, second] = [0, 1].map(|row| in_flight(&soap.tables[0].rows[row]));
     let both =
         format!("{first:.1} requests were in flight in scenario 0 and {second:.1} in scenario 1");

@@ -112,6 +112,8 @@ fn cpus(table: &Node, problems: &mut Vec<Problem>) {
 /// An effect has the settings that it needs, and no other's.
 fn corrections(root: &Node, problems: &mut Vec<Problem>) {
     for correction in root.list("corrections") {
+        bounds(correction, problems);
+        pairs(root, correction, problems);
         let Some(effect) = correction.get("effect") else {
             continue;
         };
@@ -129,6 +131,34 @@ fn corrections(root: &Node, problems: &mut Vec<Problem>) {
                 }
                 None | Some(_) => {}
             }
+        }
+    }
+}
+
+/// Bounds of buckets rise.
+fn bounds(correction: &Node, problems: &mut Vec<Problem>) {
+    for pair in correction.list("buckets_ms").windows(2) {
+        if let [Some(before), Some(bound)] = [&pair[0], &pair[1]].map(Node::number)
+            && bound <= before
+        {
+            let message = "a bound that is not above the one before it";
+            let help = "write the bounds from the lowest to the highest";
+            problems.push(Problem::new(pair[1].span.clone(), message, help));
+        }
+    }
+}
+
+/// Paired rows are rows of a table.
+fn pairs(root: &Node, correction: &Node, problems: &mut Vec<Problem>) {
+    let named = correction.list("pairs").iter();
+    let named = named.flat_map(|pair| [pair.get("row"), pair.get("other")]);
+    for node in named.flatten() {
+        let rows = root.list("tables").iter().flat_map(|it| it.list("rows"));
+        let mut names = rows.filter_map(|row| row.get("row")?.text());
+        if let Some(name) = node.text().filter(|name| names.all(|it| it != *name)) {
+            let message = format!("no row is called `{name}`");
+            let help = "name a row of one of the tables";
+            problems.push(Problem::new(node.span.clone(), message, help));
         }
     }
 }
@@ -179,7 +209,9 @@ mod tests {
                     \x20 rows: [{row: a, scenario: s, published_of: {half: {rats: 1}}}]\n\
                     corrections:\n\
                     - {effect: rounded, title: t, published: p, here: h}\n\
-                    - {effect: drift, title: t, published: p, here: h, pairs: []}\n";
+                    - {effect: drift, title: t, published: p, here: h, pairs: []}\n\
+                    - {effect: buckets, title: t, published: p, here: h, buckets_ms: [1, 5, 2]}\n\
+                    - {effect: compression, title: t, published: p, here: h, pairs: [{row: a, other: b}]}\n";
         assert_eq!(
             mistakes(text),
             [
@@ -189,6 +221,9 @@ mod tests {
                 "a.yaml:10:12: the effect `rounded` needs `step_ms`; \
                  add the step of its times, as in `step_ms: 10`",
                 "a.yaml:11:52: `pairs` belongs to the effect `compression`; remove it",
+                "a.yaml:12:73: a bound that is not above the one before it; \
+                 write the bounds from the lowest to the highest",
+                "a.yaml:13:82: no row is called `b`; name a row of one of the tables",
             ]
         );
     }
