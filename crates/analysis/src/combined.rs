@@ -30,7 +30,7 @@ pub(crate) fn findings(
     context: &Context,
     collected: &Collected,
 ) -> Result<Option<CombinedFindings>, StoreError> {
-    let specification = context.plan.specification.as_ref();
+    let specification = context.plan.study.versions();
     let Some(specified) = specification.filter(|it| it.combines && !is_smoke(context.plan)) else {
         return Ok(None);
     };

@@ -4,12 +4,11 @@ use gatebench_model::{Duel, Variant};
 use gatebench_stats::{Comparison, Direction, MIN_BLOCKS, Pair, Spoiled, Verdict};
 
 use crate::context::Context;
-use crate::duel;
 use crate::findings::{
     BlockValue, ComparisonFindings, Metric, MetricFindings, PhaseKind, ScenarioFindings,
     SpoiledBlocks, Validity, VariantRow,
 };
-use crate::metrics::aspect;
+use crate::metrics::{aspect, decided_by};
 use crate::spoiled::{self, Side};
 use crate::trials::blocks_complete;
 use crate::words::{counted, metric_title, ratio_and_interval};
@@ -26,7 +25,7 @@ pub(crate) fn cells_of_run(
     if (blocks_complete(context) as usize) < MIN_BLOCKS {
         return Vec::new();
     }
-    let duel = context.plan.duel.as_ref();
+    let duel = context.plan.study.ab();
     let of_scenario = |(index, scenario)| {
         let cells = cells(scenario, duel).into_iter();
         cells.map(move |cell| (index, cell)).collect::<Vec<_>>()
@@ -58,7 +57,7 @@ pub(crate) struct Subject {
 /// What gateways are compared by within a run. A run that is made for a comparison has more metrics, and says
 /// itself what decides.
 fn subjects(scenario: &ScenarioFindings, duel: Option<&Duel>) -> Vec<Subject> {
-    let decisive = duel.map_or(Metric::GatewayCpuPerRequest, duel::metric);
+    let decisive = duel.map_or(Metric::GatewayCpuPerRequest, |duel| decided_by(duel.metric));
     let mut subjects = all_subjects(scenario, decisive);
     if duel.is_none() {
         let more = [Metric::AddedP90, Metric::GatewayRssAnonMax];

@@ -3,7 +3,6 @@
 
 mod across;
 mod admin;
-pub mod capacity;
 mod cautions;
 mod changes;
 mod collect;
@@ -15,13 +14,10 @@ mod costs;
 mod curves;
 mod digest;
 mod documents;
-mod duel;
 mod environment;
 pub mod findings;
-mod flame;
 mod gates;
 mod groups;
-mod isolation;
 mod limits;
 pub mod loads;
 mod metrics;
@@ -35,8 +31,8 @@ mod runs;
 mod scale;
 mod sentences;
 mod shares;
-mod soak;
 mod spoiled;
+pub mod study;
 mod timeline;
 mod told;
 mod trials;
@@ -53,7 +49,6 @@ pub use across::{
 };
 pub use context::throughput_per_second;
 pub use documents::in_columns_of;
-pub use duel::is_settled;
 pub use findings::Findings;
 pub use gates::{judge_load, thresholds};
 
@@ -73,43 +68,25 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
     let mut scenarios = rows::of_run(&context, &collected);
     let costs = verdicts::add(&context, &mut scenarios);
     for scenario in &mut scenarios {
-        scenario.sentences = duel::differences_from_itself(&context, scenario);
+        scenario.sentences = study::ab::differences_from_itself(&context, scenario);
         let others = sentences::of_scenario(scenario);
         scenario.sentences.extend(others);
     }
     let scale = scale::of_run(&context, &scenarios);
-    let duel = duel::findings(&context, &scenarios);
-    let mut headlines =
-        sentences::headlines(&context, &scenarios, (costs.as_ref(), &scale), &parity);
-    let soak = soak::findings(&context)?;
-    let isolation = isolation::findings(&context, &collected);
-    let answers = duel.iter().flat_map(duel::headlines);
-    let answers = answers.chain(soak.iter().map(soak::headline));
-    let answers = answers.chain(isolation.iter().map(isolation::headline));
-    headlines.splice(0..0, answers.collect::<Vec<_>>());
-    let combined = combined::findings(&context, &collected)?;
-    headlines.splice(
-        0..0,
-        combined
-            .iter()
-            .flat_map(combined::headlines)
-            .collect::<Vec<_>>(),
-    );
-    headlines.splice(0..0, admin::headlines(&context));
-    let flames = flame::of_run(&context)?;
-    headlines.splice(0..0, flames.headlines);
-    let capacity = capacity::findings(&context)?;
-    headlines.splice(0..0, capacity.iter().flat_map(capacity::headlines));
-    let shares = shares::section(&context, &collected);
+    let study = study::findings(&context, &collected, &scenarios)?;
+    let mut headlines = study.headlines;
+    headlines.extend(admin::headlines(&context));
+    let of_all = sentences::headlines(&context, &scenarios, (costs.as_ref(), &scale), &parity);
+    headlines.extend(of_all);
     let mut findings = Findings {
         run: run_facts::of(&context),
         headlines,
         notes: notes::of(&context, &missing, &scenarios, costs.as_ref()),
-        duel,
-        capacity,
-        soak,
-        isolation,
-        combined,
+        duel: study.duel,
+        capacity: study.capacity,
+        soak: study.soak,
+        isolation: study.isolation,
+        combined: study.combined,
         costs,
         scale,
         sections: Vec::new(),
@@ -126,8 +103,7 @@ pub fn analyse(run: &Run) -> Result<Findings, StoreError> {
             .sections
             .extend(documents::network(run, &findings)?);
     }
-    findings.sections.extend(shares);
+    findings.sections.extend(study.sections);
     findings.sections.extend(admin::sections(&context));
-    findings.sections.extend(flames.sections);
     Ok(findings)
 }

@@ -1,5 +1,6 @@
 //! The numbers of one phase of one trial.
 
+use gatebench_model::DecisiveMetric;
 use gatebench_stats::is_trustworthy;
 use gatebench_store::{ExactSum, ForeignFigures, PhaseRecord, TrialRecord};
 
@@ -23,6 +24,17 @@ const RESPONSE: [(f64, Metric); 4] = [
     (99.9, Metric::ResponseP999),
 ];
 const LATENESS: [(f64, Metric); 1] = [(99.0, Metric::LatenessP99)];
+
+/// The metric that a word for what decides means.
+pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
+    match word {
+        DecisiveMetric::Cpu => Metric::GatewayCpuPerRequest,
+        DecisiveMetric::Throughput => Metric::Throughput,
+        DecisiveMetric::AddedP50 => Metric::AddedP50,
+        DecisiveMetric::AddedP99 => Metric::AddedP99,
+        DecisiveMetric::Memory => Metric::GatewayRssAnonMax,
+    }
+}
 
 /// Everything that one phase of a completed trial says by itself. What was not measured is absent.
 pub(crate) fn of_phase(

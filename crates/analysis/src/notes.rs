@@ -9,12 +9,12 @@ use gatebench_store::{PhaseRecord, Status};
 
 use crate::comparisons::SMALLEST_EFFECT;
 use crate::context::{Context, kind};
-use crate::duel;
 use crate::findings::{CostFindings, MissingTrial, PhaseKind, ScenarioFindings};
 use crate::gates::thresholds::REQUESTS_MIN;
 use crate::gates::{is_smoke, tells_speed};
 use crate::limits;
 use crate::own_metrics;
+use crate::study;
 use crate::trials::{blocks_complete, tried_again};
 use crate::weights;
 use crate::words::{counted, decimals, percent};
@@ -29,12 +29,12 @@ pub(crate) fn of(
     let mut notes = Vec::new();
     notes.extend(unfinished(context, missing));
     // The combined results of a specification say it themselves.
-    if context.plan.specification.is_none() {
+    if context.plan.study.versions().is_none() {
         notes.extend(tried_again(context));
     }
     notes.extend(too_few_requests(context));
     notes.extend(no_verdict(context));
-    notes.extend(duel::note(context));
+    notes.extend(study::note(context));
     notes.extend(how_judged(scenarios, costs));
     notes.extend(steadiness_untested(context));
     notes.extend(warm_ups(context));
@@ -83,16 +83,14 @@ fn too_few_requests(context: &Context) -> Option<String> {
 }
 
 fn no_verdict(context: &Context) -> Option<String> {
-    // A soak has one process, and a verdict of its own; a smoke run is not about speed.
-    let has_none = context.plan.soak.is_some() || is_smoke(context.plan);
-    (!has_none).then_some(())?;
+    let study = &context.plan.study;
     let blocks = blocks_complete(context);
-    // A search has an interval of its own from three repeats on.
-    if blocks as usize >= MIN_BLOCKS || context.plan.capacity.is_some() {
+    // A smoke run is not about speed.
+    if !study.needs_blocks() || is_smoke(context.plan) || blocks as usize >= MIN_BLOCKS {
         return None;
     }
     let verb = if blocks == 1 { "carries" } else { "carry" };
-    let words = match &context.plan.duel {
+    let words = match study.ab() {
         Some(_) => "give it more time: gatebench ab --budget".to_owned(),
         None => format!("gatebench run --blocks {MIN_BLOCKS}"),
     };

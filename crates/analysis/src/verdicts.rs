@@ -8,20 +8,19 @@ use gatebench_stats::{Pair, Rule, Spoiled, compare_all_weighed};
 use crate::comparisons::{Cell, SMALLEST_EFFECT, cells_of_run};
 use crate::context::Context;
 use crate::costs;
-use crate::duel;
 use crate::findings::{Comparison, CostFindings, ScenarioFindings};
+use crate::study::ab;
 
 /// Adds the comparisons of gateways to each scenario, and answers with what policies cost.
 pub(crate) fn add(context: &Context, scenarios: &mut [ScenarioFindings]) -> Option<CostFindings> {
-    let duel = context.plan.duel.as_ref();
     let (deciding, compared): (Vec<_>, Vec<_>) = cells_of_run(context, scenarios)
         .into_iter()
         .partition(|(_, cell)| cell.decides());
     let seed = context.plan.seed;
-    let found: Vec<Option<Comparison>> = match duel {
-        Some(_) => deciding
+    let found: Vec<Option<Comparison>> = match context.plan.study.ab() {
+        Some(duel) => deciding
             .iter()
-            .map(|(_, cell)| duel::look(context.plan, cell))
+            .map(|(_, cell)| ab::look(context.plan, duel, cell))
             .collect(),
         None => judged(deciding.iter().map(|(_, cell)| member(cell)), seed),
     };

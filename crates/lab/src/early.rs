@@ -1,18 +1,18 @@
-//! Ends a run before its plan does: when its comparison is settled, or its time is used up.
+//! Ends a run before its plan does: when its study has decided, or its time is used up.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gatebench_analysis::is_settled;
-use gatebench_model::Duel;
-use gatebench_store::Run;
+use gatebench_analysis::study::{Next, after_block};
+use gatebench_analysis::words::counted;
+use gatebench_model::Study;
 
 use crate::error::LabError;
 
 /// When a run may end.
 pub(crate) struct Early {
-    /// The comparison that the run is made for.
-    duel: Option<Duel>,
+    /// The study that the run is made for.
+    study: Study,
     budget: Option<Duration>,
     began: Instant,
     /// The block that was under way when this process took the run up.
@@ -24,16 +24,16 @@ pub(crate) struct Early {
 /// The part of a run that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// The deciding metric is settled; the blocks of the other metrics remain.
+    /// The study has decided; the blocks of the other metrics remain.
     Deciding(String),
     /// All of it.
     Run(String),
 }
 
 impl Early {
-    pub(crate) fn new(duel: Option<Duel>, budget: Option<Duration>) -> Self {
+    pub(crate) fn new(study: Study, budget: Option<Duration>) -> Self {
         Self {
-            duel,
+            study,
             budget,
             began: Instant::now(),
             first_block: None,
@@ -57,23 +57,17 @@ impl Early {
     /// The part that is over before the block of this number, with the reason; none if the run
     /// continues.
     pub(crate) fn over(&self, done: u32, next: u32, dir: &Path) -> Result<Option<Over>, LabError> {
-        let duel = self.duel.as_ref().filter(|duel| duel.decides_in(next));
-        if duel.is_some() && is_settled(&Run::open(dir)?)? {
-            let why = format!("Settled after {}.", blocks(done));
+        if let Next::Stop(why) = after_block(&self.study, dir, (done, next))? {
             return Ok(Some(Over::Deciding(why)));
         }
         let measured = done - self.first_block.unwrap_or(0);
         let elapsed = self.began.elapsed();
         let with_next = elapsed + elapsed / measured.max(1);
         let is_over = self.budget.is_some_and(|budget| with_next > budget);
-        let why = || format!("Ended after {}: the time for it was used up.", blocks(done));
+        let blocks = counted(done.into(), "block");
+        let why = || format!("Ended after {blocks}: the time for it was used up.");
         Ok(is_over.then(|| Over::Run(why())))
     }
-}
-
-fn blocks(count: u32) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} block{s}")
 }
 
 #[cfg(test)]
@@ -83,21 +77,21 @@ mod tests {
 
     #[test]
     fn each_block_is_asked_about_once() {
-        let mut early = Early::new(None, None);
+        let mut early = Early::new(Study::default(), None);
         // Three trials a block.
         let asked = [0, 0, 0, 1, 1, 1, 2].map(|done| early.is_at_a_boundary(done));
         assert_eq!(asked, [false, false, false, true, false, false, true]);
-        let mut resumed = Early::new(None, None);
+        let mut resumed = Early::new(Study::default(), None);
         let asked = [4, 4, 5].map(|done| resumed.is_at_a_boundary(done));
         assert_eq!(asked, [false, false, true], "the fourth was done before");
     }
 
     #[test]
     fn a_budget_ends_it_before_the_block_that_would_exceed_it() {
-        let mut early = Early::new(None, Some(Duration::from_secs(3600)));
+        let mut early = Early::new(Study::default(), Some(Duration::from_secs(3600)));
         early.is_at_a_boundary(0);
         assert_eq!(early.over(5, 6, Path::new("/")).unwrap(), None);
-        let mut over = Early::new(None, Some(Duration::ZERO));
+        let mut over = Early::new(Study::default(), Some(Duration::ZERO));
         over.is_at_a_boundary(0);
         let why = over.over(5, 6, Path::new("/")).unwrap().unwrap();
         let said = "Ended after 5 blocks: the time for it was used up.";

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use gatebench_analysis::words::counted;
 use gatebench_model::setup::MILLIS_PER_CPU;
@@ -19,6 +20,12 @@ const QUICK_BLOCKS_MAX: u32 = 3;
 /// Of its phases at the most.
 const QUICK_WARM_UP: Span = Span::from_millis(500);
 const QUICK_MEASURE: Span = Span::from_millis(2_000);
+
+/// The longest warm-up of a load whose duration was asked for.
+const WARM_UP_MAX: Duration = Duration::from_secs(60);
+
+/// The part of such a duration that the warm-up takes at most.
+const WARM_UP_PART: u32 = 10;
 
 /// The loads of a plan.
 pub(crate) struct Loads {
@@ -100,11 +107,8 @@ impl Asked<'_> {
 
     /// The load of the scenarios that have none of their own.
     fn common(&self, published: Option<&AsPublished>) -> Result<LoadProfile, LabError> {
-        if let Some(capacity) = &self.selection.capacity {
-            return Ok(capacity.load());
-        }
-        if let Some(specification) = &self.selection.specification {
-            return Ok(specification.document.load_profile());
+        if let Some(load) = self.selection.study.load() {
+            return Ok(load);
         }
         if let Some(word) = &self.selection.load {
             return self.find(word, Path::new(""));
@@ -147,7 +151,7 @@ impl Asked<'_> {
         published: Option<&AsPublished>,
     ) -> Result<BTreeMap<String, LoadProfile>, LabError> {
         let mut found = BTreeMap::new();
-        if self.selection.load.is_some() || self.selection.capacity.is_some() {
+        if self.selection.load.is_some() || self.selection.study.load().is_some() {
             return Ok(found);
         }
         let words = match &self.selection.scenarios[..] {
@@ -297,6 +301,24 @@ pub(crate) fn of_length(
         }
     };
     scenarios.into_iter().map(smoke).collect()
+}
+
+/// Gives the load the shape and the duration that were asked for.
+pub(crate) fn adapt(load: &mut LoadProfile, selection: &Selection) {
+    let duration = selection.study.duration();
+    for phase in &mut load.phases {
+        if let Some(shape) = &selection.shape {
+            phase.shape = shape.clone();
+        }
+        if let Some(duration) = duration {
+            phase.measure = duration;
+            let warm_up = (duration.0 / WARM_UP_PART).min(WARM_UP_MAX);
+            phase.warm_up = phase.warm_up.min(Span(warm_up));
+        }
+    }
+    if selection.keep_awake {
+        load.repeat_awake();
+    }
 }
 
 /// CPUs in thousandths.

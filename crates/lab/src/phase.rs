@@ -195,7 +195,7 @@ const STRETCHES_MAX: u64 = 120;
 
 /// Over how many seconds a histogram goes: one, but in a soak as many as make a bounded number of them.
 fn stretch_seconds(scene: &Scene<'_>, phase: &Phase) -> u32 {
-    if scene.plan.soak.is_none() {
+    if !scene.plan.study.is_in_segments() {
         return 1;
     }
     let seconds = phase.measure.0.as_secs().div_ceil(STRETCHES_MAX).max(1);
@@ -216,7 +216,8 @@ fn ended_by(
     } else {
         death.map(|death| death.in_phase(&phase.name).into())
     };
-    let says_something = scene.plan.soak.is_some() || matches!(profile, Some(Ok(_)));
+    let has_samples = matches!(profile, Some(Ok(_)));
+    let says_something = scene.plan.study.is_in_segments() || has_samples;
     let is_worth_keeping = says_something && watched.moments.len() > 1;
     match halt {
         Some(halt) if !is_worth_keeping => Err(halt),

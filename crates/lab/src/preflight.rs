@@ -34,7 +34,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), LabError> {
             "run it where the plan was made, or begin a new run here",
         ));
     }
-    if plan.flame.is_some() {
+    if plan.study.profile().is_some() {
         Profiler::find()
             .map_err(|error| LabError::environment(error.to_string(), error.remedy()))?;
     }

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use gatebench_drivers::{Catalogue, Launcher};
-use gatebench_model::{
-    Capacity, DecisiveMetric, Duel, Elsewhere, Length, Limits, Phase, Plan, Scenario, Shape,
-    Shares, Specification, Suite, Variant,
-};
+use gatebench_model::{Elsewhere, Length, Limits, Phase, Plan, Scenario, Shape, Suite, Variant};
 use gatebench_store::{Manifest, Run};
 
 use crate::demand;
@@ -16,22 +13,19 @@ use crate::error::LabError;
 use crate::foreign::{self, EngineChoice, PreparedEngine};
 use crate::found::{Found, Places, Wanted};
 use crate::identity;
-use crate::lengths::{Asked, Loads, of_length};
+use crate::lengths::{self, Asked, of_length};
 use crate::library::{Library, Listed, Source};
-use crate::purpose::{self, FlameChoice, IsolationChoice, SoakChoice};
 use crate::rehearse::rehearse;
 use crate::remote::RemoteHosts;
 use crate::room;
 use crate::site::Site;
 use crate::specified;
+use crate::study::{self, StudyChoice};
 use crate::suite::{beside, scenarios_of, suite_of};
 use crate::warning::Warning;
 
 /// A plan is the same whenever it is made from the same words, so that `--dry-run` shows what runs.
 const DEFAULT_SEED: u64 = 1;
-
-/// Blocks in which a comparison measures the other metrics: the fewest that permit a verdict.
-const OTHER_BLOCKS: u32 = 10;
 
 /// What a user asked for.
 #[derive(Clone, Debug, Default)]
@@ -68,27 +62,12 @@ pub struct Selection {
     pub length: Length,
     /// Another engine in place of gatebench's own.
     pub engine: Option<EngineChoice>,
-    /// Makes the run a comparison, decided by this: `gateways` are then the candidate, the baseline, and the
-    /// baseline again.
-    pub decided_by: Option<DecisiveMetric>,
-    /// Leaves out the blocks in which a comparison measures the other metrics.
-    pub only_deciding: bool,
-    /// Makes the run a search for capacity, in place of the suite's load.
-    pub capacity: Option<Capacity>,
-    /// Also measures at these shares of each gateway's own saturation, in per cent.
-    pub at: Vec<u32>,
+    /// The study that the run is made for.
+    pub study: StudyChoice,
     /// Numbers of cores, one variant of each gateway for each.
     pub cores: Vec<usize>,
     /// The shape of every phase, in place of the load profile's.
     pub shape: Option<Shape>,
-    /// Makes the run an endurance test.
-    pub soak: Option<SoakChoice>,
-    /// Makes the run a profile.
-    pub flame: Option<FlameChoice>,
-    /// Makes the run a test of isolation.
-    pub isolation: Option<IsolationChoice>,
-    /// Makes the run of a specification: its scenarios and its load in place of a suite's.
-    pub specification: Option<Listed<Specification>>,
     /// What to call the gateways of these words, where their folders' names do not tell them apart.
     pub labels: BTreeMap<String, String>,
 }
@@ -103,18 +82,13 @@ impl Selection {
     }
 
     /// Reports whether a suite's null gateway takes part: only if gatebench's own engine measures
-    /// gateways of this machine, without another purpose.
+    /// gateways of this machine, for no other study.
     fn allows_null(&self) -> bool {
-        let is_purposeful = self.decided_by.is_some()
-            || self.capacity.is_some()
-            || self.soak.is_some()
-            || self.flame.is_some()
-            || self.isolation.is_some();
         let is_elsewhere = self.elsewhere.is_some() || self.attach.is_some();
         let is_varied = !self.sizes.is_empty() || !self.cores.is_empty();
         let is_own_load =
             self.engine.is_none() && matches!(self.length, Length::Full | Length::Quick);
-        !is_purposeful && !is_elsewhere && !is_varied && is_own_load && !self.no_floor
+        self.study.only_measures() && !is_elsewhere && !is_varied && is_own_load && !self.no_floor
     }
 }
 
@@ -154,7 +128,7 @@ pub fn prepare(
     catalogue: &Catalogue,
     launcher: &Launcher,
 ) -> Result<Prepared, LabError> {
-    purpose::refuse_unknown_cores(selection)?;
+    refuse_unknown_cores(selection)?;
     let (mut suite, base) = suite_of(selection, library)?;
     suite.floor &= !selection.no_floor;
     suite.settle = suite.settle.filter(|_| selection.length != Length::Smoke);
@@ -172,9 +146,9 @@ pub fn prepare(
     };
     let mut loads = asked.loads(&scenarios)?;
     let scenarios = of_length(scenarios, &loads, selection.length);
-    let (scenarios, isolation) = purpose::scenarios(scenarios, selection)?;
-    loads.extend_to_twins(&isolation);
-    loads.all().for_each(|load| purpose::load(load, selection));
+    let (scenarios, tests) = selection.study.scenarios(scenarios)?;
+    loads.extend_to_twins(&tests);
+    loads.all().for_each(|load| lengths::adapt(load, selection));
     let fitted = room::fit(loads.all(), &scenarios);
     let wanted = wanted(selection, sizes)?;
     let places = Places {
@@ -195,15 +169,17 @@ pub fn prepare(
         ..
     } = found;
     warnings.extend(too_large.into_iter().chain(fitted));
-    let others = other_blocks(selection, &loads);
+    let all = std::iter::once(&loads.common).chain(loads.of_scenarios.values());
+    let others = selection.study.other_blocks(all);
     let (load, blocks) = (loads.common, loads.blocks + others.unwrap_or(0));
     let mut plan = Plan::expand(&suite, scenarios, load, variants, seed, blocks, placement);
     let own = loads.of_scenarios.into_iter();
     plan.scenario_loads = own.map(|(name, load)| (name, load.expanded())).collect();
     plan.length = loads.length;
-    plan.isolation = isolation;
-    note_purposes(&mut plan, selection, others)?;
-    purpose::watch_pools(&mut plan, &gateways);
+    plan.study = selection
+        .study
+        .of_plan(&plan, selection.length, (tests, others))?;
+    study::watch_pools(&mut plan, &gateways);
     let engine = engine(selection, &mut plan, &mut warnings)?;
     check_demand(&plan, &sources, engine.as_ref())?;
     let prepared = Prepared {
@@ -229,7 +205,7 @@ pub fn prepare_resume(
     let run = Run::open(out)?;
     let mut manifest: Manifest = run.manifest().clone();
     let records = run.trials().iter().map(|trial| &trial.record);
-    purpose::go_on(&mut manifest.plan, records);
+    study::go_on(&mut manifest.plan, records);
     let mut gateways = BTreeMap::new();
     let mut warnings = Vec::new();
     let mut hosts = RemoteHosts::default();
@@ -289,21 +265,18 @@ fn engine(
     Ok(engine)
 }
 
-/// Notes in a plan what it is made for besides measuring.
-fn note_purposes(
-    plan: &mut Plan,
-    selection: &Selection,
-    others: Option<u32>,
-) -> Result<(), LabError> {
-    let metric = selection.decided_by;
-    plan.duel = metric.and_then(|metric| duel(plan, metric, others));
-    plan.capacity = selection.capacity.clone();
-    plan.soak = purpose::soak(selection, plan);
-    plan.flame = selection.flame.map(|choice| choice.flame);
-    let specification = selection.specification.as_ref();
-    plan.specification = specification.map(|it| it.document.specified());
-    plan.at = purpose::shares(selection, plan)?;
-    Ok(())
+/// Refuses to keep the cores of a gateway awake that gatebench did not place on any.
+///
+/// # Errors
+/// Such a gateway takes part.
+fn refuse_unknown_cores(selection: &Selection) -> Result<(), LabError> {
+    if !selection.keep_awake || selection.attach.is_none() {
+        return Ok(());
+    }
+    Err(LabError::words(
+        "--keep-awake needs cores that gatebench assigns, and an attached gateway has none of them",
+        "leave out --keep-awake, or let gatebench start the gateway with --gateway",
+    ))
 }
 
 /// Renders every request once. The script of another engine sends its own requests.
@@ -323,45 +296,7 @@ fn check_demand(
 /// The phases of a scenario that are known beforehand.
 fn phases_of(plan: &Plan, scenario: &Scenario) -> Vec<Phase> {
     let own = plan.load_of(&scenario.scenario).phases.iter().cloned();
-    own.chain(plan.at.as_ref().map(Shares::saturation))
-        .collect()
-}
-
-/// The comparison of a plan with three gateways, whose last blocks measure the other metrics.
-fn duel(plan: &Plan, metric: DecisiveMetric, others: Option<u32>) -> Option<Duel> {
-    let gateways: Vec<&Variant> = plan
-        .variants
-        .iter()
-        .filter(|variant| **variant != Variant::Floor)
-        .collect();
-    let [candidate, baseline, again] = gateways[..] else {
-        return None;
-    };
-    Some(Duel {
-        candidate: candidate.label().into(),
-        baseline: baseline.label().into(),
-        again: again.label().into(),
-        metric,
-        blocks_max: plan.blocks - others.unwrap_or(0),
-        decides_first: others.is_some(),
-    })
-}
-
-/// Blocks of a comparison that measure the other metrics. None if the deciding metric has no blocks
-/// of its own: only a load with both kinds of phases can be divided.
-fn other_blocks(selection: &Selection, loads: &Loads) -> Option<u32> {
-    let metric = selection.decided_by?;
-    let mut all = std::iter::once(&loads.common).chain(loads.of_scenarios.values());
-    let is_divided = all.all(|load| {
-        let decides = |phase: &&Phase| metric.is_taken_from(phase);
-        let deciding = load.phases.iter().filter(decides).count();
-        (1..load.phases.len()).contains(&deciding)
-    });
-    is_divided.then_some(if selection.only_deciding {
-        0
-    } else {
-        OTHER_BLOCKS
-    })
+    own.chain(plan.study.known_load()).collect()
 }
 
 fn found(
@@ -411,7 +346,7 @@ fn chosen(
     }
     let words = suite.scenarios.iter().map(|it| it.word());
     let mut scenarios = scenarios_of(words, base, library)?;
-    if let Some(specification) = &selection.specification {
+    if let Some(specification) = selection.study.specification() {
         specified::ask(specification, &mut scenarios)?;
     }
     Ok(scenarios)

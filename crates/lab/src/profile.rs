@@ -47,7 +47,7 @@ impl<'a> Profiling<'a> {
         loading: &Loading<'_>,
     ) -> Option<Self> {
         Some(Self {
-            flame: scene.plan.flame?,
+            flame: scene.plan.study.profile()?,
             processes: samplers.gateway_processes()?,
             data: loading.folder.join("perf.data"),
             measure_ns: loading.phase.measure.as_nanos(),

@@ -171,7 +171,7 @@ fn open_again(request: &RunRequest) -> Result<Opened, LabError> {
     );
     writer.update_manifest(|manifest| {
         manifest.notes.push(resumed);
-        if request.prepared.plan.soak.is_some() {
+        if request.prepared.plan.study.is_in_segments() {
             // It has a segment more.
             manifest.plan = request.prepared.plan.clone();
         }
@@ -241,7 +241,7 @@ impl<'a> Conductor<'a> {
             left,
             summary,
             environment_failures: 0,
-            early: Early::new(plan.duel.clone(), request.budget),
+            early: Early::new(plan.study.clone(), request.budget),
         }
     }
 
@@ -416,7 +416,7 @@ impl<'a> Conductor<'a> {
 
     /// The completed repeats of the search that this trial is a repeat of.
     fn earlier(&self, trial: &Trial) -> Result<Vec<TrialRecord>, LabError> {
-        if self.request.prepared.plan.capacity.is_none() {
+        if !self.request.prepared.plan.study.depends_on_earlier_trials() {
             return Ok(Vec::new());
         }
         let run = Run::open(self.writer.dir())?;
@@ -539,8 +539,8 @@ impl<'a> Conductor<'a> {
     fn conclude(mut self, conducted: Result<(), LabError>) -> Result<RunSummary, LabError> {
         let accounted = self.summary.completed + self.summary.not_supported + self.summary.failed;
         // The segment of a soak that was stopped is kept as it is.
-        let is_stopped =
-            accounted < self.summary.planned || self.request.prepared.plan.soak.is_some();
+        let study = &self.request.prepared.plan.study;
+        let is_stopped = accounted < self.summary.planned || study.is_in_segments();
         self.summary.interrupted = self.interrupt.is_raised() && is_stopped;
         let status = match &conducted {
             Err(_) => Status::Failed,

@@ -45,7 +45,7 @@ pub(crate) fn ask(
 /// The script is not for the engine that the user named, or not in the file system.
 pub(crate) fn engine(selection: &Selection) -> Result<Option<EngineChoice>, LabError> {
     let chosen = selection.engine.as_ref();
-    let script = selection.specification.as_ref().and_then(|listed| {
+    let script = selection.study.specification().and_then(|listed| {
         let load = listed.document.load()?;
         Some((listed, load.script.as_ref()?))
     });
@@ -75,7 +75,7 @@ pub(crate) fn engine(selection: &Selection) -> Result<Option<EngineChoice>, LabE
 
 /// What the reader must know where gateways were named and none of them is started.
 pub(crate) fn gateways(selection: &Selection) -> Option<Warning> {
-    let specification = &selection.specification.as_ref()?.document;
+    let specification = &selection.study.specification()?.document;
     let is_unused = !specification.has_gateway() && !selection.gateways.is_empty();
     is_unused.then(|| Warning::GatewaysUnused {
         specification: specification.specification.clone(),
@@ -84,7 +84,7 @@ pub(crate) fn gateways(selection: &Selection) -> Option<Warning> {
 
 /// What the reader must know where the engine does not take the threads that are asked for.
 pub(crate) fn threads(plan: &Plan, engine: Option<&PreparedEngine>) -> Option<Warning> {
-    let asked = plan.specification.as_ref()?.threads?;
+    let asked = plan.study.engine_threads()?;
     let engine = match engine.map(|it| it.peer) {
         Some(Peer::Wrk | Peer::H2load) => return None,
         Some(Peer::K6) => Peer::K6.to_string(),

@@ -19,7 +19,7 @@ pub(crate) fn suite_of(
     selection: &Selection,
     library: &Library,
 ) -> Result<(Suite, PathBuf), LabError> {
-    if let Some(specification) = &selection.specification {
+    if let Some(specification) = selection.study.specification() {
         let base = base_of(&specification.source);
         return Ok((specification.document.suite(), base));
     }

@@ -1,11 +1,10 @@
 //! One trial: a fresh gateway process, from its upstream's start to its record on disk.
 
-mod search;
-mod shares;
+mod further;
 
 use gatebench_drivers::Launcher;
 use gatebench_model::load::CONFIGURE;
-use gatebench_model::{Culprit, Phase, Plan, Scenario, Shares, Trial, Variant};
+use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
 use gatebench_net::{Backend, clock};
 use gatebench_probe::Profile;
 use gatebench_store::{
@@ -115,7 +114,8 @@ impl<'a> Scene<'a> {
                 let policies = gateway.supports(self.scenario).err();
                 let policies = policies.map(|it| it.policies).unwrap_or_default();
                 let afar = gateway.host.is_some().then(|| not_afar(self.scenario));
-                let is_profiled_afar = gateway.host.is_some() && self.plan.flame.is_some();
+                let is_profiled_afar =
+                    gateway.host.is_some() && self.plan.study.profile().is_some();
                 let profile = is_profiled_afar.then(|| "a profile of another host".to_owned());
                 policies
                     .into_iter()
@@ -178,15 +178,13 @@ impl<'a> Scene<'a> {
 
     /// The tag of the nonces of a part of the trial.
     fn tag(&self, slot: u32) -> u16 {
-        let searched = self.plan.capacity.as_ref().map_or(0, |_| search::STEPS_MAX);
-        let shares = self.plan.at.as_ref().map_or(0, Shares::loads);
         // As many for every trial, so that tags differ between them.
         let loads = std::iter::once(&self.plan.load).chain(self.plan.scenario_loads.values());
         let most = loads.map(|load| load.phases.len()).max().unwrap_or(0);
         let slots = u32::try_from(most)
             .unwrap_or(u32::MAX)
-            .saturating_add(FIRST_PHASE_SLOT + searched)
-            .saturating_add(shares);
+            .saturating_add(FIRST_PHASE_SLOT)
+            .saturating_add(self.plan.study.further_loads_max());
         trace::tag(self.plan.seed, self.trial.number, slots, slot)
     }
 
@@ -314,8 +312,7 @@ impl<'a> Course<'a> {
         for (slot, phase) in (FIRST_PHASE_SLOT..).zip(scene.plan.phases_of(scene.trial)) {
             self.load(&mut setting, phase, slot)?;
         }
-        self.search(&mut setting)?;
-        self.at_shares(&mut setting)?;
+        self.further_loads(&mut setting)?;
         self.ended.record.admin = admin::rounds(scene, stage, &mut self.ended.record.warnings)?;
         scene.meet()?;
         scene.step(Step::ParityAfter)?;
@@ -513,7 +510,8 @@ impl<'a> Course<'a> {
     /// Whether an interrupt leaves something worth keeping: a soak that was stopped has lasted shorter, and a profile
     /// has fewer samples.
     fn keeps_what_it_has(&mut self) -> bool {
-        let is_kept = self.scene.plan.may_be_stopped() && !self.ended.record.phases.is_empty();
+        let is_kept =
+            self.scene.plan.study.may_be_stopped() && !self.ended.record.phases.is_empty();
         if is_kept {
             let stopped =
                 "it was stopped before its time was over, and parity was not proven after it";

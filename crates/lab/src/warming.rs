@@ -119,7 +119,7 @@ fn is_adaptive(scene: &Scene<'_>, phase: &Phase) -> bool {
         Shape::Closed(closed) => closed.think.is_some() || closed.requests_max.is_some(),
         Shape::Open(open) => open.requests_max.is_some(),
     };
-    !is_step && !paces_itself && scene.plan.soak.is_none() && scene.plan.is_traced()
+    !is_step && !paces_itself && !scene.plan.study.is_in_segments() && scene.plan.is_traced()
 }
 
 /// Reports whether the cost has settled, by the CPU time that is watched; never where there is none.

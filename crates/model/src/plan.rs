@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::length::SMOKE_PHASE;
 use crate::suite::is_zero;
 use crate::{
-    Capacity, Duel, Flame, Isolation, Length, LoadProfile, Phase, Placement, PlannedLength,
-    Scenario, Settle, Setup, Shares, Soak, Specified, Suite,
+    Length, LoadProfile, Phase, Placement, PlannedLength, Scenario, Settle, Setup, Study, Suite,
 };
 
 /// What a trial takes besides its phases, for the time left: start and readiness of upstream and
@@ -52,30 +51,12 @@ pub struct Plan {
     pub placement: Placement,
     /// The trials, in the order in which they run.
     pub trials: Vec<Trial>,
-    /// The comparison that it is made for; none where it is made to measure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duel: Option<Duel>,
-    /// The search that it is made for; each trial of a gateway is then a repeat of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<Capacity>,
-    /// Shares of each gateway's own saturation at which it is measured after its loads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Shares>,
-    /// The endurance test that it is made for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub soak: Option<Soak>,
-    /// The profile that it is made for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flame: Option<Flame>,
-    /// The tests of isolation that it is made for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub isolation: Vec<Isolation>,
     /// Whether the bare network is measured before each load of the floor.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub network_ceiling: bool,
-    /// The specification that it was made from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub specification: Option<Specified>,
+    /// The study that it is made for.
+    #[serde(flatten)]
+    pub study: Study,
 }
 
 /// Label and folder of the null gateway.
@@ -211,28 +192,22 @@ impl Plan {
             variants,
             placement,
             trials,
-            duel: None,
-            capacity: None,
-            at: None,
-            soak: None,
-            flame: None,
-            isolation: Vec::new(),
             network_ceiling: suite.network_ceiling,
-            specification: None,
+            study: Study::default(),
         }
     }
 
     /// Returns how often a trial that failed is tried again. Earlier versions kept it with the
     /// specification.
     pub fn retries(&self) -> u32 {
-        let earlier = self.specification.as_ref().and_then(|it| it.retries);
+        let earlier = self.study.versions().and_then(|it| it.retries);
         earlier.unwrap_or(self.retries)
     }
 
     /// Returns how quiet the machine is before each load; none where nothing is waited for. Earlier
     /// versions kept it with the specification.
     pub fn settle(&self) -> Option<Settle> {
-        let earlier = self.specification.as_ref().and_then(|it| it.settle);
+        let earlier = self.study.versions().and_then(|it| it.settle);
         earlier.or(self.settle)
     }
 
@@ -279,9 +254,8 @@ impl Plan {
     /// Leaves out the deciding blocks after this one, but not those of the other metrics. Blocks
     /// keep their numbers.
     pub fn cut_deciding_after_block(&mut self, block: u32) {
-        let duel = self.duel.clone();
-        let decides = |other| duel.as_ref().is_none_or(|duel| duel.decides_in(other));
-        self.keep_blocks(|other| other <= block || !decides(other));
+        let study = self.study.clone();
+        self.keep_blocks(|other| other <= block || !study.decides_in(other));
     }
 
     fn keep_blocks(&mut self, is_kept: impl Fn(u32) -> bool) {
@@ -293,10 +267,7 @@ impl Plan {
     pub fn phases_of<'a>(&'a self, trial: &Trial) -> impl Iterator<Item = &'a Phase> {
         let block = trial.block;
         let phases = self.load_of(&trial.scenario).phases.iter();
-        phases.filter(move |phase| {
-            let duel = self.duel.as_ref();
-            duel.is_none_or(|duel| duel.has_phase(block, phase))
-        })
+        phases.filter(move |phase| self.study.has_phase(block, phase))
     }
 
     /// The load that a scenario goes through.
@@ -310,12 +281,6 @@ impl Plan {
         std::iter::once(&self.load)
             .chain(own)
             .flat_map(|load| &load.phases)
-    }
-
-    /// Whether a trial that is stopped before its time counts as it is: what a soak or a profile has until then says
-    /// the same of a shorter time.
-    pub fn may_be_stopped(&self) -> bool {
-        self.soak.is_some() || self.flame.is_some()
     }
 
     /// Whether requests carry the header by which they are known at the upstream. They do not where a document's
@@ -342,11 +307,11 @@ impl Plan {
         let is_control = self
             .variant(&trial.variant)
             .is_some_and(Variant::is_control);
-        let search = self.capacity.as_ref().filter(|_| !is_control);
-        let shares = self.at.as_ref().filter(|_| !is_control);
-        let shares = shares.map_or(Duration::ZERO, Shares::expected);
-        let load = self.trial_duration(trial).saturating_add(shares);
-        search.map_or(load, |search| load.saturating_add(search.expected()))
+        let loads = self.trial_duration(trial);
+        match is_control {
+            true => loads,
+            false => loads.saturating_add(self.study.further_loads_take()),
+        }
     }
 
     fn trial_duration(&self, trial: &Trial) -> Duration {

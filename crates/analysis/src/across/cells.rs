@@ -6,11 +6,10 @@ use gatebench_stats::{Direction, Estimate};
 use super::RunSummary;
 use super::differences::{is_same_gateway, is_same_phase, is_same_scenario};
 use crate::comparisons::all_subjects;
-use crate::duel::decided_by;
 use crate::findings::{
     Control, Metric, MetricFindings, PhaseKind, ScenarioFindings, Unit, Validity, VariantRow,
 };
-use crate::metrics::{aspect, unit};
+use crate::metrics::{aspect, decided_by, unit};
 use crate::spoiled;
 
 /// A metric of a gateway in a scenario.

@@ -10,12 +10,11 @@ use super::cells::{self, Candidate, Side, geometric_mean};
 use super::differences::{CpuTime, between, cpu_time};
 use super::{RunSummary, words};
 use crate::comparisons::SMALLEST_EFFECT;
-use crate::duel::decided_by;
 use crate::findings::{
     Aspect, CellFindings, CompareFindings, CompareMode, Control, Decision, RunDifference, Sentence,
     Tone, Weight,
 };
-use crate::metrics::aspect;
+use crate::metrics::{aspect, decided_by};
 
 /// A run against another by the blocks of each (Welch). What runs differ by among themselves is not in its
 /// intervals, and that is said.

@@ -44,7 +44,7 @@ pub(super) fn of(findings: &Findings, tables: &[DocumentTable]) -> Vec<DocumentD
 
 /// Reports whether the loads are the document's.
 pub(super) fn length(document: &Published, plan: &Plan) -> String {
-    if plan.specification.is_some() {
+    if plan.study.versions().is_some() {
         return "Loads are the specification's.".into();
     }
     let length = plan.length.as_ref();

@@ -52,7 +52,7 @@ fn parity(context: &Context, record: &TrialRecord) -> Option<Reason> {
         (_, Some(after)) if !after.holds() => "Parity held before the load and not after it.",
         (Some(_), Some(_)) => return None,
         // The segment of a soak, and the profile, that was stopped says so itself.
-        (Some(_), None) if context.plan.may_be_stopped() => return None,
+        (Some(_), None) if context.plan.study.may_be_stopped() => return None,
         _ if expected => "Parity was not proven both before and after the load.",
         _ => return None,
     };

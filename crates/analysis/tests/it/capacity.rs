@@ -2,14 +2,14 @@
 
 use crate::common::{Made, SECOND_NS, SECONDS, every_cell, made, manifest};
 use gatebench_analysis::analyse;
-use gatebench_analysis::capacity::{judge_step, next_step};
 use gatebench_analysis::findings::{
     Answer, Bottleneck, CapacityFindings, Findings, Sustained, Tone, Validity,
 };
+use gatebench_analysis::study::{FurtherLoad, Next, after_load};
 use gatebench_model::load::{Open, Spread};
-use gatebench_model::{Capacity, Setup, Shape, Span, Trial, Variant};
+use gatebench_model::{Capacity, Setup, Shape, Span, Study, Trial, Variant};
 use gatebench_store::{
-    Manifest, Outcome, PhaseRecord, Run, RunWriter, StepOutcome, StepRecord, StepRole, TrialRecord,
+    Manifest, Outcome, PhaseRecord, Run, RunWriter, StepOutcome, StepRole, TrialRecord,
 };
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ fn searching(variants: Vec<Variant>, blocks: u32) -> Manifest {
         size_for_per_second: Some(50_000.0),
     };
     manifest.plan.load = capacity.load();
-    manifest.plan.capacity = Some(capacity);
+    manifest.plan.study = Study::Capacity(capacity);
     manifest.plan.variants = variants;
     manifest.plan.trials = every_cell(&manifest.plan, blocks);
     manifest
@@ -65,6 +65,22 @@ fn load(made: &mut Made, template: &PhaseRecord, name: &str, rate: Option<f64>, 
     made.record_values(name, "response", &[(1_000_000, 97_000), (slow_ns, 3_000)]);
 }
 
+/// The next step of the search, and its rate.
+fn next_step(
+    manifest: &Manifest,
+    earlier: &[TrialRecord],
+    current: &TrialRecord,
+) -> Option<(Box<FurtherLoad>, f64)> {
+    let Next::Load(step) = after_load(&manifest.plan, earlier, current) else {
+        return None;
+    };
+    let rate_per_second = match &step.phase.shape {
+        Shape::Open(open) => open.rate_per_second,
+        Shape::Closed(closed) => panic!("{closed:?}"),
+    };
+    Some((step, rate_per_second))
+}
+
 /// A trial as the lab does it: all that the connections get, then what the search asks for.
 fn repeat(manifest: &Manifest, trial: &Trial, earlier: &[TrialRecord], law: Law) -> Made {
     let mut made = made(&crate::common::manifest(1), trial);
@@ -73,22 +89,14 @@ fn repeat(manifest: &Manifest, trial: &Trial, earlier: &[TrialRecord], law: Law)
     made.intervals.clear();
     made.rows.clear();
     load(&mut made, &template, "saturation", None, law);
-    let objective = &manifest.plan.capacity.as_ref().unwrap().objective;
     let mut number = 0;
-    while let Some(step) = next_step(&manifest.plan, earlier, &made.record) {
+    while let Some((step, rate)) = next_step(manifest, earlier, &made.record) {
         number += 1;
         assert!(number < 60, "no end: {step:?}");
-        load(
-            &mut made,
-            &template,
-            &format!("step-{number}"),
-            Some(step.rate_per_second),
-            law,
-        );
-        let phase = made.record.phases.last().unwrap();
-        let outcome = judge_step(objective, phase, &made.intervals);
-        let role = step.role;
-        made.record.phases.last_mut().unwrap().step = Some(StepRecord { role, outcome });
+        let name = format!("step-{number}");
+        load(&mut made, &template, &name, Some(rate), law);
+        let phase = made.record.phases.last_mut().unwrap();
+        step.mark(phase, &made.intervals);
     }
     made
 }
@@ -318,7 +326,6 @@ fn a_process_unlike_the_others_is_a_caution() {
 #[test]
 fn a_disturbed_step_is_taken_again_whatever_its_outcome() {
     let manifest = searching(nginx(), 1);
-    let objective = &manifest.plan.capacity.as_ref().unwrap().objective;
     // With one knee every step of the curve holds, with the other each misses.
     for (knee, outcome) in [(1e9, StepOutcome::Held), (1.0, StepOutcome::Missed)] {
         let law = Law { knee, ..ALONE };
@@ -329,15 +336,14 @@ fn a_disturbed_step_is_taken_again_whatever_its_outcome() {
         load(&mut made, &template, "saturation", None, ALONE);
         let mut rates = Vec::new();
         for number in 0..7 {
-            let step = next_step(&manifest.plan, &[], &made.record).unwrap();
-            rates.push(step.rate_per_second);
+            let (step, rate) = next_step(&manifest, &[], &made.record).unwrap();
+            rates.push(rate);
             let name = format!("step-{number}");
-            load(&mut made, &template, &name, Some(step.rate_per_second), law);
+            load(&mut made, &template, &name, Some(rate), law);
             let phase = made.record.phases.last_mut().unwrap();
             phase.machine.foreign_cpu_ns = phase.machine.window_ns / 2;
-            assert_eq!(judge_step(objective, phase, &made.intervals), outcome);
-            let role = step.role;
-            phase.step = Some(StepRecord { role, outcome });
+            step.mark(phase, &made.intervals);
+            assert_eq!(phase.step.unwrap().outcome, outcome);
         }
         let changes: Vec<bool> = rates.windows(2).map(|it| it[0] != it[1]).collect();
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use crate::common::{Made, analysed_run, manifest};
 use gatebench_analysis::findings::CombinedFindings;
-use gatebench_model::{Length, PlannedLength, Specified};
+use gatebench_model::{Length, PlannedLength, Specified, Study};
 use gatebench_store::{ErrorLog, SettleRecord};
 
 /// Runs of nginx with known values: the first phase has a mean of 1.6 ms, the second one of 2 ms.
@@ -16,7 +16,7 @@ fn found_of(combines: bool, length: Length) -> Option<CombinedFindings> {
         length,
         changes: Vec::new(),
     });
-    planned.plan.specification = Some(Specified {
+    planned.plan.study = Study::Versions(Specified {
         name: "single-route".into(),
         tags: vec!["routes".into()],
         combines,

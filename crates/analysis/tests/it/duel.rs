@@ -2,8 +2,8 @@
 
 use crate::common::{Made, RATE, SECONDS, analysed_run, every_cell, manifest};
 use gatebench_analysis::findings::{Decision, Findings, Method, Metric, Tone, Verdict};
-use gatebench_analysis::is_settled;
-use gatebench_model::{Culprit, DecisiveMetric, Duel, Variant};
+use gatebench_analysis::study::{Next, after_block};
+use gatebench_model::{Culprit, DecisiveMetric, Duel, Study, Variant};
 use gatebench_store::{Manifest, Outcome, Run, UpstreamWire, WireFacts};
 use tempfile::TempDir;
 
@@ -13,7 +13,7 @@ fn duel_of(blocks: u32) -> Manifest {
     let labels = ["mine", "nginx", "nginx-2"];
     manifest.plan.variants = labels.map(|it| Variant::gateway(it, "nginx")).into();
     manifest.plan.trials = every_cell(&manifest.plan, blocks);
-    manifest.plan.duel = Some(Duel {
+    manifest.plan.study = Study::Ab(Duel {
         candidate: "mine".into(),
         baseline: "nginx".into(),
         again: "nginx-2".into(),
@@ -43,7 +43,17 @@ fn run_of(manifest: Manifest, cpu_ns: impl Fn(&str) -> f64) -> (TempDir, Finding
 }
 
 fn settled(dir: &TempDir) -> bool {
-    is_settled(&Run::open(dir.path()).unwrap()).unwrap()
+    let run = Run::open(dir.path()).unwrap();
+    let blocks = run.manifest().plan.blocks;
+    let next = after_block(&run.manifest().plan.study, dir.path(), (blocks, blocks + 1));
+    match next.unwrap() {
+        Next::Continue => false,
+        Next::Stop(why) => {
+            assert_eq!(why, format!("Settled after {blocks} blocks."));
+            true
+        }
+        Next::Load(load) => panic!("{load:?}"),
+    }
 }
 
 #[test]
@@ -285,7 +295,9 @@ fn of_several_scenarios_the_one_that_decides_is_named() {
 /// these are the digests of the two programs.
 fn caution(programs: [&str; 2], metric: DecisiveMetric, factor: f64) -> (Decision, Option<String>) {
     let mut manifest = duel_of(10);
-    manifest.plan.duel.as_mut().unwrap().metric = metric;
+    if let Study::Ab(duel) = &mut manifest.plan.study {
+        duel.metric = metric;
+    }
     for (label, sha256) in ["mine", "nginx"].into_iter().zip(programs) {
         let mut identity = manifest.gateways["nginx"].clone();
         identity.sha256 = sha256.into();

@@ -3,8 +3,9 @@
 use crate::common::{SECOND_NS, SECONDS, every_cell, made, manifest};
 use gatebench_analysis::analyse;
 use gatebench_analysis::findings::Findings;
+use gatebench_analysis::study::{Next, after_load};
 use gatebench_model::load::{Open, Spread};
-use gatebench_model::{Length, Shape, Shares, Variant};
+use gatebench_model::{Length, Shape, Shares, Study, Variant};
 use gatebench_store::{Run, RunWriter, Status};
 use tempfile::TempDir;
 
@@ -21,7 +22,7 @@ fn run(blocks: u32, change: impl Fn(&mut Shares)) -> Findings {
     let mut manifest = manifest(blocks);
     let mut shares = Shares::new(vec![50, 90], Length::Full);
     change(&mut shares);
-    manifest.plan.at = Some(shares);
+    manifest.plan.study = Study::Measure(Some(shares));
     manifest.plan.variants = ["nginx", "haproxy"]
         .map(|name| Variant::gateway(name, name))
         .into();
@@ -67,6 +68,52 @@ fn run(blocks: u32, change: impl Fn(&mut Shares)) -> Findings {
     }
     writer.set_status(Status::Finished).unwrap();
     analyse(&Run::open(dir.path()).unwrap()).unwrap()
+}
+
+#[test]
+fn each_load_follows_from_the_saturation_that_was_measured() {
+    let mut manifest = manifest(1);
+    let shares = Shares::new(vec![50, 90], Length::Full);
+    manifest.plan.study = Study::Measure(Some(shares));
+    let plan = &manifest.plan;
+    let trial = |label: &str| plan.trials.iter().find(|it| it.variant == label).unwrap();
+    let mut nginx = made(&manifest, trial("nginx"));
+    let template = nginx.closed().clone();
+    let offered = |responses: u64| {
+        let mut record = nginx.record.clone();
+        let mut offered = Vec::new();
+        let last = loop {
+            let further = match after_load(plan, &[], &record) {
+                Next::Load(further) => further,
+                last => break last,
+            };
+            let mut phase = template.clone();
+            phase.shape = further.phase.shape.clone();
+            phase.measure_ns = SECONDS * SECOND_NS;
+            phase.counts.completed_in_window = responses;
+            further.mark(&mut phase, &[]);
+            let rate = match &phase.shape {
+                Shape::Open(open) => open.rate_per_second,
+                Shape::Closed(_) => 0.0,
+            };
+            offered.push((further.phase.name.clone(), phase.saturation_percent, rate));
+            record.phases.push(phase);
+        };
+        (offered, last)
+    };
+    let load = |name: &str, percent, rate| (name.to_owned(), Some(percent), rate);
+    let (loads, last) = offered(20_000 * SECONDS);
+    let expected = [
+        load("saturation", 100, 0.0),
+        load("at-50", 50, 10_000.0),
+        load("at-90", 90, 18_000.0),
+    ];
+    assert_eq!((&loads[..], last), (&expected[..], Next::Continue));
+    let (loads, last) = offered(0);
+    assert_eq!(loads, expected[..1]);
+    assert!(matches!(last, Next::Stop(why) if why.contains("no request was answered")));
+    let floor = made(&manifest, trial("floor"));
+    assert_eq!(after_load(plan, &[], &floor.record), Next::Continue);
 }
 
 #[test]

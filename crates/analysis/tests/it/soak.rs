@@ -6,7 +6,7 @@ use crate::common::{Made, SECOND_NS, analysed_run, manifest};
 use gatebench_analysis::findings::{
     Decision, Findings, IsolationFindings, LeakVerdict, SoakFindings, SoakQuantity, SoakWhat, Unit,
 };
-use gatebench_model::{Isolation, Shape, Soak, Span, Trial, load::Open};
+use gatebench_model::{Isolation, Shape, Soak, Span, Study, Trial, load::Open};
 use gatebench_store::{Counts, GroupRecord, Manifest, SeriesRow, SeriesUsage, TimeFigures};
 
 const SECONDS: u32 = 300;
@@ -14,7 +14,7 @@ const SECONDS: u32 = 300;
 /// One process, watched for so many seconds, whose memory may grow by so much in an hour.
 fn soak(seconds: u32, growth_bytes_per_hour: u64) -> Manifest {
     let mut manifest = manifest(1);
-    manifest.plan.soak = Some(Soak {
+    manifest.plan.study = Study::Soak(Soak {
         duration: Span::from_millis(1_000 * u64::from(seconds)),
         growth_bytes_per_hour,
     });
@@ -267,12 +267,12 @@ fn isolation(blocks: u32) -> Manifest {
             again: None,
         })
         .collect();
-    manifest.plan.isolation = vec![Isolation {
+    manifest.plan.study = Study::Isolation(vec![Isolation {
         failing: SCENARIOS[0].into(),
         healthy: SCENARIOS[1].into(),
         again: SCENARIOS[2].into(),
         group: "good".into(),
-    }];
+    }]);
     manifest
 }
 

@@ -1,7 +1,7 @@
 //! `gatebench flame GATEWAY [GATEWAY]`.
 
 use clap::{Args, ValueEnum};
-use gatebench_lab::{FlameChoice, Selection};
+use gatebench_lab::{FlameChoice, Selection, StudyChoice};
 use gatebench_model::Span;
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Flame as Profile, Shape, Stacks};
@@ -79,9 +79,7 @@ impl From<StacksWord> for Stacks {
 impl Flame {
     /// Samples them, and says what came of it.
     pub fn run(self) -> Result<Exit, Failure> {
-        let prepared = self.measuring.prepare(&self.selection(), None)?;
-        let request = self.measuring.request(prepared, None)?;
-        let conducted = self.measuring.conduct(&request)?;
+        let conducted = self.measuring.run(&self.selection(), None, None)?;
         Ok(conducted.map_or(Exit::Fine, |it| it.exit))
     }
 
@@ -94,7 +92,7 @@ impl Flame {
             scenarios: self.scenario.iter().cloned().collect(),
             gateway_cores: self.gateway_cores,
             shape: open.or(closed),
-            flame: Some(FlameChoice {
+            study: StudyChoice::Profile(FlameChoice {
                 duration: self.duration,
                 flame: Profile {
                     samples_per_second: self.frequency,

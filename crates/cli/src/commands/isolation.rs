@@ -3,7 +3,7 @@
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_lab::{IsolationChoice, Selection};
+use gatebench_lab::{IsolationChoice, Selection, StudyChoice};
 use gatebench_model::Span;
 use gatebench_model::load::Open;
 use gatebench_model::{Length, Shape};
@@ -68,10 +68,8 @@ pub struct Isolation {
 impl Isolation {
     /// Tests it, and says what came of it.
     pub fn run(self) -> Result<Exit, Failure> {
-        let prepared = self.measuring.prepare(&self.selection(), None)?;
-        let mut request = self.measuring.request(prepared, None)?;
-        request.budget = self.budget.map(|budget| budget.0);
-        let Some(conducted) = self.measuring.conduct(&request)? else {
+        let conducted = self.measuring.run(&self.selection(), None, self.budget)?;
+        let Some(conducted) = conducted else {
             return Ok(Exit::Fine);
         };
         self.judged(conducted.exit, &conducted.findings)
@@ -91,7 +89,7 @@ impl Isolation {
             } else {
                 Length::Full
             },
-            isolation: Some(IsolationChoice {
+            study: StudyChoice::Isolation(IsolationChoice {
                 group: self.group.clone(),
             }),
             ..Selection::default()

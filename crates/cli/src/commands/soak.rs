@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_lab::{Selection, SoakChoice};
+use gatebench_lab::{Selection, SoakChoice, StudyChoice};
 use gatebench_model::Shape;
 use gatebench_model::Span;
 use gatebench_model::load::{Closed, Open};
@@ -72,9 +72,7 @@ impl Soak {
     /// Soaks it, and says what came of it.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
-        let prepared = self.measuring.prepare(&self.selection(), resume)?;
-        let request = self.measuring.request(prepared, resume)?;
-        let Some(conducted) = self.measuring.conduct(&request)? else {
+        let Some(conducted) = self.measuring.run(&self.selection(), resume, None)? else {
             return Ok(Exit::Fine);
         };
         self.judged(conducted.exit, &conducted.findings)
@@ -87,7 +85,7 @@ impl Soak {
             scenarios: self.scenario.iter().cloned().collect(),
             gateway_cores: self.gateway_cores,
             shape: self.shape(),
-            soak: Some(SoakChoice {
+            study: StudyChoice::Soak(SoakChoice {
                 duration: self.duration,
                 growth_bytes_per_hour: self.growth,
             }),

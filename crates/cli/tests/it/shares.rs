@@ -1,6 +1,6 @@
 //! Latency at shares of what a gateway carries.
 
-use gatebench_model::shares::CONNECTIONS;
+use gatebench_model::study::measure::CONNECTIONS;
 use serde_json::Value;
 
 use crate::bench::Bench;

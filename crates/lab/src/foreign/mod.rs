@@ -138,7 +138,7 @@ impl PreparedEngine {
 
 /// The threads that an engine is asked to have: those that a specification names, or one for each of its cores.
 fn threads(plan: &Plan) -> usize {
-    let asked = plan.specification.as_ref().and_then(|it| it.threads);
+    let asked = plan.study.engine_threads();
     let cores = plan.placement.engine.len();
     asked.map_or(cores, |threads| threads as usize)
 }

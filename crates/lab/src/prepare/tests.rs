@@ -2,10 +2,11 @@
 use std::path::Path;
 
 use gatebench_drivers::{Catalogue, DriverError, Launcher};
-use gatebench_model::Variant;
 use gatebench_model::load::Closed;
+use gatebench_model::{Study, Variant};
 
 use super::*;
+use crate::study::{IsolationChoice, SoakChoice};
 
 fn launcher() -> Launcher {
     // It answers `--version` with a line that the reference gateway's pattern does not find.
@@ -196,7 +197,7 @@ fn a_load_profile_may_not_have_the_names_of_loads_at_shares() {
             words: words(&["proxy-json"]),
             gateways: vec![gateway.clone()],
             load: Some(load.display().to_string()),
-            at: vec![50],
+            study: StudyChoice::Measure(vec![50]),
             ..Selection::default()
         })
     };
@@ -206,7 +207,10 @@ fn a_load_profile_may_not_have_the_names_of_loads_at_shares() {
         assert!(error.to_string().contains(taken), "{error}");
     }
     let plan = prepared("at-90").unwrap().plan;
-    assert_eq!(plan.at.map(|it| it.percents), Some(vec![50]));
+    let Study::Measure(Some(shares)) = plan.study else {
+        panic!("{:?}", plan.study)
+    };
+    assert_eq!(shares.percents, [50]);
 }
 
 /// A suite whose one scenario has a load of its own.
@@ -249,7 +253,7 @@ fn healthy_twins_have_the_load_of_their_scenario() {
     let at = tempfile::tempdir().unwrap();
     let selection = Selection {
         words: suite_with_its_own_load(at.path(), "good-and-failing"),
-        isolation: Some(IsolationChoice::default()),
+        study: StudyChoice::Isolation(IsolationChoice::default()),
         ..Selection::default()
     };
     let plan = prepare_with(&selection).unwrap().plan;
@@ -266,7 +270,7 @@ fn a_soak_lasts_as_long_as_the_load_of_its_scenario() {
     let at = tempfile::tempdir().unwrap();
     let selection = Selection {
         words: suite_with_its_own_load(at.path(), "proxy-json"),
-        soak: Some(SoakChoice {
+        study: StudyChoice::Soak(SoakChoice {
             duration: None,
             growth_bytes_per_hour: 1,
         }),
@@ -276,7 +280,9 @@ fn a_soak_lasts_as_long_as_the_load_of_its_scenario() {
     let length = |load: &gatebench_model::LoadProfile| -> f64 {
         load.phases.iter().map(|it| it.measure.as_secs_f64()).sum()
     };
-    let soak = plan.soak.as_ref().unwrap();
+    let Study::Soak(soak) = &plan.study else {
+        panic!("{:?}", plan.study)
+    };
     assert_eq!(
         soak.duration.as_secs_f64(),
         length(plan.load_of("proxy-json"))

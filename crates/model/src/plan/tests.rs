@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use gatebench_config::{Span, parse};
 
 use super::*;
+use crate::Duel;
 
 fn plan(seed: u64, blocks: u32, floor: bool) -> Plan {
     let scenario = |name: &str, policies: &str| {
@@ -152,7 +153,7 @@ fn turns_are_drawn_anew_for_each_phase_and_block() {
 fn what_decides_comes_first_and_the_other_phases_in_blocks_of_their_own() {
     let mut plan = plan(7, 5, false);
     plan.load.phases[0].side_by_side = true;
-    plan.duel = Some(Duel {
+    plan.study = Study::Ab(Duel {
         candidate: "a".into(),
         baseline: "b".into(),
         again: "c".into(),
@@ -176,7 +177,7 @@ fn what_decides_comes_first_and_the_other_phases_in_blocks_of_their_own() {
     plan.cut_deciding_after_block(1);
     let blocks: BTreeSet<u32> = plan.trials.iter().map(|it| it.block).collect();
     assert_eq!((blocks, plan.blocks), (BTreeSet::from([1, 4, 5]), 3));
-    if let Some(duel) = &mut plan.duel {
+    if let Study::Ab(duel) = &mut plan.study {
         duel.decides_first = false;
     }
     assert_eq!(phases(&plan).len(), 2 * plan.trials.len());
@@ -202,7 +203,7 @@ fn waiting_for_a_quiet_machine_takes_its_time_before_each_load() {
     assert_eq!(plan.expected_duration(), Duration::from_secs(85) + waited);
     let earlier = r#"{"name": "s", "retries": 2, "settle": {"load_per_core": 0.2, "at_most": "4s"},
         "combines": true, "saves_error_log": false}"#;
-    plan.specification = Some(serde_json::from_str(earlier).unwrap());
+    plan.study = Study::Versions(serde_json::from_str(earlier).unwrap());
     assert_eq!(plan.retries(), 2);
     let waited = 2 * waited;
     assert_eq!(plan.expected_duration(), Duration::from_secs(85) + waited);

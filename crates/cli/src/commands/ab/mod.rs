@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_lab::Selection;
+use gatebench_lab::{AbChoice, Selection, StudyChoice};
 use gatebench_model::Span;
 use gatebench_report::duel;
 
@@ -96,10 +96,8 @@ impl Ab {
     /// Compares them, and says what came of it.
     pub fn run(self) -> Result<Exit, Failure> {
         let selection = self.selection(&self.sides()?);
-        let prepared = self.measuring.prepare(&selection, None)?;
-        let mut request = self.measuring.request(prepared, None)?;
-        request.budget = Some(self.budget.0);
-        let Some(conducted) = self.measuring.conduct(&request)? else {
+        let conducted = self.measuring.run(&selection, None, Some(self.budget))?;
+        let Some(conducted) = conducted else {
             return Ok(Exit::Fine);
         };
         self.write(&conducted.findings)?;
@@ -133,8 +131,10 @@ impl Ab {
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,
-            decided_by: Some(self.metric.into()),
-            only_deciding: self.verdict_only,
+            study: StudyChoice::Ab(AbChoice {
+                metric: self.metric.into(),
+                only_deciding: self.verdict_only,
+            }),
             labels: BTreeMap::from_iter([candidate, baseline].into_iter().filter_map(called)),
             ..Selection::default()
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Answer;
-use gatebench_lab::Selection;
+use gatebench_lab::{Selection, StudyChoice};
 use gatebench_model::load::Spread;
 use gatebench_model::{Capacity as Search, Objective, Span};
 use gatebench_stats::capacity::REPEATS;
@@ -116,10 +116,8 @@ impl Capacity {
     /// Searches, and says what came of it.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
-        let prepared = self.measuring.prepare(&self.selection(), resume)?;
-        let mut request = self.measuring.request(prepared, resume)?;
-        request.budget = self.budget.map(|budget| budget.0);
-        let Some(conducted) = self.measuring.conduct(&request)? else {
+        let conducted = self.measuring.run(&self.selection(), resume, self.budget)?;
+        let Some(conducted) = conducted else {
             return Ok(Exit::Fine);
         };
         Ok(match conducted.exit {
@@ -142,7 +140,7 @@ impl Capacity {
             seed: self.seed,
             gateway_cores,
             cores,
-            capacity: Some(Search {
+            study: StudyChoice::Capacity(Search {
                 objective: self.slo.clone(),
                 step: self.step,
                 connections: self.connections,

@@ -4,7 +4,7 @@ use gatebench_analysis::loads;
 use gatebench_lab::Prepared;
 use gatebench_model::group::{Group, divide};
 use gatebench_model::load::Spread;
-use gatebench_model::{Capacity, Phase, Plan, Scenario, Shares, Trial, Variant};
+use gatebench_model::{Capacity, Phase, Plan, Scenario, Shares, Study, Trial, Variant};
 
 use super::display::words::{clock, length_in_words, trials};
 use crate::failure::Failure;
@@ -34,8 +34,7 @@ fn in_words(prepared: &Prepared) -> String {
     }
     lines.extend(length_in_words(plan).map(|words| terminal::wrapped(&words, terminal::WIDTH, 9)));
     lines.extend(loads(plan));
-    lines.extend(plan.capacity.iter().map(search));
-    lines.extend(plan.at.iter().map(shares));
+    lines.extend(further_loads(&plan.study));
     lines.extend(plan.scenarios.iter().flat_map(|it| groups(it, plan)));
     lines.push(format!(
         "order    seed {}, {} {}",
@@ -77,6 +76,15 @@ fn loads(plan: &Plan) -> Vec<String> {
         load.phases.iter().map(of)
     });
     common.chain(own).collect()
+}
+
+/// The loads that the study adds to those.
+fn further_loads(study: &Study) -> Option<String> {
+    match study {
+        Study::Measure(Some(at)) => Some(shares(at)),
+        Study::Capacity(capacity) => Some(search(capacity)),
+        _ => None,
+    }
 }
 
 /// What a search tries after that.

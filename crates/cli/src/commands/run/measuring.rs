@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gatebench_gateway::library_versions;
 use gatebench_lab::{Prepared, RunRequest, Selection, prepare, prepare_resume};
+use gatebench_model::Span;
 
 use super::conduct::{self, Conducted};
 use super::{dry_run, out};
@@ -31,6 +32,23 @@ pub struct Measuring {
 }
 
 impl Measuring {
+    /// Plans what was selected, or what is missing of the run in a directory, runs it within the
+    /// budget, and reports the result. Returns none if only the plan was asked for.
+    ///
+    /// # Errors
+    /// Whatever the plan cannot be made of, and what ended the run.
+    pub fn run(
+        &self,
+        selection: &Selection,
+        resume: Option<&Path>,
+        budget: Option<Span>,
+    ) -> Result<Option<Conducted>, Failure> {
+        let prepared = self.prepare(selection, resume)?;
+        let mut request = self.request(prepared, resume)?;
+        request.budget = budget.map(|budget| budget.0);
+        self.conduct(&request)
+    }
+
     /// Plans what was selected, or what is missing of the run in a directory.
     ///
     /// # Errors

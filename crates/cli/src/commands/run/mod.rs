@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatebench_lab::{Attach, EngineChoice, Selection};
+use gatebench_lab::{Attach, EngineChoice, Selection, StudyChoice};
 use gatebench_model::{Elsewhere, Length};
 
 use self::measuring::Measuring;
@@ -142,9 +142,7 @@ impl Run {
     /// Runs it, and reports what it came to, also when it did not come to its end.
     pub fn run(self) -> Result<Exit, Failure> {
         let resume = self.resume.as_deref();
-        let prepared = self.measuring.prepare(&self.selection()?, resume)?;
-        let request = self.measuring.request(prepared, resume)?;
-        let conducted = self.measuring.conduct(&request)?;
+        let conducted = self.measuring.run(&self.selection()?, resume, None)?;
         Ok(conducted.map_or(Exit::Fine, |it| it.exit))
     }
 
@@ -158,7 +156,7 @@ impl Run {
             keep_awake: self.keep_awake,
             attach: self.attach.clone().map(|url| Attach { url, pid: self.pid }),
             load: self.load.clone(),
-            at: self.at.clone(),
+            study: StudyChoice::Measure(self.at.clone()),
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,

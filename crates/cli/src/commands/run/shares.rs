@@ -1,6 +1,6 @@
 //! Shares of saturation, as words.
 
-use gatebench_model::shares::CONNECTIONS;
+use gatebench_model::study::measure::CONNECTIONS;
 
 /// The help of `--at`.
 pub(super) fn help() -> String {

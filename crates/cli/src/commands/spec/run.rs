@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
-use gatebench_lab::{EngineChoice, Listed, Prepared, Selection};
+use gatebench_lab::{EngineChoice, Listed, Prepared, Selection, StudyChoice};
 use gatebench_model::{Length, Specification};
 
 use super::chosen;
@@ -120,7 +120,7 @@ impl RunSpecifications {
         let selection = Selection {
             gateways: versions.iter().map(|side| side.word.clone()).collect(),
             labels: BTreeMap::from_iter(labels),
-            specification: Some(specification),
+            study: StudyChoice::Versions(specification),
             blocks: self.blocks,
             seed: self.seed,
             gateway_cores: self.gateway_cores,

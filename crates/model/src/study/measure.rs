@@ -6,7 +6,7 @@ use gatebench_config::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::capacity::SATURATION;
+use super::capacity::SATURATION;
 use crate::load::{Closed, Open, Spread};
 use crate::{Length, Phase, Shape};
 

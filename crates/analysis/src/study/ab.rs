@@ -5,6 +5,7 @@ use gatebench_model::{DecisiveMetric, Duel, Plan, Variant};
 use gatebench_stats::{Comparison, MIN_BLOCKS, Sequential, Verdict};
 use gatebench_store::{Run, StoreError};
 
+use super::Next;
 use crate::collect::Collected;
 use crate::comparisons::{Cell, SMALLEST_EFFECT, cells_of_run};
 use crate::context::Context;
@@ -12,9 +13,10 @@ use crate::findings::{
     ComparisonFindings, Decision, DuelFindings, Metric, PhaseKind, RowStatus, ScenarioFindings,
     Sentence, Tone, Validity, VariantRow,
 };
+use crate::metrics::decided_by;
 use crate::rows;
 use crate::trials::blocks_complete;
-use crate::words::{listed, metric_title};
+use crate::words::{counted, listed, metric_title};
 
 /// Share of runs of equal gateways in which the deciding verdict may be wrong in any scenario, and
 /// share of runs in which the baseline may differ from itself in any.
@@ -28,25 +30,8 @@ const SPOILED_PART: f64 = 0.1;
 /// 2009).
 const LAYOUT_MAX: f64 = 0.03;
 
-/// The metric that decides.
-pub(crate) fn metric(duel: &Duel) -> Metric {
-    decided_by(duel.metric)
-}
-
-/// The metric that a word for what decides means.
-pub(crate) fn decided_by(word: DecisiveMetric) -> Metric {
-    match word {
-        DecisiveMetric::Cpu => Metric::GatewayCpuPerRequest,
-        DecisiveMetric::Throughput => Metric::Throughput,
-        DecisiveMetric::AddedP50 => Metric::AddedP50,
-        DecisiveMetric::AddedP99 => Metric::AddedP99,
-        DecisiveMetric::Memory => Metric::GatewayRssAnonMax,
-    }
-}
-
 /// The comparison of what decides, at this look.
-pub(crate) fn look(plan: &Plan, cell: &Cell) -> Option<Comparison> {
-    let duel = plan.duel.as_ref()?;
+pub(crate) fn look(plan: &Plan, duel: &Duel, cell: &Cell) -> Option<Comparison> {
     let scenarios = plan.scenarios.len();
     let look = looks(duel, scenarios)?.look(&cell.pair, SMALLEST_EFFECT);
     let spoiled = SPOILED_PART * share_of_each(scenarios);
@@ -63,16 +48,9 @@ fn share_of_each(scenarios: usize) -> f64 {
     ALPHA / scenarios.max(1) as f64
 }
 
-/// Whether what decides is settled in every scenario of a run that may be unfinished; never in a run that is
-/// not made for a comparison.
-///
-/// # Errors
-/// [`StoreError`] naming the file, where histograms or series cannot be read.
-pub fn is_settled(run: &Run) -> Result<bool, StoreError> {
+/// Reports whether the deciding metric is settled in every scenario of a run that may be unfinished.
+fn is_settled(run: &Run, duel: &Duel) -> Result<bool, StoreError> {
     let context = Context::of(run);
-    let Some(duel) = &context.plan.duel else {
-        return Ok(false);
-    };
     let collected = Collected::from_trials(&context)?;
     let scenarios = rows::of_run(&context, &collected);
     let cells = cells_of_run(&context, &scenarios);
@@ -81,7 +59,7 @@ pub fn is_settled(run: &Run) -> Result<bool, StoreError> {
         .filter(|(_, cell)| cell.decides() && cell.is_of(&duel.candidate, &duel.baseline));
     let mut settled = 0;
     for (_, cell) in deciding {
-        match look(context.plan, cell) {
+        match look(context.plan, duel, cell) {
             Some(found) if is_final(found.verdict) => settled += 1,
             _ => return Ok(false),
         }
@@ -89,8 +67,18 @@ pub fn is_settled(run: &Run) -> Result<bool, StoreError> {
     Ok(settled == scenarios.len())
 }
 
+/// Returns the next step after this number of blocks: the end of those that decide, if the
+/// comparison is settled.
+pub(super) fn after_block(run: &Run, duel: &Duel, done: u32) -> Result<Next, StoreError> {
+    Ok(if is_settled(run, duel)? {
+        Next::Stop(format!("Settled after {}.", counted(done.into(), "block")))
+    } else {
+        Next::Continue
+    })
+}
+
 /// The answer, which opens the report, and what limits it.
-pub(crate) fn headlines(found: &DuelFindings) -> impl Iterator<Item = Sentence> {
+pub(super) fn headlines(found: &DuelFindings) -> impl Iterator<Item = Sentence> {
     let tone = match found.decision {
         Decision::Fine => Tone::Plain,
         Decision::Open => Tone::Caution,
@@ -113,7 +101,7 @@ pub(crate) fn differences_from_itself(
     scenario: &ScenarioFindings,
 ) -> Vec<Sentence> {
     // A run that is made for a comparison has a verdict of its own on that.
-    if context.plan.duel.is_some() {
+    if context.plan.study.ab().is_some() {
         return Vec::new();
     }
     let is_itself = |it: &&ComparisonFindings| {
@@ -151,8 +139,7 @@ fn differs(it: &ComparisonFindings) -> bool {
 }
 
 /// The basis of the verdict, and its error rate.
-pub(crate) fn note(context: &Context) -> Option<String> {
-    let duel = context.plan.duel.as_ref()?;
+pub(super) fn note(context: &Context, duel: &Duel) -> String {
     let percent = |share: f64| format!("{}", (share * 1e4).round() / 100.0);
     let scenarios = context.plan.scenarios.len();
     let over_all = match scenarios {
@@ -162,7 +149,7 @@ pub(crate) fn note(context: &Context) -> Option<String> {
             percent(share_of_each(scenarios))
         ),
     };
-    Some(format!(
+    format!(
         "{baseline} and {again} are the same gateway: the difference between them is the noise of this \
          machine. The {metric} \
          decides. {candidate} is compared with the mean of the two, after every block, by repeated confidence intervals for at \
@@ -170,11 +157,11 @@ pub(crate) fn note(context: &Context) -> Option<String> {
          at most {alpha} of 100 the baseline differs from itself, and the run gives no verdict.{over_all}",
         baseline = duel.baseline,
         again = duel.again,
-        metric = metric_title(metric(duel)),
+        metric = metric_title(decided_by(duel.metric)),
         candidate = duel.candidate,
         blocks = duel.blocks_max,
         alpha = percent(ALPHA),
-    ))
+    )
 }
 
 fn is_final(verdict: Verdict) -> bool {
@@ -184,21 +171,24 @@ fn is_final(verdict: Verdict) -> bool {
     )
 }
 
-/// What the comparison comes to; none where the run was not made for one.
-pub(crate) fn findings(context: &Context, scenarios: &[ScenarioFindings]) -> Option<DuelFindings> {
-    let duel = context.plan.duel.as_ref()?;
+/// What the comparison comes to.
+pub(super) fn findings(
+    context: &Context,
+    duel: &Duel,
+    scenarios: &[ScenarioFindings],
+) -> DuelFindings {
     let judged = deciding(scenarios, &duel.candidate, &duel.baseline);
     let own = deciding(scenarios, &duel.baseline, &duel.again);
     let blocks = blocks_complete(context) as usize;
     let (decision, text) = decide(duel, (scenarios, blocks), &judged, &own);
-    Some(DuelFindings {
+    DuelFindings {
         candidate: duel.candidate.clone(),
         baseline: duel.baseline.clone(),
         again: duel.again.clone(),
         decision,
         text,
         caution: layout(context, duel, &judged).filter(|_| decision != Decision::Open),
-    })
+    }
 }
 
 /// A caution about a difference so small that the layout of the two programs may make it. Blocks
@@ -313,14 +303,14 @@ fn not_compared(duel: &Duel, scenario: &ScenarioFindings, blocks: usize) -> Opti
     let why = match excluded {
         Some(excluded) => excluded,
         None if blocks < MIN_BLOCKS => return None,
-        None if metric(duel) == Metric::Throughput && rows().any(is_limited) => {
+        None if decided_by(duel.metric) == Metric::Throughput && rows().any(is_limited) => {
             "something other than the gateways limited the throughput".into()
         }
         None => format!(
             "{} and {} have no block in common that can be used for the {}",
             duel.candidate,
             duel.baseline,
-            metric_title(metric(duel))
+            metric_title(decided_by(duel.metric))
         ),
     };
     Some(format!("in {}, {why}.", scenario.name))

@@ -12,6 +12,9 @@ use crate::{LoadProfile, Objective, Phase, Shape};
 /// The longest step, in lengths of a normal one, if its percentile needs more requests.
 pub const LONGEST_FACTOR: u32 = 4;
 
+/// Steps of one repeat. A search without noise takes 16 to 25; a disturbed step takes up to three.
+pub const STEPS_MAX: u32 = 200;
+
 /// The phase in which a gateway is asked for all it can.
 pub const SATURATION: &str = "saturation";
 

@@ -1,6 +1,6 @@
 //! The search, read from the steps that were recorded.
 
-use gatebench_model::capacity::SATURATION;
+use gatebench_model::study::capacity::SATURATION;
 use gatebench_model::{Plan, Shape};
 use gatebench_stats::capacity::{self, Answer, Tried};
 use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
@@ -20,17 +20,21 @@ const CONFIRM_LENGTH: f64 = 4.0;
 
 /// A step that is to be taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NextStep {
+pub(super) struct NextStep {
     /// Arrivals per second.
-    pub rate_per_second: f64,
+    pub(super) rate_per_second: f64,
     /// What it is for.
-    pub role: StepRole,
+    pub(super) role: StepRole,
 }
 
 /// The next step of a repeat that is under way; none at the end of the repeat. `earlier` are the
 /// completed repeats of the same cell in the order of the run, `current` is the record of this one
 /// so far: its saturation first. A disturbed step is repeated, whatever its outcome.
-pub fn next_step(plan: &Plan, earlier: &[TrialRecord], current: &TrialRecord) -> Option<NextStep> {
+pub(super) fn next_step(
+    plan: &Plan,
+    earlier: &[TrialRecord],
+    current: &TrialRecord,
+) -> Option<NextStep> {
     if let Some(again) = disturbed_last(current) {
         return Some(again);
     }
@@ -69,7 +73,7 @@ pub(super) fn answer(plan: &Plan, repeats: &[&TrialRecord]) -> Option<Answer> {
 }
 
 fn search(plan: &Plan, repeats: &[&TrialRecord]) -> Option<capacity::Plan> {
-    let asked = plan.capacity.as_ref()?;
+    let asked = plan.study.capacity()?;
     let saturation = repeats
         .iter()
         .find_map(|record| saturation_per_second(record))?;
@@ -161,11 +165,8 @@ fn rate(phase: &PhaseRecord) -> Option<f64> {
 
 fn next_of_curve(plan: &Plan, current: &TrialRecord) -> Option<f64> {
     let saturation = saturation_per_second(current)?;
-    let most = plan
-        .capacity
-        .as_ref()?
-        .rate_max_per_second
-        .unwrap_or(f64::INFINITY);
+    let asked = plan.study.capacity()?;
+    let most = asked.rate_max_per_second.unwrap_or(f64::INFINITY);
     let done = counted(current)
         .filter(|phase| role(phase) == Some(StepRole::Curve))
         .count();

@@ -9,23 +9,50 @@ mod replay;
 mod sizing;
 mod words;
 
-use gatebench_model::{Bound, Variant};
+use gatebench_model::{Bound, Capacity, Plan, Variant};
 use gatebench_stats::capacity::Answer;
-use gatebench_store::StoreError;
+use gatebench_store::{StepRole, StoreError, TrialRecord};
 
-pub use judge::judge_step;
-pub use replay::{NextStep, next_step};
+pub(super) use judge::judge_step;
 
+use self::replay::{NextStep, next_step};
+use super::{FurtherLoad, Next};
 use crate::context::Context;
 use crate::findings::{
     CapacityFindings, GatewayCapacity, ObjectiveBound, Sentence, Tone, Validity,
 };
 
-/// What the search came to that a run was made for; none where it was made for something else.
-pub(crate) fn findings(context: &Context) -> Result<Option<CapacityFindings>, StoreError> {
-    let Some(capacity) = &context.plan.capacity else {
-        return Ok(None);
+/// Returns what comes after the last load of a repeat: the next step of the search, if it has one.
+pub(super) fn after_load(
+    plan: &Plan,
+    capacity: &Capacity,
+    earlier: &[TrialRecord],
+    current: &TrialRecord,
+) -> Next {
+    let Some(next) = next_step(plan, earlier, current) else {
+        return Next::Continue;
     };
+    let name = name(replay::steps(current).count() + 1, &next);
+    let phase = capacity.step(name, next.rate_per_second);
+    FurtherLoad::step(phase, next.role, capacity.objective.clone())
+}
+
+/// `near-07-21250`: the role, the number of the step in the repeat, and its rate.
+fn name(number: usize, next: &NextStep) -> String {
+    let role = match next.role {
+        StepRole::Curve => "curve",
+        StepRole::Search => "search",
+        StepRole::Near => "near",
+        StepRole::Confirm => "confirm",
+    };
+    format!("{role}-{number:02}-{:.0}", next.rate_per_second)
+}
+
+/// What the search came to.
+pub(super) fn findings(
+    context: &Context,
+    capacity: &Capacity,
+) -> Result<CapacityFindings, StoreError> {
     let mut gateways = Vec::new();
     for scenario in &context.plan.scenarios {
         for variant in &context.plan.variants {
@@ -43,17 +70,17 @@ pub(crate) fn findings(context: &Context) -> Result<Option<CapacityFindings>, St
         .trials()
         .iter()
         .any(|trial| replay::has_confirmed(&trial.record));
-    Ok(Some(CapacityFindings {
+    Ok(CapacityFindings {
         objective: capacity.objective.to_string(),
         bounds: capacity.objective.percentiles.iter().map(bound).collect(),
         method: words::method(capacity, context.plan.blocks, confirmed),
         sizings: sizing::of_run(context, capacity, &gateways),
         gateways,
-    }))
+    })
 }
 
 /// The answers, which open the report.
-pub(crate) fn headlines(found: &CapacityFindings) -> Vec<Sentence> {
+pub(super) fn headlines(found: &CapacityFindings) -> Vec<Sentence> {
     let tone = |validity| match validity {
         Validity::Valid => Tone::Plain,
         Validity::Limited => Tone::Caution,
@@ -83,5 +110,19 @@ fn is_doubtful(found: &GatewayCapacity) -> bool {
         Some(Answer::Found(found)) => found.may_lapse() || !found.deviating.is_empty(),
         Some(Answer::Lapsing { .. }) => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_named_after_its_purpose_and_rate() {
+        let next = NextStep {
+            rate_per_second: 21_249.7,
+            role: StepRole::Near,
+        };
+        assert_eq!(name(7, &next), "near-07-21250");
     }
 }

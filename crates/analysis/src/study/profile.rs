@@ -28,11 +28,11 @@ const NAME_CHARS_MAX: usize = 56;
 const NAMELESS_MAX: f64 = 0.2;
 
 /// What the profiles of a run come to.
-pub(crate) struct Flames {
+pub(super) struct Flames {
     /// The tables and graphs, one part for each scenario.
-    pub(crate) sections: Vec<SectionFindings>,
+    pub(super) sections: Vec<SectionFindings>,
     /// Where most of each gateway's time goes.
-    pub(crate) headlines: Vec<Sentence>,
+    pub(super) headlines: Vec<Sentence>,
 }
 
 /// What was sampled of a gateway in a scenario, over all blocks.
@@ -49,14 +49,11 @@ struct Profile<'a> {
 ///
 /// # Errors
 /// [`StoreError`] naming the file that cannot be read.
-pub(crate) fn of_run(context: &Context) -> Result<Flames, StoreError> {
+pub(super) fn of_run(context: &Context) -> Result<Flames, StoreError> {
     let mut flames = Flames {
         sections: Vec::new(),
         headlines: Vec::new(),
     };
-    if context.plan.flame.is_none() {
-        return Ok(flames);
-    }
     for scenario in &context.plan.scenarios {
         let name = scenario.scenario.as_str();
         let mut profiles = Vec::new();

@@ -15,15 +15,11 @@ use crate::findings::{
 use crate::loads;
 use crate::trials::outcome_words;
 
-/// What the endurance test comes to that the run was made for; none where it was not made for one, or nothing
-/// was measured yet.
+/// What the endurance test comes to; none where nothing was measured yet.
 ///
 /// # Errors
 /// [`StoreError`] naming the file, where a series cannot be read.
-pub(crate) fn findings(context: &Context) -> Result<Option<SoakFindings>, StoreError> {
-    let Some(soak) = &context.plan.soak else {
-        return Ok(None);
-    };
+pub(super) fn findings(context: &Context, soak: &Soak) -> Result<Option<SoakFindings>, StoreError> {
     let mut segments = Vec::new();
     let mut load = None;
     for trial in context.trials() {
@@ -50,7 +46,7 @@ pub(crate) fn findings(context: &Context) -> Result<Option<SoakFindings>, StoreE
 }
 
 /// The answer, which opens the report.
-pub(crate) fn headline(found: &SoakFindings) -> Sentence {
+pub(super) fn headline(found: &SoakFindings) -> Sentence {
     Sentence {
         text: found.text.clone(),
         tone: match found.decision {

@@ -58,12 +58,14 @@ fn latency(of: &GroupOfTrial<'_>, value: Option<u64>) -> Option<f64> {
         .map(|value| value as f64)
 }
 
-/// Every test of isolation that the run was made for, as far as it was measured.
-pub(crate) fn findings(context: &Context, collected: &Collected<'_>) -> Vec<IsolationFindings> {
+/// Every test of isolation, as far as it was measured.
+pub(super) fn findings(
+    context: &Context,
+    collected: &Collected<'_>,
+    tests: &[Isolation],
+) -> Vec<IsolationFindings> {
     let variants = context.plan.variants.iter().map(|variant| variant.label());
-    let cells = context
-        .plan
-        .isolation
+    let cells = tests
         .iter()
         .flat_map(|isolation| variants.clone().map(move |variant| (isolation, variant)));
     cells
@@ -74,7 +76,7 @@ pub(crate) fn findings(context: &Context, collected: &Collected<'_>) -> Vec<Isol
 }
 
 /// The answer, which opens the report.
-pub(crate) fn headline(found: &IsolationFindings) -> Sentence {
+pub(super) fn headline(found: &IsolationFindings) -> Sentence {
     Sentence {
         text: found.text.clone(),
         tone: match found.decision {

@@ -1,0 +1,93 @@
+//! The studies that runs are made for, each in a module of its own: what comes next while a run of
+//! it is under way, and what the run comes to. Both are read from the same records, so a report says
+//! what the run went by.
+
+pub(crate) mod ab;
+mod capacity;
+mod isolation;
+mod measure;
+mod next;
+mod profile;
+mod soak;
+
+use gatebench_model::Study;
+use gatebench_store::StoreError;
+
+pub use next::{FurtherLoad, Next, after_block, after_load};
+
+use crate::collect::Collected;
+use crate::combined;
+use crate::context::Context;
+use crate::findings::{
+    CapacityFindings, CombinedFindings, DuelFindings, IsolationFindings, ScenarioFindings,
+    SectionFindings, Sentence, SoakFindings,
+};
+
+/// The result of a run's study, as far as it was measured. The fields of other studies are empty.
+#[derive(Default)]
+pub(crate) struct StudyFindings {
+    /// The answers, which open the report.
+    pub(crate) headlines: Vec<Sentence>,
+    pub(crate) duel: Option<DuelFindings>,
+    pub(crate) capacity: Option<CapacityFindings>,
+    pub(crate) soak: Option<SoakFindings>,
+    pub(crate) isolation: Vec<IsolationFindings>,
+    pub(crate) combined: Option<CombinedFindings>,
+    /// Tables and graphs of studies without findings of their own.
+    pub(crate) sections: Vec<SectionFindings>,
+}
+
+/// Returns the result of the study that the run was made for.
+///
+/// # Errors
+/// [`StoreError`] naming the file, where histograms, series or profiles cannot be read.
+pub(crate) fn findings(
+    context: &Context,
+    collected: &Collected<'_>,
+    scenarios: &[ScenarioFindings],
+) -> Result<StudyFindings, StoreError> {
+    let mut found = StudyFindings::default();
+    match &context.plan.study {
+        Study::Measure(None) => {}
+        Study::Measure(Some(shares)) => {
+            found.sections = measure::section(context, collected, shares)
+                .into_iter()
+                .collect();
+        }
+        Study::Ab(duel) => {
+            let duel = ab::findings(context, duel, scenarios);
+            found.headlines = ab::headlines(&duel).collect();
+            found.duel = Some(duel);
+        }
+        Study::Capacity(capacity) => {
+            let capacity = capacity::findings(context, capacity)?;
+            found.headlines = capacity::headlines(&capacity);
+            found.capacity = Some(capacity);
+        }
+        Study::Soak(soak) => {
+            found.soak = soak::findings(context, soak)?;
+            found.headlines = found.soak.iter().map(soak::headline).collect();
+        }
+        Study::Profile(_) => {
+            let flames = profile::of_run(context)?;
+            found.headlines = flames.headlines;
+            found.sections = flames.sections;
+        }
+        Study::Isolation(tests) => {
+            found.isolation = isolation::findings(context, collected, tests);
+            found.headlines = found.isolation.iter().map(isolation::headline).collect();
+        }
+        Study::Versions(_) => {
+            found.combined = combined::findings(context, collected)?;
+            let combined = found.combined.iter();
+            found.headlines = combined.flat_map(combined::headlines).collect();
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the basis of the verdict of a study, and its error rate, if it has one.
+pub(crate) fn note(context: &Context) -> Option<String> {
+    let duel = context.plan.study.ab()?;
+    Some(ab::note(context, duel))
+}

@@ -1,0 +1,155 @@
+//! The studies: what a run can be made for, with the settings of each in a module of its own.
+//!
+//! Others ask a study for what it changes, and do not compare its kind. The next step of a run and
+//! the result of the run are decided in `gatebench_analysis::study`.
+
+pub mod ab;
+pub mod capacity;
+pub mod isolation;
+mod keys;
+pub mod measure;
+pub mod profile;
+pub mod soak;
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::ab::Duel;
+use self::capacity::{Capacity, STEPS_MAX};
+use self::isolation::Isolation;
+use self::keys::Keys;
+use self::measure::Shares;
+use self::profile::Flame;
+use self::soak::Soak;
+use crate::{Phase, Specified};
+
+/// The study that a run is made for. In JSON it is a key of the plan. A plan that only measures its
+/// loads has none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Keys", into = "Keys")]
+pub enum Study {
+    /// The loads of the profile, and after them loads at shares of each gateway's saturation if it
+    /// has any.
+    Measure(Option<Shares>),
+    /// A comparison of two gateways.
+    Ab(Duel),
+    /// A search for the rate sustained with an objective; each trial of a gateway is a repeat.
+    Capacity(Capacity),
+    /// An endurance test.
+    Soak(Soak),
+    /// A profile of CPU time.
+    Profile(Flame),
+    /// Tests of isolation, one or more.
+    Isolation(Vec<Isolation>),
+    /// A specification, for one version of a gateway after the other.
+    Versions(Specified),
+}
+
+impl Default for Study {
+    fn default() -> Self {
+        Self::Measure(None)
+    }
+}
+
+impl Study {
+    /// Returns the comparison of two gateways, if the run is made for one.
+    pub fn ab(&self) -> Option<&Duel> {
+        match self {
+            Self::Ab(duel) => Some(duel),
+            _ => None,
+        }
+    }
+
+    /// Returns the search for capacity, if the run is made for one.
+    pub fn capacity(&self) -> Option<&Capacity> {
+        match self {
+            Self::Capacity(capacity) => Some(capacity),
+            _ => None,
+        }
+    }
+
+    /// Returns how gateways are sampled while they are measured, if they are.
+    pub fn profile(&self) -> Option<Flame> {
+        match self {
+            Self::Profile(flame) => Some(*flame),
+            _ => None,
+        }
+    }
+
+    /// Returns the specification that the plan was made from, if it was made from one.
+    pub fn versions(&self) -> Option<&Specified> {
+        match self {
+            Self::Versions(specified) => Some(specified),
+            _ => None,
+        }
+    }
+
+    /// Reports whether a block has this phase.
+    pub(crate) fn has_phase(&self, block: u32, phase: &Phase) -> bool {
+        self.ab().is_none_or(|duel| duel.has_phase(block, phase))
+    }
+
+    /// Reports whether a block is among those that end with the verdict of the study.
+    pub(crate) fn decides_in(&self, block: u32) -> bool {
+        self.ab().is_none_or(|duel| duel.decides_in(block))
+    }
+
+    /// Returns the most loads that a trial has after those of the profile.
+    pub fn further_loads_max(&self) -> u32 {
+        match self {
+            Self::Measure(Some(shares)) => shares.loads(),
+            Self::Capacity(_) => STEPS_MAX,
+            _ => 0,
+        }
+    }
+
+    /// Returns the expected time of the loads after those of the profile in a trial.
+    pub(crate) fn further_loads_take(&self) -> Duration {
+        match self {
+            Self::Measure(Some(shares)) => shares.expected(),
+            Self::Capacity(capacity) => capacity.expected(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Returns the load after those of the profile that depends on no measurement, if there is one.
+    pub fn known_load(&self) -> Option<Phase> {
+        match self {
+            Self::Measure(Some(shares)) => Some(shares.saturation()),
+            _ => None,
+        }
+    }
+
+    /// Reports whether the loads of a trial depend on earlier trials of the same gateway.
+    pub fn depends_on_earlier_trials(&self) -> bool {
+        self.capacity().is_some()
+    }
+
+    /// Returns the number of threads of the load engine, if it is given.
+    pub fn engine_threads(&self) -> Option<u32> {
+        self.versions()?.threads
+    }
+
+    /// Reports whether a trial that is stopped before its time counts as it is: a soak or a profile
+    /// then says the same of a shorter time.
+    pub fn may_be_stopped(&self) -> bool {
+        matches!(self, Self::Soak(_) | Self::Profile(_))
+    }
+
+    /// Reports whether trials are segments of one long measurement: each second of a segment
+    /// counts, however it ended, and a resumed run has a segment more.
+    pub fn is_in_segments(&self) -> bool {
+        matches!(self, Self::Soak(_))
+    }
+
+    /// Reports whether the result needs several blocks. A soak has one process and a verdict of its
+    /// own; a search has an interval of its own.
+    pub fn needs_blocks(&self) -> bool {
+        !matches!(self, Self::Soak(_) | Self::Capacity(_))
+    }
+}
+
+#[cfg(test)]
+mod tests;

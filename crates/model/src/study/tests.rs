@@ -1,0 +1,149 @@
+#![allow(clippy::unwrap_used)]
+use gatebench_config::Span;
+use serde_json::Value;
+
+use super::*;
+use crate::load::Spread;
+use crate::{DecisiveMetric, FileKind, Plan, Settle, Stacks, schema};
+
+const KEYS: [&str; 7] = [
+    "duel",
+    "capacity",
+    "at",
+    "soak",
+    "flame",
+    "isolation",
+    "specification",
+];
+
+/// The plan of a manifest, as all versions write it, with these keys of a study.
+fn text(keys: &str) -> String {
+    format!(
+        r#"{{"suite": "s", "title": "t", "seed": 1, "blocks": 1, "scenarios": [],
+        "load": {{"profile": "l", "title": "t", "phases": [
+            {{"name": "steady", "closed": {{"connections": 64}}, "measure": "3s"}}]}},
+        "variants": [{{"kind": "gateway", "name": "nginx", "folder": "nginx"}}],
+        "placement": {{"gateway": [0], "engine": [1], "upstream": [1], "note": ""}},
+        "trials": [{{"number": 1, "block": 1, "scenario": "mock", "variant": "nginx"}}]{keys}}}"#
+    )
+}
+
+/// Reads the plan of an earlier manifest with these settings under this key. The plan is written as
+/// it was read.
+#[track_caller]
+fn read(key: &str, settings: &str) -> Plan {
+    let plan: Plan = serde_json::from_str(&text(&format!(r#", "{key}": {settings}"#))).unwrap();
+    let written = serde_json::to_value(&plan).unwrap();
+    let settings: Value = serde_json::from_str(settings).unwrap();
+    assert_eq!(written[key], settings);
+    let written_keys = KEYS.iter().filter(|key| written.get(key).is_some());
+    assert_eq!(written_keys.collect::<Vec<_>>(), [&key]);
+    assert!(jsonschema::is_valid(&schema(FileKind::Plan), &written));
+    assert_eq!(serde_json::from_value::<Plan>(written).unwrap(), plan);
+    plan
+}
+
+#[test]
+fn an_earlier_manifest_without_a_key_only_measures() {
+    let plan: Plan = serde_json::from_str(&text("")).unwrap();
+    assert_eq!(plan.study, Study::Measure(None));
+    let written = serde_json::to_value(&plan).unwrap();
+    assert!(KEYS.iter().all(|key| written.get(key).is_none()));
+    let network = text(r#", "network_ceiling": true"#);
+    let plan: Plan = serde_json::from_str(&network).unwrap();
+    assert_eq!((plan.network_ceiling, plan.study), (true, Study::default()));
+}
+
+#[test]
+fn shares_of_saturation_are_read_from_an_earlier_manifest() {
+    let settings = r#"{"percents": [50, 90], "connections": 64, "arrivals": "poisson",
+        "warm_up": "1s", "measure": "3s"}"#;
+    let expected = Shares::new(vec![50, 90], crate::Length::Full);
+    assert_eq!(read("at", settings).study, Study::Measure(Some(expected)));
+}
+
+#[test]
+fn a_comparison_is_read_from_an_earlier_manifest() {
+    let settings = r#"{"candidate": "mine", "baseline": "nginx", "again": "nginx-2",
+        "metric": "added_p99", "blocks_max": 40, "decides_first": true}"#;
+    let expected = Duel {
+        candidate: "mine".into(),
+        baseline: "nginx".into(),
+        again: "nginx-2".into(),
+        metric: DecisiveMetric::AddedP99,
+        blocks_max: 40,
+        decides_first: true,
+    };
+    assert_eq!(read("duel", settings).study, Study::Ab(expected));
+}
+
+#[test]
+fn a_search_is_read_from_an_earlier_manifest() {
+    let settings = r#"{"objective": "p99<10ms, errors<0.1%", "step": "4s", "connections": 64,
+        "arrivals": "uniform", "size_for_per_second": 60000.0}"#;
+    let expected = Capacity {
+        objective: "p99<10ms, errors<0.1%".parse().unwrap(),
+        step: Span::from_millis(4_000),
+        connections: 64,
+        arrivals: Spread::Uniform,
+        rate_max_per_second: None,
+        size_for_per_second: Some(60_000.0),
+    };
+    assert_eq!(read("capacity", settings).study, Study::Capacity(expected));
+}
+
+#[test]
+fn a_soak_is_read_from_an_earlier_manifest() {
+    let settings = r#"{"duration": "1h", "growth_bytes_per_hour": 4194304}"#;
+    let expected = Soak {
+        duration: Span::from_millis(3_600_000),
+        growth_bytes_per_hour: 4 << 20,
+    };
+    assert_eq!(read("soak", settings).study, Study::Soak(expected));
+}
+
+#[test]
+fn a_profile_is_read_from_an_earlier_manifest() {
+    let settings = r#"{"samples_per_second": 499, "stacks": "frame-pointers"}"#;
+    let expected = Flame {
+        samples_per_second: 499,
+        stacks: Stacks::FramePointers,
+    };
+    assert_eq!(read("flame", settings).study, Study::Profile(expected));
+}
+
+#[test]
+fn tests_of_isolation_are_read_from_an_earlier_manifest() {
+    let settings = r#"[{"failing": "f", "healthy": "f-healthy", "again": "f-healthy-again",
+        "group": "good"}]"#;
+    let expected = Isolation {
+        failing: "f".into(),
+        healthy: "f-healthy".into(),
+        again: "f-healthy-again".into(),
+        group: "good".into(),
+    };
+    let study = read("isolation", settings).study;
+    assert_eq!(study, Study::Isolation(vec![expected]));
+}
+
+#[test]
+fn a_specification_is_read_from_an_earlier_manifest() {
+    let settings = r#"{"name": "single-route", "tags": ["routes"], "retries": 2,
+        "settle": {"load_per_core": 0.2, "at_most": "90s"}, "threads": 4,
+        "combines": true, "saves_error_log": false}"#;
+    let plan = read("specification", settings);
+    let specified = plan.study.versions().unwrap();
+    assert_eq!(specified.name, "single-route");
+    assert!(specified.combines && !specified.saves_error_log);
+    assert_eq!((plan.retries(), plan.study.engine_threads()), (2, Some(4)));
+    assert_eq!(plan.settle(), Some(Settle::default()));
+}
+
+#[test]
+fn a_plan_of_two_studies_is_refused() {
+    let keys = r#", "soak": {"duration": "1h", "growth_bytes_per_hour": 0},
+        "flame": {"samples_per_second": 499, "stacks": "dwarf"}"#;
+    let error = serde_json::from_str::<Plan>(&text(keys)).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("both 'soak' and 'flame'"), "{error}");
+}
