@@ -15,7 +15,7 @@ TEST_GATEWAYS = caddy nginx-lua nginx-njs envoy traefik httpd varnish
 DEBUG = $(or $(CARGO_TARGET_DIR),target)/debug
 
 .DEFAULT_GOAL := help
-.PHONY: help run build quick test test-full lint deny format gateways peers k6 saxon fuzz memcheck
+.PHONY: help run build quick test test-full lint deny format gateways external k6 saxon fuzz memcheck
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,8 +57,8 @@ deny: ## checks licenses and sources of the dependencies against deny.toml
 gateways: build ## installs every gateway that a package registry carries (`gatebench install all`)
 	@$(GATEBENCH) install all
 
-peers: ## installs the load tools that `cargo xtask bench engine` compares with
-	@scripts/install-peers
+external: ## installs the load generators that `cargo xtask bench engine` compares with
+	@scripts/install-external
 
 k6: ## builds k6, for `gatebench run --engine k6`
 	@scripts/install-k6

@@ -101,9 +101,9 @@ fn crates_say_what_they_are_for_and_words_have_replacements() {
     );
     bites(
         "crates/net/src/a.rs",
-        "// a load gener\u{61}tor\n",
+        "// a foreign engin\u{65}\n",
         1,
-        "load engine",
+        "external load generator",
     );
 }
 

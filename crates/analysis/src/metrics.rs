@@ -2,7 +2,7 @@
 
 use gatebench_model::DecisiveMetric;
 use gatebench_stats::is_trustworthy;
-use gatebench_store::{ExactSum, ForeignFigures, PhaseRecord, TrialRecord};
+use gatebench_store::{ExactSum, ExternalFigures, PhaseRecord, TrialRecord};
 
 use crate::changes::is_called;
 use crate::context::{kind, throughput_per_second};
@@ -64,11 +64,11 @@ pub(crate) fn of_phase(
         }
         PhaseKind::SideBySide => {}
     }
-    match &phase.foreign {
+    match &phase.external {
         // Its times are those of gateways that wait for each other.
         None if phase.side_by_side => {}
         None => found.extend(percentiles(phase, digest, CurveMetric::Response, &RESPONSE)),
-        Some(foreign) => found.extend(told(foreign, counts.completed)),
+        Some(external) => found.extend(told(external, counts.completed)),
     }
     found.push((Metric::Errors, counts.errors.values().sum::<u64>() as f64));
     found.push((Metric::ChecksFailed, counts.answers_failing_checks() as f64));
@@ -82,20 +82,21 @@ pub(crate) fn of_phase(
     found
 }
 
-/// The percentiles that another engine told, as far as enough answers lie beyond them.
-fn told(foreign: &ForeignFigures, answers: u64) -> impl Iterator<Item = (Metric, f64)> {
+/// The percentiles that an external load generator printed, if enough responses lie beyond them.
+fn told(external: &ExternalFigures, answers: u64) -> impl Iterator<Item = (Metric, f64)> {
     RESPONSE.iter().filter_map(move |(percentile, metric)| {
-        Some((*metric, told_percentile(foreign, *percentile, answers)?))
+        Some((*metric, told_percentile(external, *percentile, answers)?))
     })
 }
 
-/// A percentile of the response time, where enough answers lie beyond it; or as another engine told it.
+/// A percentile of the response time, if enough responses lie beyond it; or that of an external
+/// load generator.
 pub(crate) fn response_percentile(
     phase: &PhaseRecord,
     digest: &Digest,
     percentile: f64,
 ) -> Option<f64> {
-    match &phase.foreign {
+    match &phase.external {
         Some(told) => told_percentile(told, percentile, phase.counts.completed),
         None => {
             let histogram = digest.get(&phase.name, CurveMetric::Response)?;
@@ -113,15 +114,15 @@ fn unanswered(phase: &PhaseRecord) -> u64 {
     }
 }
 
-/// A percentile that another engine told, where enough answers lie beyond it.
-fn told_percentile(foreign: &ForeignFigures, percentile: f64, answers: u64) -> Option<f64> {
-    let value_ns = foreign.percentiles_ns.get(&percentile.to_string())?;
+/// A percentile that an external load generator printed, if enough responses lie beyond it.
+fn told_percentile(external: &ExternalFigures, percentile: f64, answers: u64) -> Option<f64> {
+    let value_ns = external.percentiles_ns.get(&percentile.to_string())?;
     is_trustworthy(percentile, answers).then_some(*value_ns as f64)
 }
 
-/// The exact mean response time of all answers, or as another engine told it.
+/// The exact mean response time of all responses, or that of an external load generator.
 pub(crate) fn response_mean_ns(phase: &PhaseRecord) -> Option<f64> {
-    if let Some(told) = &phase.foreign {
+    if let Some(told) = &phase.external {
         return told.mean_ns.map(|mean_ns| mean_ns as f64);
     }
     let sums = answered(phase).map(|it| (u128::from(it.sum_ns), it.count));
@@ -131,7 +132,7 @@ pub(crate) fn response_mean_ns(phase: &PhaseRecord) -> Option<f64> {
 
 /// The longest response time of any answer.
 pub(crate) fn response_max_ns(phase: &PhaseRecord) -> Option<u64> {
-    match &phase.foreign {
+    match &phase.external {
         Some(told) => told.max_ns,
         None => answered(phase).map(|it| it.max_ns).max(),
     }

@@ -142,12 +142,12 @@ fn how_judged(scenarios: &[ScenarioFindings], costs: Option<&CostFindings>) -> O
 }
 
 fn steadiness_untested(context: &Context) -> Option<String> {
-    // A gate reports this for phases with bins or of another engine; a smoke run does not measure
-    // speed.
+    // A gate reports this for phases with bins or of an external load generator; a smoke run does
+    // not measure speed.
     (!is_smoke(context.plan)).then_some(())?;
     let is_short = |phase: &&PhaseRecord| {
         let seconds = phase.measure_ns / 1_000_000_000;
-        let has_gate = phase.bins.is_some() || phase.foreign.is_some();
+        let has_gate = phase.bins.is_some() || phase.external.is_some();
         !has_gate && !phase.side_by_side && seconds < POINTS_MIN as u64
     };
     let phases = context.completed().flat_map(|record| &record.phases);

@@ -16,9 +16,9 @@ pub(crate) fn of(context: &Context) -> RunFacts {
         created: manifest.created,
         status: manifest.status,
         gatebench: manifest.gatebench.clone(),
-        engine_backend: match &manifest.foreign_engine {
+        engine_backend: match &manifest.external_generator {
             None => manifest.engine_backend.clone(),
-            Some(foreign) => format!("{} {}", foreign.name, foreign.version),
+            Some(external) => format!("{} {}", external.name, external.version),
         },
         seed: plan.seed,
         is_smoke: is_smoke(plan),

@@ -1,9 +1,10 @@
-//! What another engine told: its checks, thresholds, groups and metrics, added up over the trials.
+//! The checks, thresholds, groups and metrics of an external load generator, added up over the
+//! trials.
 
 use std::collections::BTreeMap;
 
 use gatebench_stats::Estimate;
-use gatebench_store::ForeignFigures;
+use gatebench_store::ExternalFigures;
 
 use crate::context::Context;
 use crate::findings::{ToldCheck, ToldFindings, ToldMetric, ToldThreshold, Tone};
@@ -17,13 +18,13 @@ pub(crate) fn of_scenario(
     phases: &[&str],
     variants: &[&str],
 ) -> Vec<ToldFindings> {
-    let figures = |phase: &str, variant: &str| -> Vec<&ForeignFigures> {
+    let figures = |phase: &str, variant: &str| -> Vec<&ExternalFigures> {
         context
             .completed()
             .filter(|record| record.trial.scenario == scenario && record.trial.variant == variant)
             .flat_map(|record| &record.phases)
             .filter(|known| known.name == phase)
-            .filter_map(|known| known.foreign.as_ref())
+            .filter_map(|known| known.external.as_ref())
             .collect()
     };
     let mut told = Vec::new();
@@ -35,7 +36,7 @@ pub(crate) fn of_scenario(
     told
 }
 
-fn summed_up(phase: &str, variant: &str, told: &[&ForeignFigures]) -> Option<ToldFindings> {
+fn summed_up(phase: &str, variant: &str, told: &[&ExternalFigures]) -> Option<ToldFindings> {
     let first = told.first()?;
     let found = ToldFindings {
         phase: phase.into(),
@@ -79,7 +80,7 @@ pub(crate) fn thresholds_in_words(told: &[ToldFindings]) -> Vec<(Tone, String, &
     said
 }
 
-fn checks(told: &[&ForeignFigures]) -> Vec<ToldCheck> {
+fn checks(told: &[&ExternalFigures]) -> Vec<ToldCheck> {
     let mut sums: BTreeMap<&str, (Option<u64>, u64)> = BTreeMap::new();
     for (name, check) in told.iter().flat_map(|told| &told.checks) {
         let (passed, failed) = sums.entry(name).or_default();
@@ -97,7 +98,7 @@ fn checks(told: &[&ForeignFigures]) -> Vec<ToldCheck> {
     sums.into_iter().map(check).collect()
 }
 
-fn thresholds(told: &[&ForeignFigures]) -> Vec<ToldThreshold> {
+fn thresholds(told: &[&ExternalFigures]) -> Vec<ToldThreshold> {
     let mut sums: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     for (name, holds) in told.iter().flat_map(|told| &told.thresholds) {
         let (held, crossed) = sums.entry(name).or_default();
@@ -111,7 +112,7 @@ fn thresholds(told: &[&ForeignFigures]) -> Vec<ToldThreshold> {
     sums.into_iter().map(threshold).collect()
 }
 
-fn metrics(told: &[&ForeignFigures]) -> Vec<ToldMetric> {
+fn metrics(told: &[&ExternalFigures]) -> Vec<ToldMetric> {
     let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for (name, statistics) in told.iter().flat_map(|told| &told.metrics) {
         for (statistic, value) in statistics {

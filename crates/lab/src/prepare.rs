@@ -10,7 +10,7 @@ use gatebench_store::{Manifest, Run};
 use crate::demand;
 use crate::equip::{self, PreparedGateway};
 use crate::error::LabError;
-use crate::foreign::{self, EngineChoice, PreparedEngine};
+use crate::external::{self, GeneratorChoice, PreparedGenerator};
 use crate::found::{Found, Places, Wanted};
 use crate::identity;
 use crate::lengths::{self, Asked, of_length};
@@ -60,8 +60,8 @@ pub struct Selection {
     pub elsewhere: Option<Elsewhere>,
     /// How long the run is.
     pub length: Length,
-    /// Another engine in place of gatebench's own.
-    pub engine: Option<EngineChoice>,
+    /// An external load generator in place of gatebench's own engine.
+    pub engine: Option<GeneratorChoice>,
     /// The study that the run is made for.
     pub study: StudyChoice,
     /// Numbers of cores, one variant of each gateway for each.
@@ -108,8 +108,8 @@ pub struct Prepared {
     pub plan: Plan,
     /// The gateways by label of their variant.
     pub gateways: BTreeMap<String, PreparedGateway>,
-    /// Another engine in place of gatebench's own.
-    pub engine: Option<PreparedEngine>,
+    /// An external load generator in place of gatebench's own engine.
+    pub engine: Option<PreparedGenerator>,
     /// What the reader must know.
     pub warnings: Vec<Warning>,
 }
@@ -233,7 +233,7 @@ pub fn prepare_resume(
             gateways.insert(name.clone(), gateway);
         }
     }
-    let engine = match foreign::again(&manifest)? {
+    let engine = match external::again(&manifest)? {
         Some((engine, changes)) => {
             warnings.extend(changes);
             Some(engine)
@@ -253,11 +253,11 @@ fn engine(
     selection: &Selection,
     plan: &mut Plan,
     warnings: &mut Vec<Warning>,
-) -> Result<Option<PreparedEngine>, LabError> {
+) -> Result<Option<PreparedGenerator>, LabError> {
     warnings.extend(specified::gateways(selection));
     let mut engine = None;
     if let Some(choice) = specified::engine(selection)? {
-        let (found, limits) = foreign::resolve(&choice, plan)?;
+        let (found, limits) = external::resolve(&choice, plan)?;
         warnings.extend(limits);
         engine = Some(found);
     }
@@ -279,11 +279,11 @@ fn refuse_unknown_cores(selection: &Selection) -> Result<(), LabError> {
     ))
 }
 
-/// Renders every request once. The script of another engine sends its own requests.
+/// Renders every request once. The script of an external load generator sends its own requests.
 fn check_demand(
     plan: &Plan,
     sources: &[Source],
-    engine: Option<&PreparedEngine>,
+    engine: Option<&PreparedGenerator>,
 ) -> Result<(), LabError> {
     if engine.is_some_and(|it| it.identity.script.is_some()) {
         return Ok(());

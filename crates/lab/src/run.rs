@@ -145,7 +145,7 @@ fn open(request: &RunRequest) -> Result<Opened, LabError> {
         command: request.command_line.clone(),
         plan: plan.clone(),
         engine_backend: choose(request.backend).as_str().into(),
-        foreign_engine: engine.as_ref().map(|engine| engine.identity.clone()),
+        external_generator: engine.as_ref().map(|engine| engine.identity.clone()),
         gateways: identities,
         environment,
         notes: warnings.iter().map(ToString::to_string).collect(),

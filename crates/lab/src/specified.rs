@@ -1,10 +1,10 @@
 //! A specification as what a run is made of: its scenarios, its load and its suite.
 
+use gatebench_external::Generator;
 use gatebench_model::{Plan, Scenario, Specification};
-use gatebench_peers::Peer;
 
 use crate::error::LabError;
-use crate::foreign::{EngineChoice, PreparedEngine};
+use crate::external::{GeneratorChoice, PreparedGenerator};
 use crate::library::{Listed, Source};
 use crate::prepare::Selection;
 use crate::suite::beside_file;
@@ -43,7 +43,7 @@ pub(crate) fn ask(
 ///
 /// # Errors
 /// The script is not for the engine that the user named, or not in the file system.
-pub(crate) fn engine(selection: &Selection) -> Result<Option<EngineChoice>, LabError> {
+pub(crate) fn engine(selection: &Selection) -> Result<Option<GeneratorChoice>, LabError> {
     let chosen = selection.engine.as_ref();
     let script = selection.study.specification().and_then(|listed| {
         let load = listed.document.load()?;
@@ -52,11 +52,11 @@ pub(crate) fn engine(selection: &Selection) -> Result<Option<EngineChoice>, LabE
     let Some((listed, script)) = script else {
         return Ok(chosen.cloned());
     };
-    if let Some(other) = chosen.filter(|it| it.peer != Peer::Wrk) {
+    if let Some(other) = chosen.filter(|it| it.generator != Generator::Wrk) {
         return Err(LabError::words(
             format!(
                 "the specification '{}' has a script for wrk, and {} was asked for",
-                listed.document.specification, other.peer
+                listed.document.specification, other.generator
             ),
             "leave --engine out, or name wrk",
         ));
@@ -67,8 +67,8 @@ pub(crate) fn engine(selection: &Selection) -> Result<Option<EngineChoice>, LabE
             "save the specification and its script into a folder, and name the file",
         ));
     };
-    Ok(Some(EngineChoice {
-        peer: Peer::Wrk,
+    Ok(Some(GeneratorChoice {
+        generator: Generator::Wrk,
         script: Some(beside_file(file, script)),
     }))
 }
@@ -83,11 +83,11 @@ pub(crate) fn gateways(selection: &Selection) -> Option<Warning> {
 }
 
 /// What the reader must know where the engine does not take the threads that are asked for.
-pub(crate) fn threads(plan: &Plan, engine: Option<&PreparedEngine>) -> Option<Warning> {
+pub(crate) fn threads(plan: &Plan, engine: Option<&PreparedGenerator>) -> Option<Warning> {
     let asked = plan.study.engine_threads()?;
-    let engine = match engine.map(|it| it.peer) {
-        Some(Peer::Wrk | Peer::H2load) => return None,
-        Some(Peer::K6) => Peer::K6.to_string(),
+    let engine = match engine.map(|it| it.generator) {
+        Some(Generator::Wrk | Generator::H2load) => return None,
+        Some(Generator::K6) => Generator::K6.to_string(),
         None => "gatebench's own engine".into(),
     };
     Some(Warning::ThreadsOfItsOwn { asked, engine })

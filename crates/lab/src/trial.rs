@@ -18,7 +18,7 @@ use crate::ceiling;
 use crate::company::Member;
 use crate::demand::Demand;
 use crate::equip::PreparedGateway;
-use crate::foreign::{self, PreparedEngine};
+use crate::external::{self, PreparedGenerator};
 use crate::halt::{Failure, Halt};
 use crate::hurry::Hurry;
 use crate::interrupt::Interrupt;
@@ -43,8 +43,8 @@ pub(crate) struct Scene<'a> {
     /// None for the floor and for an attached gateway.
     pub(crate) gateway: Option<&'a PreparedGateway>,
     pub(crate) launcher: &'a Launcher,
-    /// Another engine in place of our own.
-    pub(crate) engine: Option<&'a PreparedEngine>,
+    /// An external load generator in place of gatebench's own engine.
+    pub(crate) engine: Option<&'a PreparedGenerator>,
     pub(crate) backend: Option<Backend>,
     pub(crate) interrupt: &'a Interrupt,
     pub(crate) hurry: &'a Hurry,
@@ -450,13 +450,13 @@ impl<'a> Course<'a> {
             None => phase::measure(self.scene, stage, loading)?,
             Some(engine) => {
                 let work = writer.folder().join("engine").join(&loading.phase.name);
-                foreign::measure(self.scene, stage, loading, engine, &work)?
+                external::measure(self.scene, stage, loading, engine, &work)?
             }
         };
         measured.record.settled = settled;
         measured.record.ceiling = ceiling;
         measured.record.profile = keep_profile(writer, &loading.phase.name, measured.profile)?;
-        let warnings = foreign::warnings(&measured.record);
+        let warnings = external::warnings(&measured.record);
         self.ended.record.warnings.extend(warnings);
         let called = admin::warnings(&measured.record);
         self.ended.record.warnings.extend(called);

@@ -58,8 +58,8 @@ pub enum Warning {
         /// What has changed, as in `version 1.26.0 instead of 1.24.0`.
         what: String,
     },
-    /// Another engine drives the loads, and is not asked or does not tell everything.
-    ForeignEngine {
+    /// An external load generator drives the loads, and is not asked or does not tell everything.
+    ExternalGenerator {
         /// Its name and version.
         engine: String,
         /// In which respect.
@@ -173,7 +173,7 @@ impl fmt::Display for Warning {
                 f,
                 "gateway {gateway} has changed since the run began: {what}; begin a new run to compare like with like"
             ),
-            Self::ForeignEngine { engine, how, what } => write!(
+            Self::ExternalGenerator { engine, how, what } => write!(
                 f,
                 "{engine} {how}: {what}; leave --engine out to have gatebench's own engine do it all"
             ),

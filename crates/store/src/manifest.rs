@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::FileDigest;
-use crate::foreign::ForeignEngine;
+use crate::external::ExternalGenerator;
 
 /// The manifest of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,9 +26,13 @@ pub struct Manifest {
     pub plan: Plan,
     /// The event loop's backend: `io_uring` or `epoll`.
     pub engine_backend: String,
-    /// Another engine that drives the loads; none where gatebench's own does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub foreign_engine: Option<ForeignEngine>,
+    /// An external load generator that drives the loads; none where gatebench's own does.
+    #[serde(
+        default,
+        alias = "foreign_engine",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub external_generator: Option<ExternalGenerator>,
     /// The gateways by label of their variant.
     #[serde(default)]
     pub gateways: BTreeMap<String, GatewayIdentity>,

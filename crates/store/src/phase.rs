@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::admin::AdminLoadRecord;
 use crate::counts::{Counts, ExactSum};
-use crate::foreign::ForeignFigures;
+use crate::external::ExternalFigures;
 use crate::group::{GroupRecord, TimeFigures};
 use crate::step::StepRecord;
 use crate::wire::WireFacts;
@@ -82,9 +82,9 @@ pub struct PhaseRecord {
     /// What the bare network carried just before, where that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<CeilingRecord>,
-    /// What another engine told, where it drove the phase; none where gatebench's own did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub foreign: Option<ForeignFigures>,
+    /// The figures of an external load generator; none where gatebench's own engine drove the phase.
+    #[serde(default, alias = "foreign", skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalFigures>,
     /// What was sampled of the gateway's stacks, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileRecord>,

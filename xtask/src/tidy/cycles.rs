@@ -48,7 +48,7 @@ fn judge(files: &[SourceFile], known: &[Known]) -> Vec<Finding> {
         let allowed = known.iter().find(|known| known.name == name);
         let message = complaint(&cycles(&uses(sources)), name, allowed)?;
         let path = match name {
-            "xtask" => "xtask/src".into(),
+            "bench" | "xtask" => format!("{name}/src").into(),
             name => format!("crates/{name}/src").into(),
         };
         Some(Finding {
@@ -212,6 +212,16 @@ mod tests {
     fn a_cycle_is_found_with_its_modules() {
         is_bitten(&knotted(), &[], "crates/a/src:1: 3 modules are in cycles");
         is_bitten(&knotted(), &[], "b, c, d");
+    }
+
+    #[test]
+    fn the_benchmarks_are_checked_too() {
+        let files = [
+            file("bench/src/main.rs", "mod b;\nmod c;\n"),
+            file("bench/src/b.rs", "use crate::c;\n"),
+            file("bench/src/c.rs", "use super::b;\n"),
+        ];
+        is_bitten(&files, &[], "bench/src:1: 2 modules are in cycles");
     }
 
     #[test]

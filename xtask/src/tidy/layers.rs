@@ -17,7 +17,7 @@ const BELOW: [(&str, &[&str]); 17] = [
     ("gateway", &["net", "xml", "model", "config"]),
     ("drivers", &["net", "probe", "model"]),
     ("probe", &["model"]),
-    ("peers", &["model"]),
+    ("external", &["model"]),
     ("store", &["model"]),
     ("audit", &["stats"]),
     ("analysis", &["audit", "store", "stats", "model"]),
@@ -25,15 +25,15 @@ const BELOW: [(&str, &[&str]); 17] = [
     (
         "lab",
         &[
-            "engine", "upstream", "gateway", "drivers", "peers", "probe", "store", "analysis",
+            "engine", "upstream", "gateway", "drivers", "external", "probe", "store", "analysis",
             "model",
         ],
     ),
-    ("cli", &["lab", "report", "peers", "audit"]),
+    ("cli", &["lab", "report", "external", "audit"]),
 ];
 
 /// What is no part of gatebench, and may stand on all of it.
-const APART: [&str; 2] = ["fuzz", "xtask"];
+const APART: [&str; 3] = ["bench", "fuzz", "xtask"];
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -28,7 +28,8 @@ impl SourceFile {
         self.path.extension().is_some_and(|ending| ending == "rs")
     }
 
-    /// The crate it belongs to, as its folder is called: `net`, `cli`, `xtask`; none outside of crates.
+    /// The crate it belongs to, as its folder is called: `net`, `bench`, `xtask`; none outside of
+    /// crates.
     pub fn crate_name(&self) -> Option<&str> {
         let mut parts = self
             .path
@@ -36,7 +37,7 @@ impl SourceFile {
             .map(|part| part.to_str().unwrap_or_default());
         match parts.next() {
             Some("crates") => parts.next(),
-            Some("xtask") => Some("xtask"),
+            own @ Some("bench" | "xtask") => own,
             _ => None,
         }
     }

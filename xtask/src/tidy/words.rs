@@ -13,7 +13,7 @@ const BANNED: [(&str, &str); 13] = [
     ("/home/", "a path relative to the repository"),
     ("pkill", "end the process you started, by its id"),
     ("killall", "end the process you started, by its id"),
-    ("load generator", "load engine"),
+    ("foreign engine", "external load generator"),
     ("gateway under the test", "gateway under test"),
     (
         "average percentile",

@@ -13,7 +13,7 @@ const DIGITS: usize = 12;
 /// measured.
 pub(super) fn digest(run: &RunSummary, scenario: &str, label: &str, phase: &str) -> String {
     let plan = &run.manifest.plan;
-    let engine = run.manifest.foreign_engine.as_ref().map(|it| &it.name);
+    let engine = run.manifest.external_generator.as_ref().map(|it| &it.name);
     let phase = plan
         .load_of(scenario)
         .phases

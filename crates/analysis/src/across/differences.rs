@@ -215,14 +215,14 @@ fn machine(found: &mut Differences, candidate: &RunSummary, baseline: &RunSummar
 fn instrument(found: &mut Differences, candidate: &RunSummary, baseline: &RunSummary) {
     let manifests = [baseline, candidate].map(|run| &run.manifest);
     let engine = manifests.map(|it| {
-        let foreign = it.foreign_engine.as_ref();
-        foreign.map_or_else(|| "gatebench".to_owned(), |foreign| foreign.name.clone())
+        let external = it.external_generator.as_ref();
+        external.map_or_else(|| "gatebench".to_owned(), |external| external.name.clone())
     });
     found.add(Weight::Forbids, "load engine", engine);
     let version = manifests.map(|it| {
-        it.foreign_engine
+        it.external_generator
             .as_ref()
-            .map_or_else(String::new, |foreign| foreign.version.clone())
+            .map_or_else(String::new, |external| external.version.clone())
     });
     found.add(Weight::Caution, "version of the load engine", version);
     found.add(

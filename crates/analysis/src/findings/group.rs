@@ -1,4 +1,5 @@
-//! Parts of a scenario that are told apart: its groups, their routes, and what another engine told.
+//! Parts of a scenario with figures of their own: its groups, their routes, and the figures of an
+//! external load generator.
 
 use gatebench_stats::Estimate;
 use serde::Serialize;
@@ -100,7 +101,7 @@ pub struct RouteFindings {
     pub figures: PartFigures,
 }
 
-/// What another engine told of a variant in a phase, over all completed trials.
+/// The figures of an external load generator for a variant in a phase, over all completed trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToldFindings {
     /// Name of the phase.
@@ -121,7 +122,7 @@ pub struct ToldFindings {
     pub metrics: Vec<ToldMetric>,
 }
 
-/// A check of another engine.
+/// A check of an external load generator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToldCheck {
     /// Its name, with the groups it lies in.
@@ -143,7 +144,7 @@ pub struct ToldThreshold {
     pub crossed: u32,
 }
 
-/// A metric of another engine, in its own unit.
+/// A metric of an external load generator, in its own unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToldMetric {
     /// Its name.

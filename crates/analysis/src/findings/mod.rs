@@ -128,7 +128,7 @@ pub struct RunFacts {
     pub status: Status,
     /// Version of the gatebench that measured.
     pub gatebench: String,
-    /// The event loop's backend, or another engine with its version.
+    /// The event loop's backend, or an external load generator with its version.
     pub engine_backend: String,
     /// Seed of the order.
     pub seed: u64,

@@ -27,7 +27,7 @@ pub struct ScenarioFindings {
     pub groups: Vec<GroupFindings>,
     /// The slowest routes of each phase and variant; empty where no group has several.
     pub routes: Vec<SlowestRoutes>,
-    /// What another engine told besides the figures in the rows, by phase and variant.
+    /// Figures of an external load generator besides those in the rows, by phase and variant.
     pub told: Vec<ToldFindings>,
     /// How requests went over the wire, a row for each variant that was measured.
     pub wire: Vec<WireFindings>,

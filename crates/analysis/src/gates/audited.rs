@@ -104,21 +104,21 @@ fn times(view: &View, metric: CurveMetric) -> Option<Sheet> {
     Some(sheet)
 }
 
-/// What another engine told.
+/// The figures of an external load generator.
 fn told(phase: &PhaseRecord) -> Option<Sheet> {
-    let foreign = phase.foreign.as_ref()?;
-    let mut sheet = Sheet::new(&format!("what {} told of {}", foreign.engine, phase.name));
+    let external = phase.external.as_ref()?;
+    let mut sheet = Sheet::new(&format!("what {} told of {}", external.engine, phase.name));
     let extremes = [
-        ("min ns", foreign.min_ns),
-        ("mean ns", foreign.mean_ns),
-        ("max ns", foreign.max_ns),
+        ("min ns", external.min_ns),
+        ("mean ns", external.mean_ns),
+        ("max ns", external.max_ns),
     ];
     for (heading, value) in extremes {
         if let Some(value) = value {
             sheet = sheet.with(heading, value);
         }
     }
-    for (percentile, value) in &foreign.percentiles_ns {
+    for (percentile, value) in &external.percentiles_ns {
         sheet = sheet.with(format!("p{percentile} ns"), value);
     }
     Some(sheet)

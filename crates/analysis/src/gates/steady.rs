@@ -2,7 +2,7 @@
 //!
 //! Throughput and CPU time per request are tested on bins of a tenth of a second. The median
 //! response time needs more values and is tested on seconds, and so is everything in runs recorded
-//! without bins. Another engine records neither.
+//! without bins. An external load generator records neither.
 
 use gatebench_stats::drift::BINS_MIN;
 use gatebench_stats::{Trend, drift, trend};
@@ -81,16 +81,16 @@ pub(super) fn latency(view: &View) -> Option<Reason> {
 /// An untested figure is not called valid. Runs of gatebench's own engine without bins have a note
 /// instead.
 pub(super) fn untested(view: &View) -> Option<Reason> {
-    let foreign = view.phase.foreign.as_ref();
-    let may_be_tested = view.phase.bins.is_some() || foreign.is_some();
+    let external = view.phase.external.as_ref();
+    let may_be_tested = view.phase.bins.is_some() || external.is_some();
     (is_meant_to_be_steady(view) && may_be_tested).then_some(())?;
     let spoils = untested_aspects(view);
     (!spoils.is_empty()).then_some(())?;
-    let says = match foreign {
-        Some(foreign) => says(
+    let says = match external {
+        Some(external) => says(
             format!(
                 "Steady state was not tested: {} records no figures over time.",
-                foreign.engine
+                external.engine
             ),
             "Repeat the run with gatebench's own engine (leave out --engine), whose loads are tested.",
         ),

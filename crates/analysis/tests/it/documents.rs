@@ -8,7 +8,8 @@ use gatebench_analysis::{analyse, in_columns_of};
 use gatebench_model::published::{Figure, PublishedRow};
 use gatebench_model::{Check, Published, Shape};
 use gatebench_store::{
-    CeilingRecord, ForeignEngine, ForeignFigures, Manifest, Run, RunWriter, SeriesRow, TraceCounts,
+    CeilingRecord, ExternalFigures, ExternalGenerator, Manifest, Run, RunWriter, SeriesRow,
+    TraceCounts,
 };
 
 /// Three blocks of these scenarios.
@@ -398,7 +399,7 @@ fn a_ramp_is_told_apart_from_what_follows_it() {
 #[test]
 fn what_another_engine_told_stands_only_where_enough_answers_lie_beyond() {
     let mut manifest = plan(&["soap-0"]);
-    manifest.foreign_engine = Some(ForeignEngine {
+    manifest.external_generator = Some(ExternalGenerator {
         name: "k6".into(),
         version: "1.8.1".into(),
         binary: "/usr/bin/k6".into(),
@@ -412,10 +413,10 @@ fn what_another_engine_told_stands_only_where_enough_answers_lie_beyond() {
         phase.trace = TraceCounts::default();
         phase.counts.completed = 500;
         phase.counts.by_class = [("2xx".to_owned(), 500)].into();
-        phase.foreign = Some(ForeignFigures {
+        phase.external = Some(ExternalFigures {
             engine: "k6".into(),
             percentiles_ns: [("95".to_owned(), 3_000), ("99".to_owned(), 4_000)].into(),
-            ..ForeignFigures::default()
+            ..ExternalFigures::default()
         });
     });
     let nginx = table(&found, "nginx: performance");

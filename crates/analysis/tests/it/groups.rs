@@ -1,4 +1,4 @@
-//! Groups, their routes, and what another engine told: added up over the trials.
+//! Groups, their routes, and the figures of an external load generator: added up over the trials.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use gatebench_analysis::findings::{
 };
 use gatebench_model::{Shape, load::Closed, load::Open};
 use gatebench_store::{
-    Counts, ForeignCheck, ForeignFigures, GroupRecord, RouteRecord, TimeFigures,
+    Counts, ExternalCheck, ExternalFigures, GroupRecord, RouteRecord, TimeFigures,
 };
 
 /// A group whose answers took `p99_ns` at the most.
@@ -160,18 +160,18 @@ fn littles_law_counts_the_connections_of_all_groups() {
 fn what_a_script_of_the_users_told_is_added_up() {
     let (_dir, findings) = analysed_run(manifest(3), |mut made| {
         let block = made.record.trial.block;
-        let check = ForeignCheck {
+        let check = ExternalCheck {
             passed: Some(10),
             failed: 1,
         };
         let statistics = BTreeMap::from([("avg".to_owned(), f64::from(block))]);
-        made.open().foreign = Some(ForeignFigures {
+        made.open().external = Some(ExternalFigures {
             engine: "k6".into(),
             checks: BTreeMap::from([("login › ok".into(), check)]),
             thresholds: BTreeMap::from([("basket: avg<3".into(), block < 3)]),
             groups: vec!["login".into()],
             metrics: BTreeMap::from([("basket".into(), statistics)]),
-            ..ForeignFigures::default()
+            ..ExternalFigures::default()
         });
         Some(made)
     });

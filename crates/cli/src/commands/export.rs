@@ -1,8 +1,8 @@
 //! `gatebench export`: a scenario in the words of another tool.
 
 use clap::{Args, ValueEnum};
+use gatebench_external::Limits;
 use gatebench_lab::scenario_and_load;
-use gatebench_peers::Limits;
 
 use super::words::Overlay;
 use crate::exit::Exit;
@@ -49,7 +49,7 @@ impl Export {
         let library = self.overlay.scenarios();
         let (scenario, load) = scenario_and_load(&self.scenario, self.load.as_deref(), &library)?;
         let exported = match self.tool {
-            Tool::K6 => gatebench_peers::export(&scenario, &load.phases, &self.url),
+            Tool::K6 => gatebench_external::export(&scenario, &load.phases, &self.url),
         };
         let (script, limits) = exported
             .map_err(|refusal| Failure::words("the load", refusal.message, refusal.remedy))?;

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use gatebench_drivers::{Catalogue, Launcher};
+use gatebench_external::Generator;
 use gatebench_lab::Library;
 use gatebench_model::{DecisiveMetric, Span};
 use gatebench_net::Backend;
-use gatebench_peers::Peer;
 
 use crate::failure::Failure;
 
@@ -95,13 +95,13 @@ pub enum EngineWord {
 }
 
 impl EngineWord {
-    /// Another engine than gatebench's own.
-    pub fn peer(self) -> Option<Peer> {
+    /// An external load generator instead of gatebench's own engine.
+    pub fn generator(self) -> Option<Generator> {
         match self {
             Self::Gatebench => None,
-            Self::Wrk => Some(Peer::Wrk),
-            Self::H2load => Some(Peer::H2load),
-            Self::K6 => Some(Peer::K6),
+            Self::Wrk => Some(Generator::Wrk),
+            Self::H2load => Some(Generator::H2load),
+            Self::K6 => Some(Generator::K6),
         }
     }
 }

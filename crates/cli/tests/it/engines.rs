@@ -1,4 +1,4 @@
-//! Other load engines in place of gatebench's own: real ones, where they are installed.
+//! External load generators in place of gatebench's own engine: real ones, if they are installed.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,7 +35,7 @@ pub fn installed(program: &str) -> bool {
     let found = Command::new("sh")
         .args([
             "-c",
-            &format!("command -v {program} || test -x target/peers/bin/{program}"),
+            &format!("command -v {program} || test -x target/external/bin/{program}"),
         ])
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .output()
@@ -52,10 +52,10 @@ pub fn installed(program: &str) -> bool {
 fn bench(load: &str) -> Bench {
     let bench = Bench::new();
     bench.load(load);
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/bin");
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/external/bin");
     if built.is_dir() {
-        std::fs::create_dir_all(bench.path("target/peers")).unwrap();
-        std::os::unix::fs::symlink(built, bench.path("target/peers/bin")).unwrap();
+        std::fs::create_dir_all(bench.path("target/external")).unwrap();
+        std::os::unix::fs::symlink(built, bench.path("target/external/bin")).unwrap();
     }
     bench
 }
@@ -84,7 +84,7 @@ fn assert_measured_by(engine: &str, load: &str) -> Value {
     let counts = &phase["counts"];
     assert!(counts["completed"].as_u64().unwrap() > 0, "{phase:#}");
     assert_eq!(counts["checks_failed"], serde_json::json!({}), "{phase:#}");
-    assert_eq!(phase["foreign"]["engine"], engine);
+    assert_eq!(phase["external"]["engine"], engine);
     assert!(phase["usage"]["gateway"]["cpu_ns"].as_u64().unwrap() > 0);
     assert_eq!(phase["trace"]["never_reached_upstream"], 0, "{phase:#}");
     phase
@@ -98,7 +98,7 @@ fn wrk_drives_a_scenario() {
             phase["counts"]["by_class"]["2xx"],
             phase["counts"]["completed"]
         );
-        assert!(phase["foreign"]["percentiles_ns"]["99.9"].is_u64());
+        assert!(phase["external"]["percentiles_ns"]["99.9"].is_u64());
     }
 }
 
@@ -134,7 +134,7 @@ fn h2load_drives_a_scenario() {
             phase["counts"]["by_class"]["2xx"],
             phase["counts"]["completed"]
         );
-        assert!(phase["foreign"]["mean_ns"].is_u64());
+        assert!(phase["external"]["mean_ns"].is_u64());
     }
 }
 
@@ -146,7 +146,7 @@ fn k6_drives_a_scenario_at_a_rate() {
             phase["counts"]["by_class"]["2xx"],
             phase["counts"]["completed"]
         );
-        assert!(phase["foreign"]["percentiles_ns"]["99.9"].is_u64());
+        assert!(phase["external"]["percentiles_ns"]["99.9"].is_u64());
     }
 }
 
@@ -164,7 +164,7 @@ fn k6_fills_and_checks_requests() {
         serde_json::json!({}),
         "{phase:#}"
     );
-    assert_eq!(phase["foreign"]["checks"].as_object().unwrap().len(), 3);
+    assert_eq!(phase["external"]["checks"].as_object().unwrap().len(), 3);
 }
 
 #[test]
@@ -198,13 +198,13 @@ fn a_script_of_ones_own_for_k6_with_thresholds_groups_and_metrics() {
         "the load: the script has its own",
     ]);
     let record = record(&bench);
-    let foreign = &record["phases"][0]["foreign"];
-    assert_eq!(foreign["groups"], serde_json::json!(["ping"]));
-    assert_eq!(foreign["checks"]["ping › is fine"]["failed"], 0);
-    assert_eq!(foreign["thresholds"]["checks: rate==1"], true);
+    let external = &record["phases"][0]["external"];
+    assert_eq!(external["groups"], serde_json::json!(["ping"]));
+    assert_eq!(external["checks"]["ping › is fine"]["failed"], 0);
+    assert_eq!(external["thresholds"]["checks: rate==1"], true);
     assert!(
-        foreign["metrics"]["mine"]["p(99.9)"].is_f64(),
-        "{foreign:#}"
+        external["metrics"]["mine"]["p(99.9)"].is_f64(),
+        "{external:#}"
     );
 }
 

@@ -161,7 +161,7 @@ fn a_script_beside_the_specification_is_sent_by_wrk() {
     }
     let manifest: serde_json::Value =
         serde_json::from_str(&bench.read("run/manifest.json")).unwrap();
-    assert_eq!(manifest["foreign_engine"]["name"], "wrk");
+    assert_eq!(manifest["external_generator"]["name"], "wrk");
 }
 
 #[test]

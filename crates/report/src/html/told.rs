@@ -1,5 +1,5 @@
-//! What another engine told besides latencies and counts: the checks, thresholds, groups and metrics
-//! of a script.
+//! Figures of an external load generator besides latencies and counts: the checks, thresholds,
+//! groups and metrics of a script.
 
 use gatebench_analysis::findings::{Estimate, ScenarioFindings, ToldFindings, ToldThreshold};
 use gatebench_analysis::words::{grouped, three_figures};

@@ -1,4 +1,4 @@
-//! Groups, routes and what another engine told, in every output.
+//! Groups, routes and the figures of an external load generator, in every output.
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::*;

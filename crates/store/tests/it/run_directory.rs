@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use crate::common::{interval, manifest, phase, record, run_with_a_trial, trial};
 use gatebench_model::{Blame, Culprit, Trial};
 use gatebench_store::{
-    Outcome, ParityCaseRecord, ParityRecord, Run, RunWriter, SCHEMA_VERSION, SeriesRow,
-    SeriesUsage, Status, StoreError, TaggedInterval, TrialRecord,
+    Manifest, Outcome, ParityCaseRecord, ParityRecord, PhaseRecord, Run, RunWriter, SCHEMA_VERSION,
+    SeriesRow, SeriesUsage, Status, StoreError, TaggedInterval, TrialRecord,
 };
 use tempfile::TempDir;
 
@@ -447,4 +447,18 @@ fn a_trial_survives_its_process_as_far_as_it_came() {
     drop((open, writer));
     let (_writer, finished) = RunWriter::resume(dir.path()).unwrap();
     assert_eq!(finished.len(), 2, "the third is measured again");
+}
+
+#[test]
+fn an_earlier_name_of_a_key_is_read() {
+    let mut old = serde_json::to_value(manifest()).unwrap();
+    old["foreign_engine"] =
+        serde_json::json!({"name": "wrk", "version": "4.1.0", "binary": "/usr/bin/wrk"});
+    let read: Manifest = serde_json::from_value(old).unwrap();
+    assert_eq!(read.external_generator.unwrap().name, "wrk");
+
+    let mut old = serde_json::to_value(phase("steady", 0)).unwrap();
+    old["foreign"] = serde_json::json!({"engine": "wrk", "command": [], "rate_per_second": 7.0});
+    let read: PhaseRecord = serde_json::from_value(old).unwrap();
+    assert_eq!(read.external.unwrap().rate_per_second, 7.0);
 }

@@ -250,7 +250,7 @@ fn phase(name: &str, shape: Shape, rate: u64, began_ns: u64, gateway_ns: u64) ->
         admin: None,
         settled: None,
         ceiling: None,
-        foreign: None,
+        external: None,
         profile: None,
         adaptive_warm_up: None,
         bins: None,

@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatebench_lab::{Attach, EngineChoice, Selection, StudyChoice};
+use gatebench_lab::{Attach, GeneratorChoice, Selection, StudyChoice};
 use gatebench_model::{Elsewhere, Length};
 
 use self::measuring::Measuring;
@@ -182,9 +182,9 @@ impl Run {
         asked.map_or(Length::Full, |(_, length)| length)
     }
 
-    /// Another engine than gatebench's own.
-    fn engine(&self) -> Result<Option<EngineChoice>, Failure> {
-        let Some(peer) = self.engine.peer() else {
+    /// An external load generator instead of gatebench's own engine.
+    fn engine(&self) -> Result<Option<GeneratorChoice>, Failure> {
+        let Some(generator) = self.engine.generator() else {
             return match self.script {
                 None => Ok(None),
                 Some(_) => Err(Failure::words(
@@ -202,6 +202,6 @@ impl Run {
             ));
         }
         let script = self.script.clone();
-        Ok(Some(EngineChoice { peer, script }))
+        Ok(Some(GeneratorChoice { generator, script }))
     }
 }

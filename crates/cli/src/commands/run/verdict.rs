@@ -85,9 +85,9 @@ fn thresholds(run: &Run) -> Vec<Failure> {
     for record in run.trials().iter().map(|trial| &trial.record) {
         let trial = &record.trial;
         for phase in &record.phases {
-            let foreign = phase.foreign.iter();
-            let crossed =
-                foreign.flat_map(|foreign| foreign.thresholds.iter().filter(|(_, held)| !**held));
+            let external = phase.external.iter();
+            let crossed = external
+                .flat_map(|external| external.thresholds.iter().filter(|(_, held)| !**held));
             for (threshold, _) in crossed {
                 if seen.insert((&trial.scenario, &trial.variant, &phase.name, threshold)) {
                     complaints.push(Failure::Said {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
-use gatebench_lab::{EngineChoice, Listed, Prepared, Selection, StudyChoice};
+use gatebench_lab::{GeneratorChoice, Listed, Prepared, Selection, StudyChoice};
 use gatebench_model::{Length, Specification};
 
 use super::chosen;
@@ -129,10 +129,10 @@ impl RunSpecifications {
             } else {
                 Length::Full
             },
-            engine: self
-                .engine
-                .peer()
-                .map(|peer| EngineChoice { peer, script: None }),
+            engine: self.engine.generator().map(|generator| GeneratorChoice {
+                generator,
+                script: None,
+            }),
             ..Selection::default()
         };
         self.measuring.prepare(&selection, None)

@@ -1,0 +1,209 @@
+//! Cells beside the cases: one connection, evenness, and a cap on connections.
+
+use std::process::Command;
+
+use gatebench_upstream::fault_server::{AtRate, truth_through};
+
+use super::Bench;
+use super::case::{Job, WARM_UP_SECONDS};
+use super::external;
+use super::judge::{self, QUANTILES, Verdict, counts_off};
+use super::origin::Origin;
+use super::tool;
+use crate::server::Server;
+use crate::spread::{self, Spread, spread};
+use crate::table::{Table, ms, ms_or_dash};
+
+/// The cells' names.
+pub const NAMES: [&str; 3] = ["one-connection", "evenness", "cap"];
+
+/// At one connection the median may be this much above that of a client that spins.
+const ONE_CONNECTION_MAX: f64 = 1.05;
+/// Share of uniform arrivals that may come back to back.
+const BACK_TO_BACK_MAX: f64 = 0.15;
+
+type Found = (&'static str, Verdict);
+type Cell = fn(&Bench<'_>) -> Result<Verdict, String>;
+
+/// Runs those asked for.
+pub fn run(bench: &Bench<'_>) -> Result<Vec<Found>, String> {
+    let cells: [Cell; 3] = [one_connection, evenness, cap];
+    let mut found = Vec::new();
+    for (name, cell) in NAMES.into_iter().zip(cells) {
+        if bench.options.wants(name) {
+            found.push((name, cell(bench)?));
+        }
+    }
+    Ok(found)
+}
+
+/// The engine beside a client that spins on one socket and does nothing else, in turn.
+fn one_connection(bench: &Bench<'_>) -> Result<Verdict, String> {
+    let (pairs, seconds) = if bench.options.quick { (3, 1) } else { (7, 3) };
+    let server = Server::upstream(bench.programs, &["ping"])?;
+    let url = format!("http://{}/ping", server.address);
+    let (mut ours, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in 0..=pairs {
+        eprintln!("one-connection: pair {pair} of {pairs}");
+        let spinning = spinning_p50_ns(bench, &url, seconds)?;
+        let engine = tool::gatebench_closed(bench.programs, &url, seconds)?;
+        // The first pair warms everything up and is not counted.
+        if pair > 0 {
+            bare.push(spinning / 1e3);
+            ours.push(engine / 1e3);
+            ratios.push(engine / spinning);
+        }
+    }
+    let all = [spread(&ours), spread(&bare), spread::ratios(&ratios)];
+    let [Some(ours), Some(bare), Some(ratio)] = all else {
+        return Err("no pair was measured".into());
+    };
+    println!(
+        "One connection, p50 in µs: gatebench {ours}, a bare client that spins {bare}, ratio {ratio}\n"
+    );
+    Ok(one_connection_verdict(&ratio))
+}
+
+/// Above what is allowed it is wrong, unless the pairs differ so much that it may be below.
+fn one_connection_verdict(ratio: &Spread) -> Verdict {
+    let median = ratio.median;
+    match ratio.interval {
+        _ if median <= ONE_CONNECTION_MAX => Verdict::Right,
+        Some((low, high)) if low <= ONE_CONNECTION_MAX => Verdict::Noisy(format!(
+            "this: the ratio is {median:.2}, its interval {low:.2} to {high:.2}"
+        )),
+        _ => Verdict::Wrong(vec![format!(
+            "the ratio is {median:.3}, above {ONE_CONNECTION_MAX}"
+        )]),
+    }
+}
+
+fn spinning_p50_ns(bench: &Bench<'_>, url: &str, seconds: u64) -> Result<f64, String> {
+    let mut command = Command::new(&bench.programs.bare);
+    command.args(["spin", url, "1", &seconds.to_string()]);
+    let text = tool::output(&mut command)?;
+    let value: serde_json::Value = serde_json::from_str(&text)
+        .map_err(|error| format!("the bare client printed no JSON ({error}): {text}"))?;
+    value["p50_ns"]
+        .as_f64()
+        .ok_or_else(|| "the bare client told no median".into())
+}
+
+/// How evenly requests come that are due every millisecond.
+fn evenness(bench: &Bench<'_>) -> Result<Verdict, String> {
+    let job = Job {
+        target: "/constant?service=1ms".into(),
+        rate_per_second: 1_000.0,
+        seconds: if bench.options.quick { 3 } else { 14 },
+        warm_up_seconds: WARM_UP_SECONDS,
+        connections: None,
+    };
+    let origin = Origin::start(bench.programs)?;
+    let mut table = Table::new(
+        1,
+        ["", "back to back %", "lag p50 ms", "lag p99 ms", "requests"],
+    );
+    let mut share = |name: &str| -> Result<f64, String> {
+        let account = origin.account()?;
+        let AtRate {
+            back_to_back,
+            lag_ns,
+            ..
+        } = account.at_rate.unwrap_or_default();
+        let share = back_to_back as f64 / account.received.max(2).saturating_sub(1) as f64;
+        table.row([
+            name.to_owned(),
+            format!("{:.1}", share * 100.0),
+            ms(lag_ns.p50 as f64),
+            ms(lag_ns.p99 as f64),
+            account.received.to_string(),
+        ]);
+        Ok(share)
+    };
+    eprintln!("evenness: {job}");
+    origin.begin(&job, job.warm_up())?;
+    let said = tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
+    let account = origin.account()?;
+    let ours = share("gatebench")?;
+    let external = if !bench.options.no_external {
+        external::installed(bench.programs)
+    } else {
+        Vec::new()
+    };
+    // wrk holds no rate, and the correction of oha changes no request.
+    for it in external.iter().filter(|it| !it.name.contains(',')) {
+        it.run(&origin, &job)?;
+        share(it.name)?;
+    }
+    bench.print("Evenness of 1,000 requests a second", &table);
+    let reason = format!("{:.1} % come back to back", ours * 100.0);
+    let is_over = ours > BACK_TO_BACK_MAX;
+    let reasons = is_over.then_some(reason).into_iter().collect();
+    Ok(judge::excused(reasons, &said, &account, false))
+}
+
+/// Two connections where five are needed. A second of it ends within the drain, and its response times
+/// are the ledger's, the wait for a connection included; three seconds do not, and every arrival must
+/// still be accounted for.
+fn cap(bench: &Bench<'_>) -> Result<Verdict, String> {
+    let head = ["", "truth", "ledger", "gatebench"];
+    let mut table = Table::new(1, head);
+    let mut verdicts = Vec::new();
+    for seconds in [1, 3] {
+        verdicts.push(capped(bench, seconds, &mut table)?);
+    }
+    bench.print(
+        "Two connections where five are needed; times in milliseconds",
+        &table,
+    );
+    let is_worse = |it: &Verdict| matches!(it, Verdict::Wrong(_));
+    let worst = verdicts.iter().position(is_worse);
+    let worst = worst.or_else(|| verdicts.iter().position(|it| *it != Verdict::Right));
+    Ok(worst.map_or(Verdict::Right, |at| verdicts.swap_remove(at)))
+}
+
+fn capped(bench: &Bench<'_>, seconds: u64, table: &mut Table) -> Result<Verdict, String> {
+    const CONNECTIONS: u32 = 2;
+    let job = Job {
+        target: "/constant?service=5ms".into(),
+        rate_per_second: 1_000.0,
+        seconds,
+        // What a warm-up leaves in the queue would be in the way of what counts.
+        warm_up_seconds: 0,
+        connections: Some(CONNECTIONS),
+    };
+    eprintln!("cap: {job}, {CONNECTIONS} connections");
+    let origin = Origin::start(bench.programs)?;
+    origin.begin(&job, job.warm_up())?;
+    let said = tool::gatebench(bench.programs, &origin.url(&job.target), &job)?;
+    let (account, arrivals) = (origin.account()?, job.arrivals());
+    // What is under way when the drain ends fails without a reset of the upstream's.
+    let is_cut = said.dropped + said.failed > 0;
+    let counts = counts_off(&said, &account, &job).into_iter();
+    let mut reasons: Vec<_> = counts
+        .filter(|it| !is_cut || it.starts_with("requests"))
+        .collect();
+    if said.queued_max == 0 {
+        reasons.push("no queue is reported".into());
+    }
+    let name = |what: &str| format!("{seconds} s: {what}");
+    table.row([
+        name("answered + failed + dropped"),
+        arrivals.count.to_string(),
+        account.received.to_string(),
+        format!("{} + {} + {}", said.answered, said.failed, said.dropped),
+    ]);
+    let queue = said.queued_max.to_string();
+    table.row([name("longest queue"), String::new(), String::new(), queue]);
+    if let Some(seen) = judge::seen(&account).filter(|_| !is_cut) {
+        let truth = truth_through(CONNECTIONS as usize, &job.illness()?, &arrivals);
+        for (number, (quantile, q, pick)) in QUANTILES.iter().enumerate() {
+            let true_ns = truth.quantile_ns(*q) as f64;
+            let told = ms_or_dash(pick(&said.times));
+            table.row([name(quantile), ms(true_ns), ms(seen[number]), told]);
+        }
+        let off = judge::quantiles_off(&said.times, arrivals.count, |number| seen[number]);
+        reasons.extend(off);
+    }
+    Ok(judge::excused(reasons, &said, &account, true))
+}

@@ -1,0 +1,360 @@
+//! What a tool said, held against the truth.
+
+use std::fmt;
+
+use gatebench_upstream::fault_server::{Account, Quantiles, Truth};
+
+use super::case::{Case, Job};
+use super::tool::{Said, Times};
+use crate::table::{Table, ms, ms_or_dash};
+
+/// A quantile is right within this share of the truth ...
+const TOLERANCE_SHARE: f64 = 0.02;
+/// ... or this many nanoseconds, whichever is more.
+const TOLERANCE_NS: f64 = 100_000.0;
+/// Requests that leave later than this, or answers, say that the machine stood still.
+const STOOD_STILL_NS: f64 = 1_000_000.0;
+/// More than an engine waits that has its core for itself.
+const WAITED_SHARE: f64 = 0.01;
+
+/// Whether a cell is right.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    Right,
+    /// The machine stood still, and all that the engine says is the truth or what the ledger says: with what
+    /// shows it.
+    ByLedger(String),
+    /// With what is wrong.
+    Wrong(Vec<String>),
+    /// The machine stood still, and the ledger, which does not see the engine wait for a core, says less: the
+    /// quantiles that cannot be judged, and what shows it.
+    Noisy(String),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Right => f.write_str("right"),
+            Self::ByLedger(noise) => write!(f, "not the truth, but what the ledger saw ({noise})"),
+            Self::Wrong(reasons) => write!(f, "WRONG: {}", reasons.join("; ")),
+            Self::Noisy(what) => write!(f, "not judged on this machine: {what}"),
+        }
+    }
+}
+
+impl Verdict {
+    pub fn of(reasons: Vec<String>) -> Self {
+        if reasons.is_empty() {
+            Self::Right
+        } else {
+            Self::Wrong(reasons)
+        }
+    }
+}
+
+/// One case, what the engine said, and what was true.
+pub struct Trial {
+    pub name: &'static str,
+    pub job: Job,
+    pub said: Said,
+    pub truth: Truth,
+    pub account: Account,
+    pub verdict: Verdict,
+}
+
+impl Trial {
+    pub fn new(case: &Case, job: Job, said: Said, account: Account) -> Result<Self, String> {
+        let truth = job.truth()?;
+        let verdict = judged(&said, &account, &job, &truth, case.stands_still);
+        Ok(Self {
+            name: case.name,
+            job,
+            said,
+            truth,
+            account,
+            verdict,
+        })
+    }
+
+    /// Adds the lines of this trial.
+    pub fn write(&self, table: &mut Table) {
+        let ledger = seen(&self.account);
+        let said = QUANTILES.map(|(_, _, pick)| pick(&self.said.times));
+        for (number, (name, q, _)) in QUANTILES.iter().enumerate() {
+            let truth = self.truth.quantile_ns(*q) as f64;
+            let off = said[number].map(|said| said - truth);
+            let percent = off.map_or("–".into(), |off| format!("{:+.2}", off / truth * 100.0));
+            let micros = off.map_or("–".into(), |off| format!("{:+.0}", off / 1e3));
+            table.row([
+                self.name.to_owned(),
+                (*name).to_owned(),
+                ms(truth),
+                ms_or_dash(ledger.map(|it| it[number])),
+                ms_or_dash(said[number]),
+                percent,
+                micros,
+            ]);
+        }
+        let Account {
+            received, reset, ..
+        } = self.account;
+        table.row([
+            self.name.to_owned(),
+            "sent, failed".to_owned(),
+            format!("{}, {}", self.truth.response_ns.len(), self.truth.reset),
+            format!("{received}, {reset}"),
+            format!("{}, {}", self.said.sent(), self.said.failed),
+            String::new(),
+            String::new(),
+        ]);
+    }
+}
+
+/// The table that trials write to.
+pub fn table() -> Table {
+    let head = [
+        "case",
+        "",
+        "truth ms",
+        "ledger ms",
+        "gatebench ms",
+        "error %",
+        "error µs",
+    ];
+    Table::new(2, head)
+}
+
+type Pick = fn(&Times) -> Option<f64>;
+
+/// What is looked at: name, share, and where a tool tells it.
+pub const QUANTILES: [(&str, f64, Pick); 5] = [
+    ("p50", 0.5, |it| it.p50),
+    ("p90", 0.9, |it| it.p90),
+    ("p99", 0.99, |it| it.p99),
+    ("p99.9", 0.999, |it| it.p99_9),
+    ("max", 1.0, |it| it.max),
+];
+
+/// Every count of the engine that is not the ledger's.
+pub fn counts_off(said: &Said, account: &Account, job: &Job) -> Vec<String> {
+    let due = job.arrivals().count;
+    let pairs = [
+        ("requests of the warm-up", account.warm_up, job.warm_up()),
+        ("requests due", due, said.sent() + said.dropped),
+        ("requests received", account.received, said.sent()),
+        ("answers", account.answered, said.answered),
+        ("resets", account.reset, said.failed),
+    ];
+    let off = pairs.iter().filter(|(_, ledger, said)| ledger != said);
+    off.map(|(what, ledger, said)| format!("{what}: {ledger} by the ledger, {said} by gatebench"))
+        .collect()
+}
+
+/// Every quantile that is not the truth's; the maximum is shown and not judged.
+pub fn times_off(times: &Times, truth: &Truth) -> Vec<String> {
+    let count = truth.response_ns.len() as u64;
+    quantiles_off(times, count, |number| {
+        truth.quantile_ns(QUANTILES[number].1) as f64
+    })
+}
+
+/// Every quantile of so many requests that is not near the one of this number in [`QUANTILES`].
+pub fn quantiles_off(times: &Times, count: u64, true_ns: impl Fn(usize) -> f64) -> Vec<String> {
+    let mut off = Vec::new();
+    for (number, (name, q, pick)) in QUANTILES[..4].iter().enumerate() {
+        let true_ns = true_ns(number);
+        let Some(said_ns) = pick(times) else {
+            if count as f64 * (1.0 - q) >= 10.0 {
+                off.push(format!("no {name} is told"));
+            }
+            continue;
+        };
+        if !is_near(said_ns, true_ns) {
+            off.push(format!(
+                "{name} is {} ms for {} ms",
+                ms(said_ns),
+                ms(true_ns)
+            ));
+        }
+    }
+    off
+}
+
+fn is_near(said_ns: f64, true_ns: f64) -> bool {
+    (said_ns - true_ns).abs() <= TOLERANCE_NS.max(true_ns * TOLERANCE_SHARE)
+}
+
+/// The ledger's response times in the order of [`QUANTILES`], where it was told the rate.
+pub fn seen(account: &Account) -> Option<[f64; 5]> {
+    let it = &account.at_rate.as_ref()?.response_ns;
+    Some([it.p50, it.p90, it.p99, it.p99_9, it.max].map(|ns| ns as f64))
+}
+
+/// Counts must be the ledger's in any case. Times must be the truth, or the ledger's where the machine stood
+/// still.
+fn judged(said: &Said, account: &Account, job: &Job, truth: &Truth, stands_still: bool) -> Verdict {
+    let miscounted = counts_off(said, account, job);
+    let off = times_off(&said.times, truth);
+    if !miscounted.is_empty() || off.is_empty() {
+        return Verdict::of(miscounted.into_iter().chain(off).collect());
+    }
+    let Some(noise) = stood_still(said, account, stands_still) else {
+        return Verdict::Wrong(off);
+    };
+    let ledger = seen(account).unwrap_or_default();
+    let told = QUANTILES[..4].iter().enumerate();
+    let unclear: Vec<&str> = told
+        .filter(|(number, (_, q, pick))| {
+            let said_ns = pick(&said.times);
+            let truths = [truth.quantile_ns(*q) as f64, ledger[*number]];
+            said_ns.is_some_and(|said_ns| truths.iter().all(|truth| !is_near(said_ns, *truth)))
+        })
+        .map(|(_, (name, ..))| *name)
+        .collect();
+    if unclear.is_empty() {
+        Verdict::ByLedger(noise)
+    } else {
+        Verdict::Noisy(format!("{}: {noise}", unclear.join(" and ")))
+    }
+}
+
+/// What shows that the machine stood still. Where the upstream stands still on purpose, the tail of both
+/// figures says nothing.
+fn stood_still(said: &Said, account: &Account, stands_still: bool) -> Option<String> {
+    let (over_ns, lag_ns) = (&account.overshoot_ns, lag(account));
+    let percent = said.waited_share * 100.0;
+    let waited = format!("the engine waited for its core {percent:.1} % of the time");
+    let waited = (said.waited_share > WAITED_SHARE).then_some(waited);
+    let lateness = &said.lateness;
+    waited.or_else(|| {
+        if stands_still {
+            late("p90", lateness.p90, lag_ns.p90, over_ns.p90)
+        } else {
+            late("p99.9", lateness.p99_9, lag_ns.p99_9, over_ns.p99_9)
+        }
+    })
+}
+
+/// From due to received: what left in time and came late shows that the upstream had no core.
+fn lag(account: &Account) -> Quantiles {
+    let at_rate = account.at_rate.clone().unwrap_or_default();
+    at_rate.lag_ns
+}
+
+/// The verdict on what is off, unless the machine may be to blame for it.
+pub fn excused(
+    reasons: Vec<String>,
+    said: &Said,
+    account: &Account,
+    stands_still: bool,
+) -> Verdict {
+    match stood_still(said, account, stands_still).filter(|_| !reasons.is_empty()) {
+        Some(noise) => Verdict::Noisy(format!("this: {noise}")),
+        None => Verdict::of(reasons),
+    }
+}
+
+fn late(name: &str, sent_ns: Option<f64>, received_ns: u64, answered_ns: u64) -> Option<String> {
+    let found = [
+        ("requests left", sent_ns.unwrap_or(0.0)),
+        ("requests came", received_ns as f64),
+        ("answers left", answered_ns as f64),
+    ];
+    let (what, late_ns) = found
+        .into_iter()
+        .find(|(_, late_ns)| *late_ns > STOOD_STILL_NS)?;
+    Some(format!("{what} late, {name} {} ms", ms(late_ns)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_upstream::fault_server::AtRate;
+
+    use super::super::case::CASES;
+    use super::*;
+
+    /// An engine that says exactly the truth of the stall.
+    fn honest() -> (Said, Account, Truth) {
+        let truth = CASES[0].job(false).truth().unwrap();
+        let at = |q: f64| Some(truth.quantile_ns(q) as f64);
+        let times = Times {
+            p50: at(0.5),
+            p90: at(0.9),
+            p99: at(0.99),
+            p99_9: at(0.999),
+            max: at(1.0),
+        };
+        let said = Said {
+            times,
+            answered: 14_000,
+            ..Said::default()
+        };
+        let account = Account {
+            received: 14_000,
+            warm_up: 1_000,
+            answered: 14_000,
+            ..Account::default()
+        };
+        (said, account, truth)
+    }
+
+    fn verdict(said: &Said, account: &Account) -> Verdict {
+        let case = &CASES[0];
+        Trial::new(case, case.job(false), said.clone(), account.clone())
+            .unwrap()
+            .verdict
+    }
+
+    #[test]
+    fn the_truth_is_right_and_a_little_off_is_too() {
+        let (mut said, account, _) = honest();
+        assert_eq!(verdict(&said, &account), Verdict::Right);
+        said.times.p50 = Some(5_099_000.0);
+        said.times.p99 = Some(865e6 * 1.019);
+        assert_eq!(verdict(&said, &account), Verdict::Right);
+        said.times.p50 = Some(5_101_000.0);
+        let Verdict::Wrong(reasons) = verdict(&said, &account) else {
+            panic!("the median is off");
+        };
+        assert_eq!(reasons, ["p50 is 5.10 ms for 5.00 ms"]);
+    }
+
+    #[test]
+    fn a_request_too_few_is_wrong() {
+        let (mut said, account, _) = honest();
+        said.answered -= 1;
+        let Verdict::Wrong(reasons) = verdict(&said, &account) else {
+            panic!("a request is missing");
+        };
+        assert_eq!(reasons.len(), 3, "{reasons:?}");
+    }
+
+    #[test]
+    fn a_machine_that_stood_still_is_judged_by_the_ledger() {
+        let (mut said, mut account, _) = honest();
+        said.times.p99_9 = Some(2e9);
+        assert!(matches!(verdict(&said, &account), Verdict::Wrong(_)));
+        // Waiting for a core spoils nothing that is right; what is off needs the ledger as its witness.
+        said.waited_share = 0.02;
+        assert!(matches!(verdict(&said, &account), Verdict::Noisy(_)));
+        let at = |pick: fn(&Times) -> Option<f64>| pick(&said.times).unwrap() as u64;
+        let response_ns = Quantiles {
+            p50: at(|it| it.p50),
+            p90: at(|it| it.p90),
+            p99: at(|it| it.p99),
+            p99_9: at(|it| it.p99_9),
+            ..Quantiles::default()
+        };
+        account.at_rate = Some(AtRate {
+            response_ns,
+            ..AtRate::default()
+        });
+        assert!(matches!(verdict(&said, &account), Verdict::ByLedger(_)));
+        said.answered -= 1;
+        assert!(matches!(verdict(&said, &account), Verdict::Wrong(_)));
+        let (mut said, account, _) = honest();
+        said.waited_share = 0.02;
+        assert_eq!(verdict(&said, &account), Verdict::Right);
+    }
+}

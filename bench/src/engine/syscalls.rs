@@ -1,0 +1,154 @@
+//! System calls per request, counted in a run of their own: counting costs time.
+
+use std::path::Path;
+
+use crate::CLIENT_CORE;
+use crate::client;
+use crate::folder::Folder;
+use crate::tools::{Job, Tool};
+
+/// Calls per request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Syscalls {
+    pub all: f64,
+    /// Of these, `io_uring_enter`.
+    pub io_uring_enter: f64,
+}
+
+/// What counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// perf, at the kernel's tracepoints: about as fast as without.
+    Perf,
+    /// strace, which stops the tool at every call and so makes its batches larger.
+    Strace,
+}
+
+/// Below this the calls are those of starting up.
+const REQUESTS_MIN: u64 = 1000;
+
+/// The file that the counter writes.
+const CALLS: &str = "calls";
+
+const EVENTS: &str = "raw_syscalls:sys_enter,syscalls:sys_enter_io_uring_enter";
+
+/// The counter that works here, or what to install.
+pub fn counter() -> Result<Counter, String> {
+    let works = |counter: Counter| {
+        let Ok(folder) = Folder::new() else {
+            return false;
+        };
+        let file = word(&folder.path(CALLS));
+        let words = ["true".to_owned()];
+        let counted = client::pinned(CLIENT_CORE, &prefix(counter, &file), &words, 1)
+            .and_then(|_| take(&file))
+            .and_then(|text| read(counter, &text));
+        counted.is_ok()
+    };
+    let mut all = [Counter::Perf, Counter::Strace].into_iter();
+    all.find(|counter| works(*counter)).ok_or_else(|| {
+        "system calls are not counted: neither perf (as root) nor strace works here; make external installs strace".into()
+    })
+}
+
+/// Runs a tool once more, shortly, under the counter.
+pub fn count(counter: Counter, tool: &Tool, job: &Job<'_>) -> Result<Syscalls, String> {
+    let folder = Folder::new()?;
+    let file = word(&folder.path(CALLS));
+    let words = (tool.words)(job)?;
+    let output = client::pinned(CLIENT_CORE, &prefix(counter, &file), &words, job.seconds)?;
+    let made = (tool.read)(job, &output)?;
+    let (all, enters) = read(counter, &take(&file)?)?;
+    if made.requests < REQUESTS_MIN {
+        return Err(format!(
+            "only {} requests were made while calls were counted",
+            made.requests
+        ));
+    }
+    let per_request = |count: u64| count as f64 / made.requests as f64;
+    Ok(Syscalls {
+        all: per_request(all),
+        io_uring_enter: per_request(enters),
+    })
+}
+
+/// A path as a word of a command line.
+fn word(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn take(file: &str) -> Result<String, String> {
+    std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))
+}
+
+fn prefix(counter: Counter, file: &str) -> Vec<String> {
+    let words: &[&str] = match counter {
+        Counter::Perf => &["perf", "stat", "-x,", "-e", EVENTS, "-o", file, "--"],
+        Counter::Strace => &["strace", "-f", "-c", "-o", file, "--"],
+    };
+    words.iter().map(|word| (*word).into()).collect()
+}
+
+/// All calls, and those of `io_uring_enter`.
+fn read(counter: Counter, text: &str) -> Result<(u64, u64), String> {
+    let counts = match counter {
+        Counter::Perf => read_perf(text),
+        Counter::Strace => read_strace(text),
+    };
+    counts.ok_or_else(|| "the counter of system calls said nothing".into())
+}
+
+/// Lines `COUNT,UNIT,EVENT,…`; `<not supported>` stands where there is no count.
+fn read_perf(text: &str) -> Option<(u64, u64)> {
+    let of = |event: &str| {
+        let fields = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let mut lines = fields.filter(|fields| fields.get(2) == Some(&event));
+        lines.next()?[0].parse().ok()
+    };
+    let (all, enter) = EVENTS.split_once(',')?;
+    // A kernel without io_uring has no event for it.
+    Some((of(all)?, of(enter).unwrap_or(0)))
+}
+
+/// A table whose fourth column counts the calls of the last; `total` stands at its end.
+fn read_strace(text: &str) -> Option<(u64, u64)> {
+    let of = |name: &str| {
+        let rows = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let mut rows = rows.filter(|row| row.last() == Some(&name));
+        rows.next()?.get(3)?.parse().ok()
+    };
+    Some((of("total")?, of("io_uring_enter").unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn perf_is_read() {
+        let text = "# started on Sat Nov 21 14:53:43 2026\n\n151376,,raw_syscalls:sys_enter,385025064,100.00,,\n\
+                    29,,syscalls:sys_enter_io_uring_enter,385025064,100.00,,\n";
+        assert_eq!(read(Counter::Perf, text), Ok((151_376, 29)));
+        assert!(
+            read(
+                Counter::Perf,
+                "<not supported>,,raw_syscalls:sys_enter,0,100.00,,\n"
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn strace_is_read() {
+        let text = "% time     seconds  usecs/call     calls    errors syscall\n\
+                    ------ ----------- ----------- --------- --------- ------------------\n \
+                    99.82    0.082531          15      5384           io_uring_enter\n  \
+                    0.00    0.000000           0         2         1 recvfrom\n\
+                    ------ ----------- ----------- --------- --------- ------------------\n\
+                    100.00    0.082682          15      5482         2 total\n";
+        assert_eq!(read(Counter::Strace, text), Ok((5482, 5384)));
+        assert!(read(Counter::Strace, "").is_err());
+    }
+}

@@ -1,0 +1,45 @@
+//! Files that the load generators read.
+
+use std::path::PathBuf;
+
+use super::folder::Folder;
+
+/// Bytes of the body that is posted.
+pub const BODY_BYTES: usize = 350;
+
+/// A folder of its own, removed with it.
+pub struct Files {
+    pub folder: Folder,
+    /// A JSON body of [`BODY_BYTES`].
+    pub body: PathBuf,
+}
+
+impl Files {
+    pub fn write() -> Result<Self, String> {
+        let folder = Folder::new()?;
+        Ok(Self {
+            body: folder.write("body.json", body())?,
+            folder,
+        })
+    }
+}
+
+/// A JSON body of [`BODY_BYTES`].
+pub fn body() -> String {
+    let (head, tail) = ("{\"text\":\"", "\"}");
+    format!(
+        "{head}{}{tail}",
+        "x".repeat(BODY_BYTES - head.len() - tail.len())
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_is_json_of_its_size() {
+        assert_eq!(body().len(), BODY_BYTES);
+        assert!(serde_json::from_str::<serde_json::Value>(&body()).is_ok());
+    }
+}

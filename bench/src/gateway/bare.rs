@@ -1,0 +1,297 @@
+//! The bare work of chains: the steps of a scenario's policies for a C program that calls the libraries
+//! directly, on the gateway's core, while the other core is as busy as it is in a trial.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::busy::Busy;
+use super::trials::Ran;
+use super::word;
+use crate::SERVER_CORE;
+use crate::client::pinned;
+use crate::programs::Programs;
+
+const PROGRAM: &str = include_str!("bare.c");
+const SAXON: &str = include_str!("bare_saxon.py");
+const ENVELOPE: &str = include_str!("../../../crates/xml/src/soap/soap-1.1.xsd");
+
+/// What the calculator answers to 5 and 7.
+const ANSWER: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\"><soap:Body><AddResponse xmlns=\"http://tempuri.org/\"><AddResult>12</AddResult></AddResponse></soap:Body></soap:Envelope>";
+
+/// The file that it is put into.
+const ANSWER_FILE: &str = "answer";
+
+/// CPU time of one measurement.
+const SECONDS: &str = "0.5";
+
+/// The compiled program.
+pub struct Bare<'a> {
+    program: PathBuf,
+    programs: &'a Programs,
+}
+
+impl<'a> Bare<'a> {
+    /// Compiles it as the gateway's shim is: with the system's compiler, against the libraries' headers.
+    pub fn compile(folder: &Path, programs: &'a Programs) -> Result<Self, String> {
+        let (source, program) = (folder.join("bare.c"), folder.join("bare"));
+        let wrote = std::fs::write(&source, PROGRAM);
+        wrote.map_err(|error| format!("{} cannot be written: {error}", source.display()))?;
+        let flags = printed(Command::new("pkg-config").args([
+            "--cflags",
+            "--libs",
+            "libxml-2.0",
+            "libxslt",
+        ]))?;
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O2", "-o", &word(&program), &word(&source)]);
+        printed(compiler.args(flags.split_whitespace()))?;
+        Ok(Self { program, programs })
+    }
+
+    /// The command that does what libxml2 and libxslt do of a chain, if anything.
+    fn by_libxml2(&self, chain: &Chain) -> Option<Vec<String>> {
+        let steps = chain.of_libxml2();
+        let is_empty = !steps.iter().any(|step| step[0] != "answer");
+        let fixed = [word(&self.program), SECONDS.into(), chain.message.clone()];
+        (!is_empty).then(|| fixed.into_iter().chain(steps.concat()).collect())
+    }
+
+    /// CPU µs of one message in each scenario that has a chain: the least of so many trials.
+    pub fn measure(
+        &self,
+        ran: &Ran,
+        trials: usize,
+        folder: &Path,
+    ) -> Result<Vec<(String, f64)>, String> {
+        let mut measured = Vec::new();
+        let mut neighbour = None;
+        for scenario in &ran.scenarios {
+            let name = scenario["scenario"].as_str().unwrap_or("?");
+            let Some(chain) = Chain::of(scenario, &folder.join(name))? else {
+                continue;
+            };
+            if neighbour.is_none() {
+                neighbour = Some(Busy::start(self.programs)?);
+            }
+            // What saxon makes is validated by libxml2: it comes first.
+            let mut cost = 0.0;
+            if let Some(words) = chain.by_saxon(&between(scenario, &chain.folder))? {
+                cost += least(&words, trials)?;
+            }
+            if let Some(words) = self.by_libxml2(&chain) {
+                cost += least(&words, trials)?;
+            }
+            measured.push((name.to_owned(), cost));
+        }
+        Ok(measured)
+    }
+}
+
+/// The least of what so many runs of a command print.
+fn least(words: &[String], trials: usize) -> Result<f64, String> {
+    let mut least = f64::INFINITY;
+    for _ in 0..trials {
+        let output = pinned(SERVER_CORE, &[], words, 5)?;
+        let printed = output.trim().parse::<f64>();
+        least = least.min(printed.map_err(|_| format!("the bare work printed '{output}'"))?);
+    }
+    Ok(least)
+}
+
+/// What the upstream makes of a message, for saxon: httpbin tells it back, and the calculator answers a sum.
+fn between(scenario: &Value, folder: &Path) -> String {
+    match scenario["upstream"].as_str() {
+        Some("httpbin") => "ECHO".into(),
+        _ => format!("ANSWER={}", word(&folder.join(ANSWER_FILE))),
+    }
+}
+
+/// A scenario's work: what one message goes through.
+struct Chain {
+    folder: PathBuf,
+    message: String,
+    /// Each is a name and its words, as bare.c reads them; `saxon` is no step of its.
+    steps: Vec<Vec<String>>,
+}
+
+impl Chain {
+    /// None where the scenario's first route has no chain.
+    fn of(scenario: &Value, folder: &Path) -> Result<Option<Self>, String> {
+        let policies = scenario["routes"][0]["policies"].as_array();
+        let soap = policies.and_then(|all| all.iter().find_map(|policy| policy.get("soap")));
+        let Some(soap) = soap else {
+            return Ok(None);
+        };
+        std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+        let request = &scenario["requests"][0];
+        let message = file(folder, "message", request["body"].as_str().unwrap_or(""))?;
+        let answer = file(folder, ANSWER_FILE, ANSWER)?;
+        let mut steps = Vec::new();
+        for direction in ["request", "response"] {
+            let chain = &soap[direction];
+            if chain.is_object() {
+                if direction == "response" {
+                    steps.push(vec!["answer".to_owned(), answer.clone()]);
+                }
+                steps.extend(of_chain(chain, &folder.join(direction))?);
+            }
+        }
+        Ok(Some(Self {
+            folder: folder.to_owned(),
+            message,
+            steps,
+        }))
+    }
+
+    /// Its steps for bare.c: what saxon makes is a text to go on with, which lies in a file, and what only
+    /// saxon reads is not parsed.
+    fn of_libxml2(&self) -> Vec<Vec<String>> {
+        let mut steps: Vec<Vec<String>> = Vec::new();
+        let mut made = 0;
+        for (at, step) in self.steps.iter().enumerate() {
+            let next = self.steps.get(at + 1).map(|step| step[0].as_str());
+            match step[0].as_str() {
+                "parse" if next == Some("saxon") => {}
+                "saxon" => {
+                    made += 1;
+                    let text = word(&self.folder.join(made.to_string()));
+                    steps.push(vec!["answer".into(), text]);
+                    if next.is_some_and(|next| next != "answer") {
+                        steps.push(vec!["parse".into()]);
+                    }
+                }
+                _ => steps.push(step.clone()),
+            }
+        }
+        steps
+    }
+
+    /// The command that does what saxon does of it, if anything. Where the chain has two stylesheets,
+    /// `between` is what the upstream makes of the first one's result.
+    fn by_saxon(&self, between: &str) -> Result<Option<Vec<String>>, String> {
+        let of_saxon = self.steps.iter().filter(|step| step[0] == "saxon");
+        let mut styles: Vec<String> = of_saxon.map(|step| step[1].clone()).collect();
+        if styles.is_empty() {
+            return Ok(None);
+        }
+        styles.insert(1, between.to_owned());
+        let home = std::env::var("XDG_DATA_HOME")
+            .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.local/share")));
+        let data =
+            home.map_err(|_| "there is no HOME, where `make saxon` installs to".to_owned())?;
+        let package = format!("{data}/gatebench/saxonche");
+        let made = word(&self.folder);
+        let fixed = [
+            "python3",
+            "-E",
+            "-s",
+            "-c",
+            SAXON,
+            &package,
+            SECONDS,
+            &made,
+            &self.message,
+        ];
+        Ok(Some([fixed.map(String::from).to_vec(), styles].concat()))
+    }
+}
+
+/// The steps of one direction, in their order.
+fn of_chain(chain: &Value, folder: &Path) -> Result<Vec<Vec<String>>, String> {
+    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    let xslt = match chain["xslt_library"] == "saxon" {
+        true => "saxon",
+        false => "xslt",
+    };
+    // Without a schema of the user's the envelope's own is on.
+    let envelope = chain["xsd_soap_schema"].as_str().or(Some(ENVELOPE));
+    let parts = [
+        (xslt, "before", chain["xslt_transform_before"].as_str()),
+        ("envelope", "envelope", envelope),
+        ("body", "body", chain["xsd_api_schema"].as_str()),
+        (xslt, "after", chain["xslt_transform_after"].as_str()),
+    ];
+    let mut steps = vec![vec!["parse".to_owned()]];
+    for (step, name, text) in parts {
+        if let Some(text) = text {
+            steps.push(vec![step.to_owned(), file(folder, name, text)?]);
+        }
+    }
+    let target = &chain["route_xpath_targets"][0];
+    if let Some(xpath) = target["xpath"].as_str() {
+        let names = chain["route_xpath_register_ns"].as_object();
+        let (prefix, uri) = names
+            .and_then(|names| names.iter().next())
+            .ok_or("the expression of a route has no namespace")?;
+        let uri = uri.as_str().unwrap_or_default();
+        steps.push(["xpath", xpath, prefix, uri].map(String::from).to_vec());
+    }
+    if steps.iter().any(|step| step[0] == "xslt") {
+        steps.push(vec!["serialise".into()]);
+    }
+    Ok(steps)
+}
+
+/// Writes a text, and answers its path.
+fn file(folder: &Path, name: &str, text: &str) -> Result<String, String> {
+    let path = folder.join(name);
+    std::fs::write(&path, text)
+        .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+    Ok(word(&path))
+}
+
+/// What a command prints.
+fn printed(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .output()
+        .map_err(|error| format!("{:?} cannot be started: {error}", command.get_program()))?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(format!(
+            "{:?} failed: {}",
+            command.get_program(),
+            errors.trim()
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(words: &str) -> Vec<String> {
+        words.split(' ').map(String::from).collect()
+    }
+
+    #[test]
+    fn what_saxon_makes_is_parsed_where_it_is_validated() {
+        let chain = Chain {
+            folder: "made".into(),
+            message: "message".into(),
+            steps: [
+                "parse",
+                "envelope company.xsd",
+                "saxon to-json",
+                "answer echo",
+                "parse",
+                "saxon from-json",
+                "envelope company.xsd",
+            ]
+            .map(step)
+            .to_vec(),
+        };
+        let expected = [
+            "parse",
+            "envelope company.xsd",
+            "answer made/1",
+            "answer echo",
+            "answer made/2",
+            "parse",
+            "envelope company.xsd",
+        ];
+        assert_eq!(chain.of_libxml2(), expected.map(step));
+    }
+}

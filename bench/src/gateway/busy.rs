@@ -1,0 +1,58 @@
+//! What keeps the core of engine and upstream busy while bare work is measured.
+//!
+//! Cores share a cache and the way to memory, and some are two threads of one: beside a neighbour that works the
+//! same work costs more than beside one that idles, most of all where it allocates much. A gateway is
+//! never measured beside an idle neighbour, so neither is its bare work.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::CLIENT_CORE;
+use crate::programs::Programs;
+use crate::server::Server;
+
+/// CPU time of the upstream by which the load is under way.
+const UNDER_WAY_US: f64 = 50_000.0;
+
+/// Longest wait for that.
+const START_MAX: Duration = Duration::from_secs(10);
+
+/// An engine and an upstream on their core, until this is dropped.
+pub struct Busy {
+    load: Child,
+    upstream: Server,
+}
+
+impl Busy {
+    /// Starts both, and waits until they work.
+    pub fn start(programs: &Programs) -> Result<Self, String> {
+        let upstream = Server::upstream_on(CLIENT_CORE, programs, &["ping"])?;
+        let load = Command::new("taskset")
+            .args(["-c", CLIENT_CORE])
+            .arg(&programs.gatebench)
+            .args(["load", "--quiet", "-c", "64", "-d", "1h"])
+            .arg(format!("http://{}/ping", upstream.address))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("the load cannot be started: {error}"))?;
+        let busy = Self { load, upstream };
+        let limit = Instant::now() + START_MAX;
+        while busy.upstream.cpu_us() < UNDER_WAY_US {
+            if Instant::now() > limit {
+                return Err("the load that keeps the other core busy did not begin".into());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(busy)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.load.kill();
+        let _ = self.load.wait();
+    }
+}

@@ -1,0 +1,288 @@
+//! What it costs the traffic that the definitions of 200 policy instances are compiled anew, and what an
+//! instance takes of memory.
+//!
+//! A hundred routes whose definitions are due every three seconds, all at about the same time, under a fixed
+//! rate that is far from what the gateway can do. A fresh process for each block; within one the seconds in
+//! which definitions are compiled and those in which none are take turns, so that whatever else the machine
+//! does meets both. A block's value is the difference of their median 99th percentiles, and what is judged is
+//! the interval over the blocks.
+
+mod cycles;
+mod watch;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use gatebench_stats::difference;
+use serde_json::Value;
+
+use self::cycles::{Block, Second};
+use self::watch::Reading;
+use super::variants::{Variant, link_definitions};
+use super::{series, trials, word};
+use crate::folder::Folder;
+use crate::programs::Programs;
+use crate::settings::Settings;
+use crate::spread::spread;
+
+/// Requests a second: enough for a 99th percentile of each, and an eighth of what one core can do of them.
+const RATE_PER_SECOND: u32 = 1_500;
+
+/// Four times that everything is compiled anew; later the instances have come apart.
+const BLOCK_SECONDS: u32 = 13;
+
+/// Start, proofs, warm-up and end of a block take about so long as well.
+const BESIDE_SECONDS: u32 = 10;
+
+/// Policy instances that a hundred routes have more than one.
+const INSTANCES_MORE: f64 = 198.0;
+
+/// What the 99th percentile may rise by.
+const RISE_MAX_MS: f64 = 2.0;
+
+const HUNDRED: Variant = Variant {
+    name: "recompiled",
+    ttl: "3s",
+    routes: 100,
+};
+
+const ALONE: Variant = Variant {
+    name: "alone",
+    ttl: "1h",
+    routes: 1,
+};
+
+/// Measures for about so many minutes and prints what came of it. An error where recompiling raises the 99th
+/// percentile too much, or nothing can be said.
+pub fn run(settings: &Settings, programs: &Programs) -> Result<(), String> {
+    let folder = Folder::new()?;
+    link_definitions(folder.at())?;
+    let count = (settings.minutes * 60 / (BLOCK_SECONDS + BESIDE_SECONDS)).max(1);
+    println!(
+        "{RATE_PER_SECOND} requests/s on 100 routes, {count} processes of {BLOCK_SECONDS} s; 99th percentile of each second"
+    );
+    let alone = Run::of(programs, folder.at(), ALONE, (3, 2))?;
+    let hundred = Run::of(programs, folder.at(), HUNDRED, (count, BLOCK_SECONDS))?;
+    let memory = (hundred.memory()? - alone.memory()?) / INSTANCES_MORE / 1024.0;
+    println!("memory of a policy instance: {memory:.0} KiB");
+    let lost = hundred.trials.iter().filter_map(|(record, _)| lost(record));
+    judge(
+        &hundred.blocks()?,
+        &lost.collect::<Vec<_>>(),
+        hundred.trials.len(),
+    )
+}
+
+/// The requests that a process lost; none if every request was sent and had its response.
+fn lost(record: &Value) -> Option<String> {
+    if record["outcome"]["kind"] != "completed" {
+        return Some(format!("outcome {}", record["outcome"]));
+    }
+    let counts = &record["phases"][0]["counts"];
+    let of_kinds = ["errors", "checks_failed"].into_iter().find_map(|bad| {
+        let kinds = counts[bad].as_object()?;
+        (!kinds.is_empty()).then(|| format!("{bad}: {}", counts[bad]))
+    });
+    let dropped = counts["dropped"].as_u64().unwrap_or(0);
+    of_kinds.or_else(|| (dropped > 0).then(|| format!("dropped: {dropped}")))
+}
+
+/// A run directory, and what was seen of the thread that compiles meanwhile.
+struct Run {
+    /// Record and folder of each trial.
+    trials: Vec<(Value, PathBuf)>,
+    readings: Vec<Reading>,
+}
+
+impl Run {
+    /// Runs a variant in so many blocks of so many seconds.
+    fn of(
+        programs: &Programs,
+        folder: &Path,
+        variant: Variant,
+        (blocks, seconds): (u32, u32),
+    ) -> Result<Self, String> {
+        let (load, out) = (
+            folder.join(format!("{}-load.yaml", variant.name)),
+            folder.join(format!("{}-run", variant.name)),
+        );
+        let text = format!(
+            "profile: recompile\ntitle: A fixed rate\nphases:\n  - name: rate\n    open: {{rate_per_second: {RATE_PER_SECOND}, connections_max: 200}}\n    warm_up: 2s\n    measure: {seconds}s\n"
+        );
+        std::fs::write(&load, text)
+            .map_err(|error| format!("{} cannot be written: {error}", load.display()))?;
+        let mut child = Command::new(&programs.gatebench)
+            .args(["run", "--no-floor", "--gateway", "reference"])
+            .args([
+                "--scenario",
+                &word(&variant.write(folder)?),
+                "--load",
+                &word(&load),
+            ])
+            .args(["--blocks", &blocks.to_string(), "--out", &word(&out)])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("gatebench cannot be started: {error}"))?;
+        let readings = watch::until_end(&mut child)?;
+        let folders = std::fs::read_dir(out.join("trials"))
+            .map_err(|error| format!("gatebench run did not begin, see above: {error}"))?;
+        let mut trials = Vec::new();
+        for entry in folders.flatten() {
+            let record = trials::read(&entry.path().join("trial.json"))?;
+            trials.push((record, entry.path()));
+        }
+        Ok(Self { trials, readings })
+    }
+
+    /// Memory of the gateway before its load, in bytes.
+    fn memory(&self) -> Result<f64, String> {
+        let of = |(record, _): &(Value, PathBuf)| {
+            record["phases"][0]["usage"]["gateway"]["pss_before_bytes"].as_f64()
+        };
+        let known: Vec<f64> = self.trials.iter().filter_map(of).collect();
+        gatebench_stats::median(&known).ok_or_else(|| "its records have no memory".into())
+    }
+
+    fn blocks(&self) -> Result<Vec<Block>, String> {
+        let of = |(record, folder): &(Value, PathBuf)| {
+            let began_ns = began_unix_ns(record)?;
+            let rows = series::columns(folder, ["second", "response_p99_ns"])?;
+            let seconds = rows.into_iter().map(|[second, p99_ns]| {
+                let from_ns = began_ns + i128::from(second) * 1_000_000_000;
+                Second {
+                    p99_ms: p99_ns as f64 / 1e6,
+                    compiling_ns: watch::used(&self.readings, from_ns, from_ns + 1_000_000_000),
+                }
+            });
+            let block = cycles::block(&seconds.collect::<Vec<_>>());
+            if block.is_none() {
+                println!(
+                    "left out: {}: no second in which definitions are compiled, beside one in which none are",
+                    folder.display()
+                );
+            }
+            Ok(block)
+        };
+        self.trials
+            .iter()
+            .filter_map(|trial| of(trial).transpose())
+            .collect()
+    }
+}
+
+/// When the measurement began, of the Unix epoch.
+fn began_unix_ns(record: &Value) -> Result<i128, String> {
+    let started = record["started"]
+        .as_str()
+        .and_then(|it| it.parse::<jiff::Timestamp>().ok());
+    let began_ns = record["phases"][0]["began_ns"].as_i64();
+    let known = started.zip(began_ns);
+    known
+        .map(|(started, began_ns)| started.as_nanosecond() + i128::from(began_ns))
+        .ok_or_else(|| "a record does not say when its measurement began".into())
+}
+
+/// Judges the blocks of this number of processes. A process that lost requests shows that
+/// recompiling does harm, however fast its other requests were. A process without both kinds of
+/// seconds shows nothing.
+fn judge(blocks: &[Block], lost: &[String], processes: usize) -> Result<(), String> {
+    let idle: Vec<f64> = blocks.iter().map(|block| block.idle_p99_ms).collect();
+    let compiling: Vec<f64> = blocks.iter().map(|block| block.compiling_p99_ms).collect();
+    let share: Vec<f64> = blocks.iter().map(|block| block.compiling_share).collect();
+    for (what, values) in [
+        ("99th percentile of seconds without, ms", &idle),
+        ("99th percentile of seconds with, ms", &compiling),
+        ("share of such a second that is spent on it", &share),
+    ] {
+        println!(
+            "{what}: {}",
+            spread(values).map_or("–".into(), |it| it.to_string())
+        );
+    }
+    if let Some(first) = lost.first() {
+        return Err(format!(
+            "not held: {} of {processes} processes lost requests, the first {first}",
+            lost.len()
+        ));
+    }
+    if blocks.len() * 10 < processes * 9 {
+        return Err(format!(
+            "not decided: only {} of {processes} processes have seconds with and without compiling; use a quieter machine",
+            blocks.len()
+        ));
+    }
+    let rise = difference(&idle, &compiling, 0.95, 1).ok_or("there are no blocks")?;
+    let Some(interval) = rise.interval else {
+        return Err("fewer than 10 processes were measured: give it 4 minutes at least".into());
+    };
+    println!(
+        "rise: {:.2} ms (95 % interval of {} processes: {:.2} to {:.2})",
+        rise.effect, rise.blocks, interval.low, interval.high
+    );
+    if interval.high < RISE_MAX_MS {
+        println!("held: it rises by less than {RISE_MAX_MS} ms");
+        return Ok(());
+    }
+    Err(match interval.low > RISE_MAX_MS {
+        true => format!("recompiling raises the 99th percentile by more than {RISE_MAX_MS} ms"),
+        false => format!(
+            "not decided: {RISE_MAX_MS} ms lies in the interval; give it more --minutes, or a quieter machine"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(count: usize, rise_ms: impl Fn(usize) -> f64) -> Vec<Block> {
+        let block = |at: usize| Block {
+            idle_p99_ms: 5.0 + at as f64,
+            compiling_p99_ms: 5.0 + at as f64 + rise_ms(at),
+            compiling_share: 0.5,
+        };
+        (0..count).map(block).collect()
+    }
+
+    #[test]
+    fn what_the_interval_leaves_open_is_not_decided() {
+        let wavering = |middle: f64| move |at: usize| middle + [-0.5, 0.5][at % 2];
+        let judge_all = |blocks: &[Block]| judge(blocks, &[], blocks.len());
+        assert_eq!(judge_all(&blocks(20, wavering(1.0))), Ok(()));
+        let told = |blocks: &[Block]| judge_all(blocks).err().unwrap_or_default();
+        assert!(told(&blocks(20, wavering(3.0))).contains("raises"));
+        assert!(told(&blocks(20, wavering(2.0))).contains("not decided"));
+        assert!(told(&blocks(9, wavering(1.0))).contains("fewer than 10"));
+    }
+
+    #[test]
+    fn a_process_that_lost_requests_is_not_left_out() {
+        let mut record = serde_json::json!({
+            "outcome": {"kind": "completed"},
+            "phases": [{"counts": {"errors": {}, "checks_failed": {}, "dropped": 0}}],
+        });
+        assert_eq!(lost(&record), None);
+        record["phases"][0]["counts"]["dropped"] = 3.into();
+        assert_eq!(lost(&record).as_deref(), Some("dropped: 3"));
+        record["phases"][0]["counts"]["errors"] = serde_json::json!({"reset": 1});
+        let why = lost(&record);
+        assert!(why.as_ref().is_some_and(|why| why.contains("reset")));
+        record["outcome"] = serde_json::json!({"kind": "failed"});
+        assert!(lost(&record).is_some_and(|why| why.contains("failed")));
+        let held = blocks(20, |at| [0.5, 1.5][at % 2]);
+        let told = judge(&held, &[why.unwrap_or_default()], 20);
+        assert!(told.is_err_and(|it| it.starts_with("not held: 1 of 20 processes")));
+        let told = judge(&held, &[], 23);
+        assert!(told.is_err_and(|it| it.contains("20 of 23")));
+    }
+
+    #[test]
+    fn the_beginning_of_a_measurement_is_counted_from_the_trials() {
+        let record = serde_json::json!({
+            "started": "1970-01-01T00:00:01.5Z",
+            "phases": [{"began_ns": 250_000_000}],
+        });
+        assert_eq!(began_unix_ns(&record), Ok(1_750_000_000));
+    }
+}

@@ -1,0 +1,64 @@
+//! Variants of scenario soap-5-routes: other TTLs of its definitions, other numbers of routes.
+
+use std::path::{Path, PathBuf};
+
+const SCENARIO: &str = include_str!("../../../scenarios/soap-5-routes.yaml");
+
+/// A variant of scenario soap-5-routes.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    pub name: &'static str,
+    /// How long definitions are kept.
+    pub ttl: &'static str,
+    pub routes: u32,
+}
+
+impl Variant {
+    /// Writes its file into a folder, which [`link_definitions`] has prepared, and answers its path.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, String> {
+        let path = folder.join(format!("{}.yaml", self.name));
+        std::fs::write(&path, self.text())
+            .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+        Ok(path)
+    }
+
+    fn text(&self) -> String {
+        SCENARIO
+            .replace(
+                "scenario: soap-5-routes",
+                &format!("scenario: {}", self.name),
+            )
+            .replace("cache_ttl: 1h", &format!("cache_ttl: {}", self.ttl))
+            .replace("repeat: 100", &format!("repeat: {}", self.routes))
+    }
+}
+
+/// Puts the definitions that the scenario names beside its variants.
+pub fn link_definitions(folder: &Path) -> Result<(), String> {
+    let definitions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/soap");
+    std::os::unix::fs::symlink(definitions, folder.join("soap"))
+        .map_err(|error| format!("{} cannot be written: {error}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_differ_by_name_ttl_and_routes() {
+        let variant = Variant {
+            name: "other",
+            ttl: "1s",
+            routes: 100,
+        };
+        let text = variant.text();
+        assert!(text.contains("\nscenario: other\n"));
+        assert_eq!(text.matches("cache_ttl: 1s").count(), 2);
+        assert_eq!(text.matches("repeat: 100").count(), 3);
+        let alone = Variant {
+            routes: 1,
+            ..variant
+        };
+        assert_eq!(alone.text().matches("repeat: 1\n").count(), 3);
+    }
+}

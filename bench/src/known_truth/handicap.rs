@@ -1,0 +1,134 @@
+//! The slowed gateway, and the cost of its extra work.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::record;
+use crate::SERVER_CORE;
+use crate::client;
+use crate::programs::Programs;
+
+/// The share by which the slowed gateway needs more CPU time.
+const SHARE: f64 = 0.05;
+
+/// The slowed gateway's name.
+pub const NAME: &str = "handicapped";
+
+/// Responses of a bare loop: enough for a tenth of a second.
+const RESPONSES: u64 = 500_000;
+
+/// Turns of the loop and system calls for each response, to measure the cost of one.
+const TRIED_SPINS: f64 = 1_000.0;
+const TRIED_CALLS: f64 = 1.0;
+
+/// The extra work for each response; the same in all comparisons of a folder.
+pub struct Handicap {
+    /// As the gateway has it: turns of a loop, system calls.
+    word: String,
+    /// The slowed gateway's folder.
+    pub gateway: PathBuf,
+}
+
+impl Handicap {
+    /// The handicap of this folder, or a new one that fits the default scenario here: half of the
+    /// share in user code, half in system calls.
+    pub fn of_folder(folder: &Path, root: &Path, programs: &Programs) -> Result<Self, String> {
+        let file = folder.join("handicap");
+        let word = match fs::read_to_string(&file) {
+            Ok(word) => word.trim().to_owned(),
+            Err(_) => {
+                let word = fitting(folder, programs)?;
+                write(&file, &word)?;
+                word
+            }
+        };
+        let gateway = slowed(root, folder, &word)?;
+        Ok(Self { word, gateway })
+    }
+
+    /// Its cost for each response, in nanoseconds of processor time.
+    pub fn added_ns(&self, programs: &Programs) -> Result<f64, String> {
+        Ok(alone_ns(&self.word, programs)? - alone_ns("0,0", programs)?)
+    }
+}
+
+/// The handicap whose cost is the share of a request's cost, half of it in each kind of work.
+fn fitting(folder: &Path, programs: &Programs) -> Result<String, String> {
+    eprintln!("measuring the cost of a request, to fit the handicap");
+    let needed_ns = record::cpu_per_request_ns(programs, folder)?;
+    let none = alone_ns("0,0", programs)?;
+    let spin_ns = (alone_ns(&format!("{TRIED_SPINS},0"), programs)? - none) / TRIED_SPINS;
+    let call_ns = (alone_ns(&format!("0,{TRIED_CALLS}"), programs)? - none) / TRIED_CALLS;
+    if spin_ns <= 0.0 || call_ns <= 0.0 {
+        return Err("a bare loop takes too little time to measure: try again".into());
+    }
+    let half_ns = SHARE * needed_ns / 2.0;
+    Ok(format!("{:.0},{:.3}", half_ns / spin_ns, half_ns / call_ns))
+}
+
+/// Processor time for each response of a bare loop with this handicap, by the system's account of
+/// the process.
+fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
+    let before = client::children_cpu_us();
+    let status = Command::new("taskset")
+        .args(["--cpu-list", SERVER_CORE])
+        .arg(&programs.handicap)
+        .args([word, &RESPONSES.to_string()])
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|error| format!("taskset cannot be started: {error}"))?;
+    if !status.success() {
+        return Err(format!("the bare loop of {word} failed: {status}"));
+    }
+    Ok((client::children_cpu_us() - before) * 1e3 / RESPONSES as f64)
+}
+
+/// Writes the folder of the slowed gateway: the reference gateway's, with one more word at its
+/// start.
+fn slowed(root: &Path, folder: &Path, word: &str) -> Result<PathBuf, String> {
+    let from = root.join("gateways/reference");
+    let to = folder.join(NAME);
+    let failed = |error: std::io::Error| format!("{} cannot be made: {error}", to.display());
+    fs::create_dir_all(&to).map_err(failed)?;
+    for file in fs::read_dir(&from).map_err(failed)? {
+        let file = file.map_err(failed)?;
+        fs::copy(file.path(), to.join(file.file_name())).map_err(failed)?;
+    }
+    let path = to.join("gateway.yaml");
+    let text = fs::read_to_string(&path).map_err(failed)?;
+    write(&path, &with_handicap(&text, word)?)?;
+    Ok(to)
+}
+
+fn with_handicap(text: &str, word: &str) -> Result<String, String> {
+    let start = "/gateway.json\" ]";
+    if text.matches(start).count() != 1 {
+        return Err(
+            "the `start` of gateways/reference/gateway.yaml is unknown to this benchmark".into(),
+        );
+    }
+    let named = text.replacen("gateway: reference", &format!("gateway: {NAME}"), 1);
+    let words = format!("/gateway.json\", --handicap, \"{word}\" ]");
+    Ok(named.replacen(start, &words, 1))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_slowed_gateway_is_the_reference_gateway_with_a_handicap() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let text = fs::read_to_string(root.join("gateways/reference/gateway.yaml")).unwrap();
+        let slowed = with_handicap(&text, "300,0.5").unwrap();
+        assert!(slowed.starts_with("gateway: handicapped\n"));
+        assert!(slowed.contains("gateway.json\", --handicap, \"300,0.5\" ]"));
+        assert_eq!(slowed.lines().count(), text.lines().count());
+    }
+}

@@ -1,0 +1,51 @@
+//! Is the verdict of `gatebench ab` right? This compares the reference gateway with itself, and
+//! with itself made to do a known amount of extra work, each time with fresh processes, on the
+//! default scenario; and it counts every verdict.
+//!
+//! Each comparison stands alone: no two share a block. Its result is appended to a file, so the
+//! command resumes an earlier run and adds comparisons to it. The size of the extra work is
+//! measured apart from gatebench, as the processor time that the system accounts to a process that
+//! does nothing else.
+//!
+//! Other cells (scenarios, metrics, sizes) are simulated, by replaying a recording of equal
+//! gateways with an added effect ([`replay`]).
+
+mod comparison;
+mod handicap;
+mod plan;
+mod record;
+mod replay;
+mod results;
+
+use std::path::Path;
+
+use self::comparison::Outcome;
+use self::handicap::Handicap;
+pub use self::plan::Plan;
+use self::results::Results;
+use super::programs::Programs;
+
+/// Compares until each truth has the requested number, and prints the results.
+pub fn run(plan: &Plan, root: &Path) -> Result<(), String> {
+    let folder = plan.folder()?;
+    let mut results = Results::open(&folder)?;
+    if plan.comparisons > 0 {
+        let programs = Programs::build(root)?;
+        let handicap = Handicap::of_folder(&folder, root, &programs)?;
+        while let Some(truth) = results.next(plan.comparisons) {
+            let number = results.next_number();
+            eprintln!("comparison {number}: {}", truth.title());
+            let outcome = Outcome::of(truth, number, &handicap, (plan, &programs, &folder))?;
+            eprintln!("  {}", outcome.in_words());
+            results.add(outcome)?;
+        }
+    }
+    println!("{}", results.table());
+    if plan.record > 0 {
+        record::make(plan, &Programs::build(root)?, &folder)?;
+    }
+    if let Some(recorded) = record::read(&folder)? {
+        println!("\n{}", replay::table(&recorded)?);
+    }
+    Ok(())
+}

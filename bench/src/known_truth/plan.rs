@@ -1,0 +1,61 @@
+//! The options of the command.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// The options of the benchmark.
+#[derive(Args)]
+pub struct Plan {
+    /// Comparisons of each truth to reach, including earlier ones
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub comparisons: usize,
+    /// The longest time of one comparison
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub minutes: u32,
+    /// Blocks to record of equal gateways, from which other cells are simulated; 0 records none
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub record: u32,
+    /// The folder of all runs and results
+    #[arg(long, value_name = "DIR", default_value = "known-truth")]
+    out: PathBuf,
+}
+
+impl Plan {
+    /// The folder in which runs are left, made where it is not there.
+    pub fn folder(&self) -> Result<PathBuf, String> {
+        fs::create_dir_all(&self.out)
+            .and_then(|()| fs::canonicalize(&self.out))
+            .map_err(|error| format!("{} cannot be made: {error}", self.out.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::{Benchmark, Words};
+
+    fn read(words: &str) -> Result<Plan, String> {
+        let words = format!("bench known-truth {words}");
+        match Words::try_parse_from(words.split_whitespace()) {
+            Ok(Words {
+                benchmark: Benchmark::KnownTruth(plan),
+            }) => Ok(plan),
+            Ok(_) => Err("another benchmark".into()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn wrong_words_are_named() {
+        let plan = read("--comparisons 73 --record 40").unwrap();
+        assert_eq!((plan.comparisons, plan.record), (73, 40));
+        assert!(read("--minutes").is_err_and(|error| error.contains("--minutes")));
+        assert!(read("--record x").is_err_and(|error| error.contains("--record")));
+        assert!(read("--pears").is_err_and(|error| error.contains("--pears")));
+    }
+}

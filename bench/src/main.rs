@@ -1,0 +1,119 @@
+//! The benchmarks of the project: `cargo xtask bench NAME`. They run the product, next to external
+//! load generators and other gateways: interleaved, pinned, as ratios with their spread.
+//!
+//! A machine that others share changes its speed from minute to minute. So every figure is the ratio
+//! of runs of the same round, repeated, and what is printed is the median ratio with its range.
+
+mod accuracy;
+mod client;
+mod engine;
+mod files;
+mod folder;
+mod gateway;
+mod known_truth;
+mod memory;
+mod programs;
+mod scaling;
+mod server;
+mod settings;
+mod spread;
+mod table;
+mod tools;
+mod upstream;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use self::programs::Programs;
+use self::settings::Settings;
+
+/// Core of the load generators.
+const CLIENT_CORE: &str = "0";
+/// Core of the servers.
+const SERVER_CORE: &str = "1";
+/// Both cores by their numbers.
+const CORES: [usize; 2] = [0, 1];
+
+/// The benchmarks of the project. Each builds what it needs in release mode; leave the machine
+/// alone meanwhile
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask bench")]
+struct Words {
+    #[command(subcommand)]
+    benchmark: Benchmark,
+}
+
+#[derive(Subcommand)]
+enum Benchmark {
+    /// Measures client CPU per request of the engine, next to a bare client and external load
+    /// generators (`make external` installs them); all cells take about 12 minutes
+    Engine(Settings),
+    /// Compares the engine's quantiles and counts with an upstream whose latency is known by
+    /// construction, and with k6, oha and wrk; all cells take about 15 minutes
+    Accuracy(accuracy::Options),
+    /// Measures what a second worker of the engine costs, next to two processes that share nothing
+    Scaling(Settings),
+    /// Measures CPU per request of the reference gateway: plain and with policies next to nginx,
+    /// HAProxy and Envoy, and with SOAP/XML next to the bare work of the libraries; about 12 minutes
+    Gateway(Settings),
+    /// Runs `gatebench soak` of scenario soap-5 on 100 routes that differ, recompiled every minute;
+    /// fails if a response is wrong, the gateway ends, or memory leaks or may leak
+    Endurance(Settings),
+    /// Measures what it costs the traffic to recompile 200 policy instances, and their memory; fails
+    /// if the 99th percentile rises by 2 ms or may do so
+    Recompile(Settings),
+    /// Counts how often `gatebench ab` is right about the reference gateway and about itself slowed
+    /// by 5 %; run it again to resume it, or with a higher number to add comparisons
+    KnownTruth(known_truth::Plan),
+    /// Measures server CPU per request of `upstream ping`, next to nginx `return 200`
+    Upstream(Settings),
+    /// Measures memory of the engine at full rate; fails if it grows
+    Memory(Settings),
+}
+
+fn main() -> ExitCode {
+    run(Words::parse().benchmark, root()).unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
+}
+
+fn run(benchmark: Benchmark, root: &Path) -> Result<ExitCode, String> {
+    let measure = |run: fn(&Settings, &Programs) -> Result<(), String>, settings: Settings| {
+        run(&settings.settled(), &Programs::build(root)?)
+    };
+    let done = match benchmark {
+        Benchmark::Accuracy(options) => return accuracy::run(&options, root),
+        Benchmark::KnownTruth(plan) => known_truth::run(&plan, root),
+        Benchmark::Engine(settings) if settings.list => engine::list(),
+        Benchmark::Engine(settings) => measure(engine::run, settings),
+        Benchmark::Scaling(settings) => measure(scaling::run, settings),
+        Benchmark::Gateway(settings) if settings.list => gateway::list(),
+        Benchmark::Gateway(settings) => measure(gateway::run, settings),
+        Benchmark::Endurance(settings) => measure(gateway::endurance::run, settings),
+        Benchmark::Recompile(settings) => measure(gateway::recompile::run, settings),
+        Benchmark::Upstream(settings) => measure(upstream::run, settings),
+        Benchmark::Memory(settings) => measure(memory::run, settings),
+    };
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+/// The repository: the parent of this crate.
+fn root() -> &'static Path {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_dir.parent().unwrap_or(crate_dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Words::command().debug_assert();
+    }
+}

@@ -1,0 +1,64 @@
+//! Where the programs are that the benchmarks run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The programs of the project under measurement, and the folder of those it is compared with.
+pub struct Programs {
+    pub gatebench: PathBuf,
+    /// The client that parses nothing.
+    pub bare: PathBuf,
+    /// The work that a handicap of the reference gateway adds, alone.
+    pub handicap: PathBuf,
+    /// Where `make external` installs what Debian does not have.
+    external: PathBuf,
+}
+
+impl Programs {
+    /// Builds what is the project's own in release mode.
+    pub fn build(root: &Path) -> Result<Self, String> {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+        for package in [
+            &["-p", "gatebench"][..],
+            &["-p", "gatebench-net", "--example", "bare"],
+            &["-p", "gatebench-gateway", "--example", "handicap"],
+        ] {
+            let status = Command::new(&cargo)
+                .args(["build", "--release", "--quiet"])
+                .args(package)
+                .current_dir(root)
+                .status()
+                .map_err(|error| format!("cargo cannot be started: {error}"))?;
+            if !status.success() {
+                return Err("the release build failed".into());
+            }
+        }
+        Ok(Self::built(root))
+    }
+
+    /// Where the build leaves them.
+    fn built(root: &Path) -> Self {
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let release = target.join("release");
+        Self {
+            gatebench: release.join("gatebench"),
+            bare: release.join("examples/bare"),
+            handicap: release.join("examples/handicap"),
+            external: root.join("target/external/bin"),
+        }
+    }
+
+    /// A program by name, from the folder of `make external` or PATH; an error that says how to
+    /// install it.
+    pub fn find(&self, name: &str) -> Result<String, String> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(self.external.clone()).chain(std::env::split_paths(&path));
+        let mut files = folders.map(|folder| folder.join(name));
+        let found = files.find(|file| file.is_file());
+        found.map_or_else(
+            || Err(format!("{name} is not installed: make external")),
+            |file| Ok(file.display().to_string()),
+        )
+    }
+}

@@ -1,0 +1,148 @@
+//! The load generators that are compared: the command line of each for a job, and its result.
+//!
+//! Reading is strict. A tool that reports an error, an answer that is not 2xx, or a protocol that was not
+//! asked for has not done the job, and its run does not count.
+
+pub mod ab;
+pub mod bare;
+pub mod external;
+pub mod oha;
+pub mod ours;
+
+use std::process::Command;
+
+use super::files::Files;
+use super::programs::Programs;
+
+/// A load tool.
+pub struct Tool {
+    pub name: &'static str,
+    /// Its command line for a job, or why it cannot do it.
+    pub words: fn(&Job<'_>) -> Result<Vec<String>, String>,
+    /// What it made, from what it printed; an error where the run does not count.
+    pub read: fn(&Job<'_>, &str) -> Result<Made, String>,
+    /// Program and words that print its version; none for the project's own.
+    pub version: Option<[&'static str; 2]>,
+}
+
+/// What a tool is asked to do.
+pub struct Job<'a> {
+    pub work: Work,
+    pub url: &'a str,
+    pub seconds: u32,
+    pub files: &'a Files,
+    pub programs: &'a Programs,
+}
+
+/// One kind of load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    pub connections: u32,
+    pub protocol: Protocol,
+    pub method: Method,
+    /// Whether a connection serves many requests.
+    pub keep_alive: bool,
+    /// Whether ours runs on epoll where it would take io_uring.
+    pub epoll: bool,
+}
+
+/// What the connections speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    Http1,
+    /// HTTP/1.1 over TLS 1.3.
+    Tls,
+    /// HTTP/2 in cleartext with prior knowledge.
+    Http2 {
+        streams: u32,
+    },
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    /// With [`Files::body`].
+    Post,
+}
+
+/// What a tool says it did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Made {
+    pub requests: u64,
+    pub seconds: f64,
+}
+
+impl Work {
+    /// GET over HTTP/1.1 in cleartext on connections that stay.
+    pub const fn plain(connections: u32) -> Self {
+        Self {
+            connections,
+            protocol: Protocol::Http1,
+            method: Method::Get,
+            keep_alive: true,
+            epoll: false,
+        }
+    }
+}
+
+impl Tool {
+    /// Name and version, as in `wrk 4.1.0`.
+    pub fn name_and_version(&self, programs: &Programs) -> String {
+        let version = self.version.and_then(|[program, word]| {
+            let output = Command::new(programs.find(program).ok()?)
+                .arg(word)
+                .output()
+                .ok()?;
+            version_in(&String::from_utf8_lossy(
+                &[output.stdout, output.stderr].concat(),
+            ))
+        });
+        version.map_or_else(
+            || self.name.into(),
+            |version| format!("{} {version}", self.name),
+        )
+    }
+}
+
+/// The first number with a dot in it.
+fn version_in(text: &str) -> Option<String> {
+    let words = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+    let mut versions = words.map(|word| word.trim_matches('.'));
+    versions.find(|word| word.contains('.')).map(Into::into)
+}
+
+/// Words of a command line that contain no spaces themselves.
+fn split(line: &str) -> Vec<String> {
+    line.split(' ').map(Into::into).collect()
+}
+
+/// What stands after a label at the begin of a line, up to the next space.
+fn after<T: std::str::FromStr>(output: &str, label: &str) -> Result<T, String> {
+    let mut lines = output
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix(label));
+    let word = lines.next().and_then(|rest| rest.split_whitespace().next());
+    let value = word.and_then(|word| word.parse().ok());
+    value.ok_or_else(|| format!("its output has no number after '{label}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found() {
+        let of = |text: &str| version_in(text).unwrap_or_default();
+        assert_eq!(of("wrk debian/4.1.0-3+b2 [epoll] Copyright"), "4.1.0");
+        assert_eq!(of("This is ApacheBench, Version 2.3 <$Revision$>"), "2.3");
+        assert_eq!(of("h2load nghttp2/1.52.0\n"), "1.52.0");
+        assert_eq!(of("oha 1.16.0"), "1.16.0");
+    }
+
+    #[test]
+    fn numbers_are_found_where_they_stand() {
+        assert_eq!(after::<u64>("a: 1\n  b:   23 x", "b:"), Ok(23));
+        assert!(after::<u64>("b: x", "b:").is_err());
+    }
+}

@@ -1,0 +1,75 @@
+//! The figures of a load generator.
+
+use std::collections::BTreeMap;
+
+/// The figures that a load generator printed, in gatebench's terms. A figure that it does not print
+/// is none or empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// How long it measured, nanoseconds.
+    pub duration_ns: u64,
+    /// Requests it sent.
+    pub sent: u64,
+    /// Requests it got a whole answer to.
+    pub completed: u64,
+    /// Answers by status class: `2xx`.
+    pub by_class: BTreeMap<String, u64>,
+    /// Requests without an answer by the generator's own kind.
+    pub errors: BTreeMap<String, u64>,
+    /// Arrivals that it did not send.
+    pub dropped: u64,
+    /// Checks by their names.
+    pub checks: BTreeMap<String, Passes>,
+    /// Bytes it sent.
+    pub bytes_sent: Option<u64>,
+    /// Bytes it received.
+    pub bytes_received: Option<u64>,
+    /// Response times at the percentiles it told, nanoseconds: `50`, `99.9`.
+    pub percentiles_ns: BTreeMap<String, u64>,
+    /// The shortest response time, nanoseconds.
+    pub min_ns: Option<u64>,
+    /// The mean response time, nanoseconds.
+    pub mean_ns: Option<u64>,
+    /// The longest response time, nanoseconds.
+    pub max_ns: Option<u64>,
+    /// Thresholds of the user's script, and whether each held.
+    pub thresholds: BTreeMap<String, bool>,
+    /// Groups of the user's script.
+    pub groups: Vec<String>,
+    /// Further numbers, by metric and statistic, in the generator's own units.
+    pub metrics: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+/// How often a check was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passes {
+    /// How often it held; none where only failures were counted.
+    pub passed: Option<u64>,
+    /// How often it did not.
+    pub failed: u64,
+}
+
+impl Figures {
+    /// Answers per second.
+    pub fn rate_per_second(&self) -> f64 {
+        if self.duration_ns == 0 {
+            return 0.0;
+        }
+        self.completed as f64 * 1e9 / self.duration_ns as f64
+    }
+}
+
+/// The output of a load generator has another format, or is not complete.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ParseError(pub(crate) String);
+
+impl ParseError {
+    pub(crate) fn missing(what: &str) -> Self {
+        Self(format!("{what} is missing in its output"))
+    }
+
+    pub(crate) fn wrong(what: &str, found: &str) -> Self {
+        Self(format!("{what} cannot be read from '{found}'"))
+    }
+}

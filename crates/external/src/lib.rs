@@ -1,0 +1,50 @@
+//! External load generators: a phase of a load translated into their arguments, and their output
+//! parsed.
+//!
+//! Nothing here runs a load or measures. A job that a generator cannot do at all is a [`Refusal`];
+//! [`Limits`] lists each difference from the job, and each figure that the generator does not print.
+//!
+//! ```text
+//! Phase + groups ── translate ──> Order (arguments, files) ── somebody runs it ──> text ── parse ──> Figures
+//! ```
+
+mod figures;
+mod h2load;
+mod job;
+mod k6;
+mod kind;
+mod locate;
+mod text;
+mod wrk;
+
+pub use figures::{Figures, ParseError, Passes};
+pub use job::{Job, Limits, Order, OrderFile, Part, Refusal};
+pub use k6::{Execution, ScriptError, export, has_own_load, read_execution};
+pub use kind::Generator;
+pub use locate::locate;
+pub use wrk::UNCHECKED_ANSWERS;
+
+/// The order for one part of a phase, and what it does not say.
+///
+/// # Errors
+/// The generator cannot do what the phase asks for.
+pub fn translate(generator: Generator, job: &Job<'_>) -> Result<Order, Refusal> {
+    match generator {
+        Generator::Wrk => wrk::translate(job),
+        Generator::H2load => h2load::translate(job),
+        Generator::K6 => k6::translate(job),
+    }
+}
+
+/// Parses the output of a generator: [`Generator::result_file`] where it has one, else its
+/// standard output.
+///
+/// # Errors
+/// Something that must be there is missing, or is not what it must be.
+pub fn parse(generator: Generator, text: &str) -> Result<Figures, ParseError> {
+    match generator {
+        Generator::Wrk => wrk::parse(text),
+        Generator::H2load => h2load::parse(text),
+        Generator::K6 => k6::parse(text),
+    }
+}
