@@ -23,11 +23,13 @@ help: ## this list
 run: ## installs what is missing, builds (6 minutes on 2 cores), and runs the tour (3 minutes)
 	@scripts/install-deps
 	@$(CARGO) build --release --locked --package gatebench
+	@scripts/check-faults $(GATEBENCH)
 	@$(GATEBENCH) run $(ARGS)
 
 build: ## builds target/release/gatebench
 	@scripts/check-rust
 	$(CARGO) build --release --locked --package gatebench
+	@scripts/check-faults $(GATEBENCH)
 
 quick: ## formatting, lints, the rules of the house and all unit tests: a check between two edits
 	$(CARGO) fmt --all --check
@@ -38,8 +40,10 @@ quick: ## formatting, lints, the rules of the house and all unit tests: a check 
 test: ## all tests, with what they need; the same command CI runs
 	@scripts/install-test-deps
 	$(CARGO) build --workspace --locked
+	@scripts/check-faults $(DEBUG)/gatebench-faulty 2>&1 | grep -q "is built with the faults"
 	@$(DEBUG)/gatebench install $(TEST_GATEWAYS)
 	$(CARGO) test --workspace --locked
+	$(CARGO) test --package gatebench-gateway --no-default-features --lib --locked
 	@$(MAKE) --no-print-directory lint
 
 test-full: test ## and the tests that take long
@@ -49,6 +53,8 @@ test-full: test ## and the tests that take long
 lint: ## formatting, lints (warnings are errors), licenses and sources of dependencies
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --package gatebench-gateway --no-default-features --locked -- -D warnings
+	@scripts/check-faults
 	@scripts/deny
 
 deny: ## checks licenses and sources of the dependencies against deny.toml

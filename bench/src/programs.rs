@@ -8,8 +8,8 @@ pub struct Programs {
     pub gatebench: PathBuf,
     /// The client that parses nothing.
     pub bare: PathBuf,
-    /// The work that a handicap of the reference gateway adds, alone.
-    pub handicap: PathBuf,
+    /// The reference gateway with faults.
+    pub faulty: PathBuf,
     /// Where `make external` installs what Debian does not have.
     external: PathBuf,
 }
@@ -21,7 +21,7 @@ impl Programs {
         for package in [
             &["-p", "gatebench"][..],
             &["-p", "gatebench-net", "--example", "bare"],
-            &["-p", "gatebench-gateway", "--example", "handicap"],
+            &["-p", "gatebench-faulty"],
         ] {
             let status = Command::new(&cargo)
                 .args(["build", "--release", "--quiet"])
@@ -44,7 +44,7 @@ impl Programs {
         Self {
             gatebench: release.join("gatebench"),
             bare: release.join("examples/bare"),
-            handicap: release.join("examples/handicap"),
+            faulty: release.join("gatebench-faulty"),
             external: root.join("target/external/bin"),
         }
     }

@@ -22,11 +22,11 @@ fn main() {
             Ok(library) => {
                 shim.includes(library.include_paths);
             }
-            Err(error) => {
-                eprintln!("{error}\n");
-                eprintln!("error: environment: {name} is not installed with its headers");
+            Err(_) => {
                 eprintln!(
-                    "  → apt-get install --yes gcc pkg-config libxml2-dev libxslt1-dev (or scripts/install-deps)"
+                    "error: environment: pkg-config finds no {name}; install the Debian packages \
+                     libxml2-dev and libxslt1-dev (scripts/install-deps), or build without SOAP: \
+                     --no-default-features"
                 );
                 std::process::exit(1);
             }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::handicap::Handicap;
 use super::plan::Plan;
-use super::record::{self, GATEWAY};
+use super::record;
 use crate::programs::Programs;
 
 /// The truth about the candidate.
@@ -60,9 +60,9 @@ impl Outcome {
             fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
         }
         let mut command = Command::new(&programs.gatebench);
-        command.args(["ab", GATEWAY]);
+        command.arg("ab").arg(&handicap.baseline);
         match truth {
-            Truth::Same => command.arg(GATEWAY),
+            Truth::Same => command.arg(&handicap.baseline),
             Truth::Slower => command.arg(&handicap.gateway),
         };
         command.args(["--json", "--verdict-only", "--seed", &number.to_string()]);

@@ -26,6 +26,9 @@ const TRIED_CALLS: f64 = 1.0;
 pub struct Handicap {
     /// As the gateway has it: turns of a loop, system calls.
     word: String,
+    /// The folder of the gateway that it slows. Both start the same program, so that only the
+    /// handicap differs.
+    pub baseline: PathBuf,
     /// The slowed gateway's folder.
     pub gateway: PathBuf,
 }
@@ -34,17 +37,23 @@ impl Handicap {
     /// The handicap of this folder, or a new one that fits the default scenario here: half of the
     /// share in user code, half in system calls.
     pub fn of_folder(folder: &Path, root: &Path, programs: &Programs) -> Result<Self, String> {
+        let baseline = variant(root, folder, programs, (record::GATEWAY, ""))?;
         let file = folder.join("handicap");
         let word = match fs::read_to_string(&file) {
             Ok(word) => word.trim().to_owned(),
             Err(_) => {
-                let word = fitting(folder, programs)?;
+                let word = fitting(folder, &baseline, programs)?;
                 write(&file, &word)?;
                 word
             }
         };
-        let gateway = slowed(root, folder, &word)?;
-        Ok(Self { word, gateway })
+        let flags = format!(", --handicap, \"{word}\"");
+        let gateway = variant(root, folder, programs, (NAME, &flags))?;
+        Ok(Self {
+            word,
+            baseline,
+            gateway,
+        })
     }
 
     /// Its cost for each response, in nanoseconds of processor time.
@@ -54,9 +63,9 @@ impl Handicap {
 }
 
 /// The handicap whose cost is the share of a request's cost, half of it in each kind of work.
-fn fitting(folder: &Path, programs: &Programs) -> Result<String, String> {
+fn fitting(folder: &Path, baseline: &Path, programs: &Programs) -> Result<String, String> {
     eprintln!("measuring the cost of a request, to fit the handicap");
-    let needed_ns = record::cpu_per_request_ns(programs, folder)?;
+    let needed_ns = record::cpu_per_request_ns(programs, folder, baseline)?;
     let none = alone_ns("0,0", programs)?;
     let spin_ns = (alone_ns(&format!("{TRIED_SPINS},0"), programs)? - none) / TRIED_SPINS;
     let call_ns = (alone_ns(&format!("0,{TRIED_CALLS}"), programs)? - none) / TRIED_CALLS;
@@ -73,8 +82,8 @@ fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     let before = client::children_cpu_us();
     let status = Command::new("taskset")
         .args(["--cpu-list", SERVER_CORE])
-        .arg(&programs.handicap)
-        .args([word, &RESPONSES.to_string()])
+        .arg(&programs.faulty)
+        .args(["alone", word, &RESPONSES.to_string()])
         .stdin(Stdio::null())
         .status()
         .map_err(|error| format!("taskset cannot be started: {error}"))?;
@@ -84,32 +93,41 @@ fn alone_ns(word: &str, programs: &Programs) -> Result<f64, String> {
     Ok((client::children_cpu_us() - before) * 1e3 / RESPONSES as f64)
 }
 
-/// Writes the folder of the slowed gateway: the reference gateway's, with one more word at its
-/// start.
-fn slowed(root: &Path, folder: &Path, word: &str) -> Result<PathBuf, String> {
+/// Writes the folder of a gateway: the reference gateway's, with another name, the program that
+/// has faults, and these flags at its start.
+fn variant(
+    root: &Path,
+    folder: &Path,
+    programs: &Programs,
+    (name, flags): (&str, &str),
+) -> Result<PathBuf, String> {
     let from = root.join("gateways/reference");
-    let to = folder.join(NAME);
+    let to = folder.join(name);
     let failed = |error: std::io::Error| format!("{} cannot be made: {error}", to.display());
     fs::create_dir_all(&to).map_err(failed)?;
     for file in fs::read_dir(&from).map_err(failed)? {
         let file = file.map_err(failed)?;
         fs::copy(file.path(), to.join(file.file_name())).map_err(failed)?;
     }
+    let program = programs.faulty.canonicalize().map_err(failed)?;
     let path = to.join("gateway.yaml");
     let text = fs::read_to_string(&path).map_err(failed)?;
-    write(&path, &with_handicap(&text, word)?)?;
+    write(&path, &with_faults(&text, &program, (name, flags))?)?;
     Ok(to)
 }
 
-fn with_handicap(text: &str, word: &str) -> Result<String, String> {
+fn with_faults(text: &str, program: &Path, (name, flags): (&str, &str)) -> Result<String, String> {
     let start = "/gateway.json\" ]";
-    if text.matches(start).count() != 1 {
-        return Err(
-            "the `start` of gateways/reference/gateway.yaml is unknown to this benchmark".into(),
-        );
+    let names = "names: [gatebench]";
+    if [start, names]
+        .iter()
+        .any(|it| text.matches(it).count() != 1)
+    {
+        return Err("this benchmark does not know gateways/reference/gateway.yaml as it is".into());
     }
-    let named = text.replacen("gateway: reference", &format!("gateway: {NAME}"), 1);
-    let words = format!("/gateway.json\", --handicap, \"{word}\" ]");
+    let named = text.replacen("gateway: reference", &format!("gateway: {name}"), 1);
+    let named = named.replacen(names, &format!("names: [{program:?}]"), 1);
+    let words = format!("/gateway.json\"{flags} ]");
     Ok(named.replacen(start, &words, 1))
 }
 
@@ -126,9 +144,15 @@ mod tests {
     fn the_slowed_gateway_is_the_reference_gateway_with_a_handicap() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let text = fs::read_to_string(root.join("gateways/reference/gateway.yaml")).unwrap();
-        let slowed = with_handicap(&text, "300,0.5").unwrap();
+        let program = Path::new("/x/gatebench-faulty");
+        let flags = ", --handicap, \"300,0.5\"";
+        let slowed = with_faults(&text, program, (NAME, flags)).unwrap();
         assert!(slowed.starts_with("gateway: handicapped\n"));
+        assert!(slowed.contains("names: [\"/x/gatebench-faulty\"]\n"));
         assert!(slowed.contains("gateway.json\", --handicap, \"300,0.5\" ]"));
         assert_eq!(slowed.lines().count(), text.lines().count());
+        let baseline = with_faults(&text, program, (record::GATEWAY, "")).unwrap();
+        assert!(baseline.starts_with("gateway: reference\n"));
+        assert!(baseline.contains("gateway.json\" ]"));
     }
 }

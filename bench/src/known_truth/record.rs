@@ -31,15 +31,20 @@ pub type Key = (String, String, String);
 pub struct Values(pub BTreeMap<Key, BTreeMap<String, BTreeMap<u32, f64>>>);
 
 /// The gateway's CPU time per request of the default scenario, side by side, in nanoseconds.
-pub fn cpu_per_request_ns(programs: &Programs, folder: &Path) -> Result<f64, String> {
+pub fn cpu_per_request_ns(
+    programs: &Programs,
+    folder: &Path,
+    gateway: &Path,
+) -> Result<f64, String> {
     let out = folder.join("pilot");
     if out.exists() {
         fs::remove_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     }
+    let gateway = gateway.display().to_string();
     let words = [
         "ab",
-        GATEWAY,
-        GATEWAY,
+        &gateway,
+        &gateway,
         "--verdict-only",
         "--blocks",
         PILOT_BLOCKS,

@@ -2,8 +2,8 @@
 
 use gatebench_net::http1::{Decoder, Event, Limits};
 
-use crate::collect::Collected;
 use crate::config::{ConfigErrors, GatewayConfig, Paths};
+use crate::message::Collected;
 use crate::openapi::json;
 use crate::path::{Router, Way};
 use crate::policy::{Notes, Request, jwt};

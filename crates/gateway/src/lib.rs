@@ -43,65 +43,58 @@
 //! connection reset, so that half an answer is never taken for a whole one. One request is sent
 //! again, once and on a new connection: when a kept connection closed before the first byte of an
 //! answer, and the request's method is idempotent (RFC 9110 9.2.2) and it had no body.
+//!
+//! # Its modules
+//! Each knows only modules that stand before it: `config`, `party`, `path`, `message`, `faults`,
+//! `redis`, `openapi`, `soap`, `policy`, `site`, `proxy`. `splice` is a gateway of its own, and
+//! `fuzzing` opens parts of this one to fuzz targets.
 
-mod balance;
-mod client;
-mod collect;
+#![cfg_attr(
+    not(feature = "soap"),
+    allow(dead_code, reason = "only the SOAP/XML policies use some parts")
+)]
+
 mod config;
-mod document;
-mod drain;
-mod exchange;
-mod flaws;
-mod forward;
+mod faults;
 #[doc(hidden)]
 pub mod fuzzing;
-mod handicap;
-mod hold;
-mod http2;
-mod keys;
-mod live;
-mod local;
-mod log;
-mod metrics;
+mod message;
 mod openapi;
-mod origin;
 mod party;
 mod path;
 mod policy;
-mod pool;
+mod proxy;
 mod redis;
-mod retry;
-mod routes;
-mod saxon;
-mod schema;
 mod site;
+#[cfg(feature = "soap")]
+mod soap;
+#[cfg(not(feature = "soap"))]
+#[path = "soap/absent.rs"]
 mod soap;
 mod splice;
-mod target;
-mod upstream_side;
-mod validate;
-mod worker;
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gatebench_net::tls::{Identity, Pem, ServerContext, ServerSettings};
+use gatebench_net::tls::ServerContext;
 use gatebench_net::workers::{Workers, WorkersError};
 use gatebench_net::{Backend, TlsService};
-use gatebench_xml::soap::Refresher;
 
+#[cfg(feature = "faults")]
+pub use config::{Bimodal, TestDelay};
 pub use config::{
-    Bimodal, ConfigError, ConfigErrors, Consumer, GatewayConfig, Metrics, Paths, Route,
-    RouteTimeouts, Target, TestDelay, Timeouts, Tls, Upstream, UpstreamTls,
+    ConfigError, ConfigErrors, Consumer, GatewayConfig, Metrics, Paths, Route, RouteTimeouts,
+    Target, Timeouts, Tls, Upstream, UpstreamTls,
 };
-pub use document::Document;
-pub use flaws::{Flaws, Leak};
-pub use gatebench_xml::library_versions;
-pub use handicap::Handicap;
+#[cfg(feature = "faults")]
+pub use faults::{Faults, Handicap, Leak};
+pub use proxy::Totals;
+pub use site::Document;
+use site::{Site, server_context};
+use soap::Refresher;
+pub use soap::library_versions;
 pub use splice::splice;
-pub use worker::Totals;
 
 /// Why the gateway did not run, or ended by itself.
 #[derive(Debug, thiserror::Error)]
@@ -132,7 +125,7 @@ pub fn serve(
 
 /// A gateway whose configuration can be replaced while it serves, from any thread.
 pub struct Gateway {
-    inner: worker::Gateway,
+    inner: proxy::Gateway,
     tls: Option<ServerContext>,
     /// Compiles definitions again in time, for as long as this lives.
     refresher: Mutex<Option<Refresher>>,
@@ -145,24 +138,22 @@ impl Gateway {
     /// Everything that is wrong with it.
     pub fn new(config: &GatewayConfig) -> Result<Self, ConfigErrors> {
         config.validate()?;
-        let tls = config.tls.as_ref().map(|tls| context(tls, config.http2));
-        let site = site::Site::new(config, None)?;
+        let tls = config
+            .tls
+            .as_ref()
+            .map(|tls| server_context(tls, config.http2));
+        let site = Site::new(config, None)?;
         Ok(Self {
             refresher: Mutex::new(site.refresher()?),
-            inner: worker::Gateway::new(site, config.workers as usize),
+            inner: proxy::Gateway::new(site, config.workers as usize),
             tls: tls.transpose()?,
         })
     }
 
-    /// Adds this work of every worker to each response.
-    pub fn handicapped_by(mut self, handicap: Handicap) -> Self {
-        self.inner.handicap = Some(handicap);
-        self
-    }
-
-    /// Gives every worker these flaws.
-    pub fn flawed_by(mut self, flaws: Flaws) -> Self {
-        self.inner.flaws = flaws;
+    /// Gives every worker these faults.
+    #[cfg(feature = "faults")]
+    pub fn with_faults(mut self, faults: Faults) -> Self {
+        self.inner.faults = faults;
         self
     }
 
@@ -218,7 +209,7 @@ impl Gateway {
     pub fn replace(&self, config: &GatewayConfig) -> Result<(), ConfigErrors> {
         config.validate()?;
         let before = self.inner.site();
-        let site = site::Site::new(config, Some(&before))?;
+        let site = Site::new(config, Some(&before))?;
         let fixed = [
             ("/listen", site.listen == before.listen),
             ("/workers", config.workers as usize == self.inner.workers),
@@ -239,7 +230,7 @@ impl Gateway {
         }
         let fresh = site.refresher()?;
         if let (Some(tls), Some(current)) = (&config.tls, &self.tls) {
-            current.replace(&context(tls, config.http2)?);
+            current.replace(&server_context(tls, config.http2)?);
         }
         self.inner.replace(site);
         let mut refresher = self
@@ -256,20 +247,7 @@ impl Gateway {
     /// # Errors
     /// Everything that is wrong with it, each once.
     pub fn check(config: &GatewayConfig) -> Result<(), ConfigErrors> {
-        let mut mistakes = config.validate().err().map_or(Vec::new(), |wrong| wrong.0);
-        let served = config.tls.as_ref().map(|tls| context(tls, config.http2));
-        let unserved = served
-            .and_then(Result::err)
-            .map_or(Vec::new(), |wrong| wrong.0);
-        for mistake in site::mistakes(config).into_iter().chain(unserved) {
-            if !mistakes.contains(&mistake) {
-                mistakes.push(mistake);
-            }
-        }
-        if mistakes.is_empty() {
-            return Ok(());
-        }
-        Err(ConfigErrors(mistakes))
+        site::check(config)
     }
 
     /// What is wrong with the definitions of its policies: schemas, WSDLs, stylesheets and expressions.
@@ -277,22 +255,4 @@ impl Gateway {
     pub fn problems(&self) -> Vec<ConfigError> {
         self.inner.site().problems()
     }
-}
-
-/// What TLS needs, from its files.
-fn context(tls: &Tls, has_http2: bool) -> Result<ServerContext, ConfigErrors> {
-    let read = |path: &str| Pem::read(Path::new(path));
-    let made = || {
-        let identity = Identity {
-            chain: read(&tls.certificate)?,
-            key: read(&tls.key)?,
-        };
-        let mut settings = ServerSettings::new(identity);
-        settings.alpn = vec![b"http/1.1".to_vec()];
-        if has_http2 {
-            settings.alpn.insert(0, b"h2".to_vec());
-        }
-        ServerContext::new(&settings)
-    };
-    made().map_err(|error| ConfigErrors(vec![ConfigError::new("/tls", error.to_string())]))
 }

@@ -21,9 +21,8 @@ const fn known(name: &'static str, largest: usize, all: usize) -> Known {
 }
 
 /// The crates with cycles. The list may only become shorter, and its numbers smaller.
-const KNOWN: [Known; 4] = [
+const KNOWN: [Known; 3] = [
     known("analysis", 2, 4),
-    known("gateway", 18, 18),
     known("lab", 21, 27),
     known("report", 6, 6),
 ];

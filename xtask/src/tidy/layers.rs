@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Finding, SourceFile};
 
 /// Crate and the crates directly below it.
-const BELOW: [(&str, &[&str]); 17] = [
+const BELOW: [(&str, &[&str]); 18] = [
     ("config", &[]),
     ("model", &["config"]),
     ("stats", &[]),
@@ -15,6 +15,7 @@ const BELOW: [(&str, &[&str]); 17] = [
     ("engine", &["net", "model"]),
     ("upstream", &["net", "model"]),
     ("gateway", &["net", "xml", "model", "config"]),
+    ("faulty", &["gateway"]),
     ("drivers", &["net", "probe", "model"]),
     ("probe", &["model"]),
     ("external", &["model"]),

@@ -7,7 +7,7 @@ use super::{Finding, SourceFile};
 const UNSAFE_CRATES: [&str; 2] = ["net", "xml"];
 
 /// Crates that print.
-const PRINTING_CRATES: [&str; 3] = ["bench", "cli", "xtask"];
+const PRINTING_CRATES: [&str; 4] = ["bench", "cli", "faulty", "xtask"];
 
 /// Files that are programs of their own and print to a log of their own.
 const PRINTING_FILES: [&str; 1] = ["crates/drivers/src/supervise.rs"];

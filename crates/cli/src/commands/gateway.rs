@@ -3,12 +3,11 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
 use gatebench_config::Diagnostics;
-use gatebench_gateway::{ConfigErrors, Document, Flaws, GatewayError, Handicap, Leak};
+use gatebench_gateway::{ConfigErrors, Document, GatewayError};
 
 use super::words::{BackendWord, Cores};
 use crate::exit::Exit;
@@ -33,16 +32,6 @@ pub struct Gateway {
     /// Cores its workers are pinned to, in turn; without, they are not pinned
     #[arg(long, value_name = "0,1")]
     cores: Option<Cores>,
-    /// Adds turns of a loop and system calls to each response, to try `gatebench ab` on a known
-    /// difference
-    #[arg(long, value_name = "300,0.5")]
-    handicap: Option<Handicap>,
-    /// Never gives back so many bytes for so many answers, to try `gatebench soak` on a known leak
-    #[arg(long, hide = true, value_name = "1KiB/1000", value_parser = leak)]
-    leak: Option<Leak>,
-    /// Shows this share of errors in the answers to other requests, to try `gatebench isolation`
-    #[arg(long, hide = true, value_name = "1%")]
-    leak_errors: Option<Share>,
     /// The event loop; without, io_uring where the kernel grants it, else epoll
     #[arg(long)]
     backend: Option<BackendWord>,
@@ -60,14 +49,7 @@ impl Gateway {
         let cores = self.cores.clone().unwrap_or_default().0;
         let wrong = |errors: ConfigErrors| mistakes(&document, &errors);
         let gateway = gatebench_gateway::Gateway::new(&document.config).map_err(wrong)?;
-        let gateway = gateway.heeded_by(terminal::complain).flawed_by(Flaws {
-            leak: self.leak,
-            stray_errors: self.leak_errors.map(|Share(share)| share),
-        });
-        let gateway = Arc::new(match self.handicap {
-            Some(handicap) => gateway.handicapped_by(handicap),
-            None => gateway,
-        });
+        let gateway = Arc::new(gateway.heeded_by(terminal::complain));
         let (reloaded, file) = (Arc::clone(&gateway), self.file.clone());
         let drained = Arc::clone(&gateway);
         let on_first = move || {
@@ -93,37 +75,6 @@ impl Gateway {
         }
         said.map(|()| Exit::Fine)
     }
-}
-
-/// A share in percent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Share(f64);
-
-impl FromStr for Share {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let percent = word
-            .strip_suffix('%')
-            .and_then(|number| number.parse().ok());
-        let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));
-        let percent: f64 = percent.ok_or("this is not a share from 0% to 1000%, as in 3%")?;
-        Ok(Self(percent / 100.0))
-    }
-}
-
-/// `1KiB/1000`: bytes, and the answers for which they are kept.
-fn leak(word: &str) -> Result<Leak, String> {
-    let parsed = word.split_once('/').and_then(|(bytes, answers)| {
-        let (number, unit) = match bytes.strip_suffix("KiB") {
-            Some(number) => (number, 1024),
-            None => (bytes.strip_suffix('B')?, 1),
-        };
-        let bytes = number.parse::<usize>().ok()?.checked_mul(unit)?;
-        let answers = answers.parse().ok().filter(|count| *count > 0)?;
-        Some(Leak { bytes, answers })
-    });
-    parsed.ok_or_else(|| "this is no leak: write bytes and answers, as in 1KiB/1000".into())
 }
 
 /// Goes by the file as it is now, and says what came of it.

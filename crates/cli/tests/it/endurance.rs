@@ -1,7 +1,7 @@
 //! `gatebench soak` and `gatebench isolation`, on the reference gateway as it is and with known flaws.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -22,7 +22,18 @@ fn gatebench(folder: &Path, words: &str) -> Output {
     command(folder, words).output().unwrap()
 }
 
-/// A folder with the reference gateway, as `flawed`, that is started with these flags besides.
+/// The reference gateway with faults, which a build of the workspace puts next to `gatebench`.
+fn faulty() -> PathBuf {
+    let program = Path::new(env!("CARGO_BIN_EXE_gatebench")).with_file_name("gatebench-faulty");
+    assert!(
+        program.is_file(),
+        "{} is not built; build it: cargo build --package gatebench-faulty",
+        program.display()
+    );
+    program
+}
+
+/// A folder with the reference gateway that has faults, as `flawed`, started with these flags.
 fn flawed(flags: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     let gateway = folder.path().join("flawed");
@@ -33,8 +44,12 @@ fn flawed(flags: &str) -> TempDir {
     }
     let spec = gateway.join("gateway.yaml");
     let text = fs::read_to_string(&spec).unwrap();
-    let with_flags = text.replace("/gateway.json\" ]", &format!("/gateway.json\", {flags} ]"));
-    assert_ne!(text, with_flags);
+    let program = format!("names: [{:?}]", faulty());
+    let with_program = text.replace("names: [gatebench]", &program);
+    assert_ne!(text, with_program);
+    let with_flags =
+        with_program.replace("/gateway.json\" ]", &format!("/gateway.json\", {flags} ]"));
+    assert_ne!(with_program, with_flags);
     fs::write(spec, with_flags).unwrap();
     folder
 }

@@ -1,6 +1,5 @@
 //! `gatebench gateway FILE`: `--check`, and signals: SIGHUP, SIGTERM.
 
-use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -125,19 +124,23 @@ fn cpu_s(pid: u32) -> f64 {
 fn a_second_signal_ends_it_also_while_its_worker_is_at_something_long() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.json");
-    std::fs::write(&file, configuration("late")).unwrap();
-    // The response takes seconds of the worker's time, which looks at nothing else meanwhile.
-    let words = [
-        OsStr::new("gateway"),
-        file.as_os_str(),
-        OsStr::new("--handicap"),
-        OsStr::new("4294967295,0"),
-    ];
-    let mut gateway = Gateway::run(words);
+    // Each policy reads the whole body. Together they take seconds of the worker's time, which looks
+    // at nothing else meanwhile.
+    let policies = vec![json!({"request_json": {"remove": ["/none"]}}); 2_000];
+    let configuration = json!({
+        "listen": ["127.0.0.1:0"],
+        "upstreams": [{"name": "none", "keepalive": 0, "targets": [{"address": "127.0.0.1", "port": 1}]}],
+        "routes": [{"name": "slow", "path": "/", "upstream": "none", "policies": policies}],
+    });
+    std::fs::write(&file, configuration.to_string()).unwrap();
+    let mut gateway = Gateway::start(&file);
     let mut client = TcpStream::connect(&gateway.address).unwrap();
-    client
-        .write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-        .unwrap();
+    let body = format!("{{\"a\": [1{}]}}", ",1".repeat(500_000));
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    client.write_all((head + &body).as_bytes()).unwrap();
     let before = cpu_s(gateway.child.id());
     while cpu_s(gateway.child.id()) < before + 0.1 {
         std::thread::sleep(Duration::from_millis(5));

@@ -136,7 +136,7 @@ fn decoded(fragment: &str) -> String {
     let mut buffer = vec![0; fragment.len()];
     let fragment_without_blanks = fragment.replace('+', "%2B");
     buffer.resize(fragment_without_blanks.len(), 0);
-    let length = crate::policy::query::decode(&fragment_without_blanks, &mut buffer);
+    let length = crate::path::query::decode(&fragment_without_blanks, &mut buffer);
     buffer.truncate(length.unwrap_or_default());
     String::from_utf8(buffer).unwrap_or_default()
 }

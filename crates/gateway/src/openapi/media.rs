@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::Mistake;
 use super::document::{Direction, Document};
 use super::json;
 use super::parameter::decoded_parameters;
 use super::schema::Schema;
 use super::shape::Shape;
-use crate::policy::form::{essence, is_json};
+use crate::config::Mistake;
+use crate::message::{essence, is_json};
 
 /// The Content-Types of one body, those without `*` first.
 #[derive(Debug, Default)]

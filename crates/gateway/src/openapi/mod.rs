@@ -9,6 +9,8 @@
 //!
 //! What a message says twice it does not say: a Content-Type, a parameter that is no list, a member of
 //! JSON. Whoever reads the message next could take the other one.
+//!
+//! It knows messages and their paths, and no other policy.
 
 mod document;
 mod format;
@@ -22,42 +24,14 @@ mod shape;
 
 use gatebench_net::http1::Head;
 
-use crate::path::without_parameters;
-use crate::routes::strip;
+use crate::config::Mistake;
+use crate::message::Refusal;
+use crate::path::{strip, without_parameters};
 use document::Document;
 use operation::Operation;
 use paths::Paths;
 
 pub(crate) use operation::{AnswerCheck, Check};
-
-/// What is wrong with a message, in words for who sent it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    pub(crate) status: u16,
-    pub(crate) words: String,
-    /// The methods that the path has, where it was asked for by another one (RFC 9110 15.5.6).
-    pub(crate) allow: Option<String>,
-}
-
-impl Refusal {
-    /// Of that status, for that reason.
-    pub(crate) fn new(status: u16, words: impl Into<String>) -> Box<Self> {
-        Box::new(Self {
-            status,
-            words: format!("gateway: {}\n", words.into()),
-            allow: None,
-        })
-    }
-
-    /// The same as what is said of an answer.
-    fn of_answer(words: impl AsRef<str>) -> Box<Self> {
-        let words = words.as_ref();
-        Self::new(
-            502,
-            format!("the upstream's answer is not what its OpenAPI document allows: {words}"),
-        )
-    }
-}
 
 /// A compiled document.
 #[derive(Debug)]
@@ -69,9 +43,6 @@ pub(crate) struct Contract {
     pub(crate) are_requests: bool,
     pub(crate) are_responses: bool,
 }
-
-/// A mistake in a document: where, as a JSON Pointer, and words.
-pub(crate) type Mistake = (String, String);
 
 impl Contract {
     /// Compiles a document: its text, which has several lines or begins like JSON, or its file.
@@ -220,4 +191,13 @@ impl Contract {
     ) -> Result<(), Box<Refusal>> {
         self.operations[check.operation].judge_answer_body(answer, body)
     }
+}
+
+/// The refusal of an answer.
+fn of_answer(words: impl AsRef<str>) -> Box<Refusal> {
+    let words = words.as_ref();
+    Refusal::new(
+        502,
+        format!("the upstream's answer is not what its OpenAPI document allows: {words}"),
+    )
 }

@@ -4,9 +4,10 @@ use gatebench_net::http1::{Framing, Head};
 
 use super::document::{Direction, Document};
 use super::media::Media;
+use super::of_answer;
 use super::parameter::Parameter;
-use super::{Mistake, Refusal};
-use crate::policy::form::{Body as Told, is_empty};
+use crate::config::Mistake;
+use crate::message::{Body as Told, Refusal, is_empty};
 
 /// What the rest of a request, and its answer, are held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,15 +176,13 @@ impl Operation {
             Statuses::Others => true,
         };
         let Some(at) = self.answers.iter().position(fits) else {
-            return Err(Refusal::of_answer(format!(
-                "it does not name the status {status}"
-            )));
+            return Err(of_answer(format!("it does not name the status {status}")));
         };
         let answer = &self.answers[at];
         for header in &answer.headers {
             header
                 .judge_words(head, &[])
-                .map_err(|words| Refusal::of_answer(format!("a header: {words}")))?;
+                .map_err(|words| of_answer(format!("a header: {words}")))?;
         }
         let has_no_body = head.framing() == Framing::None;
         if answer.media.is_empty() || has_no_body {
@@ -192,13 +191,13 @@ impl Operation {
                 media: None,
             });
         }
-        let told = Told::of(head).map_err(Refusal::of_answer)?;
+        let told = Told::of(head).map_err(of_answer)?;
         let found = told.content_type.and_then(|kind| answer.media.find(kind));
         let Some(number) = found else {
-            return Err(Refusal::of_answer("it does not name the Content-Type"));
+            return Err(of_answer("it does not name the Content-Type"));
         };
         if answer.media.is_read(number) && told.is_coded {
-            return Err(Refusal::of_answer(
+            return Err(of_answer(
                 "the body is compressed and cannot be looked into",
             ));
         }
@@ -218,7 +217,7 @@ impl Operation {
         let Some((answer, number)) = answer.zip(check.media) else {
             return Ok(());
         };
-        answer.media.judge(number, body).map_err(Refusal::of_answer)
+        answer.media.judge(number, body).map_err(of_answer)
     }
 }
 

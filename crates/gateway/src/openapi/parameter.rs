@@ -9,8 +9,9 @@ use super::document::{Direction, Document};
 use super::json;
 use super::schema::Schema;
 use super::shape::Shape;
-use super::{Mistake, Refusal};
-use crate::policy::query;
+use crate::config::Mistake;
+use crate::message::Refusal;
+use crate::path::query;
 
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,15 +9,20 @@
 //! What is left are paths that an upstream may read as another one, such as `/admin;x=1`. All readings
 //! must belong to the same route ([`readings`]): a path that has the policies of one route before the
 //! gateway and is the path of another one behind it is refused.
+//!
+//! It knows the prefixes of routes and nothing else of them.
 
+pub(crate) mod query;
 mod readings;
+mod routes;
 mod strict;
 
 use gatebench_net::http1::is_host;
 
 use crate::config::Paths;
-use crate::routes::RouteTable;
 pub(crate) use readings::without_parameters;
+use routes::RouteTable;
+pub(crate) use routes::strip;
 pub(crate) use strict::{is_normal, is_path};
 
 /// A target taken apart.

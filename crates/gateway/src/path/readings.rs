@@ -15,7 +15,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::policy::query::code;
+use super::query::code;
 
 /// How often a path may be decoded. One that changes more often is no path that anybody means.
 const ROUNDS_MAX: usize = 3;

@@ -1,7 +1,7 @@
 //! The one way in which paths of strict routes are written, and what no target may hold.
 
 use super::Words;
-use crate::policy::query::code;
+use super::query::code;
 
 /// A byte that RFC 3986 has no place for in a path, or in a query.
 const NOT_IN_PATH: u8 = 1;
@@ -275,7 +275,7 @@ mod tests {
                 let plain = |path: &str| {
                     let mut bytes = vec![0; path.len()];
                     // As that takes `+` for a blank, which is in no path here.
-                    let length = crate::policy::query::decode(path, &mut bytes).unwrap();
+                    let length = crate::path::query::decode(path, &mut bytes).unwrap();
                     bytes.truncate(length);
                     bytes
                 };

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::keys::Keys;
+use super::keys::Keys;
 
 /// Credentials longer than this, in Base64, are nobody's.
 const CREDENTIALS_BYTES_MAX: usize = 1024;

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use gatebench_model::policy::{JwtPolicy, MockPolicy, OpenapiPolicy, Policy, RedisRateLimitPolicy};
+use gatebench_model::policy::{JwtPolicy, OpenapiPolicy, Policy, RedisRateLimitPolicy};
 use gatebench_model::soap::SoapPolicy;
 
-use super::json::Plan;
 use super::rate::RateLimiter;
-use super::soap::{BodyLimits, Soap, Surroundings};
-use super::{Chain, Mistake, Stage, jwt, xslt};
-use crate::local::Challenge;
+use super::{Chain, Stage, jwt};
+use crate::config::Mistake;
+use crate::message::json::Plan;
+use crate::message::{Challenge, Pages};
 use crate::openapi::Contract;
 use crate::redis::RedisLimit;
+use crate::soap::{BodyLimits, Soap, Surroundings};
 
 /// Compiles chains; numbers the caches that each worker needs.
 #[derive(Debug, Default)]
@@ -32,10 +33,7 @@ pub(crate) struct Compiler {
     pub(crate) stripped: Option<String>,
     /// How many consumers there are.
     pub(crate) consumers: usize,
-    /// Challenges of `basic_auth`, by the number that its stages have.
-    pub(crate) realms: Vec<String>,
-    /// Answers of `mock`, by the number that its stages have.
-    pub(crate) mocks: Vec<MockPolicy>,
+    pub(crate) pages: Pages,
 }
 
 impl Compiler {
@@ -91,8 +89,8 @@ impl Compiler {
                 return Ok(());
             }
             Policy::BasicAuth(basic) => {
-                self.realms.push(basic_challenge(&basic.realm)?);
-                Stage::BasicAuth(Challenge::Basic(self.realms.len() - 1))
+                self.pages.realms.push(basic_challenge(&basic.realm)?);
+                Stage::BasicAuth(Challenge::Basic(self.pages.realms.len() - 1))
             }
             Policy::Jwt(jwt) => {
                 let verifier = jwt::Verifier::new(jwt, self.caches.len())?;
@@ -117,8 +115,8 @@ impl Compiler {
             }
             Policy::RequestSizeLimit(limit) => Stage::SizeLimit(limit.max_bytes),
             Policy::Mock(mock) => {
-                self.mocks.push(mock.clone());
-                Stage::Mock(self.mocks.len() - 1)
+                self.pages.mocks.push(mock.clone());
+                Stage::Mock(self.pages.mocks.len() - 1)
             }
             Policy::Openapi(policy) => {
                 if chain.openapi.is_some() {
@@ -152,8 +150,7 @@ impl Compiler {
             }
             Policy::ResponseJson(edits) => chain.response_json.push(Plan::new(edits)?),
             Policy::ResponseXslt(policy) => {
-                let stylesheet = xslt::compile(policy, self.collected_max)?;
-                chain.response_xslt.push(stylesheet);
+                chain.response_xslt.add(policy, self.collected_max)?;
             }
             _ => {}
         }

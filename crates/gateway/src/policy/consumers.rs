@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::keys::Keys;
 use crate::config::Consumer;
-use crate::keys::Keys;
 
 /// Everything by which a consumer is known.
 #[derive(Debug)]

@@ -1,38 +1,29 @@
-//! The policies of a route, ready for the loop: an ordered chain that judges requests, and what is done to
-//! messages that pass. A route without policies has empty chains and pays for nothing.
+//! The policies of a route, ready for the loop: an ordered chain that judges requests, and what is
+//! done to messages that pass. A route without policies has empty chains and pays for nothing. It
+//! knows messages, and neither connections nor the other routes.
 
 mod basic;
 mod compile;
 pub(crate) mod consumers;
-pub(crate) mod form;
-mod headers;
-pub(crate) mod json;
 pub(crate) mod jwt;
-pub(crate) mod query;
-pub(crate) mod rate;
-mod saxon;
-pub(crate) mod soap;
-pub(crate) mod xslt;
+mod keys;
+mod query;
+mod rate;
 
 use std::sync::Arc;
 
 use gatebench_net::http1::{Framing, Head};
-use gatebench_xml::Transform;
 
-use crate::local::{Challenge, Choice};
-use crate::openapi::{Check, Contract, Refusal};
+use crate::message::json::Plan;
+use crate::message::{
+    Body, Challenge, Choice, Form, HeaderProgram, Refusal, Standing, form_of, is_empty,
+};
+use crate::openapi::{Check, Contract};
 use crate::redis::RedisLimit;
+use crate::soap::{Soap, Stylesheets};
 pub(crate) use compile::Compiler;
 use consumers::Consumers;
-pub(crate) use form::Form;
-use form::{Body, is_empty};
-pub(crate) use headers::HeaderProgram;
-use json::Plan;
-use rate::{RateLimiter, Standing};
-use soap::Soap;
-
-/// What is wrong with a policy: its place below it, and words.
-pub(crate) type Mistake = (String, String);
+use rate::RateLimiter;
 
 /// The policies of one route.
 #[derive(Debug, Default)]
@@ -47,7 +38,7 @@ pub(crate) struct Chain {
     trusted: Vec<String>,
     pub(crate) request_json: Vec<Plan>,
     pub(crate) response_json: Vec<Plan>,
-    pub(crate) response_xslt: Vec<Transform>,
+    pub(crate) response_xslt: Stylesheets,
     pub(crate) soap: Option<Soap>,
     pub(crate) openapi: Option<Arc<Contract>>,
     /// Asked when nothing else is against a request, since that may take time.
@@ -303,9 +294,4 @@ fn admit(found: Option<u32>, challenge: Challenge, notes: &mut Notes) -> Option<
     }
     notes.consumer = found;
     None
-}
-
-/// What a body is as it stands; what nobody can tell is refused before.
-pub(crate) fn form_of(head: &Head<'_>) -> Form {
-    Body::of(head).map_or(Form::Other, |body| body.form())
 }

@@ -1,20 +1,10 @@
-//! Parameters of a query (`application/x-www-form-urlencoded`, as the URL standard reads it), without a heap.
+//! Keys that come as parameters of a query.
 
-use crate::keys::Keys;
+use super::keys::Keys;
+use crate::path::query::{decode, parameters, query_of};
 
 /// A value longer than this, as it is written, is nobody's key.
 const VALUE_BYTES_MAX: usize = 1024;
-
-/// What follows the first `?` of a target; nothing where there is none.
-pub(crate) fn query_of(target: &str) -> &str {
-    target.split_once('?').map_or("", |(_, query)| query)
-}
-
-/// The parameters of a query as they are written: names with values, which may be empty.
-pub(crate) fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
-    let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-}
 
 /// Whose key the parameter of that name carries: the consumer's number. Of two keys the upstream could
 /// believe the other one, so they are nobody's.
@@ -38,36 +28,8 @@ fn is_named(written: &str, name: &str) -> bool {
     decode(written, &mut buffer).is_some_and(|length| &buffer[..length] == name.as_bytes())
 }
 
-/// Takes `+` and `%XX` apart into a buffer; a `%` that begins no such code stands for itself. The length,
-/// unless it does not fit.
-pub(crate) fn decode(written: &str, buffer: &mut [u8]) -> Option<usize> {
-    let mut bytes = written.as_bytes();
-    let mut length = 0;
-    while let Some((&first, rest)) = bytes.split_first() {
-        let (byte, rest) = match first {
-            b'+' => (b' ', rest),
-            b'%' => match code(rest) {
-                Some(byte) => (byte, &rest[2..]),
-                None => (b'%', rest),
-            },
-            _ => (first, rest),
-        };
-        *buffer.get_mut(length)? = byte;
-        length += 1;
-        bytes = rest;
-    }
-    Some(length)
-}
-
-/// The byte that the two hexadecimal digits at the beginning name.
-pub(crate) fn code(digits: &[u8]) -> Option<u8> {
-    let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
-    Some((digit(0)? * 16 + digit(1)?) as u8)
-}
-
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn found(target: &str) -> Option<u32> {
@@ -112,14 +74,6 @@ mod tests {
     }
 
     proptest::proptest! {
-        #[test]
-        fn what_is_encoded_is_decoded(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..64)) {
-            let written: String = bytes.iter().map(|byte| format!("%{byte:02x}")).collect();
-            let mut buffer = [0; 64];
-            let length = decode(&written, &mut buffer).unwrap();
-            proptest::prop_assert_eq!(&buffer[..length], &bytes[..]);
-        }
-
         #[test]
         fn nothing_makes_it_panic(target in "\\PC*") {
             found(&target);

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gatebench_model::policy::{RateLimitKey, RateLimitPolicy};
 
 use super::consumers::Consumers;
+use crate::message::Standing;
 
 /// Fractions of a nanosecond, so that a thousand million requests in any window are counted right to
 /// a few per cent, and a million to some millionths. u64 then lasts for nine years of uptime.
@@ -61,20 +62,6 @@ struct ByHeader {
 struct Shard {
     full_at: HashMap<Box<[u8]>, u64>,
     swept_at: u64,
-}
-
-/// What a limiter says of one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
-    pub(crate) is_allowed: bool,
-    pub(crate) has_headers: bool,
-    pub(crate) limit: u64,
-    /// Requests that would be let through right now.
-    pub(crate) remaining: u64,
-    /// Seconds until the bucket is full, rounded up.
-    pub(crate) reset_s: u64,
-    /// Seconds until the next request is let through, rounded up.
-    pub(crate) retry_after_s: u64,
 }
 
 impl RateLimiter {

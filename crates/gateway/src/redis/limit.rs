@@ -6,9 +6,7 @@ use std::net::SocketAddr;
 use gatebench_model::policy::{RateLimitKey, RedisCounting, RedisRateLimitPolicy, WithoutRedis};
 use gatebench_net::http1::Head;
 
-use crate::policy::Notes;
-use crate::policy::consumers::Consumers;
-use crate::policy::rate::Standing;
+use crate::message::Standing;
 
 /// Longer values of a header are counted with requests that have none.
 const VALUE_BYTES_MAX: usize = 256;
@@ -19,8 +17,8 @@ const KEYS_MAX: usize = 65_536;
 /// Which Redis a limit is counted in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
-    pub(super) address: SocketAddr,
-    pub(super) password: Option<String>,
+    pub(crate) address: SocketAddr,
+    pub(crate) password: Option<String>,
 }
 
 /// A policy `redis_rate_limit`, ready.
@@ -28,16 +26,16 @@ pub(crate) struct Server {
 pub(crate) struct RedisLimit {
     /// Its number among those of the site.
     pub(crate) number: usize,
-    pub(super) server: Server,
+    pub(crate) server: Server,
     limit: u64,
-    pub(super) window_ms: u64,
+    pub(crate) window_ms: u64,
     per: RateLimitKey,
     header: Option<String>,
     has_headers: bool,
-    pub(super) counting: RedisCounting,
-    pub(super) interval_ns: u64,
-    pub(super) timeout_ns: u64,
-    pub(super) without: WithoutRedis,
+    pub(crate) counting: RedisCounting,
+    pub(crate) interval_ns: u64,
+    pub(crate) timeout_ns: u64,
+    pub(crate) without: WithoutRedis,
     /// What all its keys begin with.
     prefix: Vec<u8>,
 }
@@ -73,22 +71,15 @@ impl RedisLimit {
         })
     }
 
-    /// Writes the key that a request is counted by.
-    pub(super) fn write_key(
-        &self,
-        key: &mut Vec<u8>,
-        head: &Head<'_>,
-        notes: &Notes,
-        consumers: &Consumers,
-    ) {
+    /// Writes the key that a request of a consumer is counted by.
+    pub(crate) fn write_key(&self, key: &mut Vec<u8>, head: &Head<'_>, consumer: Option<&str>) {
         key.clear();
         key.extend_from_slice(&self.prefix);
         match self.per {
             RateLimitKey::Route => key.extend_from_slice(b"all"),
             RateLimitKey::Consumer => {
-                let name = notes.consumer.and_then(|number| consumers.name(number));
                 key.extend_from_slice(b"consumer:");
-                key.extend_from_slice(name.unwrap_or_default().as_bytes());
+                key.extend_from_slice(consumer.unwrap_or_default().as_bytes());
             }
             RateLimitKey::Header => {
                 let name = self.header.as_deref().unwrap_or_default();
@@ -102,7 +93,7 @@ impl RedisLimit {
     }
 
     /// What a count means; `left_ms` is what is left of the window.
-    pub(super) fn standing(&self, count: u64, left_ms: u64) -> Standing {
+    pub(crate) fn standing(&self, count: u64, left_ms: u64) -> Standing {
         let reset_s = left_ms.div_ceil(1000);
         Standing {
             is_allowed: count <= self.limit,
@@ -121,9 +112,9 @@ pub(crate) struct Counts {
     buckets: HashMap<Box<[u8]>, Bucket>,
     /// Keys with something that Redis does not know.
     dirty: Vec<Box<[u8]>>,
-    pub(super) sent_at_ns: u64,
+    pub(crate) sent_at_ns: u64,
     /// There is a key of which it is not known what others have counted: Redis is asked at once.
-    pub(super) is_urgent: bool,
+    pub(crate) is_urgent: bool,
 }
 
 #[derive(Debug, Default)]
@@ -140,7 +131,7 @@ struct Bucket {
 
 impl Counts {
     /// Counts a request that does not wait.
-    pub(super) fn count(&mut self, limit: &RedisLimit, key: &[u8], now_ns: u64) -> Standing {
+    pub(crate) fn count(&mut self, limit: &RedisLimit, key: &[u8], now_ns: u64) -> Standing {
         let key = if self.buckets.len() >= KEYS_MAX && !self.buckets.contains_key(key) {
             self.buckets.retain(|_, bucket| bucket.is_live(now_ns));
             if self.buckets.len() >= KEYS_MAX {
@@ -177,12 +168,12 @@ impl Counts {
     }
 
     /// Whether Redis will be told something.
-    pub(super) fn has_news(&self) -> bool {
+    pub(crate) fn has_news(&self) -> bool {
         !self.dirty.is_empty()
     }
 
     /// What Redis is to be told: keys with amounts.
-    pub(super) fn tell(&mut self, mut tell: impl FnMut(&[u8], u64)) {
+    pub(crate) fn tell(&mut self, mut tell: impl FnMut(&[u8], u64)) {
         for key in self.dirty.drain(..) {
             if let Some(bucket) = self.buckets.get_mut(&key) {
                 let amount = std::mem::take(&mut bucket.fresh);
@@ -193,7 +184,7 @@ impl Counts {
     }
 
     /// Redis has said how many there were, and how long it will know.
-    pub(super) fn heard(&mut self, key: &[u8], amount: u64, total: u64, left_ms: u64, now_ns: u64) {
+    pub(crate) fn heard(&mut self, key: &[u8], amount: u64, total: u64, left_ms: u64, now_ns: u64) {
         if let Some(bucket) = self.buckets.get_mut(key) {
             bucket.told = bucket.told.saturating_sub(amount);
             bucket.total = total;
@@ -202,7 +193,7 @@ impl Counts {
     }
 
     /// Redis will not answer: what it was told is told again.
-    pub(super) fn lost(&mut self, key: &[u8], amount: u64) {
+    pub(crate) fn lost(&mut self, key: &[u8], amount: u64) {
         if let Some(bucket) = self.buckets.get_mut(key) {
             bucket.told = bucket.told.saturating_sub(amount);
             if bucket.fresh == 0 {

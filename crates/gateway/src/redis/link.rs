@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::io;
 
-use gatebench_net::timers::Deadline;
+use gatebench_net::timers::{Deadline, Timers};
 use gatebench_net::{ConnId, Io, Outbox};
 
 use super::limit::Server;
 use super::resp::{self, Reply};
-use crate::exchange::Core;
 use crate::party::Party;
 
 /// How long a Redis that could not be had is left alone.
@@ -19,7 +18,7 @@ const QUEUED_BYTES_MAX: usize = 4 << 20;
 
 /// Who waits for an answer.
 #[derive(Clone, Debug)]
-pub(super) enum Asker {
+pub(crate) enum Asker {
     /// A request, by its number, of the limit of that number.
     Request(Party, u64),
     /// A worker's own counts of a key.
@@ -30,15 +29,15 @@ pub(super) enum Asker {
 
 /// Something that Redis was asked.
 #[derive(Debug)]
-pub(super) struct Question {
-    pub(super) asker: Asker,
-    pub(super) limit: usize,
+pub(crate) struct Question {
+    pub(crate) asker: Asker,
+    pub(crate) limit: usize,
     due_ns: u64,
 }
 
 /// What Redis said of a key, or that it cannot be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(crate) enum Said {
     Count { count: u64, left_ms: u64 },
     Nothing,
 }
@@ -46,7 +45,7 @@ pub(super) enum Said {
 /// A connection to a Redis.
 #[derive(Debug)]
 pub(crate) struct Link {
-    pub(super) server: Server,
+    pub(crate) server: Server,
     conn: Option<ConnId>,
     is_connected: bool,
     outbox: Outbox,
@@ -64,7 +63,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(server: Server) -> Self {
+    pub(crate) fn new(server: Server) -> Self {
         Self {
             server,
             conn: None,
@@ -80,17 +79,17 @@ impl Link {
         }
     }
 
-    pub(super) fn owns(&self, conn: ConnId) -> bool {
+    pub(crate) fn owns(&self, conn: ConnId) -> bool {
         self.conn == Some(conn)
     }
 
     /// Whether an answer is owed.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(crate) fn is_asked(&self) -> bool {
         !self.asked.is_empty()
     }
 
     /// Whether it did not answer when it was last asked.
-    pub(super) fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         self.is_gone
     }
 
@@ -103,7 +102,7 @@ impl Link {
     }
 
     /// Counts so many of a key; answers false where Redis cannot be had.
-    pub(super) fn ask<I: Io>(
+    pub(crate) fn ask<I: Io>(
         &mut self,
         core: &mut Base<'_, I>,
         key: &[u8],
@@ -173,25 +172,25 @@ impl Link {
         }
     }
 
-    pub(super) fn connected<I: Io>(&mut self, io: &mut I) {
+    pub(crate) fn connected<I: Io>(&mut self, io: &mut I) {
         self.is_connected = true;
         self.flush(io);
     }
 
-    pub(super) fn sent<I: Io>(&mut self, bytes: Vec<u8>, io: &mut I) {
+    pub(crate) fn sent<I: Io>(&mut self, bytes: Vec<u8>, io: &mut I) {
         self.outbox.sent(bytes);
         self.flush(io);
     }
 
     /// Whether its deadline has passed.
-    pub(super) fn is_due<I: Io>(&mut self, core: &mut Base<'_, I>) -> bool {
+    pub(crate) fn is_due<I: Io>(&mut self, core: &mut Base<'_, I>) -> bool {
         let conn = self.conn.map(Party::from);
         conn.is_some_and(|party| self.deadline.expired(core.polled_ns, party, core.timers))
     }
 
     /// Takes what was received; `heard` is told each answer. Answers false where that is no Redis, or one
     /// that does not do as asked.
-    pub(super) fn received<I: Io>(
+    pub(crate) fn received<I: Io>(
         &mut self,
         core: &mut Base<'_, I>,
         bytes: &[u8],
@@ -261,7 +260,7 @@ impl Link {
     }
 
     /// Notes what is wrong with it, once; again only after it was well.
-    pub(super) fn complain(&mut self, words: &str) {
+    pub(crate) fn complain(&mut self, words: &str) {
         if !self.is_gone {
             let address = self.server.address;
             self.trouble = Some(format!("environment: redis at {address}: {words}"));
@@ -269,12 +268,12 @@ impl Link {
     }
 
     /// What is to be told, once.
-    pub(super) fn take_trouble(&mut self) -> Option<String> {
+    pub(crate) fn take_trouble(&mut self) -> Option<String> {
         self.trouble.take()
     }
 
     /// Gives the connection up: what was asked, which nobody will answer.
-    pub(super) fn give_up<I: Io>(&mut self, core: &mut Base<'_, I>) -> VecDeque<Question> {
+    pub(crate) fn give_up<I: Io>(&mut self, core: &mut Base<'_, I>) -> VecDeque<Question> {
         if let Some(conn) = self.conn.take() {
             core.io.close(conn);
         }
@@ -290,22 +289,9 @@ impl Link {
 }
 
 /// What a link needs of its worker.
-pub(super) struct Base<'c, I> {
-    pub(super) io: &'c mut I,
-    pub(super) timers: &'c mut gatebench_net::timers::Timers<Party>,
-    pub(super) polled_ns: u64,
-    pub(super) now_ns: u64,
-}
-
-impl<'c, I> Base<'c, I> {
-    /// The links of a worker, and what they need of it.
-    pub(super) fn of(core: &'c mut Core<I>) -> (&'c mut Vec<Link>, Self) {
-        let base = Self {
-            io: &mut core.io,
-            timers: &mut core.timers,
-            polled_ns: core.polled_ns,
-            now_ns: core.now_ns,
-        };
-        (&mut core.links, base)
-    }
+pub(crate) struct Base<'c, I> {
+    pub(crate) io: &'c mut I,
+    pub(crate) timers: &'c mut Timers<Party>,
+    pub(crate) polled_ns: u64,
+    pub(crate) now_ns: u64,
 }

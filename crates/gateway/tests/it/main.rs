@@ -20,12 +20,16 @@ mod paths;
 mod policies;
 mod redis;
 mod reload;
+#[cfg(feature = "soap")]
 mod saxon;
 mod schema;
 mod serving;
 mod slow;
+#[cfg(feature = "soap")]
 mod soap;
+#[cfg(feature = "soap")]
 mod soap_hostile;
+#[cfg(feature = "soap")]
 mod soap_memory;
 mod spellings;
 mod splice;
@@ -34,4 +38,5 @@ mod unread;
 mod unread_memory;
 mod unread_waiting;
 mod upstream_tls;
+#[cfg(feature = "soap")]
 mod xslt;

@@ -214,7 +214,17 @@ fn options(configured: &Accounting) -> String {
 
 /// What the reference gateway's XML policies stand on.
 fn libraries() -> Check {
-    let versions = library_versions().map(|(name, version)| format!("{name} {version}"));
+    let versions = library_versions().into_iter();
+    let versions: Vec<String> = versions
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
+    if versions.is_empty() {
+        return Check::advice(
+            "XML",
+            "built without the feature `soap`: the reference gateway processes no SOAP and no XML",
+            "build gatebench with its default features, if you need them",
+        );
+    }
     Check::good("XML", versions.join(", "))
 }
 

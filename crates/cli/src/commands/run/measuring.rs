@@ -83,8 +83,9 @@ impl Measuring {
             backend: self.backend.map(Into::into),
             budget: None,
             libraries: library_versions()
+                .into_iter()
                 .map(|(name, version)| (name.to_owned(), version))
-                .into(),
+                .collect(),
             prepared,
         })
     }

@@ -9,6 +9,7 @@ use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 use serde_json::Value;
 
 use super::token::Token;
+use crate::config::Mistake;
 
 /// A key, ready.
 #[derive(Debug)]
@@ -22,9 +23,6 @@ enum Material {
     Hs256(hmac::Key),
     Rs256(RsaPublicKeyComponents<Vec<u8>>),
 }
-
-/// What is wrong with a setting: its place below the policy, and words.
-pub(crate) type Mistake = (String, String);
 
 /// The keys of a policy.
 pub(crate) fn keys(policy: &JwtPolicy) -> Result<Vec<Key>, Vec<Mistake>> {

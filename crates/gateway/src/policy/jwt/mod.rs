@@ -9,9 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use gatebench_model::policy::JwtPolicy;
 
 use super::consumers::Consumers;
+use crate::config::Mistake;
 pub(crate) use cache::Cache;
 use keys::Key;
-pub(crate) use keys::Mistake;
 use token::{Claims, Token};
 
 /// A policy `jwt`, ready.

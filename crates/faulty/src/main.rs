@@ -1,0 +1,108 @@
+//! The reference gateway with faults on purpose, for the tests and benchmarks of what looks for
+//! such gateways. It is no part of the product: `gatebench` is built without the feature that this
+//! program needs.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Parser;
+use gatebench_gateway::{Document, Faults, Gateway, Handicap, Leak};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+/// It has the name and the version of `gatebench`, so that the folder of the reference gateway
+/// describes it as well, but for the place of the program.
+#[derive(Debug, Parser)]
+#[command(name = "gatebench", version)]
+enum Words {
+    /// Serves the reference gateway with faults, until SIGTERM or Ctrl-C
+    Gateway(Serve),
+    /// Does the work that a handicap adds to a number of responses, and nothing else: its processor
+    /// time is what the handicap costs
+    Alone {
+        /// Turns of a loop and system calls for each response
+        #[arg(value_name = "300,0.5")]
+        handicap: Handicap,
+        /// The number of responses
+        responses: u64,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Serve {
+    /// Its configuration: YAML, or JSON
+    file: PathBuf,
+    /// Adds turns of a loop and system calls to each response
+    #[arg(long, value_name = "300,0.5")]
+    handicap: Option<Handicap>,
+    /// Never gives back this number of bytes for this number of responses
+    #[arg(long, value_name = "1KiB/1000")]
+    leak: Option<Leak>,
+    /// Shows this share of errors in the responses to other requests
+    #[arg(long, value_name = "1%", value_parser = share)]
+    leak_errors: Option<f64>,
+}
+
+fn main() -> ExitCode {
+    match Words::parse() {
+        Words::Gateway(words) => match words.serve() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                eprintln!("error: {why}");
+                ExitCode::FAILURE
+            }
+        },
+        Words::Alone {
+            handicap,
+            responses,
+        } => {
+            handicap.alone(responses);
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+impl Serve {
+    fn serve(self) -> Result<(), String> {
+        let name = self.file.display().to_string();
+        let text = std::fs::read_to_string(&self.file)
+            .map_err(|error| format!("{name} cannot be read: {error}"))?;
+        let document = Document::read(&name, &text).map_err(|wrong| {
+            let mistakes = wrong.all().iter().map(|it| format!("\n  {}", it.message));
+            format!("{wrong}{}", mistakes.collect::<String>())
+        })?;
+        let gateway = Gateway::new(&document.config).map_err(|wrong| wrong.to_string())?;
+        let gateway = gateway
+            .heeded_by(|words| eprintln!("{words}"))
+            .with_faults(Faults {
+                handicap: self.handicap,
+                leak: self.leak,
+                stray_errors: self.leak_errors,
+            });
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&stop))
+                .map_err(|error| format!("signals cannot be handled: {error}"))?;
+        }
+        gateway
+            .serve(&[], None, stop, announce)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    }
+}
+
+fn announce(bound: &[SocketAddr]) {
+    for address in bound {
+        println!("gateway listens on http://{address}");
+    }
+}
+
+/// Reads a share in percent.
+fn share(word: &str) -> Result<f64, String> {
+    let percent = word.strip_suffix('%').and_then(|it| it.parse().ok());
+    let percent = percent.filter(|percent| (0.0..=1000.0).contains(percent));
+    let percent: f64 = percent.ok_or("this is not a share from 0% to 1000%, as in 3%")?;
+    Ok(percent / 100.0)
+}

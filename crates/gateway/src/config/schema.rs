@@ -1,0 +1,298 @@
+//! The JSON Schema of a configuration: its form, as the types have it, and of its meaning what a schema can say.
+//!
+//! Files are read by the form alone, since what is said of meaning by [`crate::config::GatewayConfig::validate`] is said
+//! better. Editors get both. A test (`tests/it/schema.rs`) checks that both give the same verdict on the same files.
+
+use std::sync::LazyLock;
+
+use schemars::schema_for;
+use serde_json::{Value, json};
+
+use crate::config::GatewayConfig;
+
+/// The form alone, made once.
+pub(crate) fn form() -> &'static Value {
+    static FORM: LazyLock<Value> = LazyLock::new(|| {
+        let mut schema = schema_for!(GatewayConfig);
+        schema.insert(
+            "title".into(),
+            "gatebench configuration of the reference gateway".into(),
+        );
+        schema.into()
+    });
+    &FORM
+}
+
+/// Form and meaning.
+pub(crate) fn whole() -> Value {
+    let mut schema = form().clone();
+    bound_integers(&mut schema);
+    let parts = [
+        of_the_file(),
+        of_upstreams_and_consumers(),
+        of_routes(),
+        of_delays(),
+        of_limits(),
+        of_edits(),
+        of_answers(),
+    ];
+    for (place, more) in parts.into_iter().flatten() {
+        add(&mut schema, place, more);
+    }
+    schema
+}
+
+/// What is said of a place besides its form, by JSON Pointer.
+type Meaning = Vec<(&'static str, Value)>;
+
+/// Keywords of that name give way.
+fn add(schema: &mut Value, place: &str, more: Value) {
+    match (schema.pointer_mut(place), more) {
+        (Some(Value::Object(there)), Value::Object(more)) => there.extend(more),
+        _ => debug_assert!(false, "the schema has no {place}"),
+    }
+}
+
+/// The type of a number bounds it, which a general validator does not know by the type's name.
+fn bound_integers(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            let most: Option<u64> = match map.get("format").and_then(Value::as_str) {
+                Some("uint32") => Some(u32::MAX.into()),
+                // The largest that a file can say.
+                Some("uint64") => Some(i64::MAX.unsigned_abs()),
+                _ => None,
+            };
+            if let Some(most) = most {
+                map.entry("maximum").or_insert(most.into());
+            }
+            map.values_mut().for_each(bound_integers);
+        }
+        Value::Array(items) => items.iter_mut().for_each(bound_integers),
+        _ => {}
+    }
+}
+
+/// An IPv4 or IPv6 address with a port. Which groups of an IPv6 address make one is not said.
+const ADDRESS: &str = "^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(\\.(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}|\\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[0-9]+)?\\]):0*(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[0-5]?[0-9]{1,4})$";
+
+/// A path of RFC 3986 3.3 with its slash.
+const PATH: &str = "^/([!$&-;=@A-Z_a-z~]|%[0-9A-Fa-f]{2})*$";
+
+/// The same in which only is encoded what has to be, in upper case; and no slash, backslash or control
+/// character is.
+const NORMAL_PATH: &str =
+    "^/([!$&-;=@A-Z_a-z~]|%(2[0-9A-C]|3[A-F]|[46]0|5[BDE]|7[B-D]|[89A-F][0-9A-F]))*$";
+
+/// Empty segments but the last one, dot segments, and what has parameters but no name.
+const NOT_NORMAL_SEGMENT: &str = "//|/\\.\\.?(;|/|$)|/;";
+
+/// A token of RFC 9110 5.6.2.
+const TOKEN: &str = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
+
+/// Fields that no edit may touch, in any case of letters.
+const FRAMING: &str = "^([Hh][Oo][Ss][Tt]|[Cc][Oo][Nn][Nn][Ee][Cc][Tt][Ii][Oo][Nn]|[Cc][Oo][Nn][Tt][Ee][Nn][Tt]-[Ll][Ee][Nn][Gg][Tt][Hh]|[Tt][Rr][Aa][Nn][Ss][Ff][Ee][Rr]-[Ee][Nn][Cc][Oo][Dd][Ii][Nn][Gg]|[Tt][Ee]|[Uu][Pp][Gg][Rr][Aa][Dd][Ee]|[Ee][Xx][Pp][Ee][Cc][Tt])$";
+
+fn some_text() -> Value {
+    json!({"minLength": 1})
+}
+
+fn at_least_1() -> Value {
+    json!({"minimum": 1})
+}
+
+/// A duration that is not nothing.
+fn some_time() -> Value {
+    json!({"not": {"pattern": "^[0.]+[a-z]+$"}})
+}
+
+/// The name of a header that may be edited.
+fn editable() -> Value {
+    json!({"pattern": TOKEN, "not": {"pattern": FRAMING}})
+}
+
+fn of_the_file() -> Meaning {
+    let timeouts = [
+        "/$defs/Timeouts/properties/connect_ms",
+        "/$defs/Timeouts/properties/upstream_ms",
+        "/$defs/Timeouts/properties/client_idle_ms",
+        "/$defs/Timeouts/properties/request_head_ms",
+        "/$defs/Timeouts/properties/request_body_ms",
+        "/$defs/Timeouts/properties/drain_ms",
+        "/$defs/RouteTimeouts/properties/connect_ms",
+        "/$defs/RouteTimeouts/properties/upstream_ms",
+    ];
+    let mut meaning = vec![
+        ("/properties/listen", json!({"minItems": 1})),
+        ("/properties/listen/items", json!({"pattern": ADDRESS})),
+        (
+            "/properties/workers",
+            json!({"minimum": 1, "maximum": 1024}),
+        ),
+        ("/$defs/Metrics/properties/path", json!({"pattern": "^/"})),
+        ("/properties/connections_max", at_least_1()),
+    ];
+    meaning.extend(timeouts.map(|place| (place, at_least_1())));
+    meaning
+}
+
+fn of_upstreams_and_consumers() -> Meaning {
+    let weightless = json!({"required": ["weight"], "properties": {"weight": {"const": 0}}});
+    vec![
+        ("/$defs/Upstream/properties/name", some_text()),
+        (
+            "/$defs/Upstream/properties/targets",
+            json!({"contains": {"not": weightless}}),
+        ),
+        ("/$defs/Target/properties/port", at_least_1()),
+        (
+            "/$defs/Target/properties/weight",
+            json!({"maximum": 65_535}),
+        ),
+        ("/$defs/Consumer/properties/name", some_text()),
+        (
+            "/$defs/Consumer/properties/keys/items",
+            json!({"pattern": "^[!-~]+$"}),
+        ),
+        // The name of a user ends at the first colon (RFC 7617).
+        (
+            "/$defs/Consumer",
+            json!({
+                "if": {"required": ["password"], "properties": {"password": {"type": "string"}}},
+                "then": {"properties": {"name": {"pattern": "^[^:]*$"}}},
+            }),
+        ),
+    ]
+}
+
+fn of_routes() -> Meaning {
+    let has = |policy: &str| json!({"contains": {"required": [policy]}});
+    let once = |policy: &str| json!({"contains": {"required": [policy]}, "minContains": 0, "maxContains": 1});
+    let edits = ["request_json", "response_json", "response_xslt"];
+    let edits: Vec<Value> = edits.into_iter().map(has).collect();
+    vec![
+        ("/$defs/Route/properties/name", some_text()),
+        // Somebody must answer.
+        (
+            "/$defs/Route",
+            json!({"anyOf": [
+                {"required": ["upstream"], "properties": {"upstream": {"type": "string"}}},
+                {"required": ["policies"], "properties": {"policies": has("mock")}},
+            ]}),
+        ),
+        (
+            "/$defs/Route",
+            json!({
+                "if": {"required": ["paths"], "properties": {"paths": {"const": "verbatim"}}},
+                "then": {"properties": {"path": {"pattern": PATH}}},
+                "else": {"properties": {"path": {
+                    "pattern": NORMAL_PATH,
+                    "not": {"pattern": NOT_NORMAL_SEGMENT},
+                }}},
+            }),
+        ),
+        (
+            "/$defs/Route/properties/policies",
+            json!({
+                "allOf": [once("openapi"), once("redis_rate_limit"), once("soap")],
+                "if": has("soap"),
+                "then": {"not": {"anyOf": edits}},
+            }),
+        ),
+        ("/$defs/SoapChain/properties/cache_ttl", some_time()),
+    ]
+}
+
+/// Routes have known delays only in a build with faults.
+fn of_delays() -> Meaning {
+    match cfg!(feature = "faults") {
+        true => vec![("/$defs/Bimodal/properties/every", at_least_1())],
+        false => Vec::new(),
+    }
+}
+
+fn of_limits() -> Meaning {
+    let counted = json!({
+        "if": {"required": ["per"], "properties": {"per": {"const": "header"}}},
+        "then": {"required": ["header"], "properties": {"header": {"type": "string"}}},
+        "else": {"properties": {"header": {"type": "null"}}},
+    });
+    vec![
+        ("/$defs/RateLimitPolicy", counted.clone()),
+        ("/$defs/RateLimitPolicy/properties/window", some_time()),
+        ("/$defs/RedisRateLimitPolicy", counted),
+        // A scenario may leave it out, as somebody starts one then.
+        (
+            "/$defs/RedisRateLimitPolicy",
+            json!({"required": ["limit", "window", "redis"]}),
+        ),
+        (
+            "/$defs/RedisRateLimitPolicy/properties/redis",
+            json!({"type": "string", "pattern": ADDRESS}),
+        ),
+        ("/$defs/RedisRateLimitPolicy/properties/window", some_time()),
+        (
+            "/$defs/RedisRateLimitPolicy/properties/interval",
+            some_time(),
+        ),
+        (
+            "/$defs/RedisRateLimitPolicy/properties/timeout",
+            some_time(),
+        ),
+    ]
+}
+
+fn of_edits() -> Meaning {
+    // What a field can have for its value: visible ASCII on one line, with blanks and tabs inside.
+    let values = json!({
+        "propertyNames": editable(),
+        "additionalProperties": {"type": "string", "pattern": "^([!-~]([\\t -~]*[!-~])?)?$"},
+    });
+    let mut name = editable();
+    name["type"] = "string".into();
+    let renamed = json!({"propertyNames": editable(), "additionalProperties": name});
+    let places = json!({"propertyNames": {"pattern": "^/([^~]|~[01])*$"}});
+    vec![
+        (
+            "/$defs/HeaderEdits/properties/remove/items",
+            json!({"not": {"pattern": FRAMING}}),
+        ),
+        ("/$defs/HeaderEdits/properties/rename", renamed),
+        ("/$defs/HeaderEdits/properties/set", values.clone()),
+        ("/$defs/HeaderEdits/properties/add", values),
+        (
+            "/$defs/JsonEdits/properties/remove/items",
+            json!({"minLength": 1}),
+        ),
+        ("/$defs/JsonEdits/properties/rename", places.clone()),
+        ("/$defs/JsonEdits/properties/add", places.clone()),
+        ("/$defs/JsonEdits/properties/default", places),
+        (
+            "/$defs/ConsumerHeaderPolicy/properties/header",
+            json!({"not": {"pattern": FRAMING}}),
+        ),
+    ]
+}
+
+fn of_answers() -> Meaning {
+    vec![
+        ("/$defs/ApiKeyQueryPolicy/properties/name", some_text()),
+        // ASCII without quotes and backslashes.
+        (
+            "/$defs/BasicAuthPolicy/properties/realm",
+            json!({"pattern": "^[ !#-\\[\\]-~]*$"}),
+        ),
+        (
+            "/$defs/MockPolicy/properties/content_type",
+            json!({"pattern": "^[^\\x00-\\x1f\\x7f]+$"}),
+        ),
+        // Answers that have no body.
+        (
+            "/$defs/MockPolicy",
+            json!({
+                "if": {"properties": {"status": {"enum": [204, 304]}}},
+                "then": {"properties": {"body": {"const": ""}}},
+            }),
+        ),
+    ]
+}

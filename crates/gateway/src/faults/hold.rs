@@ -1,0 +1,119 @@
+//! Known delays: until when a connection's output is held back.
+
+use gatebench_net::timers::Timers;
+
+use super::Delays;
+use super::injector::Injector;
+use crate::config::{Route, TestDelay};
+use crate::party::Party;
+
+/// The last part of a hold is spent polling without waiting: a thread that sleeps wakes late by more
+/// than the proof allows.
+pub(crate) const SPIN_NS: u64 = 150_000;
+
+/// What holds one connection's output.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hold {
+    until_ns: Option<u64>,
+}
+
+impl Hold {
+    /// Holds for `delay_ns` from now; 0 does nothing.
+    pub(crate) fn begin(&mut self, delay_ns: u64, now_ns: u64, id: Party, faults: &mut Injector) {
+        if delay_ns > 0 {
+            self.until_ns = Some(now_ns + delay_ns);
+            faults.holds.0.schedule(now_ns + delay_ns, id);
+        }
+    }
+
+    pub(crate) fn is_held(self) -> bool {
+        self.until_ns.is_some()
+    }
+
+    /// Ends when it is due; answers whether it did.
+    pub(crate) fn release(&mut self, now_ns: u64) -> bool {
+        let is_due = self.until_ns.is_some_and(|until_ns| until_ns <= now_ns);
+        if is_due {
+            self.until_ns = None;
+        }
+        is_due
+    }
+}
+
+/// The holds of one worker, in the order they end.
+#[derive(Debug, Default)]
+pub(crate) struct Holds(Timers<Party>);
+
+impl Holds {
+    /// The connection whose hold ends by now.
+    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<Party> {
+        self.0.pop_due(now_ns)
+    }
+
+    /// Until when the loop may sleep: a little before the next hold ends, and not at all then.
+    pub(crate) fn sleep_until_ns(&self) -> Option<u64> {
+        Some(self.0.next_ns()?.saturating_sub(SPIN_NS))
+    }
+}
+
+/// The delays of a route, where it has any.
+pub(crate) type RouteDelay = Option<TestDelay>;
+
+pub(crate) fn delay_of(route: &Route) -> RouteDelay {
+    route.test_delay
+}
+
+/// Which delays the requests of one route get, for one worker.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DelayTurns {
+    delay: RouteDelay,
+    turn: u32,
+}
+
+impl DelayTurns {
+    pub(crate) fn new(delay: RouteDelay) -> Self {
+        Self { delay, turn: 0 }
+    }
+
+    pub(crate) fn next(&mut self) -> Delays {
+        let Some(delay) = self.delay else {
+            return Delays::default();
+        };
+        self.turn = self.turn.wrapping_add(1);
+        match delay.bimodal {
+            Some(other) if self.turn.is_multiple_of(other.every) => Delays {
+                request_ns: other.request_ns,
+                response_ns: other.response_ns,
+            },
+            _ => Delays {
+                request_ns: delay.request_ns,
+                response_ns: delay.response_ns,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Bimodal;
+
+    #[test]
+    fn every_tenth_request_gets_the_other_delays() {
+        let bimodal = Some(Bimodal {
+            every: 10,
+            request_ns: 3,
+            response_ns: 4,
+        });
+        let mut turns = DelayTurns::new(Some(TestDelay {
+            request_ns: 1,
+            response_ns: 2,
+            bimodal,
+        }));
+        let all: Vec<_> = (0..20).map(|_| turns.next()).collect();
+        for (at, delays) in all.iter().enumerate() {
+            let expected = if at % 10 == 9 { (3, 4) } else { (1, 2) };
+            assert_eq!((delays.request_ns, delays.response_ns), expected, "{at}");
+        }
+    }
+}

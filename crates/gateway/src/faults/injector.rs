@@ -1,0 +1,59 @@
+//! The faults of a gateway, and of each of its workers.
+
+use super::flaws::{Flawed, Leak};
+use super::handicap::{Burden, Handicap};
+use super::hold::Holds;
+use crate::party::Party;
+
+/// The faults of every worker; none by default. Known delays are settings of routes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// Extra work for each response.
+    pub handicap: Option<Handicap>,
+    /// Memory that is never given back.
+    pub leak: Option<Leak>,
+    /// The share of errors, 0.01 being 1 %, each of which the next request of its worker is
+    /// answered with as well.
+    pub stray_errors: Option<f64>,
+}
+
+/// The faults of one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Injector {
+    burden: Option<Burden>,
+    flawed: Flawed,
+    pub(super) holds: Holds,
+}
+
+impl Injector {
+    pub(crate) fn new(faults: Faults) -> Self {
+        Self {
+            burden: faults.handicap.map(Burden::new),
+            flawed: Flawed::new(faults),
+            holds: Holds::default(),
+        }
+    }
+
+    /// A response of that status was given.
+    pub(crate) fn responded(&mut self, status: u16) {
+        if let Some(burden) = &mut self.burden {
+            burden.bear();
+        }
+        self.flawed.answered(status);
+    }
+
+    /// Reports whether the request that has just come is answered with another's error.
+    pub(crate) fn strays(&mut self) -> bool {
+        self.flawed.strays()
+    }
+
+    /// The connection whose hold ends by now.
+    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<Party> {
+        self.holds.pop_due(now_ns)
+    }
+
+    /// Until when the loop may sleep for the next hold to end in time.
+    pub(crate) fn sleep_until_ns(&self) -> Option<u64> {
+        self.holds.sleep_until_ns()
+    }
+}

@@ -1,0 +1,37 @@
+//! Faults that a gateway is given on purpose, so that what looks for them can be tried on one:
+//! extra work for each response, a leak, errors that stray into other responses, and known delays.
+//! It knows nothing of the requests that suffer them.
+//!
+//! The product has none of them: it is built without the feature `faults`, and has stand-ins that
+//! do nothing.
+
+#[cfg(not(feature = "faults"))]
+mod absent;
+#[cfg(feature = "faults")]
+mod flaws;
+#[cfg(feature = "faults")]
+mod handicap;
+#[cfg(feature = "faults")]
+mod hold;
+#[cfg(feature = "faults")]
+mod injector;
+
+#[cfg(not(feature = "faults"))]
+pub(crate) use absent::{DelayTurns, Faults, Hold, Injector, RouteDelay, delay_of};
+#[cfg(feature = "faults")]
+pub use flaws::Leak;
+#[cfg(feature = "faults")]
+pub use handicap::Handicap;
+#[cfg(feature = "faults")]
+pub(crate) use hold::{DelayTurns, Hold, RouteDelay, delay_of};
+#[cfg(feature = "faults")]
+pub use injector::Faults;
+#[cfg(feature = "faults")]
+pub(crate) use injector::Injector;
+
+/// The delays of one request, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Delays {
+    pub(crate) request_ns: u64,
+    pub(crate) response_ns: u64,
+}

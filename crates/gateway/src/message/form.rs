@@ -1,0 +1,206 @@
+//! What a body is, as the head of its message says; and heads that say two things.
+//!
+//! Where a policy goes by a field that is there twice, the upstream could go by the other one: such a
+//! message is refused.
+
+use gatebench_net::http1::{Framing, Head};
+
+/// What a body is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Its type is `application/json` or `text/json`, or ends with `+json` (RFC 6839).
+    Json,
+    /// Its type is `text/xml` or `application/xml`.
+    Xml,
+    /// All else.
+    #[default]
+    Other,
+}
+
+/// What the head of a message says of its body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body<'a> {
+    pub(crate) content_type: Option<&'a [u8]>,
+    /// It is compressed, or coded otherwise.
+    pub(crate) is_coded: bool,
+}
+
+impl<'a> Body<'a> {
+    /// By the head of a message; or why nobody can say.
+    pub(crate) fn of(head: &Head<'a>) -> Result<Self, String> {
+        let coding = once(head, "Content-Encoding")?;
+        Ok(Self {
+            content_type: once(head, "Content-Type")?,
+            is_coded: coding.is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity")),
+        })
+    }
+
+    /// The same of a request: its Content-Type is one media type, and no list that others read from its
+    /// other end.
+    pub(crate) fn of_request(head: &Head<'a>) -> Result<Self, String> {
+        let body = Self::of(head)?;
+        match body.content_type {
+            Some(value) if !is_media_type(value) => {
+                Err("the Content-Type is not a media type (RFC 9110 8.3.1)".into())
+            }
+            _ => Ok(body),
+        }
+    }
+
+    /// What it is as it stands.
+    pub(crate) fn form(&self) -> Form {
+        if self.is_coded {
+            Form::Other
+        } else {
+            self.decoded_form()
+        }
+    }
+
+    /// What it is once it is decoded.
+    pub(crate) fn decoded_form(&self) -> Form {
+        let essence = essence(self.content_type.unwrap_or_default());
+        let is = |word: &str| essence.eq_ignore_ascii_case(word);
+        if is_json(essence) {
+            Form::Json
+        } else if is("text/xml") || is("application/xml") {
+            Form::Xml
+        } else {
+            Form::Other
+        }
+    }
+}
+
+/// What a body is as it stands; what nobody can tell is refused before.
+pub(crate) fn form_of(head: &Head<'_>) -> Form {
+    Body::of(head).map_or(Form::Other, |body| body.form())
+}
+
+/// Whether a message has no body, as far as its head tells.
+pub(crate) fn is_empty(head: &Head<'_>) -> bool {
+    matches!(head.framing(), Framing::None | Framing::Length(0))
+}
+
+/// Whether a Content-Type without its parameters means JSON.
+pub(crate) fn is_json(essence: &str) -> bool {
+    let suffix = essence.as_bytes().last_chunk::<5>();
+    essence.eq_ignore_ascii_case("application/json")
+        || essence.eq_ignore_ascii_case("text/json")
+        || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(b"+json"))
+}
+
+/// A Content-Type without its parameters.
+pub(crate) fn essence(content_type: &[u8]) -> &str {
+    let text = std::str::from_utf8(content_type).unwrap_or_default();
+    text.split(';').next().unwrap_or_default().trim()
+}
+
+/// The value of a field that is there once, if at all; or that it is there more often.
+pub(crate) fn once<'a>(head: &Head<'a>, name: &str) -> Result<Option<&'a [u8]>, String> {
+    let fields = head.raw_fields();
+    let mut named = fields.filter(|(other, _)| other.eq_ignore_ascii_case(name.as_bytes()));
+    let first = named.next().map(|(_, value)| value);
+    match named.next() {
+        None => Ok(first),
+        Some(_) => Err(format!("the field {name} is there more than once")),
+    }
+}
+
+/// A token of RFC 9110 5.6.2.
+pub(crate) fn is_token(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(allowed)
+}
+
+/// Whether this is one media type with its parameters: a token, a slash and a token, and no comma but in
+/// quotes.
+fn is_media_type(value: &[u8]) -> bool {
+    let names = essence(value).split_once('/');
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let has_comma = value.iter().any(|&byte| {
+        let was_escaped = std::mem::take(&mut is_escaped);
+        match byte {
+            _ if was_escaped => {}
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b',' if !is_quoted => return true,
+            _ => {}
+        }
+        false
+    });
+    names.is_some_and(|(class, kind)| is_token(class) && is_token(kind)) && !has_comma
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_net::http1::{Decoder, Event, Limits};
+
+    use super::*;
+
+    fn with_head<T>(fields: &str, check: impl FnOnce(&Head<'_>) -> T) -> T {
+        let request = format!("POST / HTTP/1.1\r\nHost: h\r\n{fields}\r\n");
+        let mut decoder = Decoder::requests(Limits::default());
+        let mut input = request.as_bytes();
+        match decoder.next(&mut input).unwrap() {
+            Some(Event::Head(head)) => check(&head),
+            other => panic!("no head but {other:?}"),
+        }
+    }
+
+    /// What the body is, and whether it is coded; nothing where nobody can say.
+    fn told(fields: &str) -> Option<(Form, bool)> {
+        with_head(fields, |head| {
+            let body = Body::of_request(head).ok()?;
+            let expected = if body.is_coded {
+                Form::Other
+            } else {
+                body.decoded_form()
+            };
+            assert_eq!(body.form(), expected);
+            Some((body.decoded_form(), body.is_coded))
+        })
+    }
+
+    #[test]
+    fn the_content_type_tells_what_a_body_is() {
+        for (value, expected) in [
+            ("application/json", Form::Json),
+            ("Application/JSON; charset=utf-8", Form::Json),
+            ("application/problem+json;a=\"b,c\"", Form::Json),
+            ("text/json", Form::Json),
+            ("text/xml", Form::Xml),
+            ("application/xml ; a", Form::Xml),
+            ("text/plain", Form::Other),
+            ("application/jsonp", Form::Other),
+            ("a/b;c=\"\\\",\"", Form::Other),
+        ] {
+            let fields = format!("Content-Type: {value}\r\n");
+            assert_eq!(told(&fields), Some((expected, false)), "{value}");
+        }
+        assert_eq!(told(""), Some((Form::Other, false)));
+        let coded = "Content-Type: text/xml\r\nContent-Encoding: gzip\r\n";
+        assert_eq!(told(coded), Some((Form::Xml, true)));
+        let identity = "Content-Encoding: Identity\r\n";
+        assert_eq!(told(identity), Some((Form::Other, false)));
+    }
+
+    #[test]
+    fn a_head_that_says_two_things_says_nothing() {
+        for fields in [
+            "Content-Type: text/plain\r\nContent-Type: application/json\r\n",
+            "Content-Type: application/json\r\ncontent-type: application/json\r\n",
+            "Content-Encoding: identity\r\nContent-Encoding: gzip\r\n",
+            "Content-Type: text/plain, application/json\r\n",
+            "Content-Type: text/plain;a=b, application/json\r\n",
+            "Content-Type: text/plain;a=\"b\", application/json\r\n",
+            "Content-Type: application\r\n",
+            "Content-Type: application/\r\n",
+            "Content-Type: application /json\r\n",
+            "Content-Type: \"application/json\"\r\n",
+            "Content-Type: a/b/c\r\n",
+            "Content-Type:\r\n",
+        ] {
+            assert_eq!(told(fields), None, "{fields}");
+        }
+    }
+}

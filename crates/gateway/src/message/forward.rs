@@ -1,0 +1,372 @@
+//! Heads passed on: what a proxy copies, leaves out and adds. One pass over the fields, no memory of
+//! its own.
+
+use gatebench_net::http1::{
+    BodyLength, Framing, Head, hop, write_chunk, write_request_head, write_response_head,
+};
+
+use super::headers::HeaderProgram;
+use super::own::{RateFields, Toward};
+
+/// Where a request goes.
+pub(crate) struct Destination<'a> {
+    /// Path and query as the upstream shall see them, perhaps without the slash they begin with.
+    pub(crate) rest: &'a str,
+    /// The client's target named an authority: it replaces Host (RFC 9112 3.2.2).
+    pub(crate) authority: Option<&'a str>,
+    /// For a request without Host.
+    pub(crate) fallback_authority: &'a str,
+    /// Tell the upstream that no further request follows.
+    pub(crate) is_last: bool,
+    /// What policies do to the fields.
+    pub(crate) edits: &'a HeaderProgram,
+    /// What tells the upstream who calls.
+    pub(crate) consumer: Option<(&'a str, &'a [u8])>,
+    /// Fields that policies go by. What the upstream may take for one of them stays behind.
+    pub(crate) trusted: &'a [String],
+    /// The body is not passed on as it comes: whoever has it whole writes its length, and the client need
+    /// not be told to send it.
+    pub(crate) is_collected: bool,
+    /// Of all codings that the client takes, an answer's body can be had in gzip alone.
+    pub(crate) is_gzip_alone: bool,
+}
+
+/// Writes a request's head for the upstream; answers how its body is to be written.
+pub(crate) fn write_request(out: &mut Vec<u8>, head: &Head<'_>, to: &Destination<'_>) -> Relay {
+    let (length, relay) = match head.framing() {
+        _ if to.is_collected => (BodyLength::None, Relay::Plain),
+        Framing::None | Framing::UntilClose => (BodyLength::None, Relay::Plain),
+        Framing::Length(length) => (BodyLength::Length(length), Relay::Plain),
+        Framing::Chunked => (BodyLength::Chunked, Relay::Chunked),
+    };
+    let host = match to.authority {
+        Some(authority) => Some(authority),
+        None if head.version_minor() == 0 && head.field("Host").is_none() => {
+            Some(to.fallback_authority)
+        }
+        None => None,
+    };
+    let added = [
+        host.map(|host| (&b"Host"[..], host.as_bytes())),
+        to.is_last.then_some((&b"Connection"[..], &b"close"[..])),
+    ];
+    let kept = passed_on(head).filter(|(name, _)| {
+        let is_replaced = to.authority.is_some() && name.eq_ignore_ascii_case(b"host");
+        let is_impostor = to.trusted.iter().any(|trusted| {
+            let trusted = trusted.as_bytes();
+            hop::is_alike(name, trusted) && !name.eq_ignore_ascii_case(trusted)
+        });
+        !(is_replaced || is_impostor || to.is_collected && name.eq_ignore_ascii_case(b"expect"))
+    });
+    let kept = kept.filter_map(|(name, value)| {
+        if !to.is_gzip_alone || !name.eq_ignore_ascii_case(b"accept-encoding") {
+            return Some((name, value));
+        }
+        takes_gzip(value).then_some((name, &b"gzip"[..]))
+    });
+    let fields = added.into_iter().flatten().chain(kept);
+    if to.edits.is_empty() {
+        write_to(out, head, to, fields, length);
+    } else {
+        let fields = to.edits.apply(named(fields)).chain(to.consumer);
+        write_to(out, head, to, fields, length);
+    }
+    relay
+}
+
+/// Whether Accept-Encoding allows gzip by its name (RFC 9110 12.5.3).
+fn takes_gzip(value: &[u8]) -> bool {
+    let codings = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+    codings.into_iter().any(|coding| {
+        let mut parts = coding.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+        let is_gzip = parts
+            .next()
+            .is_some_and(|name| name.eq_ignore_ascii_case(b"gzip"));
+        // A weight of nothing, however many zeros it is written with, forbids.
+        let is_none = |weight: &[u8]| {
+            weight.len() > 2
+                && weight[..2].eq_ignore_ascii_case(b"q=")
+                && weight[2..].iter().all(|byte| matches!(byte, b'0' | b'.'))
+        };
+        is_gzip && !parts.any(is_none)
+    })
+}
+
+fn write_to<'f, N: AsRef<[u8]>>(
+    out: &mut Vec<u8>,
+    head: &Head<'_>,
+    to: &Destination<'_>,
+    fields: impl Iterator<Item = (N, &'f [u8])>,
+    length: BodyLength,
+) {
+    if to.rest.starts_with('/') {
+        write_request_head(out, head.method(), to.rest, fields, length);
+    } else {
+        // Stripping took the slash too: `/prefix?q` becomes `/?q`.
+        write_request_head(out, head.method(), &["/", to.rest].concat(), fields, length);
+    }
+}
+
+/// How the body of a message is written on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relay {
+    /// As it comes: its length is known, or it ends with the connection.
+    Plain,
+    /// In chunks.
+    Chunked,
+}
+
+/// Writes a piece of a body as its reader expects it.
+pub(crate) fn relay(out: &mut Vec<u8>, how: Relay, piece: &[u8]) {
+    match how {
+        Relay::Plain => out.extend_from_slice(piece),
+        Relay::Chunked => write_chunk(out, piece),
+    }
+}
+
+/// What policies do to an answer's head.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnswerEdits<'a> {
+    pub(crate) fields: &'a HeaderProgram,
+    /// What a rate limit has to say.
+    pub(crate) rate: Option<RateFields>,
+    /// The body is not passed on as it comes: whoever has it whole writes its length.
+    pub(crate) is_collected: bool,
+    /// The body would be another than the one whose length is told, if there were one.
+    pub(crate) hides_length: bool,
+}
+
+/// Writes an answer's head for the client; answers how its body is to be written, and whether the
+/// client's connection must be closed to end it.
+pub(crate) fn write_response(
+    out: &mut Vec<u8>,
+    head: &Head<'_>,
+    toward: Toward,
+    edits: &AnswerEdits<'_>,
+) -> (Relay, bool) {
+    let (length, relay, until_close) = match head.framing() {
+        _ if edits.is_collected => (BodyLength::None, Relay::Plain, false),
+        Framing::None if edits.hides_length => (BodyLength::None, Relay::Plain, false),
+        Framing::None => (announced_length(head), Relay::Plain, false),
+        Framing::Length(length) => (BodyLength::Length(length), Relay::Plain, false),
+        Framing::Chunked | Framing::UntilClose if toward.is_http10 => {
+            (BodyLength::None, Relay::Plain, true)
+        }
+        Framing::Chunked | Framing::UntilClose => (BodyLength::Chunked, Relay::Chunked, false),
+    };
+    let toward = Toward {
+        keep_alive: toward.keep_alive && !until_close,
+        ..toward
+    };
+    let rate = edits.rate.iter().flat_map(RateFields::fields);
+    let added = toward.connection().into_iter().chain(rate);
+    if edits.fields.is_empty() {
+        let added = added.map(|(name, value)| (name.as_bytes(), value));
+        write_response_head(out, head.status(), passed_on(head).chain(added), length);
+    } else {
+        let fields = edits.fields.apply(named(passed_on(head))).chain(added);
+        write_response_head(out, head.status(), fields, length);
+    }
+    (relay, until_close)
+}
+
+/// An answer without a body may still say how long it would be (HEAD, 304).
+fn announced_length(head: &Head<'_>) -> BodyLength {
+    let announced = head
+        .field("Content-Length")
+        .and_then(|value| std::str::from_utf8(value).ok()?.trim().parse().ok());
+    match announced {
+        Some(length) if head.status() != 204 => BodyLength::Length(length),
+        _ => BodyLength::None,
+    }
+}
+
+/// The fields that go on, in wire order, by their names as bytes.
+fn passed_on<'a>(head: &Head<'a>) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+    let options = hop::connection_options(head);
+    let names_fields = head.connection_lists_fields();
+    head.raw_fields().filter(move |(name, _)| {
+        let stays = match name.len() {
+            2 | 7 | 10 | 16 | 17 => hop::is_hop_by_hop(name, []),
+            14 => hop::is_alike(name, b"content-length"),
+            _ => false,
+        };
+        // RFC 9110 7.6.1 forbids to list fields that concern all recipients; Host without its field
+        // would not even be a request.
+        let is_listed = names_fields
+            && !name.eq_ignore_ascii_case(b"host")
+            && hop::is_hop_by_hop(name, options.clone());
+        !(stays || is_listed)
+    })
+}
+
+/// Fields for policies, which know names as text.
+fn named<'a>(
+    fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+    // None has another name: they were parsed as text.
+    fields.filter_map(|(name, value)| Some((std::str::from_utf8(name).ok()?, value)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_net::http1::{Decoder, Event, Limits};
+
+    use super::*;
+    use crate::config::Paths;
+    use crate::path::{Router, Target};
+
+    fn with_head<T>(mut decoder: Decoder, bytes: &str, check: impl FnOnce(&Head<'_>) -> T) -> T {
+        let mut input = bytes.as_bytes();
+        match decoder.next(&mut input).unwrap() {
+            Some(Event::Head(head)) => check(&head),
+            other => panic!("no head but {other:?}"),
+        }
+    }
+
+    fn forwarded(request: &str, is_last: bool) -> String {
+        with_head(Decoder::requests(Limits::default()), request, |head| {
+            let router = Router::new([("/", Paths::Strict)].into_iter());
+            let mut memory = String::new();
+            let Target {
+                authority, rest, ..
+            } = router.find(head.target(), &mut memory).unwrap().target;
+            let trusted = ["X-Trusted".to_owned()];
+            let to = Destination {
+                rest,
+                authority,
+                fallback_authority: "1.2.3.4:5",
+                is_last,
+                edits: &HeaderProgram::default(),
+                consumer: None,
+                trusted: &trusted,
+                is_collected: false,
+                is_gzip_alone: false,
+            };
+            let mut out = Vec::new();
+            write_request(&mut out, head, &to);
+            String::from_utf8(out).unwrap()
+        })
+    }
+
+    #[test]
+    fn hop_by_hop_fields_stay_behind() {
+        let request = "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close, X-Mine\r\nX-Mine: 1\r\nKeep-Alive: 1\r\nTE: trailers\r\nTrailer: T\r\nUpgrade: u\r\nProxy-Connection: p\r\nX-Kept:  2 \r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(
+            forwarded(request, false),
+            "GET /a HTTP/1.1\r\nHost: h\r\nX-Kept: 2\r\nContent-Length: 0\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn framing_and_expectation_go_on() {
+        let request = "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n";
+        assert_eq!(
+            forwarded(request, true),
+            "POST /a HTTP/1.1\r\nConnection: close\r\nHost: h\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn there_is_always_a_host() {
+        assert!(forwarded("GET /a HTTP/1.0\r\n\r\n", false).contains("\r\nHost: 1.2.3.4:5\r\n"));
+        let absolute = forwarded("GET http://there:8/a HTTP/1.1\r\nHost: here\r\n\r\n", false);
+        assert_eq!(absolute, "GET /a HTTP/1.1\r\nHost: there:8\r\n\r\n");
+    }
+
+    #[test]
+    fn what_is_taken_for_another_field_stays_behind() {
+        let request = "GET /a HTTP/1.1\r\nHost: h\r\nTransfer_Encoding: chunked\r\nContent_Length: 5\r\nProxy_Connection: p\r\nKeep.Alive: 1\r\nX_Trusted: 1\r\nx-trusted: 2\r\nX_Other: 3\r\n\r\n";
+        assert_eq!(
+            forwarded(request, false),
+            "GET /a HTTP/1.1\r\nHost: h\r\nx-trusted: 2\r\nX_Other: 3\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn gzip_is_taken_where_it_is_named_and_not_forbidden() {
+        for (value, expected) in [
+            ("gzip", true),
+            ("br, GZIP;q=0.5", true),
+            ("deflate, gzip, br, zstd", true),
+            ("br", false),
+            ("*", false),
+            ("", false),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000", false),
+            ("gzip;q=0.01", true),
+        ] {
+            assert_eq!(takes_gzip(value.as_bytes()), expected, "{value}");
+        }
+    }
+
+    fn answered(answer: &str, toward: Toward, to_head: bool) -> (String, Relay, bool) {
+        let mut decoder = Decoder::responses(Limits::default());
+        decoder.expect(to_head);
+        with_head(decoder, answer, |head| {
+            let mut out = Vec::new();
+            let edits = AnswerEdits {
+                fields: &HeaderProgram::default(),
+                rate: None,
+                is_collected: false,
+                hides_length: false,
+            };
+            let (relay, until_close) = write_response(&mut out, head, toward, &edits);
+            (String::from_utf8(out).unwrap(), relay, until_close)
+        })
+    }
+
+    const NEW: Toward = Toward {
+        is_head: false,
+        is_http10: false,
+        keep_alive: true,
+    };
+    const OLD: Toward = Toward {
+        is_http10: true,
+        ..NEW
+    };
+
+    #[test]
+    fn answers_keep_their_framing_where_the_client_knows_it() {
+        let chunked =
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nA: b\r\n\r\n";
+        let (head, relay, until_close) = answered(chunked, NEW, false);
+        assert_eq!(
+            head,
+            "HTTP/1.1 200 OK\r\nA: b\r\nTransfer-Encoding: chunked\r\n\r\n"
+        );
+        assert_eq!((relay, until_close), (Relay::Chunked, false));
+        let (head, relay, until_close) = answered(chunked, OLD, false);
+        assert_eq!(head, "HTTP/1.1 200 OK\r\nA: b\r\nConnection: close\r\n\r\n");
+        assert_eq!((relay, until_close), (Relay::Plain, true));
+        let endless = answered("HTTP/1.0 200 OK\r\nA: b\r\n\r\n", NEW, false);
+        assert_eq!((endless.1, endless.2), (Relay::Chunked, false));
+        let counted = answered("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", OLD, false);
+        assert_eq!(
+            counted.0,
+            "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 7\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn answers_without_a_body_keep_the_length_they_announce() {
+        let to_head = answered("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", NEW, true);
+        assert_eq!(to_head.0, "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
+        let unmodified = answered(
+            "HTTP/1.1 304 X\r\nETag: e\r\nContent-Length: 7\r\n\r\n",
+            NEW,
+            false,
+        );
+        assert_eq!(
+            unmodified.0,
+            "HTTP/1.1 304 Not Modified\r\nETag: e\r\nContent-Length: 7\r\n\r\n"
+        );
+        let empty = answered(
+            "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n",
+            NEW,
+            false,
+        );
+        assert_eq!(empty.0, "HTTP/1.1 204 No Content\r\n\r\n");
+    }
+}

@@ -1,0 +1,152 @@
+//! Edits compiled to a tree of the places they concern.
+
+use gatebench_model::policy::JsonEdits;
+use serde_json::Value;
+
+use crate::config::Mistake;
+
+/// What concerns the members or items of one value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Plan {
+    pub(super) places: Vec<Place>,
+    pub(super) has_renames: bool,
+}
+
+/// A member or an item.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Place {
+    pub(super) name: String,
+    /// The name as JSON, with quotes.
+    pub(super) quoted: Vec<u8>,
+    /// What the name is in an array (RFC 6901 section 4).
+    pub(super) index: Option<Index>,
+    pub(super) edit: Edit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Index {
+    At(usize),
+    /// After the last one.
+    End,
+}
+
+/// What is done there; values are JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Edit {
+    Remove,
+    Rename { to: String, quoted: Vec<u8> },
+    Add(Vec<u8>),
+    Default(Vec<u8>),
+    Inside(Plan),
+}
+
+/// So many places of one value are noted as seen.
+const PLACES_MAX: usize = 64;
+
+impl Plan {
+    /// Compiles edits.
+    pub(crate) fn new(edits: &JsonEdits) -> Result<Self, Vec<Mistake>> {
+        let mut plan = Self::default();
+        let mut mistakes = Vec::new();
+        let json = |value: &Value| value.to_string().into_bytes();
+        let removes = edits.remove.iter().map(|at| (at, Edit::Remove));
+        let renames = edits.rename.iter().map(|(at, to)| {
+            let quoted = json(&Value::from(to.as_str()));
+            (
+                at,
+                Edit::Rename {
+                    to: to.clone(),
+                    quoted,
+                },
+            )
+        });
+        let adds = edits
+            .add
+            .iter()
+            .map(|(at, value)| (at, Edit::Add(json(value))));
+        let defaults = edits
+            .default
+            .iter()
+            .map(|(at, value)| (at, Edit::Default(json(value))));
+        for (pointer, edit) in removes.chain(renames).chain(adds).chain(defaults) {
+            if let Err(message) = plan.put(pointer, edit) {
+                mistakes.push((String::new(), message));
+            }
+        }
+        if mistakes.is_empty() {
+            Ok(plan)
+        } else {
+            Err(mistakes)
+        }
+    }
+
+    fn put(&mut self, pointer: &str, edit: Edit) -> Result<(), String> {
+        let is_escaped = |after: &str| after.starts_with(['0', '1']);
+        let path = pointer.strip_prefix('/');
+        let path = path.filter(|path| path.split('~').skip(1).all(is_escaped));
+        let Some(path) = path else {
+            return Err(format!(
+                "\"{pointer}\" does not name a member or an item; write a JSON Pointer, as in \"/name\""
+            ));
+        };
+        let tokens: Vec<String> = path
+            .split('/')
+            .map(|token| token.replace("~1", "/").replace("~0", "~"))
+            .collect();
+        let (last, parents) = tokens.split_last().expect("a split has a part");
+        let clash =
+            || format!("two edits concern \"{pointer}\" or what is in it; keep one of them");
+        let mut plan = self;
+        for token in parents {
+            let at = plan.place(token, || Edit::Inside(Self::default()))?;
+            let Edit::Inside(inner) = &mut plan.places[at].edit else {
+                return Err(clash());
+            };
+            plan = inner;
+        }
+        if plan.places.iter().any(|place| place.name == *last) {
+            return Err(clash());
+        }
+        if let Edit::Rename { to, .. } = &edit {
+            let same = |place: &Place| matches!(&place.edit, Edit::Rename { to: other, .. } if other == to);
+            if plan.places.iter().any(same) {
+                return Err(format!(
+                    "two members get the name \"{to}\"; keep one of them"
+                ));
+            }
+            plan.has_renames = true;
+        }
+        plan.place(last, || edit)?;
+        Ok(())
+    }
+
+    /// The number of the place of that name; a new one where there is none.
+    fn place(&mut self, name: &str, edit: impl FnOnce() -> Edit) -> Result<usize, String> {
+        if let Some(at) = self.places.iter().position(|place| place.name == name) {
+            return Ok(at);
+        }
+        if self.places.len() == PLACES_MAX {
+            return Err(format!(
+                "more than {PLACES_MAX} edits in one object; make two policies of them"
+            ));
+        }
+        self.places.push(Place {
+            name: name.to_owned(),
+            quoted: Value::from(name).to_string().into_bytes(),
+            index: index(name),
+            edit: edit(),
+        });
+        Ok(self.places.len() - 1)
+    }
+}
+
+/// What a token names in an array: digits without a leading zero, or the place after the last item.
+fn index(token: &str) -> Option<Index> {
+    let is_number =
+        token == "0" || !token.starts_with('0') && token.bytes().all(|b| b.is_ascii_digit());
+    match token {
+        "-" => Some(Index::End),
+        _ if is_number => token.parse().ok().map(Index::At),
+        _ => None,
+    }
+}

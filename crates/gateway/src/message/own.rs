@@ -1,0 +1,384 @@
+//! Answers the gateway makes itself.
+
+use gatebench_model::policy::MockPolicy;
+use gatebench_net::http1::{BodyLength, write_response_head};
+
+/// RFC 9110 15.2.1.
+pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// What is wrong with a message, in words for who sent it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: u16,
+    pub(crate) words: String,
+    /// The methods that the path has, where it was asked for by another one (RFC 9110 15.5.6).
+    pub(crate) allow: Option<String>,
+}
+
+impl Refusal {
+    /// Of that status, for that reason.
+    pub(crate) fn new(status: u16, words: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
+            status,
+            words: format!("gateway: {}\n", words.into()),
+            allow: None,
+        })
+    }
+}
+
+/// What a limiter says of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) is_allowed: bool,
+    pub(crate) has_headers: bool,
+    pub(crate) limit: u64,
+    /// Requests that would be let through right now.
+    pub(crate) remaining: u64,
+    /// Seconds until the bucket is full, rounded up.
+    pub(crate) reset_s: u64,
+    /// Seconds until the next request is let through, rounded up.
+    pub(crate) retry_after_s: u64,
+}
+
+/// The parts of the gateway's own responses that policies configure.
+#[derive(Debug, Default)]
+pub(crate) struct Pages {
+    /// Challenges of `basic_auth`, by the number that its stages have.
+    pub(crate) realms: Vec<String>,
+    /// Responses of `mock`, by the number that its stages have.
+    pub(crate) mocks: Vec<MockPolicy>,
+}
+
+/// Which answer of the gateway's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Error(u16),
+    /// For a reason that has words of its own.
+    Refused,
+    /// The upstream's TLS is not what was asked for: 502.
+    UpstreamTls,
+    Unauthorized(Challenge),
+    /// The mock of that number.
+    Mock(usize),
+    /// What the gateway has counted.
+    Metrics,
+}
+
+/// How a client is told to authenticate (RFC 9110 11.6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Challenge {
+    ApiKey,
+    /// By the number of the realm.
+    Basic(usize),
+    Bearer,
+    /// A token was there and is not good (RFC 6750 3).
+    InvalidToken,
+}
+
+impl Challenge {
+    fn value(self, pages: &Pages) -> &str {
+        match self {
+            Self::ApiKey => "ApiKey",
+            Self::Basic(realm) => &pages.realms[realm],
+            Self::Bearer => "Bearer",
+            Self::InvalidToken => "Bearer error=\"invalid_token\"",
+        }
+    }
+}
+
+/// An answer of the gateway's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Local<'a> {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'a str,
+    pub(crate) body: &'a [u8],
+    /// RFC 9110 15.5.2: 401 must say how to authenticate.
+    challenge: Option<&'a str>,
+    /// RFC 9110 15.5.6: 405 must say which methods there are.
+    allow: Option<&'a str>,
+    /// What a rate limit said of the request.
+    standing: Option<Standing>,
+}
+
+impl<'a> Local<'a> {
+    /// `metrics` is the text that answers [`Choice::Metrics`].
+    pub(crate) fn new(
+        choice: Choice,
+        standing: Option<Standing>,
+        pages: &'a Pages,
+        metrics: &'a str,
+    ) -> Self {
+        let local = match choice {
+            Choice::Error(status) => Self::error(status),
+            // Whoever has the reason says it.
+            Choice::Refused => Self::error(400),
+            Choice::UpstreamTls => Self {
+                body: b"gateway: the upstream's certificate is not accepted, or its TLS failed\n",
+                ..Self::error(502)
+            },
+            Choice::Unauthorized(challenge) => Self {
+                challenge: Some(challenge.value(pages)),
+                ..Self::error(401)
+            },
+            Choice::Mock(number) => {
+                let mock = &pages.mocks[number];
+                Self {
+                    status: mock.status,
+                    content_type: &mock.content_type,
+                    body: mock.body.as_bytes(),
+                    ..Self::error(mock.status)
+                }
+            }
+            Choice::Metrics => Self {
+                content_type: "text/plain; version=0.0.4; charset=utf-8",
+                body: metrics.as_bytes(),
+                ..Self::error(200)
+            },
+        };
+        local.with_standing(standing)
+    }
+
+    /// The same in the words of a refusal.
+    pub(crate) fn with_refusal(self, refusal: &'a Refusal) -> Self {
+        Self {
+            status: refusal.status,
+            body: refusal.words.as_bytes(),
+            allow: refusal.allow.as_deref(),
+            ..self
+        }
+    }
+
+    /// The same with another body.
+    pub(crate) fn with_body(self, content_type: &'a str, body: &'a [u8]) -> Self {
+        Self {
+            content_type,
+            body,
+            ..self
+        }
+    }
+
+    /// The same with what a rate limit said of the request.
+    pub(crate) fn with_standing(self, standing: Option<Standing>) -> Self {
+        Self { standing, ..self }
+    }
+
+    pub(crate) fn error(status: u16) -> Self {
+        Self {
+            status,
+            content_type: "text/plain",
+            body: words(status).as_bytes(),
+            challenge: None,
+            allow: None,
+            standing: None,
+        }
+    }
+}
+
+/// How an answer goes to its client.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Toward {
+    /// The request was HEAD.
+    pub(crate) is_head: bool,
+    pub(crate) is_http10: bool,
+    pub(crate) keep_alive: bool,
+}
+
+impl Toward {
+    /// The Connection field that this client needs to be sent (RFC 9112 9.3).
+    pub(crate) fn connection(self) -> Option<(&'static str, &'static [u8])> {
+        match (self.keep_alive, self.is_http10) {
+            (false, _) => Some(("Connection", b"close")),
+            (true, true) => Some(("Connection", b"keep-alive")),
+            (true, false) => None,
+        }
+    }
+}
+
+/// Writes an answer of the gateway's own.
+pub(crate) fn write_local(out: &mut Vec<u8>, local: Local<'_>, toward: Toward) {
+    let fields = [
+        Some(("Content-Type", local.content_type.as_bytes())),
+        local
+            .challenge
+            .map(|value| ("WWW-Authenticate", value.as_bytes())),
+        local.allow.map(|value| ("Allow", value.as_bytes())),
+        toward.connection(),
+    ];
+    let rate = local.standing.map(RateFields::new);
+    let fields = fields.into_iter().flatten();
+    let fields = fields.chain(rate.iter().flat_map(RateFields::fields));
+    let has_body = !matches!(local.status, 204 | 304);
+    let length = if has_body {
+        BodyLength::Length(local.body.len() as u64)
+    } else {
+        BodyLength::None
+    };
+    write_response_head(out, local.status, fields, length);
+    if has_body && !toward.is_head {
+        out.extend_from_slice(local.body);
+    }
+}
+
+fn words(status: u16) -> &'static str {
+    match status {
+        400 => "gateway: the body is not valid JSON, or repeats a member; correct the request\n",
+        401 => "gateway: no valid credentials\n",
+        404 => "gateway: no route matches the path\n",
+        408 => "gateway: the request did not come whole in time\n",
+        413 => "gateway: the request's body is too large\n",
+        429 => "gateway: too many requests\n",
+        502 => "gateway: the upstream cannot be reached or broke off\n",
+        503 => "gateway: requests are counted in Redis, which cannot be had\n",
+        504 => "gateway: the upstream did not answer in time\n",
+        _ => "gateway: the request is refused\n",
+    }
+}
+
+/// What an answer says of a rate limit: `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`
+/// (draft-ietf-httpapi-ratelimit-headers-03), and `Retry-After` where the request was refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RateFields {
+    standing: Standing,
+    digits: [Digits; 4],
+}
+
+impl RateFields {
+    pub(crate) fn new(standing: Standing) -> Self {
+        let numbers = [
+            standing.limit,
+            standing.remaining,
+            standing.reset_s,
+            standing.retry_after_s,
+        ];
+        Self {
+            standing,
+            digits: numbers.map(Digits::new),
+        }
+    }
+
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let told = [
+            self.standing.has_headers,
+            self.standing.has_headers,
+            self.standing.has_headers,
+            !self.standing.is_allowed,
+        ];
+        let names = [
+            "RateLimit-Limit",
+            "RateLimit-Remaining",
+            "RateLimit-Reset",
+            "Retry-After",
+        ];
+        let fields = names.into_iter().zip(&self.digits).zip(told);
+        fields
+            .filter(|(_, is_told)| *is_told)
+            .map(|((name, digits), _)| (name, digits.bytes()))
+    }
+}
+
+/// A number as it is written, without a heap.
+#[derive(Clone, Copy, Debug)]
+struct Digits {
+    bytes: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    fn new(mut number: u64) -> Self {
+        let mut bytes = [0; 20];
+        let mut start = bytes.len();
+        loop {
+            start -= 1;
+            bytes[start] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                return Self { bytes, start };
+            }
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn written(local: Local<'_>, toward: Toward) -> String {
+        let mut out = Vec::new();
+        write_local(&mut out, local, toward);
+        String::from_utf8(out).unwrap()
+    }
+
+    const PLAIN: Toward = Toward {
+        is_head: false,
+        is_http10: false,
+        keep_alive: true,
+    };
+
+    fn hello(status: u16, body: &str) -> Local<'_> {
+        Local {
+            status,
+            content_type: "text/plain",
+            body: body.as_bytes(),
+            ..Local::error(status)
+        }
+    }
+
+    #[test]
+    fn answers_fit_their_client() {
+        let mock = hello(200, "Hello");
+        assert_eq!(
+            written(mock, PLAIN),
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nHello"
+        );
+        let to_head = Toward {
+            is_head: true,
+            ..PLAIN
+        };
+        assert!(written(mock, to_head).ends_with("Length: 5\r\n\r\n"));
+        let old = Toward {
+            is_http10: true,
+            ..PLAIN
+        };
+        assert!(written(mock, old).contains("Connection: keep-alive\r\n"));
+        let last = Toward {
+            keep_alive: false,
+            ..PLAIN
+        };
+        assert!(written(Local::error(401), last).contains("Connection: close\r\n"));
+        assert!(!written(hello(204, ""), PLAIN).contains("Content-Length"));
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do() {
+        let challenged = Local {
+            challenge: Some("Basic realm=\"x\""),
+            ..Local::error(401)
+        };
+        assert!(written(challenged, PLAIN).contains("WWW-Authenticate: Basic realm=\"x\"\r\n"));
+        let standing = Standing {
+            is_allowed: false,
+            has_headers: true,
+            limit: 10,
+            remaining: 0,
+            reset_s: 3600,
+            retry_after_s: 360,
+        };
+        let limited = |standing| Local {
+            standing: Some(standing),
+            ..Local::error(429)
+        };
+        let all = "RateLimit-Limit: 10\r\nRateLimit-Remaining: 0\r\nRateLimit-Reset: 3600\r\nRetry-After: 360\r\n";
+        assert!(written(limited(standing), PLAIN).contains(all));
+        let silent = Standing {
+            has_headers: false,
+            ..standing
+        };
+        let told = written(limited(silent), PLAIN);
+        assert!(told.contains("Retry-After: 360\r\n") && !told.contains("RateLimit"));
+    }
+}

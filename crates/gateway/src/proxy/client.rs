@@ -1,0 +1,572 @@
+//! One client's connection: the requests it reads and the state of the one at hand.
+
+use std::rc::Rc;
+
+use gatebench_net::http1::{Decoder, Event, Limits, ProtocolError};
+use gatebench_net::http2;
+use gatebench_net::timers::Deadline;
+use gatebench_net::{ConnId, ConnMap, Io, Outbox};
+
+use super::edit::in_words_of;
+use super::exchange::{Core, PENDING_BYTES_LOW, PENDING_BYTES_MAX};
+use super::log::LogEntry;
+use super::origin::Origin;
+use crate::faults::{Delays, Hold};
+use crate::message::{Choice, Collected, Form, Local, Refusal, Relay, Toward};
+use crate::openapi::AnswerCheck;
+use crate::party::Party;
+use crate::policy::Notes;
+use crate::site::Live;
+use crate::soap::{Parked, Passage};
+
+/// How long a connection lives on after its last answer, for the client to read it: closing at once
+/// could destroy it on the way (RFC 9112 9.6).
+const LINGER_NS: u64 = 1_000_000_000;
+
+/// Whether a connection lives on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Keep,
+    Close,
+    /// Close so that the client sees that something was cut off.
+    Abort,
+}
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) decoder: Decoder,
+    /// Received and not read yet.
+    backlog: Vec<u8>,
+    /// Nothing of the connection was read yet, so it may speak another protocol.
+    is_unheard: bool,
+    pub(crate) exchange: Exchange,
+}
+
+/// A connection but for its decoder, whose events are borrowed while this changes.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) id: Party,
+    pub(crate) outbox: Outbox,
+    pub(crate) phase: Phase,
+    pub(crate) toward: Toward,
+    pub(crate) expects_continue: bool,
+    /// The request's last byte has been read.
+    pub(crate) is_request_done: bool,
+    /// Bytes of the request's body that were read for nothing, as the gateway will answer by itself.
+    pub(crate) passed_over: u64,
+    /// The answer's head has been written.
+    pub(crate) has_answer: bool,
+    pub(crate) request_relay: Relay,
+    pub(crate) answer_relay: Relay,
+    pub(crate) origin: Option<ConnId>,
+    /// The configuration that the request at hand goes by.
+    pub(crate) live: Rc<Live>,
+    pub(crate) route: Option<usize>,
+    /// When the head of the request was read, of the monotonic clock.
+    pub(crate) begun_ns: u64,
+    pub(crate) status: u16,
+    /// What Redis was asked about the request, by its number.
+    pub(crate) asking: Option<u64>,
+    /// The message at hand, where a helper of Saxon's transforms it.
+    pub(crate) parked: Option<Parked>,
+    /// What policies learnt of the request.
+    pub(crate) notes: Notes,
+    /// What the answer's body is held against.
+    pub(crate) answer_check: Option<AnswerCheck>,
+    /// What the answer's body is, where it is collected.
+    pub(crate) answer_form: Form,
+    /// The upstream chosen, by the site's number.
+    pub(crate) upstream: usize,
+    /// The target chosen, by the worker's number.
+    pub(crate) target: usize,
+    /// Targets that could not be connected to for it.
+    pub(crate) failures: usize,
+    /// The request, where a policy wants it whole.
+    pub(crate) collected: Collected,
+    /// The answer, where a policy wants it whole.
+    pub(crate) collected_answer: Collected,
+    /// What SOAP/XML chains know of both.
+    pub(crate) passage: Passage,
+    pub(crate) delays: Delays,
+    pub(crate) hold: Hold,
+    pub(crate) log: LogEntry,
+    /// The request waits because its connection holds too much for the client.
+    pub(crate) is_crowded: bool,
+    /// When that began, and how long it has lasted before.
+    crowded_since_ns: u64,
+    pub(crate) crowded_ns: u64,
+    is_paused: bool,
+    /// The client has sent FIN.
+    is_finished: bool,
+    is_in_head: bool,
+    deadline: Deadline,
+}
+
+/// Where the connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Between requests, or inside a head.
+    Idle,
+    /// The gateway will answer by itself when the request is whole.
+    Local(Choice),
+    /// The request is read to its end before it goes on.
+    Collecting,
+    /// An upstream serves the request.
+    Relaying,
+    /// The answer is complete and the request is not: its rest is read and passed over.
+    Draining,
+    /// The last answer is queued.
+    Closing,
+    /// The last answer is sent, FIN too.
+    Lingering,
+}
+
+impl Client {
+    pub(crate) fn new<I: Io>(id: Party, core: &mut Core<I>) -> Self {
+        let mut client = Self {
+            decoder: Decoder::requests(Limits::default()),
+            backlog: Vec::new(),
+            is_unheard: id.slot.is_none(),
+            exchange: Exchange::new(id, Rc::clone(&core.current.live)),
+        };
+        client.rearm(core);
+        client
+    }
+
+    /// Whether it is not known yet which protocol is spoken.
+    pub(crate) fn is_unheard(&self) -> bool {
+        self.is_unheard
+    }
+
+    /// The first bytes of a connection: all of them once they tell which protocol it speaks.
+    pub(crate) fn hear(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.backlog.extend_from_slice(bytes);
+        http2::Server::recognises(&self.backlog)?;
+        self.is_unheard = false;
+        Some(std::mem::take(&mut self.backlog))
+    }
+
+    /// Bytes have come.
+    pub(crate) fn received<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+        bytes: &[u8],
+    ) -> Fate {
+        if matches!(self.exchange.phase, Phase::Closing | Phase::Lingering) {
+            return Fate::Keep;
+        }
+        if !self.backlog.is_empty() || !self.exchange.may_read(origins) {
+            self.backlog.extend_from_slice(bytes);
+            self.exchange.pause(core);
+            return Fate::Keep;
+        }
+        self.read(origins, core, bytes);
+        self.settle(origins, core)
+    }
+
+    /// A head has come that is not read before it is known what follows it, for which the client has its time.
+    pub(crate) fn await_body<I: Io>(&mut self, core: &mut Core<I>) {
+        let exchange = &mut self.exchange;
+        exchange.is_in_head = true;
+        let due_ns = core.now_ns + core.limits.client_idle_ns;
+        exchange.deadline.set(due_ns, exchange.id, &mut core.timers);
+    }
+
+    /// Whether bytes of the client are left unread, here or in the kernel.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.exchange.is_paused || self.is_owed_reading()
+    }
+
+    /// Whether an answer, or a part of it, waits to be sent.
+    pub(crate) fn has_answer_queued(&mut self) -> bool {
+        !self.exchange.outbox.queued().is_empty()
+    }
+
+    /// Whether something can be read without another byte from the client.
+    fn is_owed_reading(&self) -> bool {
+        !self.backlog.is_empty() || self.decoder.has_end()
+    }
+
+    /// The client will send no more: between requests that is the end, within one it has gone.
+    pub(crate) fn end_of_stream<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Fate {
+        self.exchange.is_finished = true;
+        match self.exchange.phase {
+            Phase::Idle | Phase::Closing => self.settle(origins, core),
+            _ => Fate::Close,
+        }
+    }
+
+    /// Goes on with what waits, as far as it may.
+    pub(crate) fn advance<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Fate {
+        while self.is_owed_reading() && self.exchange.may_read(origins) {
+            let backlog = std::mem::take(&mut self.backlog);
+            self.read(origins, core, &backlog);
+        }
+        self.settle(origins, core)
+    }
+
+    /// A deadline of this connection came out of the queue.
+    pub(crate) fn due<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
+        let exchange = &mut self.exchange;
+        if !exchange
+            .deadline
+            .expired(core.polled_ns, exchange.id, &mut core.timers)
+        {
+            return Fate::Keep;
+        }
+        let owes_bytes = exchange.outbox.pending_bytes() > 0;
+        match exchange.phase {
+            Phase::Lingering => return Fate::Close,
+            Phase::Idle if exchange.is_in_head && !owes_bytes => exchange.refuse(core, 408),
+            Phase::Idle if !owes_bytes => exchange.phase = Phase::Closing,
+            Phase::Local(_) | Phase::Collecting => exchange.refuse(core, 408),
+            Phase::Relaying if !exchange.is_request_done && !exchange.has_answer => {
+                core.cancel(origins, exchange.origin.take());
+                exchange.refuse(core, 408);
+            }
+            _ => return Fate::Abort,
+        }
+        self.settle(origins, core)
+    }
+
+    /// Reads requests; what may not be read yet goes to the backlog.
+    fn read<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>, bytes: &[u8]) {
+        let mut input = bytes;
+        while self.exchange.may_read(origins) {
+            match self.decoder.next(&mut input) {
+                Ok(Some(Event::Head(head))) => self.exchange.begin(&head, origins, core),
+                Ok(Some(Event::Body(piece))) => self.exchange.pass_body(piece, origins, core),
+                Ok(Some(Event::End)) => self.exchange.end_request(origins, core),
+                // Only responses are informational.
+                Ok(Some(Event::Informational(_))) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    core.cancel(origins, self.exchange.origin.take());
+                    return self.exchange.refuse_broken(core, error);
+                }
+            }
+        }
+        if self.exchange.phase != Phase::Closing {
+            self.backlog.extend_from_slice(input);
+        }
+        if let Some(origin) = self.exchange.origin.and_then(|id| origins.get_mut(id)) {
+            origin.flush(&mut core.io);
+        }
+    }
+
+    /// The gateway stops: the connection ends with the request under way, or with one that is on its way.
+    pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
+        self.exchange.toward.keep_alive &= self.exchange.has_answer;
+        if self.exchange.phase == Phase::Idle && self.exchange.outbox.pending_bytes() == 0 {
+            self.rearm(core);
+        }
+    }
+
+    /// Sends what is queued and decides how it goes on.
+    fn settle<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
+        let exchange = &mut self.exchange;
+        exchange.flush(&mut core.io);
+        if exchange.is_paused && self.backlog.is_empty() && exchange.may_read(origins) {
+            exchange.is_paused = false;
+            core.resume(exchange.id);
+        }
+        if exchange.outbox.pending_bytes() == 0 {
+            match exchange.phase {
+                Phase::Closing if exchange.is_finished => return Fate::Close,
+                Phase::Closing => self.linger(core),
+                Phase::Idle if exchange.is_finished && self.backlog.is_empty() => {
+                    return Fate::Close;
+                }
+                _ => {}
+            }
+        }
+        self.rearm(core);
+        Fate::Keep
+    }
+
+    /// Sends FIN and waits for the client's; what still comes is passed over.
+    fn linger<I: Io>(&mut self, core: &mut Core<I>) {
+        let exchange = &mut self.exchange;
+        exchange.phase = Phase::Lingering;
+        core.shutdown(exchange.id);
+        self.backlog = Vec::new();
+        if exchange.is_paused {
+            exchange.is_paused = false;
+            core.resume(exchange.id);
+        }
+        exchange
+            .deadline
+            .set(core.now_ns + LINGER_NS, exchange.id, &mut core.timers);
+    }
+
+    /// Sets the deadline for what the client owes, if it owes anything.
+    fn rearm<I: Io>(&mut self, core: &mut Core<I>) {
+        let exchange = &mut self.exchange;
+        let limits = core.limits;
+        let is_held = exchange.is_paused || exchange.is_crowded;
+        let owes_body = !exchange.is_request_done && !is_held;
+        let was_in_head = exchange.is_in_head;
+        exchange.is_in_head = exchange.phase == Phase::Idle && !self.decoder.is_idle();
+        let wait_ns = match exchange.phase {
+            Phase::Lingering => return,
+            // One deadline for the whole head, however slowly it comes.
+            Phase::Idle if exchange.is_in_head && was_in_head => return,
+            Phase::Idle if exchange.is_in_head => limits.request_head_ns,
+            Phase::Idle => core.idle_ns(),
+            // Each piece has its time, and all of them together have theirs.
+            _ if owes_body => {
+                let end_ns = exchange.begun_ns + exchange.crowded_ns + limits.request_body_ns;
+                limits
+                    .client_idle_ns
+                    .min(end_ns.saturating_sub(core.now_ns))
+            }
+            _ if exchange.outbox.pending_bytes() > 0 => limits.client_idle_ns,
+            _ => return exchange.deadline.clear(),
+        };
+        exchange
+            .deadline
+            .set(core.now_ns + wait_ns, exchange.id, &mut core.timers);
+    }
+}
+
+impl Exchange {
+    /// Holds the exchange back or lets it go on, and returns whether it was held back before. A client is
+    /// not late with a body that waits for others.
+    pub(crate) fn crowd(&mut self, waits: bool, now_ns: u64) -> bool {
+        let waited = std::mem::replace(&mut self.is_crowded, waits);
+        if waits {
+            self.deadline.clear();
+            self.crowded_since_ns = now_ns;
+        } else if waited {
+            self.crowded_ns += now_ns.saturating_sub(self.crowded_since_ns);
+        }
+        waited
+    }
+
+    fn new(id: Party, live: Rc<Live>) -> Self {
+        Self {
+            id,
+            outbox: Outbox::default(),
+            phase: Phase::Idle,
+            toward: Toward {
+                is_head: false,
+                is_http10: false,
+                keep_alive: true,
+            },
+            expects_continue: false,
+            is_request_done: false,
+            passed_over: 0,
+            has_answer: false,
+            request_relay: Relay::Plain,
+            answer_relay: Relay::Plain,
+            origin: None,
+            live,
+            route: None,
+            begun_ns: 0,
+            status: 0,
+            asking: None,
+            parked: None,
+            notes: Notes::default(),
+            answer_check: None,
+            answer_form: Form::Other,
+            upstream: 0,
+            target: 0,
+            failures: 0,
+            collected: Collected::default(),
+            collected_answer: Collected::default(),
+            passage: Passage::default(),
+            delays: Delays::default(),
+            hold: Hold::default(),
+            log: LogEntry::default(),
+            is_crowded: false,
+            crowded_since_ns: 0,
+            crowded_ns: 0,
+            is_paused: false,
+            is_finished: false,
+            is_in_head: false,
+            deadline: Deadline::default(),
+        }
+    }
+
+    /// Whether a further byte of the client may be read now.
+    fn may_read(&self, origins: &ConnMap<Origin>) -> bool {
+        let has_room = self.outbox.pending_bytes() <= PENDING_BYTES_MAX;
+        match self.phase {
+            Phase::Idle | Phase::Draining => has_room,
+            // A request that is whole may wait for Redis or a helper, and the next one for it.
+            Phase::Local(_) => has_room && !self.is_request_done && !self.is_crowded,
+            Phase::Collecting => has_room && !self.is_request_done && !self.is_crowded,
+            Phase::Relaying => {
+                let origin = self.origin.and_then(|id| origins.get(id));
+                !self.is_request_done
+                    && origin.is_some_and(|one| one.pending_bytes() <= PENDING_BYTES_MAX)
+            }
+            Phase::Closing | Phase::Lingering => false,
+        }
+    }
+
+    fn pause<I: Io>(&mut self, core: &mut Core<I>) {
+        if !self.is_paused {
+            self.is_paused = true;
+            core.pause(self.id);
+        }
+    }
+
+    /// Sends what is queued, unless it is held. What a stream has queued its connection fetches.
+    pub(crate) fn flush<I: Io>(&mut self, io: &mut I) {
+        if !self.hold.is_held() && self.id.slot.is_none() {
+            self.outbox.flush(io, self.id.conn, false);
+        }
+    }
+
+    /// The client has taken enough for the upstream to be read on.
+    pub(crate) fn relieve<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        if self.outbox.pending_bytes() < PENDING_BYTES_LOW
+            && !self.is_crowded
+            && let Some(origin) = self.origin.and_then(|id| origins.get_mut(id))
+            && origin.is_paused
+        {
+            origin.resume(&mut core.io);
+            origin.expect_life(core.now_ns, &mut core.timers);
+        }
+    }
+
+    /// Reads nothing more from the upstream until [`Self::relieve`].
+    pub(crate) fn hold_off<I: Io>(&self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+            origin.pause(&mut core.io);
+        }
+    }
+
+    /// Whether no more of the answer may be read from the upstream now.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_crowded || self.outbox.pending_bytes() > PENDING_BYTES_MAX
+    }
+
+    /// Whether a body is being kept until it is whole.
+    pub(crate) fn keeps(&self) -> bool {
+        self.phase == Phase::Collecting || self.collected_answer.is_begun()
+    }
+
+    /// Reports whether the response has not begun and may have to be kept until it is whole.
+    pub(crate) fn may_keep_answer(&self) -> bool {
+        let route = self.route.map(|route| &self.live.site.routes[route]);
+        !self.has_answer && route.is_some_and(|route| route.chain.may_collect_answers())
+    }
+
+    /// Bytes of the bodies that are kept.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.collected.body().len() + self.collected_answer.body().len()
+    }
+
+    /// No request is awaited here now.
+    pub(crate) fn rest(&mut self) {
+        self.deadline.clear();
+        self.is_crowded = false;
+    }
+
+    /// Responds to a request that is whole and whose response had to wait.
+    pub(crate) fn answer_late<I: Io>(&mut self, core: &mut Core<I>) {
+        if let Phase::Local(choice) = self.phase
+            && self.is_request_done
+            && self.asking.is_none()
+        {
+            self.answer(core, choice);
+        }
+    }
+
+    /// A deadline came out of the queue that nobody waits for.
+    pub(crate) fn forget_deadline<I: Io>(&mut self, core: &mut Core<I>) {
+        self.deadline.clear();
+        self.deadline
+            .expired(core.polled_ns, self.id, &mut core.timers);
+    }
+
+    /// Queues an answer of the gateway's own.
+    pub(crate) fn answer<I: Io>(&mut self, core: &mut Core<I>, choice: Choice) {
+        let live = Rc::clone(&self.live);
+        let metrics = match (choice, &live.site.metrics) {
+            (Choice::Metrics, Some(metrics)) => metrics.text(),
+            _ => String::new(),
+        };
+        let mut local = Local::new(choice, self.notes.standing, &live.site.pages, &metrics);
+        let refusal = self.notes.refusal.take();
+        if let Some(refusal) = &refusal {
+            local = local.with_refusal(refusal);
+        }
+        let fault = self.fault_for(choice, local.status);
+        if let Some(fault) = &fault {
+            local = in_words_of(local, fault);
+        }
+        self.write_answer(local);
+        self.complete(core);
+    }
+
+    /// Queues an error, after which nothing of this client can be read.
+    pub(crate) fn refuse<I: Io>(&mut self, core: &mut Core<I>, status: u16) {
+        self.refuse_for(core, status, None);
+    }
+
+    /// The same where the client broke the protocol or a limit of it: it is told which.
+    fn refuse_broken<I: Io>(&mut self, core: &mut Core<I>, error: ProtocolError) {
+        let status = error.response_status();
+        let why = Refusal::new(status, format!("the request is refused: {error}"));
+        self.refuse_for(core, status, Some(why));
+    }
+
+    fn refuse_for<I: Io>(&mut self, core: &mut Core<I>, status: u16, why: Option<Box<Refusal>>) {
+        if self.has_answer && self.phase != Phase::Idle {
+            // Half an answer is on its way: nothing can be said any more.
+            self.phase = Phase::Closing;
+            return;
+        }
+        if self.phase == Phase::Idle {
+            self.route = None;
+            self.begun_ns = core.now_ns;
+            self.crowded_ns = 0;
+            self.notes = Notes::default();
+            self.is_request_done = false;
+            // Nothing is known of the request that was refused, least of all from the one before it.
+            self.toward = Toward::default();
+            self.log.begin("-", "-", core.now_ns);
+        }
+        self.toward.keep_alive = false;
+        self.notes.refusal = why;
+        self.answer(core, Choice::Error(status));
+    }
+
+    /// The answer is queued whole.
+    pub(crate) fn complete<I: Io>(&mut self, core: &mut Core<I>) {
+        core.totals.answers += 1;
+        core.faults.responded(self.status);
+        if let Some(metrics) = &self.live.site.metrics {
+            let duration_ns = core.io.now_ns().saturating_sub(self.begun_ns);
+            metrics.count(core.worker, self.route, self.status, duration_ns);
+        }
+        if core.log.is_on() {
+            let route = self
+                .route
+                .map_or("-", |route| self.live.site.routes[route].name.as_str());
+            core.log.line(&self.log, route, self.status, core.now_ns);
+        }
+        self.origin = None;
+        self.asking = None;
+        self.parked = None;
+        // A client that still waits to be told to send its body will never send it.
+        let can_go_on = self.is_request_done || !self.expects_continue;
+        self.phase = match (self.toward.keep_alive && can_go_on, self.is_request_done) {
+            (false, _) => Phase::Closing,
+            (true, true) => Phase::Idle,
+            (true, false) => Phase::Draining,
+        };
+    }
+}

@@ -1,0 +1,74 @@
+//! A worker that stops without losing a request.
+//!
+//! It accepts nothing any more. Requests under way are finished; their answers, as far as their heads are
+//! not sent yet, say that the connection ends. A connection between two requests is kept for a moment, since
+//! its next request may be on its way, and that is served too. HTTP/2 says both with GOAWAY (RFC 9113 6.8):
+//! first that the end comes, and when nothing is under way which requests were taken.
+
+use std::io;
+
+use gatebench_net::{ConnId, Event, Io, ListenerId};
+
+use super::client::Fate;
+use super::clients::Front;
+use super::exchange::Core;
+use super::worker::Worker;
+
+/// How long a request may be on its way that the client sent before it knew of the end.
+const ON_ITS_WAY_NS: u64 = 1_000_000_000;
+
+impl<I: Io> Core<I> {
+    /// Whether the gateway stops.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.drain_until_ns.is_some()
+    }
+
+    /// How long a client's next request is waited for.
+    pub(crate) fn idle_ns(&self) -> u64 {
+        match self.drain_until_ns {
+            Some(_) => self.limits.client_idle_ns.min(ON_ITS_WAY_NS),
+            None => self.limits.client_idle_ns,
+        }
+    }
+}
+
+impl<I: Io> Worker<I> {
+    /// Once a round while the gateway stops: whether nothing is left to do, or no time.
+    pub(crate) fn is_drained(
+        &mut self,
+        listeners: &[ListenerId],
+        events: &mut Vec<Event>,
+    ) -> io::Result<bool> {
+        match self.core.drain_until_ns {
+            None => self.begin_drain(listeners, events).map(|()| false),
+            Some(until_ns) if until_ns <= self.core.now_ns => self.break_off(events).map(|()| true),
+            Some(_) => Ok(self.clients.is_empty()),
+        }
+    }
+
+    fn begin_drain(&mut self, listeners: &[ListenerId], events: &mut Vec<Event>) -> io::Result<()> {
+        // What the kernel has accepted by now would be reset with the listener.
+        self.round(events, 0)?;
+        for &listener in listeners {
+            self.core.io.stop_listening(listener);
+        }
+        self.core.drain_until_ns = Some(self.core.now_ns + self.core.limits.drain_ns);
+        for (_, front) in self.clients.iter_mut() {
+            match front {
+                Front::Http1(client) => client.drain(&mut self.core),
+                Front::Http2(connection) => connection.drain(&mut self.core),
+            }
+        }
+        Ok(())
+    }
+
+    /// Resets what is left, so that half an answer is never taken for a whole one.
+    fn break_off(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
+        let left: Vec<ConnId> = self.clients.iter_mut().map(|(id, _)| id).collect();
+        for id in left {
+            self.core.totals.cut_off += 1;
+            self.obey(id.into(), Fate::Abort);
+        }
+        self.round(events, 0)
+    }
+}

@@ -1,0 +1,539 @@
+//! A request on its way: from its head to an upstream's connection, or to an answer of our own.
+
+use std::io;
+use std::rc::Rc;
+
+use gatebench_net::http1::{Framing, Head, write_last_chunk};
+use gatebench_net::timers::Timers;
+use gatebench_net::{ConnId, ConnMap, Io};
+
+use super::client::{Exchange, Phase};
+use super::edit::{Edited, Refused};
+use super::log::AccessLog;
+use super::origin::Origin;
+use super::worker::{Heed, Totals};
+use crate::faults::Injector;
+use crate::message::{
+    CONTINUE, Choice, Destination, Local, Refusal, Relay, Toward, relay, write_local, write_request,
+};
+use crate::party::Party;
+use crate::path::{Target, Way, strip};
+use crate::policy::{Notes, Request};
+use crate::redis::Link;
+use crate::site::{Current, Limits, Waits};
+use crate::soap::Line;
+
+/// Output of one connection beyond this stops the reading of what feeds it.
+pub(crate) const PENDING_BYTES_MAX: usize = 128 * 1024;
+
+/// Below this it is read again.
+pub(crate) const PENDING_BYTES_LOW: usize = 64 * 1024;
+
+/// What all connections of a worker use.
+pub(crate) struct Core<I> {
+    pub(crate) io: I,
+    /// Its number.
+    pub(crate) worker: usize,
+    pub(crate) current: Current,
+    /// Connections to Redis.
+    pub(crate) links: Vec<Link>,
+    /// Lines to helpers of Saxon's.
+    pub(crate) lines: Vec<Line>,
+    /// Memory for a key of Redis.
+    pub(crate) redis_key: Vec<u8>,
+    /// Memory for the normal form of a path.
+    pub(crate) path: String,
+    /// Faults that were asked for.
+    pub(crate) faults: Injector,
+    /// Hears what an operator should know.
+    pub(crate) heed: Heed,
+    /// Requests that Redis was asked about.
+    pub(crate) asked: u64,
+    pub(crate) limits: Limits,
+    /// When the gateway stops: until when what is under way has time.
+    pub(crate) drain_until_ns: Option<u64>,
+    pub(crate) timers: Timers<Party>,
+    pub(crate) log: AccessLog,
+    pub(crate) totals: Totals,
+    /// The clock as it was after the last poll: what is due by then is due. What has come since the poll
+    /// is not known yet, so nobody is late by a later time.
+    pub(crate) polled_ns: u64,
+    /// The clock as it was after the last poll, or after work since then that may have taken long: what
+    /// is awaited from now on has its time from there.
+    pub(crate) now_ns: u64,
+}
+
+impl<I: Io> Core<I> {
+    /// Work is done that may have taken long.
+    pub(crate) fn note_time(&mut self) {
+        self.now_ns = self.io.now_ns();
+    }
+
+    /// Stops reading from a connection until [`Self::resume`]. A stream is only read when it asks.
+    pub(crate) fn pause(&mut self, party: Party) {
+        if party.slot.is_none() {
+            self.io.pause(party.conn);
+        }
+    }
+
+    /// Reads on.
+    pub(crate) fn resume(&mut self, party: Party) {
+        if party.slot.is_none() {
+            self.io.resume(party.conn);
+        }
+    }
+
+    /// Says that nothing follows. A stream says so with its last frame.
+    pub(crate) fn shutdown(&mut self, party: Party) {
+        if party.slot.is_none() {
+            self.io.shutdown(party.conn);
+        }
+    }
+
+    /// A connection to a target: an idle one, else one that is being opened.
+    pub(crate) fn origin_for(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        target: usize,
+        waits: Waits,
+    ) -> io::Result<ConnId> {
+        if let Some(id) = self.current.pools.take(target)
+            && let Some(origin) = origins.get_mut(id)
+        {
+            origin.is_reused = true;
+            origin.has_answered = false;
+            origin.waits = waits;
+            origin.expect_life(self.now_ns, &mut self.timers);
+            return Ok(id);
+        }
+        self.open(origins, target, waits)
+    }
+
+    /// Begins to open a connection to a target.
+    pub(crate) fn open(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        target: usize,
+        waits: Waits,
+    ) -> io::Result<ConnId> {
+        let id = self
+            .io
+            .connect(self.current.targets[target].address, None)?;
+        let mut origin = Origin::connecting(id, target, waits);
+        let due_ns = self.now_ns + waits.connect_ns;
+        origin.deadline.set(due_ns, id.into(), &mut self.timers);
+        origins.insert(id, origin);
+        Ok(id)
+    }
+
+    /// Takes a connection back that has not sent anything of its request.
+    pub(crate) fn give_back(&mut self, origins: &mut ConnMap<Origin>, id: Option<ConnId>) {
+        let Some(origin) = id.and_then(|id| origins.get_mut(id)) else {
+            return;
+        };
+        let (id, target) = (origin.id, origin.target);
+        let keepalive = self.current.targets[target].keepalive;
+        if origin.is_connected && self.current.pools.put(target, id, keepalive) {
+            origin.outbox.queue().clear();
+            origin.client = None;
+            origin.deadline.clear();
+            origin.resume(&mut self.io);
+            return;
+        }
+        self.cancel(origins, Some(id));
+    }
+
+    /// Closes the connection that serves a request nobody waits for any more.
+    pub(crate) fn cancel(&mut self, origins: &mut ConnMap<Origin>, id: Option<ConnId>) {
+        if let Some(id) = id
+            && origins.remove(id).is_some()
+        {
+            self.io.close(id);
+        }
+    }
+}
+
+impl Exchange {
+    /// A head was read: chooses the route, applies its policies, sends it on.
+    pub(crate) fn begin<I: Io>(
+        &mut self,
+        head: &Head<'_>,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        self.toward = Toward {
+            is_head: head.method() == "HEAD",
+            is_http10: head.version_minor() == 0,
+            keep_alive: head.keep_alive() && !(core.is_draining() && self.id.slot.is_none()),
+        };
+        self.expects_continue = head.expects_continue();
+        self.is_request_done = false;
+        self.passed_over = 0;
+        self.has_answer = false;
+        self.asking = None;
+        self.parked = None;
+        self.notes = Notes::default();
+        self.begun_ns = core.now_ns;
+        self.crowded_ns = 0;
+        if core.log.is_on() {
+            self.log.begin(head.method(), head.target(), core.now_ns);
+        }
+        if !Rc::ptr_eq(&self.live, &core.current.live) {
+            self.live = Rc::clone(&core.current.live);
+        }
+        self.is_crowded = false;
+        let choice = self.choose(head, origins, core);
+        match choice {
+            // Sent on, or collected first.
+            None => {}
+            // The client waits for a word before it sends the body, or sends one that is too long to
+            // be read for nothing.
+            Some(choice) if self.asking.is_none() && (self.expects_continue || is_long(head)) => {
+                self.toward.keep_alive = false;
+                self.answer(core, choice);
+            }
+            Some(choice) => self.phase = Phase::Local(choice),
+        }
+    }
+
+    /// An answer of the gateway's own, or nothing where the request is on its way.
+    fn choose<I: Io>(
+        &mut self,
+        head: &Head<'_>,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Option<Choice> {
+        let live = Rc::clone(&self.live);
+        let mut memory = std::mem::take(&mut core.path);
+        self.route = None;
+        let choice = match live.site.router.find(head.target(), &mut memory) {
+            Err(words) => {
+                self.notes.refusal = Some(Refusal::new(400, words));
+                Some(Choice::Refused)
+            }
+            Ok(Way { target, .. }) if live.site.answers_metrics(target.path) => {
+                Some(Choice::Metrics)
+            }
+            Ok(Way { route: None, .. }) => Some(Choice::Error(404)),
+            Ok(Way {
+                route: Some(route),
+                target,
+            }) => {
+                self.route = Some(route);
+                self.pass_on(route, head, target, origins, core)
+            }
+        };
+        core.path = memory;
+        choice
+    }
+
+    /// Sends a request on, unless a policy of its route is against it.
+    fn pass_on<I: Io>(
+        &mut self,
+        route: usize,
+        head: &Head<'_>,
+        target: Target<'_>,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Option<Choice> {
+        if core.faults.strays() {
+            return Some(Choice::Error(500));
+        }
+        let judged = self.judge(route, head, target.path, core);
+        judged.or_else(|| {
+            let sent = self.send_on(route, head, target, origins, core);
+            sent.err().map(|_| Choice::Error(502))
+        })
+    }
+
+    /// The policies of a route: an answer, or nothing against the request.
+    fn judge<I: Io>(
+        &mut self,
+        route: usize,
+        head: &Head<'_>,
+        path: &str,
+        core: &mut Core<I>,
+    ) -> Option<Choice> {
+        let site = &self.live.site;
+        let caches = &mut core.current.caches;
+        let chain = &site.routes[route].chain;
+        if chain.soap.is_some() {
+            self.passage.begin(head);
+        }
+        let request = Request {
+            head,
+            path,
+            now_ns: core.now_ns,
+        };
+        let choice = chain.judge(&request, &site.consumers, caches, &mut self.notes);
+        if chain.openapi.is_some() {
+            core.note_time();
+        }
+        let choice = choice.or_else(|| {
+            self.notes.refusal = Some(chain.unreadable(head)?);
+            Some(Choice::Refused)
+        });
+        // What cannot be kept whole is refused before it comes.
+        let max_bytes = core.limits.collected_max as u64;
+        let is_too_long = matches!(head.framing(), Framing::Length(length) if length > max_bytes);
+        let choice = choice.or_else(|| {
+            let is_refused = is_too_long && chain.collects(head, &self.notes);
+            is_refused.then_some(Choice::Error(413))
+        });
+        if chain.redis.is_none() || !matches!(choice, None | Some(Choice::Mock(_))) {
+            return choice;
+        }
+        let live = Rc::clone(&self.live);
+        let limit = live.site.routes[route].chain.redis.as_ref()?;
+        self.count(limit, head, core).or(choice)
+    }
+
+    /// Writes the head to a connection of the route's upstream; or, where a policy wants the request
+    /// whole, keeps it until then.
+    fn send_on<I: Io>(
+        &mut self,
+        route: usize,
+        head: &Head<'_>,
+        target: Target<'_>,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> io::Result<()> {
+        let live = Rc::clone(&self.live);
+        let route_of = &live.site.routes[route];
+        let Some(upstream) = route_of.upstream else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        self.upstream = upstream;
+        self.failures = 0;
+        self.target = core.current.next_target(&live, upstream, core.now_ns);
+        self.delays = core.current.delays[route].next();
+        let collects = route_of.chain.collects(head, &self.notes);
+        let origin = if collects {
+            None
+        } else {
+            Some(self.take_origin(origins, core)?)
+        };
+        let prefix = &route_of.prefix;
+        let settings = &core.current.targets[self.target];
+        let to = Destination {
+            rest: if route_of.strip_path {
+                strip(target.rest, prefix)
+            } else {
+                target.rest
+            },
+            authority: target.authority,
+            fallback_authority: &settings.authority,
+            is_last: settings.keepalive == 0,
+            edits: &route_of.chain.request_headers,
+            consumer: route_of
+                .chain
+                .consumer_field(&self.notes, &live.site.consumers),
+            trusted: route_of.chain.trusted(),
+            is_collected: collects,
+            is_gzip_alone: route_of.chain.processes_answers(),
+        };
+        let Some(id) = origin else {
+            self.collected.begin(|out| {
+                write_request(out, head, &to);
+            });
+            self.phase = Phase::Collecting;
+            self.invite(core);
+            return Ok(());
+        };
+        let Some(origin) = origins.get_mut(id) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        self.request_relay = write_request(origin.outbox.queue(), head, &to);
+        origin.replay.clear();
+        if origin.is_reused && may_repeat(head) {
+            origin.replay.extend_from_slice(origin.outbox.queue());
+        }
+        self.hold(origin, core);
+        self.phase = Phase::Relaying;
+        Ok(())
+    }
+
+    /// A connection to the target chosen, at work for this client.
+    fn take_origin<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> io::Result<ConnId> {
+        let route = self.route.map(|route| &self.live.site.routes[route]);
+        let waits = route.map_or(core.limits.waits, |route| route.waits);
+        let id = core.origin_for(origins, self.target, waits)?;
+        if let Some(origin) = origins.get_mut(id) {
+            origin.client = Some(self.id);
+            origin.decoder.expect(self.toward.is_head);
+            origin.replay.clear();
+            origin.is_gated = self.asking.is_some();
+        }
+        self.origin = Some(id);
+        Ok(id)
+    }
+
+    fn hold<I: Io>(&self, origin: &mut Origin, core: &mut Core<I>) {
+        let delay_ns = self.delays.request_ns;
+        origin
+            .hold
+            .begin(delay_ns, core.now_ns, origin.id.into(), &mut core.faults);
+    }
+
+    /// Puts an answer of the gateway's own into the queue.
+    pub(crate) fn write_answer(&mut self, local: Local<'_>) {
+        write_local(self.outbox.queue(), local, self.toward);
+        self.has_answer = true;
+        self.status = local.status;
+    }
+
+    /// Tells a client that waits for it to send the body, which the gateway itself wants.
+    fn invite<I: Io>(&mut self, core: &mut Core<I>) {
+        if std::mem::take(&mut self.expects_continue) {
+            self.outbox.queue().extend_from_slice(CONTINUE);
+            self.flush(&mut core.io);
+        }
+    }
+
+    /// A piece of the request's body was read.
+    pub(crate) fn pass_body<I: Io>(
+        &mut self,
+        piece: &[u8],
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        if let Some(left) = &mut self.notes.body_max {
+            match left.checked_sub(piece.len() as u64) {
+                Some(rest) => *left = rest,
+                None => return self.refuse_body(413, origins, core),
+            }
+        }
+        match self.phase {
+            Phase::Relaying => {
+                if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+                    relay(origin.outbox.queue(), self.request_relay, piece);
+                }
+            }
+            Phase::Collecting if !self.collected.add(piece, core.limits.collected_max) => {
+                self.refuse_body(413, origins, core);
+            }
+            Phase::Local(choice) => {
+                self.passed_over += piece.len() as u64;
+                // A length would have told at the beginning that this is not read for nothing.
+                if self.passed_over > READ_FOR_NOTHING_BYTES && self.asking.is_none() {
+                    self.toward.keep_alive = false;
+                    self.answer(core, choice);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The rest of the body is not wanted, whoever has had the beginning.
+    fn refuse_body<I: Io>(
+        &mut self,
+        status: u16,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        self.notes.body_max = None;
+        let is_awaited = matches!(
+            self.phase,
+            Phase::Relaying | Phase::Collecting | Phase::Local(Choice::Mock(_))
+        );
+        if is_awaited {
+            core.cancel(origins, self.origin.take());
+            self.refuse(core, status);
+        }
+    }
+
+    /// The request is whole.
+    pub(crate) fn end_request<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        self.is_request_done = true;
+        match self.phase {
+            // Redis has not said yet whether it may go on.
+            Phase::Local(_) | Phase::Collecting if self.asking.is_some() => {}
+            Phase::Local(choice) => self.answer(core, choice),
+            Phase::Draining => self.phase = Phase::Idle,
+            Phase::Collecting => self.send_collected(origins, core),
+            Phase::Relaying => {
+                if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+                    if self.request_relay == Relay::Chunked {
+                        write_last_chunk(origin.outbox.queue());
+                    }
+                    // From the last byte on the upstream has its full time, however slowly it got it.
+                    if origin.is_connected && !origin.is_paused {
+                        origin.expect_life(core.now_ns, &mut core.timers);
+                    }
+                }
+            }
+            Phase::Idle | Phase::Closing | Phase::Lingering => {}
+        }
+    }
+
+    /// Edits a request that is whole, and sends it where it then goes.
+    pub(crate) fn send_collected<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        let edited = self.edit_request(core);
+        self.send_edited(edited, origins, core);
+    }
+
+    /// Sends a request where it goes, unless a policy is against it, or not done with it yet.
+    pub(crate) fn send_edited<I: Io>(
+        &mut self,
+        edited: Result<Edited, Refused>,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        // The upstream's time begins now.
+        core.note_time();
+        match edited {
+            Ok(Edited::Done) => {}
+            Ok(Edited::Parked) => return,
+            Err(why) => return self.refuse_collected(why, core),
+        }
+        let sent = self.take_origin(origins, core);
+        let Some(origin) = sent.ok().and_then(|id| origins.get_mut(id)) else {
+            self.collected.clear();
+            return self.answer(core, Choice::Error(502));
+        };
+        self.collected.write(origin.outbox.queue());
+        self.request_relay = Relay::Plain;
+        self.hold(origin, core);
+        self.phase = Phase::Relaying;
+    }
+
+    fn refuse_collected<I: Io>(&mut self, why: Refused, core: &mut Core<I>) {
+        self.collected.clear();
+        match why {
+            Refused::NotJson | Refused::NotTransformed => self.answer(core, Choice::Error(400)),
+            Refused::Contract(refusal) => {
+                self.notes.refusal = Some(refusal);
+                self.answer(core, Choice::Refused);
+            }
+            Refused::Fault(fault) => {
+                self.write_fault(&fault);
+                self.complete(core);
+            }
+        }
+    }
+}
+
+/// A body beyond this is not read only to keep the connection.
+const READ_FOR_NOTHING_BYTES: u64 = 1 << 20;
+
+fn is_long(head: &Head<'_>) -> bool {
+    matches!(head.framing(), Framing::Length(length) if length > READ_FOR_NOTHING_BYTES)
+}
+
+/// Whether sending a request twice does what sending it once does (RFC 9110 9.2.2), and it is whole
+/// with its head.
+fn may_repeat(head: &Head<'_>) -> bool {
+    matches!(head.framing(), Framing::None | Framing::Length(0))
+        && matches!(
+            head.method(),
+            "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE"
+        )
+}

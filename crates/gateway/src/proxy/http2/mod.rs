@@ -1,0 +1,423 @@
+//! A client's connection of HTTP/2.
+//!
+//! Each stream is a [`Client`] whose connection is memory: its request is given to it as HTTP/1.1, and what
+//! it answers is read as HTTP/1.1 and becomes frames. So everything that a request goes through is the
+//! same code for both protocols, at the price of a head that is written and read once more each way; who
+//! speaks HTTP/1.1 pays nothing for it.
+//!
+//! A stream that does not get on (its upstream takes no more, or a policy wants it whole) is held back by
+//! its own window; the others go on. What a connection holds for its client has a bound: bodies that policies
+//! want whole, of requests and of responses, and responses that the client does not read ([`memory`]).
+
+mod memory;
+mod stream;
+mod translate;
+
+use gatebench_net::http2::{Block, ErrorCode, Event, Limits, Server, Settings, StreamId};
+use gatebench_net::timers::Deadline;
+use gatebench_net::{ConnId, ConnMap, Io, Outbox};
+
+use crate::party::Party;
+use crate::proxy::client::{Client, Fate};
+use crate::proxy::exchange::{Core, PENDING_BYTES_MAX};
+use crate::proxy::origin::Origin;
+use memory::Held;
+use stream::Stream;
+
+/// Requests that one connection has under way at once.
+const STREAMS_MAX: u32 = 128;
+
+/// Requests that a client may cancel, or make us cancel, beyond those that ended as they should: all
+/// that it may have under way. Each may have opened a connection to an upstream, whose queue of
+/// connections to accept others need too.
+const RESETS_MAX: u32 = STREAMS_MAX;
+
+/// Bytes that a client may send on a stream before they are taken.
+const STREAM_WINDOW_BYTES: u32 = 128 * 1024;
+
+/// Bytes of an answer that may wait for a client's window beyond what the stream itself keeps.
+const UNSENT_BYTES_MAX: usize = 64 * 1024;
+
+/// How long a connection lives on after its last word, for the client to read it.
+const LINGER_NS: u64 = 1_000_000_000;
+
+/// A connection and its streams.
+#[derive(Debug)]
+pub(crate) struct Multiplexed {
+    id: ConnId,
+    server: Server,
+    outbox: Outbox,
+    /// By slot; a slot's memory serves one request after another.
+    streams: Vec<Stream>,
+    /// Slots with something to say, perhaps.
+    stirred: Vec<u32>,
+    /// Those that wait until what is queued has left.
+    crowded: Vec<u32>,
+    /// What lies at all streams.
+    held: Held,
+    /// Too much was held at the last check, so streams may be waiting.
+    was_full: bool,
+    /// The bytes of bodies that the client had taken when its time began, while it leaves too much unread.
+    behind_at: Option<u64>,
+    /// Memory of answers' heads.
+    block: Block,
+    deadline: Deadline,
+    state: State,
+    is_finished: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// The last word is queued.
+    Closing,
+    /// The last word is sent, FIN too.
+    Lingering,
+}
+
+impl Multiplexed {
+    pub(crate) fn new<I: Io>(id: ConnId, core: &mut Core<I>) -> Self {
+        let settings = Settings {
+            stream_window_bytes: STREAM_WINDOW_BYTES,
+            ..Settings::default()
+        };
+        let limits = Limits {
+            streams: STREAMS_MAX,
+            resets: RESETS_MAX,
+            ..Limits::default()
+        };
+        let server = Server::new(settings, limits);
+        let mut outbox = Outbox::default();
+        server.preface(outbox.queue());
+        let mut connection = Self {
+            id,
+            server,
+            outbox,
+            streams: Vec::new(),
+            stirred: Vec::new(),
+            crowded: Vec::new(),
+            held: Held::default(),
+            was_full: false,
+            behind_at: None,
+            block: Block::response(200),
+            deadline: Deadline::default(),
+            state: State::Open,
+            is_finished: false,
+        };
+        connection.stir(core);
+        connection
+    }
+
+    /// The client of a slot with a request under way.
+    pub(crate) fn client(&self, slot: u32) -> Option<&Client> {
+        let stream = self.streams.get(slot as usize)?;
+        stream.id.is_some().then_some(&stream.client)
+    }
+
+    /// As [`Self::client`].
+    pub(crate) fn client_mut(&mut self, slot: u32) -> Option<&mut Client> {
+        let stream = self.streams.get_mut(slot as usize)?;
+        stream.id.is_some().then_some(&mut stream.client)
+    }
+
+    /// Connections to targets that serve its requests.
+    pub(crate) fn origins(&self) -> impl Iterator<Item = ConnId> {
+        let streams = self.streams.iter().filter(|stream| stream.id.is_some());
+        streams.filter_map(|stream| stream.client.exchange.origin)
+    }
+
+    /// Bytes have come.
+    pub(crate) fn received<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+        bytes: &[u8],
+    ) -> Fate {
+        if self.state == State::Open {
+            self.read(origins, core, bytes);
+            // A window may have grown.
+            for slot in 0..self.streams.len() as u32 {
+                if self.client_mut(slot).is_some_and(Client::has_answer_queued) {
+                    self.stirred.push(slot);
+                }
+            }
+        }
+        self.settle(origins, core)
+    }
+
+    fn read<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>, bytes: &[u8]) {
+        let mut input = bytes;
+        loop {
+            // One receive may ask for more than there is room for.
+            let is_behind = self.is_behind(&core.limits);
+            self.was_full |= is_behind;
+            let event = match self.server.next(&mut input, self.outbox.queue()) {
+                Ok(Some(event)) => event,
+                Ok(None) => return,
+                // GOAWAY says why; it is queued.
+                Err(_) => return self.end(origins, core),
+            };
+            let id = match event {
+                Event::Head { stream, .. }
+                | Event::Body { stream, .. }
+                | Event::End { stream }
+                | Event::Reset { stream, .. } => stream,
+                // Trailers are not passed on. A client that goes away waits for its answers.
+                Event::Informational { .. }
+                | Event::Trailers { .. }
+                | Event::Settings
+                | Event::GoAway { .. } => continue,
+            };
+            let stream = slot_of(&mut self.streams, self.id, id, core);
+            if is_behind && stream.id == Some(id) {
+                stream.brake(origins, core);
+            }
+            match event {
+                Event::Head { head, .. } => {
+                    stream.begin(id, &head, is_behind, origins, core);
+                    if self.behind_at.is_none() {
+                        self.deadline.clear();
+                    }
+                }
+                Event::Body { bytes, .. } if stream.id == Some(id) => {
+                    stream.take_body(bytes, origins, core);
+                }
+                Event::End { .. } if stream.id == Some(id) => stream.end_request(origins, core),
+                Event::Reset { .. } if stream.id == Some(id) => stream.give_up(origins, core),
+                _ => continue,
+            }
+            stream.count(&mut self.held);
+            self.stirred.push(id.slot() as u32);
+        }
+    }
+
+    /// Lets the client of a stream do something.
+    pub(crate) fn with_stream<I: Io>(
+        &mut self,
+        slot: u32,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+        act: impl FnOnce(&mut Client, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
+    ) -> Fate {
+        if let Some(stream) = self.streams.get_mut(slot as usize)
+            && stream.id.is_some()
+        {
+            stream.fate = act(&mut stream.client, origins, core);
+            self.stirred.push(slot);
+        }
+        self.settle(origins, core)
+    }
+
+    /// A send is done.
+    pub(crate) fn sent<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+        bytes: Vec<u8>,
+    ) -> Fate {
+        self.outbox.sent(bytes);
+        self.stirred.append(&mut self.crowded);
+        self.settle(origins, core)
+    }
+
+    /// The client will send no more: what it asked for it still gets, as far as its windows allow.
+    pub(crate) fn end_of_stream<I: Io>(
+        &mut self,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Fate {
+        self.is_finished = true;
+        if self.state == State::Lingering {
+            return Fate::Close;
+        }
+        self.settle(origins, core)
+    }
+
+    /// The connection's own deadline came out of the queue.
+    pub(crate) fn due<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
+        let party = Party::from(self.id);
+        if !self
+            .deadline
+            .expired(core.polled_ns, party, &mut core.timers)
+            || self.is_busy() && self.behind_at.is_none()
+        {
+            return Fate::Keep;
+        }
+        let owes_bytes = self.outbox.pending_bytes() > 0 || self.server.open_count() > 0;
+        if owes_bytes && self.state == State::Open && core.is_draining() {
+            // It has until the gateway ends.
+            self.stir(core);
+            return Fate::Keep;
+        }
+        if self.behind_at.is_some() && self.state == State::Open {
+            return self.turn_out(origins, core);
+        }
+        if owes_bytes || self.state != State::Open {
+            return Fate::Abort;
+        }
+        self.server.go_away(self.outbox.queue());
+        self.state = State::Closing;
+        self.settle(origins, core)
+    }
+
+    /// The gateway stops: the client is told to begin no further request here.
+    pub(crate) fn drain<I: Io>(&mut self, core: &mut Core<I>) {
+        if self.state == State::Open {
+            self.server.announce_end(self.outbox.queue());
+            if !self.is_busy() {
+                self.stir(core);
+            }
+            self.outbox.flush(&mut core.io, self.id, false);
+        }
+    }
+
+    /// A deadline of a stream came out of the queue.
+    pub(crate) fn stream_due<I: Io>(
+        &mut self,
+        slot: u32,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Fate {
+        let stream = self.streams.get_mut(slot as usize);
+        if let Some(idle) = stream.filter(|stream| stream.id.is_none()) {
+            idle.client.exchange.forget_deadline(core);
+            return Fate::Keep;
+        }
+        if self.behind_at.is_some() && self.client_mut(slot).is_some_and(Client::has_answer_queued)
+        {
+            // A client that is behind has one time for everything that it leaves unread.
+            return self.with_stream(slot, origins, core, |client, origins, core| {
+                client.exchange.forget_deadline(core);
+                client.advance(origins, core)
+            });
+        }
+        self.with_stream(slot, origins, core, Client::due)
+    }
+
+    /// Whether a request is under way.
+    fn is_busy(&self) -> bool {
+        self.streams.iter().any(|stream| stream.id.is_some())
+    }
+
+    /// From now on the client has its time for the next request, or to take the rest of its answers.
+    fn stir<I: Io>(&mut self, core: &mut Core<I>) {
+        let due_ns = core.now_ns + core.idle_ns();
+        self.deadline
+            .set(due_ns, Party::from(self.id), &mut core.timers);
+    }
+
+    /// Lets streams that have something to say speak, sends what is queued and decides how it goes on.
+    fn settle<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) -> Fate {
+        let was_busy = !self.stirred.is_empty();
+        loop {
+            while let Some(slot) = self.stirred.pop() {
+                self.speak(slot, origins, core);
+            }
+            self.share_memory(origins, core);
+            if !self.stirred.is_empty() {
+                continue;
+            }
+            self.outbox.flush(&mut core.io, self.id, false);
+            // A send that is done at once is told by no event.
+            if self.outbox.pending_bytes() > 0 || self.crowded.is_empty() {
+                break;
+            }
+            self.stirred.append(&mut self.crowded);
+        }
+        if was_busy && !self.is_busy() && self.state == State::Open {
+            self.stir(core);
+        }
+        if self.state == State::Open {
+            self.watch(core);
+        }
+        if self.outbox.pending_bytes() > 0 {
+            return Fate::Keep;
+        }
+        match self.state {
+            State::Closing if self.is_finished => Fate::Close,
+            State::Closing => {
+                self.state = State::Lingering;
+                core.io.shutdown(self.id);
+                self.deadline = Deadline::default();
+                let due_ns = core.now_ns + LINGER_NS;
+                self.deadline
+                    .set(due_ns, Party::from(self.id), &mut core.timers);
+                Fate::Keep
+            }
+            // What waits for windows waits for ever: no update of them will come.
+            State::Open if self.is_finished && !self.is_busy() => Fate::Close,
+            State::Open | State::Lingering => Fate::Keep,
+        }
+    }
+
+    /// Puts the output of a stream into frames, and counts the bytes that remain.
+    fn speak<I: Io>(&mut self, slot: u32, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        self.frame(slot, origins, core);
+        if let Some(stream) = self.streams.get_mut(slot as usize) {
+            stream.count(&mut self.held);
+        }
+    }
+
+    fn frame<I: Io>(&mut self, slot: u32, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        let Some(stream) = self.streams.get_mut(slot as usize) else {
+            return;
+        };
+        let Some(id) = stream.id else { return };
+        let out = self.outbox.queue();
+        if out.len() > PENDING_BYTES_MAX {
+            self.crowded.push(slot);
+            return;
+        }
+        if self.server.unsent_bytes(id) < UNSENT_BYTES_MAX {
+            let has_spoken = stream.speak(id, &mut self.server, &mut self.block, out);
+            if has_spoken && !stream.is_answered {
+                stream.client.exchange.relieve(origins, core);
+                if stream.fate == Fate::Keep {
+                    stream.fate = stream.client.advance(origins, core);
+                }
+                self.stirred.push(slot);
+            }
+        }
+        if stream.is_answered {
+            return stream.end(origins, core);
+        }
+        if stream.fate != Fate::Keep {
+            let code = ErrorCode::INTERNAL_ERROR;
+            self.server.reset(id, code, self.outbox.queue());
+            return stream.give_up(origins, core);
+        }
+        let waits = stream.client.is_waiting() || stream.is_put_off;
+        if std::mem::replace(&mut stream.is_held, waits) != waits {
+            self.server.hold(id, waits, self.outbox.queue());
+        }
+    }
+
+    /// The last word is queued: nothing more is done for the client, which has its time to read that.
+    fn end<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        self.state = State::Closing;
+        self.give_up_all(origins, core);
+        self.stir(core);
+    }
+
+    fn give_up_all<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        for stream in &mut self.streams {
+            if stream.id.is_some() {
+                stream.give_up(origins, core);
+            }
+        }
+    }
+}
+
+/// The slot of a stream, made when it is first used.
+fn slot_of<'s, I: Io>(
+    streams: &'s mut Vec<Stream>,
+    conn: ConnId,
+    id: StreamId,
+    core: &mut Core<I>,
+) -> &'s mut Stream {
+    while streams.len() <= id.slot() {
+        let slot = Some(streams.len() as u32);
+        streams.push(Stream::new(Party { conn, slot }, core));
+    }
+    &mut streams[id.slot()]
+}

@@ -1,0 +1,258 @@
+//! One stream: a request on its way in, and its answer on its way out.
+
+use gatebench_net::http1::{
+    Decoder, Event as Part, Framing, Limits, write_chunk, write_last_chunk,
+};
+use gatebench_net::http2::{Block, Head, Server, StreamId};
+use gatebench_net::{ConnMap, Io};
+
+use super::memory::Held;
+use super::translate::{Body, is_passed_on, write_request};
+use crate::party::Party;
+use crate::proxy::client::{Client, Fate, Phase};
+use crate::proxy::exchange::Core;
+use crate::proxy::origin::Origin;
+
+/// The slot of a stream.
+#[derive(Debug)]
+pub(super) struct Stream {
+    party: Party,
+    /// None while no request is here.
+    pub(super) id: Option<StreamId>,
+    pub(super) client: Client,
+    /// Reads what the client is answered.
+    decoder: Decoder,
+    /// The head, where it is not known yet whether a body follows; else memory.
+    head: Vec<u8>,
+    body: Option<Body>,
+    /// What the client last said of its connection.
+    pub(super) fate: Fate,
+    /// The answer's last byte was given to the connection.
+    pub(super) is_answered: bool,
+    /// The client is held back.
+    pub(super) is_held: bool,
+    /// The request waits in `head`, and the client has been given none of it.
+    pub(super) is_put_off: bool,
+    /// What lies here, as the connection counted it last.
+    pub(super) held: Held,
+}
+
+/// Memory for what is on its way through a slot that is kept from one request to the next.
+const KEEP_BYTES: usize = 64 * 1024;
+
+impl Stream {
+    pub(super) fn new<I: Io>(party: Party, core: &mut Core<I>) -> Self {
+        Self {
+            party,
+            id: None,
+            client: Client::new(party, core),
+            decoder: Decoder::responses(Limits::default()),
+            head: Vec::new(),
+            body: None,
+            fate: Fate::Keep,
+            is_answered: false,
+            is_held: false,
+            is_put_off: false,
+            held: Held::default(),
+        }
+    }
+
+    /// Counts what lies here now among what lies at all streams.
+    pub(super) fn count(&mut self, of_all: &mut Held) {
+        let held = match self.id {
+            Some(_) => Held::of(&self.client.exchange),
+            None => Held::default(),
+        };
+        of_all.change(self.held, held);
+        self.held = held;
+    }
+
+    /// Makes the work that would hold more bytes here wait, or lets it go on.
+    pub(super) fn crowd<I: Io>(
+        &mut self,
+        waits: bool,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        let exchange = &mut self.client.exchange;
+        let waited = exchange.crowd(waits, core.now_ns);
+        if waits {
+            // Bytes that are due could complete the response before anything checks that it waits.
+            exchange.hold_off(origins, core);
+        }
+        if waited && !waits && self.fate == Fate::Keep {
+            exchange.answer_late(core);
+            exchange.relieve(origins, core);
+            self.fate = self.client.advance(origins, core);
+        }
+    }
+
+    /// Makes the next part of a request wait if the end of the request would make the gateway itself respond,
+    /// because the client leaves too much unread.
+    pub(super) fn brake<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        let exchange = &mut self.client.exchange;
+        if self.body.is_none() {
+            self.is_put_off = true;
+            exchange.rest();
+        } else if matches!(exchange.phase, Phase::Local(_)) && !exchange.is_crowded {
+            self.crowd(true, origins, core);
+        }
+    }
+
+    /// A head was read. Where the request is put off, the client is given it by [`Self::take_up`].
+    pub(super) fn begin<I: Io>(
+        &mut self,
+        id: StreamId,
+        head: &Head<'_>,
+        is_put_off: bool,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        self.id = Some(id);
+        self.fate = Fate::Keep;
+        self.is_answered = false;
+        self.is_held = false;
+        self.is_put_off = is_put_off;
+        self.decoder.reset();
+        self.decoder.expect(head.method() == b"HEAD");
+        self.head.clear();
+        self.body = write_request(&mut self.head, head);
+        if self.body.is_some() {
+            self.give_head(origins, core);
+        } else {
+            self.client.await_body(core);
+        }
+        if is_put_off {
+            self.client.exchange.rest();
+        }
+    }
+
+    /// Gives the client what has come of a request that was put off.
+    pub(super) fn take_up<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        self.is_put_off = false;
+        if self.body.is_none() {
+            return self.client.await_body(core);
+        }
+        let come = std::mem::take(&mut self.head);
+        self.fate = self.client.received(origins, core, &come);
+    }
+
+    /// Gives the client what was written of the request, unless it is put off.
+    fn give<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        if !self.is_put_off {
+            self.fate = self.client.received(origins, core, &self.head);
+            self.head.clear();
+        }
+    }
+
+    /// Gives the client the head, with what says where the body ends.
+    fn give_head<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        if self.body == Some(Body::Chunked) {
+            self.head
+                .extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+        }
+        self.head.extend_from_slice(b"\r\n");
+        self.give(origins, core);
+    }
+
+    pub(super) fn take_body<I: Io>(
+        &mut self,
+        piece: &[u8],
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        if self.body.is_none() {
+            self.body = Some(Body::Chunked);
+            self.give_head(origins, core);
+        }
+        match self.body {
+            Some(Body::Counted) if !self.is_put_off => {
+                self.fate = self.client.received(origins, core, piece);
+                return;
+            }
+            Some(Body::Counted) => self.head.extend_from_slice(piece),
+            _ => write_chunk(&mut self.head, piece),
+        }
+        self.give(origins, core);
+    }
+
+    pub(super) fn end_request<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        match self.body {
+            None => {
+                self.body = Some(Body::Counted);
+                self.give_head(origins, core);
+            }
+            Some(Body::Counted) => {}
+            Some(Body::Chunked) => {
+                write_last_chunk(&mut self.head);
+                self.give(origins, core);
+            }
+        }
+    }
+
+    /// Puts what the client is answered into frames; answers whether there was anything.
+    pub(super) fn speak(
+        &mut self,
+        id: StreamId,
+        server: &mut Server,
+        block: &mut Block,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let exchange = &mut self.client.exchange;
+        if self.is_answered || exchange.hold.is_held() || exchange.outbox.queued().is_empty() {
+            return false;
+        }
+        let mut said = std::mem::take(self.client.exchange.outbox.queue());
+        let mut input = said.as_slice();
+        // What the gateway writes it can read: the loop ends where the bytes do.
+        while let Ok(Some(part)) = self.decoder.next(&mut input) {
+            match part {
+                Part::Informational(status) => {
+                    server.inform(id, &Block::response(status), out);
+                }
+                Part::Head(head) => {
+                    block.restart_response(head.status());
+                    for field in head.fields().filter(|field| is_passed_on(field.name)) {
+                        block.field(field.name, field.value);
+                    }
+                    self.is_answered = matches!(head.framing(), Framing::None | Framing::Length(0));
+                    server.respond(id, block, b"", self.is_answered, out);
+                }
+                Part::Body(piece) => server.send(id, piece, false, out),
+                Part::End if self.is_answered => break,
+                Part::End => {
+                    server.send(id, b"", true, out);
+                    self.is_answered = true;
+                    break;
+                }
+            }
+        }
+        said.clear();
+        if said.capacity() > KEEP_BYTES {
+            said = Vec::new();
+        }
+        *self.client.exchange.outbox.queue() = said;
+        true
+    }
+
+    /// The answer is complete. A client that has read its request whole can have another one.
+    pub(super) fn end<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        let exchange = &mut self.client.exchange;
+        let may_go_on = exchange.phase == Phase::Idle && self.fate == Fate::Keep;
+        if may_go_on && !self.client.is_waiting() {
+            self.client.exchange.rest();
+            self.id = None;
+        } else {
+            self.give_up(origins, core);
+        }
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn give_up<I: Io>(&mut self, origins: &mut ConnMap<Origin>, core: &mut Core<I>) {
+        core.cancel(origins, self.client.exchange.origin.take());
+        self.id = None;
+        self.is_put_off = false;
+        self.client = Client::new(self.party, core);
+        self.client.exchange.rest();
+    }
+}

@@ -1,0 +1,290 @@
+//! Counting in Redis: requests that wait for it, or counts that are exchanged with it from time to time.
+//!
+//! Redis is spoken over the worker's own loop, one connection a worker, opened when it is first needed. The
+//! first request of a window opens it (INCRBY, then PEXPIRE with NX, which needs Redis 7), and Redis ends
+//! it. A request that waits has its upstream's connection chosen, and what it says queued, meanwhile.
+
+use gatebench_model::policy::{RedisCounting, WithoutRedis};
+use gatebench_net::http1::Head;
+use gatebench_net::{ConnId, ConnMap, Event, Io};
+
+use super::client::{Client, Exchange, Fate, Phase};
+use super::exchange::Core;
+use super::origin::Origin;
+use super::worker::Worker;
+use crate::message::{Choice, Standing};
+use crate::redis::{Asker, Base, Link, Question, RedisLimit, Said};
+
+/// What a limit says of a request.
+#[derive(Clone, Copy, Debug)]
+enum Verdict {
+    Known(Standing),
+    /// Redis cannot be had.
+    Unknown(WithoutRedis),
+}
+
+impl Exchange {
+    /// Counts a request; an answer where that is against it. It may be against it later, too.
+    pub(crate) fn count<I: Io>(
+        &mut self,
+        limit: &RedisLimit,
+        head: &Head<'_>,
+        core: &mut Core<I>,
+    ) -> Option<Choice> {
+        let mut key = std::mem::take(&mut core.redis_key);
+        let consumers = &self.live.site.consumers;
+        let consumer = self.notes.consumer.and_then(|one| consumers.name(one));
+        limit.write_key(&mut key, head, consumer);
+        let verdict = match limit.counting {
+            RedisCounting::Synchronous => self.ask(limit, &key, core),
+            RedisCounting::Asynchronous => Some(core.count_alone(limit, &key)),
+        };
+        core.redis_key = key;
+        self.note(verdict?)
+    }
+
+    /// Asks Redis; a verdict at once where it cannot be had.
+    fn ask<I: Io>(
+        &mut self,
+        limit: &RedisLimit,
+        key: &[u8],
+        core: &mut Core<I>,
+    ) -> Option<Verdict> {
+        core.asked += 1;
+        let serial = core.asked;
+        let at = core.link(limit);
+        let (links, mut base) = links_of(core);
+        let asker = Asker::Request(self.id, serial);
+        let question = (asker, limit.number, limit.timeout_ns);
+        if !links[at].ask(&mut base, key, 1, limit.window_ms, question) {
+            return Some(Verdict::Unknown(limit.without));
+        }
+        self.asking = Some(serial);
+        None
+    }
+
+    /// Takes a verdict down; an answer where it is against the request.
+    fn note(&mut self, verdict: Verdict) -> Option<Choice> {
+        match verdict {
+            Verdict::Known(standing) => {
+                self.notes.standing = Some(standing);
+                (!standing.is_allowed).then_some(Choice::Error(429))
+            }
+            Verdict::Unknown(WithoutRedis::Allow) => None,
+            Verdict::Unknown(WithoutRedis::Refuse) => Some(Choice::Error(503)),
+        }
+    }
+
+    /// Redis has said what a request waits for.
+    fn counted<I: Io>(
+        &mut self,
+        serial: u64,
+        verdict: Verdict,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) {
+        if self.asking != Some(serial) {
+            return;
+        }
+        self.asking = None;
+        if let Some(choice) = self.note(verdict) {
+            core.give_back(origins, self.origin.take());
+            self.collected.clear();
+            self.toward.keep_alive &= self.is_request_done;
+            return self.answer(core, choice);
+        }
+        match self.phase {
+            // Else it follows as soon as there is room.
+            Phase::Local(choice) if self.is_request_done && !self.is_crowded => {
+                self.answer(core, choice);
+            }
+            Phase::Collecting if self.is_request_done => self.send_collected(origins, core),
+            _ => {}
+        }
+        if let Some(origin) = self.origin.and_then(|id| origins.get_mut(id)) {
+            origin.is_gated = false;
+            origin.flush(&mut core.io);
+            // Its time begins with the request, not with the wait for Redis.
+            if origin.is_connected && !origin.is_paused {
+                origin.expect_life(core.now_ns, &mut core.timers);
+            }
+        }
+    }
+}
+
+impl<I: Io> Core<I> {
+    /// The number of the link to a limit's Redis.
+    fn link(&mut self, limit: &RedisLimit) -> usize {
+        let known = self
+            .links
+            .iter()
+            .position(|link| link.server == limit.server);
+        known.unwrap_or_else(|| {
+            self.links.push(Link::new(limit.server.clone()));
+            self.links.len() - 1
+        })
+    }
+
+    /// Counts a request without waiting for Redis.
+    fn count_alone(&mut self, limit: &RedisLimit, key: &[u8]) -> Verdict {
+        let at = self.link(limit);
+        let counts = &mut self.current.counts[limit.number];
+        if self.links[at].is_gone() {
+            // By what it is told next it is seen whether Redis is back; others may have found it gone.
+            if !counts.has_news() {
+                counts.count(limit, key, self.now_ns);
+            }
+            return Verdict::Unknown(limit.without);
+        }
+        Verdict::Known(counts.count(limit, key, self.now_ns))
+    }
+
+    /// Once a round: tells Redis what was counted without waiting.
+    pub(crate) fn tell_redis(&mut self) {
+        if self.current.live.site.tellers.is_empty() {
+            return;
+        }
+        let live = std::rc::Rc::clone(&self.current.live);
+        let tellers = live.site.tellers.iter();
+        let limits = tellers.filter_map(|&route| live.site.routes[route].chain.redis.as_ref());
+        for limit in limits {
+            let now_ns = self.now_ns;
+            let counts = &self.current.counts[limit.number];
+            if !counts.is_urgent && now_ns < counts.sent_at_ns + limit.interval_ns {
+                continue;
+            }
+            let at = self.link(limit);
+            let mut counts = std::mem::take(&mut self.current.counts[limit.number]);
+            counts.sent_at_ns = now_ns;
+            counts.is_urgent = false;
+            let mut lost = Vec::new();
+            let (links, mut base) = links_of(self);
+            counts.tell(|key, amount| {
+                let asker = Asker::Counts(key.into(), amount);
+                let question = (asker, limit.number, limit.timeout_ns);
+                if !links[at].ask(&mut base, key, amount, limit.window_ms, question) {
+                    lost.push((Box::<[u8]>::from(key), amount));
+                }
+            });
+            for (key, amount) in lost {
+                counts.lost(&key, amount);
+            }
+            self.current.counts[limit.number] = counts;
+        }
+    }
+
+    /// The link that a connection belongs to.
+    pub(crate) fn link_of(&self, conn: ConnId) -> Option<usize> {
+        self.links.iter().position(|link| link.owns(conn))
+    }
+}
+
+impl<I: Io> Worker<I> {
+    /// Something happened to a link.
+    pub(crate) fn handle_link(&mut self, at: usize, event: Event) {
+        let (links, mut base) = links_of(&mut self.core);
+        let link = &mut links[at];
+        match event {
+            Event::Connected { .. } => link.connected(base.io),
+            Event::Sent { bytes, .. } => link.sent(bytes, base.io),
+            Event::Received { bytes, .. } => {
+                let mut answered = Vec::new();
+                let heard = |question, said| answered.push((question, said));
+                let is_fine = link.received(&mut base, &bytes, heard);
+                for (question, said) in answered {
+                    self.redis_said(question, said);
+                }
+                if !is_fine {
+                    self.link_broke(at);
+                }
+            }
+            Event::Failed { error, .. } => {
+                link.complain(&format!("{error}; start it, or correct the address"));
+                self.link_broke(at);
+            }
+            Event::EndOfStream { .. } => {
+                if link.is_asked() {
+                    link.complain("it has closed the connection; look at its log");
+                }
+                self.link_broke(at);
+            }
+            Event::Accepted { .. } => {}
+        }
+    }
+
+    /// A deadline of a link came out of the queue.
+    pub(crate) fn link_due(&mut self, at: usize) {
+        let (links, mut base) = links_of(&mut self.core);
+        if links[at].is_due(&mut base) {
+            links[at].complain("it does not answer in time; look at its load, or raise `timeout`");
+            self.link_broke(at);
+        }
+    }
+
+    /// Nobody will answer what was asked over a link.
+    fn link_broke(&mut self, at: usize) {
+        if let Some(words) = self.core.links[at].take_trouble() {
+            (self.core.heed)(&words);
+        }
+        let (links, mut base) = links_of(&mut self.core);
+        for question in links[at].give_up(&mut base) {
+            self.redis_said(question, Said::Nothing);
+        }
+    }
+
+    fn redis_said(&mut self, question: Question, said: Said) {
+        let Question { asker, limit, .. } = question;
+        match asker {
+            Asker::Greeting => {}
+            Asker::Counts(key, amount) => {
+                let now_ns = self.core.now_ns;
+                // A reload may have taken it away.
+                let Some(counts) = self.core.current.counts.get_mut(limit) else {
+                    return;
+                };
+                match said {
+                    Said::Count { count, left_ms } => {
+                        counts.heard(&key, amount, count, left_ms, now_ns)
+                    }
+                    Said::Nothing => counts.lost(&key, amount),
+                }
+            }
+            Asker::Request(party, serial) => self.with_client(party, |client, origins, core| {
+                client.redis_said(serial, said, origins, core)
+            }),
+        }
+    }
+}
+
+/// The links of a worker, and what they need of it.
+fn links_of<I>(core: &mut Core<I>) -> (&mut Vec<Link>, Base<'_, I>) {
+    let base = Base {
+        io: &mut core.io,
+        timers: &mut core.timers,
+        polled_ns: core.polled_ns,
+        now_ns: core.now_ns,
+    };
+    (&mut core.links, base)
+}
+
+impl Client {
+    fn redis_said<I: Io>(
+        &mut self,
+        serial: u64,
+        said: Said,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> Fate {
+        let exchange = &mut self.exchange;
+        let live = std::rc::Rc::clone(&exchange.live);
+        let route = exchange.route.map(|route| &live.site.routes[route]);
+        if let Some(limit) = route.and_then(|route| route.chain.redis.as_ref()) {
+            let verdict = match said {
+                Said::Count { count, left_ms } => Verdict::Known(limit.standing(count, left_ms)),
+                Said::Nothing => Verdict::Unknown(limit.without),
+            };
+            exchange.counted(serial, verdict, origins, core);
+        }
+        self.advance(origins, core)
+    }
+}

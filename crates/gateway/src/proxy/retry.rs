@@ -1,0 +1,83 @@
+//! A request whose connection to a target broke: sent again where that is harmless.
+
+use gatebench_net::{ConnMap, Io};
+
+use super::client::Exchange;
+use super::exchange::Core;
+use super::origin::Origin;
+use crate::message::Choice;
+
+/// Targets that one request is tried at.
+const ATTEMPTS_MAX: usize = 8;
+
+impl Exchange {
+    /// Sends a request again, over a connection that is opened for it; answers whether that could be
+    /// begun.
+    pub(crate) fn try_again<I: Io>(
+        &mut self,
+        failed: &Origin,
+        why: Choice,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> bool {
+        if !failed.is_connected {
+            return self.try_another(failed, origins, core);
+        }
+        if failed.is_gated && self.failures < ATTEMPTS_MAX {
+            // A kept connection that closed while the request waited for Redis: nothing of it was sent.
+            self.failures += 1;
+            let begun = failed.outbox.queued();
+            return self.begin_again(failed, failed.target, begun, origins, core);
+        }
+        let may_repeat = !failed.has_answered && !failed.replay.is_empty();
+        if why != Choice::Error(502) || !may_repeat {
+            return false;
+        }
+        core.totals.retries += 1;
+        self.begin_again(failed, failed.target, &failed.replay, origins, core)
+    }
+
+    /// Nothing was sent: whatever the request is, another target can have it.
+    fn try_another<I: Io>(
+        &mut self,
+        failed: &Origin,
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> bool {
+        self.failures += 1;
+        let targets = self.live.site.upstreams[self.upstream].weights.len();
+        if self.failures >= targets.min(ATTEMPTS_MAX) {
+            return false;
+        }
+        let live = std::rc::Rc::clone(&self.live);
+        let next = core.current.next_target(&live, self.upstream, core.now_ns);
+        if next == failed.target {
+            return false;
+        }
+        self.target = next;
+        core.totals.retries += 1;
+        self.begin_again(failed, next, failed.outbox.queued(), origins, core)
+    }
+
+    fn begin_again<I: Io>(
+        &mut self,
+        failed: &Origin,
+        target: usize,
+        bytes: &[u8],
+        origins: &mut ConnMap<Origin>,
+        core: &mut Core<I>,
+    ) -> bool {
+        let Ok(id) = core.open(origins, target, failed.waits) else {
+            return false;
+        };
+        let Some(origin) = origins.get_mut(id) else {
+            return false;
+        };
+        origin.outbox.queue().extend_from_slice(bytes);
+        origin.client = failed.client;
+        origin.is_gated = self.asking.is_some();
+        origin.decoder.expect(self.toward.is_head);
+        self.origin = Some(id);
+        true
+    }
+}

@@ -1,0 +1,39 @@
+//! Stands in for SOAP/XML chains within an exchange in a build without the feature `soap`: no
+//! message has one.
+
+use gatebench_net::{ConnId, Event, Io};
+
+use super::client::Exchange;
+use super::edit::Edited;
+use super::exchange::Core;
+use super::worker::Worker;
+use crate::message::Choice;
+use crate::soap::Fault;
+
+impl Exchange {
+    pub(crate) fn process_request<I: Io>(&mut self, _: &mut Core<I>) -> Result<Edited, Fault> {
+        Ok(Edited::Done)
+    }
+
+    pub(crate) fn process_answer<I: Io>(&mut self, _: &mut Core<I>) -> Result<Edited, Fault> {
+        Ok(Edited::Done)
+    }
+
+    pub(crate) fn fault_for(&self, _: Choice, _status: u16) -> Option<Fault> {
+        None
+    }
+}
+
+impl<I: Io> Core<I> {
+    pub(crate) fn line_of(&self, _: ConnId) -> Option<usize> {
+        None
+    }
+
+    pub(crate) fn send_orders(&mut self) {}
+}
+
+impl<I: Io> Worker<I> {
+    pub(crate) fn handle_line(&mut self, _at: usize, _: Event) {}
+
+    pub(crate) fn line_due(&mut self, _at: usize) {}
+}

@@ -1,0 +1,394 @@
+//! One worker's loop: events to the two sides of each request.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gatebench_net::timers::Timers;
+use gatebench_net::workers::{STOP_CHECK_NS, Seat, Service};
+use gatebench_net::{ConnId, ConnMap, Event, Io, http2};
+
+use super::client::{Client, Fate};
+use super::clients::{Clients, Front};
+use super::exchange::Core;
+use super::http2::Multiplexed;
+use super::log::AccessLog;
+use super::origin::Origin;
+use crate::faults::{Faults, Injector};
+use crate::message::Choice;
+use crate::party::Party;
+use crate::site::{Current, Site};
+
+/// What a gateway did from start to stop, over all workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Answers given to clients, the gateway's own among them.
+    pub answers: u64,
+    /// Requests sent a second time because a kept connection had been closed by the upstream.
+    pub retries: u64,
+    /// Requests that failed for the upstream: answered with 502 or 504, or broken off.
+    pub upstream_failures: u64,
+    /// Connections that were broken off since the time for a graceful stop was up.
+    pub cut_off: u64,
+}
+
+/// Hears what an operator should know, from any worker, seldom.
+pub(crate) type Heed = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// What the workers share.
+pub(crate) struct Gateway {
+    pub(crate) heed: Heed,
+    pub(crate) faults: Faults,
+    site: Mutex<Arc<Site>>,
+    /// Counts the configurations, so that a worker sees a new one without a lock.
+    generation: AtomicU64,
+    /// No connection is accepted any more, and those that there are end with the request under way.
+    is_draining: AtomicBool,
+    pub(crate) workers: usize,
+    /// Those with nothing left to do.
+    drained: AtomicUsize,
+    totals: Mutex<Totals>,
+}
+
+impl Gateway {
+    pub(crate) fn new(site: Site, workers: usize) -> Self {
+        Self {
+            heed: Arc::new(|_| {}),
+            faults: Faults::default(),
+            site: Mutex::new(Arc::new(site)),
+            generation: AtomicU64::new(0),
+            is_draining: AtomicBool::new(false),
+            workers,
+            drained: AtomicUsize::new(0),
+            totals: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn site(&self) -> Arc<Site> {
+        Arc::clone(&self.site.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets every worker go by another configuration, each after what it is at.
+    pub(crate) fn replace(&self, site: Site) {
+        *self.site.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(site);
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// Lets every worker end once nothing is under way, within its time for that.
+    pub(crate) fn drain(&self) {
+        self.is_draining.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        *self.totals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Once a worker, at its end.
+    fn add(&self, totals: Totals) {
+        let mut sum = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        sum.answers += totals.answers;
+        sum.retries += totals.retries;
+        sum.upstream_failures += totals.upstream_failures;
+        sum.cut_off += totals.cut_off;
+    }
+}
+
+impl Service for Gateway {
+    fn run<I: Io>(&self, io: I, seat: Seat<'_>) -> io::Result<()> {
+        let mut generation = self.generation.load(Ordering::Acquire);
+        let mut worker = Worker::new(io, self.site(), seat.index, Arc::clone(&self.heed));
+        worker.core.faults = Injector::new(self.faults);
+        let mut events = Vec::new();
+        let mut outcome = Ok(());
+        let mut is_drained = false;
+        while !seat.stopped() && outcome.is_ok() {
+            let latest = self.generation.load(Ordering::Acquire);
+            if latest != generation {
+                generation = latest;
+                worker.replace(self.site());
+            }
+            outcome = worker.round(&mut events, STOP_CHECK_NS);
+            if outcome.is_ok() && self.is_draining.load(Ordering::Acquire) && !is_drained {
+                is_drained = worker.is_drained(&seat.listeners, &mut events)?;
+                self.drained.fetch_add(is_drained.into(), Ordering::AcqRel);
+            }
+            // A worker that ends alone would take the others with it.
+            if self.drained.load(Ordering::Acquire) == self.workers {
+                break;
+            }
+        }
+        worker.core.log.flush(worker.core.now_ns);
+        self.add(worker.core.totals);
+        outcome
+    }
+}
+
+pub(crate) struct Worker<I> {
+    pub(crate) core: Core<I>,
+    pub(crate) clients: Clients,
+    pub(crate) origins: ConnMap<Origin>,
+    /// The operator was told that there are too many connections.
+    has_told_full: bool,
+}
+
+impl<I: Io> Worker<I> {
+    fn new(io: I, site: Arc<Site>, worker: usize, heed: Heed) -> Self {
+        let now_ns = io.now_ns();
+        let core = Core {
+            polled_ns: now_ns,
+            now_ns,
+            io,
+            worker,
+            limits: site.limits,
+            log: AccessLog::new(site.access_log),
+            drain_until_ns: None,
+            current: Current::new(site),
+            links: Vec::new(),
+            lines: Vec::new(),
+            redis_key: Vec::new(),
+            path: String::new(),
+            heed,
+            faults: Injector::default(),
+            asked: 0,
+            timers: Timers::default(),
+            totals: Totals::default(),
+        };
+        Self {
+            core,
+            clients: Clients::default(),
+            origins: ConnMap::default(),
+            has_told_full: false,
+        }
+    }
+
+    /// Goes by another configuration from now on; requests on their way keep theirs.
+    fn replace(&mut self, site: Arc<Site>) {
+        self.core.limits = site.limits;
+        self.has_told_full = false;
+        let replaced = self.core.current.replace(site);
+        for id in replaced.idle {
+            self.origins.remove(id);
+            self.core.io.close(id);
+        }
+        for link in &mut self.core.links {
+            link.renumber(&replaced.limits);
+        }
+    }
+
+    /// Waits for so long at most, then handles what happened and what is due.
+    pub(crate) fn round(&mut self, events: &mut Vec<Event>, wait_ns: u64) -> io::Result<()> {
+        let core = &mut self.core;
+        let wakes = [core.timers.next_ns(), core.faults.sleep_until_ns()];
+        let until_ns = wakes
+            .into_iter()
+            .flatten()
+            .fold(core.now_ns + wait_ns, u64::min);
+        core.io.poll(Some(until_ns), events)?;
+        core.note_time();
+        core.polled_ns = core.now_ns;
+        for event in events.drain(..) {
+            self.handle(event);
+        }
+        while let Some(id) = self.core.faults.pop_due(self.core.now_ns) {
+            self.release(id);
+        }
+        while let Some(id) = self.core.timers.pop_due(self.core.polled_ns) {
+            self.due(id);
+        }
+        self.core.tell_redis();
+        self.core.send_orders();
+        self.core.log.tick(self.core.now_ns);
+        Ok(())
+    }
+
+    fn handle(&mut self, event: Event) {
+        let id = event.conn();
+        let is_client = self.clients.front(id).is_some();
+        if !is_client && let Some(link) = self.core.link_of(id) {
+            return self.handle_link(link, event);
+        }
+        if !is_client && let Some(line) = self.core.line_of(id) {
+            return self.handle_line(line, event);
+        }
+        match event {
+            Event::Accepted { .. } if self.clients.len() >= self.core.limits.connections_max => {
+                self.turn_away(id);
+            }
+            Event::Accepted { .. } => {
+                let client = Client::new(id.into(), &mut self.core);
+                self.clients.insert(id, Front::Http1(client));
+            }
+            Event::Received { bytes, .. } if is_client => self.client_received(id, &bytes),
+            Event::Received { bytes, .. } => self.origin_received(id, &bytes),
+            Event::Sent { bytes, .. } if is_client => self.client_sent(id, bytes),
+            Event::Sent { bytes, .. } => self.origin_sent(id, bytes),
+            Event::Connected { .. } => self.origin_connected(id),
+            Event::EndOfStream { .. } if is_client => {
+                self.with_front(id, |front, origins, core| match front {
+                    Front::Http1(client) => client.end_of_stream(origins, core),
+                    Front::Http2(connection) => connection.end_of_stream(origins, core),
+                })
+            }
+            Event::EndOfStream { .. } => self.origin_ended(id),
+            Event::Failed { .. } => {
+                self.obey(id.into(), Fate::Close);
+                self.origin_broke(id, Choice::Error(502));
+            }
+        }
+    }
+
+    /// Closes a connection that is one too many.
+    fn turn_away(&mut self, id: ConnId) {
+        self.core.io.close(id);
+        if !std::mem::replace(&mut self.has_told_full, true) {
+            let count = self.core.limits.connections_max;
+            (self.core.heed)(&format!(
+                "gateway: clients have {count} connections open at one worker, so it closes new ones; \
+                 raise connections_max, or add workers"
+            ));
+        }
+    }
+
+    /// Lets a client's connection do something and draws the consequence.
+    fn with_front(
+        &mut self,
+        id: ConnId,
+        act: impl FnOnce(&mut Front, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
+    ) {
+        if let Some(front) = self.clients.front(id) {
+            let fate = act(front, &mut self.origins, &mut self.core);
+            self.obey(id.into(), fate);
+        }
+    }
+
+    /// Lets a client do something and draws the consequence.
+    pub(crate) fn with_client(
+        &mut self,
+        party: Party,
+        act: impl FnOnce(&mut Client, &mut ConnMap<Origin>, &mut Core<I>) -> Fate,
+    ) {
+        self.with_front(party.conn, |front, origins, core| {
+            match (front, party.slot) {
+                (Front::Http1(client), None) => act(client, origins, core),
+                (Front::Http2(connection), Some(slot)) => {
+                    connection.with_stream(slot, origins, core, act)
+                }
+                _ => Fate::Keep,
+            }
+        });
+    }
+
+    /// A stream ends alone; else the whole connection does.
+    pub(crate) fn obey(&mut self, party: Party, fate: Fate) {
+        if fate == Fate::Keep {
+            return;
+        }
+        if party.slot.is_some() {
+            return self.with_client(party, |_, _, _| fate);
+        }
+        let id = party.conn;
+        match self.clients.remove(id) {
+            None => return,
+            Some(Front::Http1(client)) => {
+                self.core.cancel(&mut self.origins, client.exchange.origin);
+            }
+            Some(Front::Http2(connection)) => {
+                for origin in connection.origins() {
+                    self.core.cancel(&mut self.origins, Some(origin));
+                }
+            }
+        }
+        match fate {
+            Fate::Abort => self.core.io.abort(id),
+            Fate::Close | Fate::Keep => self.core.io.close(id),
+        }
+    }
+
+    fn due(&mut self, party: Party) {
+        self.with_front(party.conn, |front, origins, core| {
+            match (front, party.slot) {
+                (Front::Http1(client), None) => client.due(origins, core),
+                (Front::Http2(connection), None) => connection.due(origins, core),
+                (Front::Http2(connection), Some(slot)) => {
+                    connection.stream_due(slot, origins, core)
+                }
+                (Front::Http1(_), Some(_)) => Fate::Keep,
+            }
+        });
+        let id = party.conn;
+        if let Some(link) = self.core.link_of(id) {
+            return self.link_due(link);
+        }
+        if let Some(line) = self.core.line_of(id) {
+            return self.line_due(line);
+        }
+        if let Some(origin) = self.origins.get_mut(id)
+            && origin
+                .deadline
+                .expired(self.core.polled_ns, party, &mut self.core.timers)
+        {
+            if origin.owes_nothing(&self.clients) {
+                origin.expect_life(self.core.now_ns, &mut self.core.timers);
+            } else {
+                self.origin_broke(id, Choice::Error(504));
+            }
+        }
+    }
+
+    /// A hold has ended: what it kept leaves.
+    fn release(&mut self, party: Party) {
+        let Core { io, now_ns, .. } = &mut self.core;
+        if let Some(origin) = self.origins.get_mut(party.conn)
+            && origin.hold.release(*now_ns)
+        {
+            origin.flush(io);
+        }
+        let client = self.clients.client_mut(party);
+        if client.is_some_and(|client| client.exchange.hold.release(*now_ns)) {
+            self.with_client(party, Client::advance);
+        }
+    }
+
+    fn client_received(&mut self, id: ConnId, bytes: &[u8]) {
+        if let Some(Front::Http1(client)) = self.clients.front(id)
+            && client.is_unheard()
+        {
+            return self.first_received(id, bytes);
+        }
+        self.with_front(id, |front, origins, core| match front {
+            Front::Http1(client) => client.received(origins, core, bytes),
+            Front::Http2(connection) => connection.received(origins, core, bytes),
+        });
+    }
+
+    /// The first bytes of a connection say which protocol it speaks, unless TLS has agreed on one.
+    fn first_received(&mut self, id: ConnId, bytes: &[u8]) {
+        let Some(Front::Http1(client)) = self.clients.front(id) else {
+            return;
+        };
+        let Some(greeting) = client.hear(bytes) else {
+            return;
+        };
+        let agreed = self.core.io.session(id).and_then(|session| session.alpn());
+        let is_http2 = match agreed {
+            Some(protocol) => protocol == b"h2",
+            None => http2::Server::recognises(&greeting) == Some(true),
+        };
+        if is_http2 && self.core.current.live.site.http2 {
+            let connection = Multiplexed::new(id, &mut self.core);
+            self.clients.insert(id, Front::Http2(Box::new(connection)));
+        }
+        self.client_received(id, &greeting);
+    }
+
+    fn client_sent(&mut self, id: ConnId, bytes: Vec<u8>) {
+        self.with_front(id, |front, origins, core| match front {
+            Front::Http1(client) => {
+                client.exchange.outbox.sent(bytes);
+                client.exchange.relieve(origins, core);
+                client.advance(origins, core)
+            }
+            Front::Http2(connection) => connection.sent(origins, core, bytes),
+        });
+    }
+}

@@ -1,0 +1,335 @@
+//! The SOAP/XML chains of a route: compiled from their settings, and laid over messages that are whole.
+
+use std::sync::Arc;
+
+use gatebench_model::soap::{self as settings, SoapChain, XsltLibrary};
+use gatebench_net::http1::Head;
+use gatebench_xml::saxon::Made;
+use gatebench_xml::soap::{
+    Client, Fault, Options, Passed, Paused, Progress, Request, Response, SoapAction, SoapPolicy,
+    Source, Target,
+};
+use gatebench_xml::{Files, Limits};
+
+use super::helpers;
+use crate::config::Mistake;
+use crate::message::Collected;
+
+/// Both chains of a route.
+#[derive(Debug)]
+pub(crate) struct Soap {
+    /// Its number among the route's policies.
+    at: usize,
+    request: Option<Arc<SoapPolicy>>,
+    response: Option<Arc<SoapPolicy>>,
+    /// Where requests go, by the number of the target.
+    targets: Vec<Redirect>,
+    /// Faults for what other policies and the gateway refuse tell details.
+    is_verbose: bool,
+}
+
+/// Where a request goes by what it holds.
+#[derive(Debug)]
+pub(crate) struct Redirect {
+    pub(crate) path: String,
+    /// Another upstream than the route's, by its number.
+    pub(crate) upstream: Option<usize>,
+}
+
+/// What the heads of a request and of its answer say to the chains.
+#[derive(Debug, Default)]
+pub(crate) struct Passage {
+    /// In whose language faults are.
+    client: Client,
+    content_type: Option<String>,
+    content_encoding: Option<String>,
+    soap_action: Option<String>,
+}
+
+/// Bytes that bodies may have once they are unpacked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BodyLimits {
+    pub(crate) request: usize,
+    pub(crate) response: usize,
+}
+
+/// What a chain's policy is compiled with, beside its own settings.
+pub(crate) struct Surroundings<'a> {
+    /// The names of the upstreams.
+    pub(crate) upstreams: &'a [String],
+    pub(crate) bodies: BodyLimits,
+    /// Only mistakes are looked for, so nothing is compiled.
+    pub(crate) is_check: bool,
+}
+
+impl Soap {
+    /// The chains of the policy that stands `at` that place of its route; without compiling where only
+    /// mistakes are looked for.
+    pub(crate) fn new(
+        at: usize,
+        policy: &settings::SoapPolicy,
+        around: &Surroundings<'_>,
+    ) -> Result<Self, Vec<Mistake>> {
+        let mut mistakes = Vec::new();
+        for (direction, chain) in policy.chains() {
+            let wrong = wrong_settings(chain).into_iter();
+            mistakes.extend(wrong.map(|(place, words)| (format!("/{direction}{place}"), words)));
+        }
+        let targets = redirects(policy, around.upstreams, &mut mistakes);
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
+        let mut compile = |direction: &str, chain: &Option<SoapChain>, body_bytes: usize| {
+            let chain = chain.as_ref().filter(|_| !around.is_check)?;
+            let options = options(chain, body_bytes);
+            let compiled = match chain.xslt_library {
+                XsltLibrary::Libxslt => SoapPolicy::compile(options, Arc::new(OnDisk)),
+                XsltLibrary::Saxon => helpers::helpers().and_then(|saxon| {
+                    let saxon = Some(saxon);
+                    SoapPolicy::compile(Options { saxon, ..options }, Arc::new(OnDisk))
+                }),
+            };
+            compiled
+                .map_err(|why| mistakes.push((format!("/{direction}"), why)))
+                .ok()
+                .map(Arc::new)
+        };
+        let made = Self {
+            at,
+            request: compile("request", &policy.request, around.bodies.request),
+            response: compile("response", &policy.response, around.bodies.response),
+            targets,
+            is_verbose: policy.chains().any(|(_, chain)| chain.verbose),
+        };
+        if mistakes.is_empty() {
+            Ok(made)
+        } else {
+            Err(mistakes)
+        }
+    }
+
+    pub(crate) fn has_request(&self) -> bool {
+        self.request.is_some()
+    }
+
+    pub(crate) fn has_response(&self) -> bool {
+        self.response.is_some()
+    }
+
+    /// The chains, to be compiled again in time.
+    pub(crate) fn policies(&self) -> impl Iterator<Item = &Arc<SoapPolicy>> {
+        self.request.iter().chain(&self.response)
+    }
+
+    /// What is wrong with the definitions, each with its place below the list of policies.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = Mistake> {
+        let request = self.request.iter().map(|policy| ("request", policy));
+        let both = request.chain(self.response.iter().map(|policy| ("response", policy)));
+        both.flat_map(move |(direction, policy)| {
+            let problems = policy.problems().into_iter();
+            problems.map(move |(name, why)| {
+                let place = format!("/{}/soap/{direction}/{name}", self.at);
+                (place, format!("it cannot be used: {why}"))
+            })
+        })
+    }
+
+    /// Takes a request along its chain, from the beginning or from where it waited; nothing where it has none.
+    pub(crate) fn process_request(
+        &self,
+        request: &Collected,
+        passage: &Passage,
+        waited: Option<(Paused, Made)>,
+    ) -> Result<Option<Progress>, Fault> {
+        let Some(policy) = &self.request else {
+            return Ok(None);
+        };
+        let request = Request {
+            content_type: passage.content_type.as_deref(),
+            content_encoding: passage.content_encoding.as_deref(),
+            soap_action: passage.soap_action.as_deref(),
+            body: request.body(),
+        };
+        let progress = match waited {
+            None => policy.begin_request(&request),
+            Some((paused, made)) => policy.resume_request(&request, paused, made),
+        };
+        progress.map(Some)
+    }
+
+    /// Makes a request what it is at the end of its chain; answers where it goes if not its usual way.
+    pub(crate) fn pass_request(
+        &self,
+        request: &mut Collected,
+        passage: &mut Passage,
+        passed: Passed,
+    ) -> Option<&Redirect> {
+        passage.client = passed.client;
+        let target = passed.target.and_then(|number| self.targets.get(number));
+        take_over(request, passed);
+        target
+    }
+
+    /// Takes an answer of that status along its chain, as [`Self::process_request`] does.
+    pub(crate) fn process_response(
+        &self,
+        answer: &Collected,
+        status: u16,
+        passage: &Passage,
+        waited: Option<(Paused, Made)>,
+    ) -> Result<Option<Progress>, Fault> {
+        let Some(policy) = &self.response else {
+            return Ok(None);
+        };
+        let response = Response {
+            status,
+            content_type: passage.content_type.as_deref(),
+            content_encoding: passage.content_encoding.as_deref(),
+            body: answer.body(),
+            client: passage.client,
+        };
+        let progress = match waited {
+            None => policy.begin_response(&response),
+            Some((paused, made)) => policy.resume_response(&response, paused, made),
+        };
+        progress.map(Some)
+    }
+
+    /// What is answered to a client of this passage where something else failed with that status; nothing
+    /// for those who do not speak SOAP.
+    pub(crate) fn fault_of_status(&self, status: u16, passage: &Passage) -> Option<Fault> {
+        Fault::of_status(status, passage.client, self.is_verbose, None)
+    }
+}
+
+impl Passage {
+    /// A request has begun.
+    pub(crate) fn begin(&mut self, head: &Head<'_>) {
+        self.note(head);
+        self.soap_action = text(head, "SOAPAction");
+        self.client = Client::of(self.content_type.as_deref());
+    }
+
+    /// Its answer has begun.
+    pub(crate) fn turn(&mut self, head: &Head<'_>) {
+        self.note(head);
+    }
+
+    fn note(&mut self, head: &Head<'_>) {
+        self.content_type = text(head, "Content-Type");
+        self.content_encoding = text(head, "Content-Encoding");
+    }
+}
+
+/// What a head says under a name. Several lines are one list (RFC 9110 5.3), so that nobody is shown the first of them and
+/// the upstream the second.
+fn text(head: &Head<'_>, name: &str) -> Option<String> {
+    let lines = head.fields();
+    let mut lines = lines.filter(|field| field.name.eq_ignore_ascii_case(name));
+    let first = lines.next()?;
+    let mut text = String::from_utf8_lossy(first.value).into_owned();
+    for more in lines {
+        text.push_str(", ");
+        text.push_str(&String::from_utf8_lossy(more.value));
+    }
+    Some(text)
+}
+
+/// Makes a message what it is at the end of its chain.
+pub(crate) fn take_over(message: &mut Collected, passed: Passed) {
+    if let Some(body) = passed.body {
+        message.replace_body(body);
+    }
+    if let Some(content_type) = passed.content_type {
+        message.set_field("Content-Type", content_type);
+    }
+}
+
+fn wrong_settings(chain: &SoapChain) -> Vec<Mistake> {
+    let mut wrong = Vec::new();
+    let mut add = |place: &str, words: &str| wrong.push((place.into(), words.into()));
+    if chain.cache_ttl.as_nanos() == 0 {
+        add(
+            "/cache_ttl",
+            "definitions would be compiled all the time; write for example \"1h\"",
+        );
+    }
+    wrong
+}
+
+fn redirects(
+    policy: &settings::SoapPolicy,
+    upstreams: &[String],
+    mistakes: &mut Vec<Mistake>,
+) -> Vec<Redirect> {
+    let mut redirects = Vec::new();
+    let targets = policy.request.iter();
+    let targets = targets.flat_map(|chain| &chain.route_xpath_targets);
+    for (at, target) in targets.enumerate() {
+        let number = |name: &String| upstreams.iter().position(|one| one == name);
+        let upstream = target.upstream.as_ref().map(number);
+        if upstream == Some(None) {
+            let place = format!("/request/route_xpath_targets/{at}/upstream");
+            let words = format!(
+                "there is none of that name; write one of: {}",
+                upstreams.join(", ")
+            );
+            mistakes.push((place, words));
+        }
+        redirects.push(Redirect {
+            path: target.path.clone(),
+            upstream: upstream.flatten(),
+        });
+    }
+    redirects
+}
+
+fn options(chain: &SoapChain, body_bytes: usize) -> Options {
+    let source = |text: &Option<String>| text.as_deref().map(Source::detect);
+    let pair = |(name, value): (&String, &String)| (name.clone(), value.clone());
+    let targets = chain.route_xpath_targets.iter().map(|target| Target {
+        xpath: target.xpath.clone(),
+        equals: target.condition.clone(),
+    });
+    let includes = chain.includes.iter();
+    let defaults = Options::default();
+    Options {
+        xslt_before: source(&chain.xslt_transform_before),
+        xslt_after: source(&chain.xslt_transform_after),
+        xslt_params: chain.xslt_params.iter().map(pair).collect(),
+        xslt_remove_empty_namespace: chain.xslt_remove_empty_name_space,
+        soap_schema: source(&chain.xsd_soap_schema).or(defaults.soap_schema),
+        soap12_schema: source(&chain.xsd_soap12_schema),
+        api_schema: source(&chain.xsd_api_schema),
+        includes: includes
+            .map(|(location, text)| (location.clone(), Source::detect(text)))
+            .collect(),
+        ttl: chain.cache_ttl.0,
+        is_verbose: chain.verbose,
+        soap_action: match chain.soap_action {
+            settings::SoapAction::No => SoapAction::No,
+            settings::SoapAction::Yes => SoapAction::Yes,
+            settings::SoapAction::YesNullAllowed => SoapAction::YesNullAllowed,
+        },
+        targets: targets.collect(),
+        namespaces: chain.route_xpath_register_ns.iter().map(pair).collect(),
+        ignore_if_upstream_error: chain.ignore_process_if_service_http_error,
+        saxon: None,
+        limits: Limits::for_bodies_of(body_bytes),
+    }
+}
+
+/// The files that a configuration names, and that its definitions import, which are read while they are
+/// compiled. Nothing comes over the network.
+pub(super) struct OnDisk;
+
+impl Files for OnDisk {
+    fn read(&self, location: &str) -> Result<Vec<u8>, String> {
+        if location.contains("://") {
+            let words = "is not among the includes, and nothing is fetched; add it to them";
+            return Err(format!("{location} {words}"));
+        }
+        std::fs::read(location)
+            .map_err(|error| format!("{location} cannot be read: {error}; check the path"))
+    }
+}

@@ -1,0 +1,131 @@
+//! One worker's line to one helper, opened when it is first needed.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Weak};
+
+use gatebench_net::timers::{Deadline, Timers};
+use gatebench_net::{ConnId, Io, Outbox};
+use gatebench_xml::saxon::{Engine, Made, Order, Saxon, next_answer};
+use gatebench_xml::soap::Paused;
+
+use crate::party::Party;
+
+/// An order on its way, and who waits for it.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) party: Party,
+    /// Kept until it is answered: a helper that ends takes others' orders with it.
+    pub(crate) order: Order,
+    /// Helpers that have ended while they had it.
+    pub(crate) losses: u32,
+}
+
+/// A message that waits for a helper.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    /// The number of the order.
+    pub(crate) number: u64,
+    pub(crate) paused: Paused,
+}
+
+/// A line to a helper.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) engine: Arc<Engine>,
+    /// Not kept alive by this.
+    pub(crate) saxon: Weak<Saxon>,
+    pub(crate) conn: ConnId,
+    is_connected: bool,
+    outbox: Outbox,
+    /// Received and not read yet.
+    input: Vec<u8>,
+    asked: VecDeque<Asked>,
+    deadline: Deadline,
+    patience_ns: u64,
+}
+
+impl Line {
+    /// Begins to open one.
+    pub(crate) fn open<I: Io>(
+        io: &mut I,
+        engine: Arc<Engine>,
+        saxon: &Arc<Saxon>,
+    ) -> io::Result<Self> {
+        let conn = io.connect(engine.address(), None)?;
+        Ok(Self {
+            engine,
+            saxon: Arc::downgrade(saxon),
+            conn,
+            is_connected: false,
+            outbox: Outbox::default(),
+            input: Vec::new(),
+            asked: VecDeque::new(),
+            deadline: Deadline::default(),
+            patience_ns: u64::try_from(saxon.patience().as_nanos()).unwrap_or(u64::MAX / 2),
+        })
+    }
+
+    /// Puts an order into the queue; [`Self::flush`] sends it.
+    pub(crate) fn ask(&mut self, asked: Asked, now_ns: u64, timers: &mut Timers<Party>) {
+        self.outbox.queue().extend_from_slice(asked.order.bytes());
+        self.asked.push_back(asked);
+        if self.asked.len() == 1 {
+            self.expect_life(now_ns, timers);
+        }
+    }
+
+    pub(crate) fn flush<I: Io>(&mut self, io: &mut I) {
+        if self.is_connected {
+            self.outbox.flush(io, self.conn, false);
+        }
+    }
+
+    pub(crate) fn connected<I: Io>(&mut self, io: &mut I) {
+        self.is_connected = true;
+        self.flush(io);
+    }
+
+    pub(crate) fn sent<I: Io>(&mut self, bytes: Vec<u8>, io: &mut I) {
+        self.outbox.sent(bytes);
+        self.flush(io);
+    }
+
+    /// Takes what the helper has said: `heard` is told each order with its answer. Answers false where
+    /// nothing was asked.
+    pub(crate) fn received(&mut self, bytes: &[u8], mut heard: impl FnMut(Asked, Made)) -> bool {
+        self.input.extend_from_slice(bytes);
+        let mut said = self.input.as_slice();
+        let mut is_fine = true;
+        while let Some(made) = next_answer(&mut said) {
+            match self.asked.pop_front() {
+                Some(asked) => heard(asked, made),
+                None => is_fine = false,
+            }
+        }
+        let left = said.len();
+        self.input.drain(..self.input.len() - left);
+        is_fine
+    }
+
+    /// From now on the helper has its full time for the next answer, if it owes one.
+    pub(crate) fn expect_life(&mut self, now_ns: u64, timers: &mut Timers<Party>) {
+        match self.asked.is_empty() {
+            true => self.deadline.clear(),
+            false => {
+                let due_ns = now_ns.saturating_add(self.patience_ns);
+                self.deadline.set(due_ns, self.conn.into(), timers);
+            }
+        }
+    }
+
+    /// Whether its deadline has passed.
+    pub(crate) fn is_due(&mut self, now_ns: u64, timers: &mut Timers<Party>) -> bool {
+        self.deadline.expired(now_ns, self.conn.into(), timers)
+    }
+
+    /// What was asked over it and not answered.
+    pub(crate) fn into_asked(self) -> VecDeque<Asked> {
+        self.asked
+    }
+}

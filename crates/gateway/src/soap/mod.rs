@@ -1,0 +1,36 @@
+//! The SOAP/XML policies: chains that messages go along, stylesheets that answers in XML go
+//! through, and the lines to the helpers that run XSLT 2.0 and 3.0. It knows messages that are
+//! whole, and neither the connections that they come over nor the other policies.
+//!
+//! It is all that needs the crate `xml`. A build without the feature `soap` has `absent.rs` in its
+//! place.
+
+mod chains;
+mod helpers;
+mod line;
+mod stylesheets;
+
+use std::io;
+
+pub(crate) use chains::{BodyLimits, Passage, Soap, Surroundings, take_over};
+pub(crate) use gatebench_xml::saxon::{Made, Order, Saxon};
+pub(crate) use gatebench_xml::soap::{Fault, Passed, Paused, Progress, Refresher};
+pub(crate) use line::{Asked, Line, Parked};
+pub(crate) use stylesheets::{NotTransformed, Stylesheets};
+
+/// The libraries that process SOAP and XML, by name with their versions; none in a build without
+/// them.
+pub fn library_versions() -> Vec<(&'static str, String)> {
+    gatebench_xml::library_versions().into()
+}
+
+/// Starts what compiles the definitions of chains again in time; nothing where there are none.
+pub(crate) fn refresher<'s>(
+    chains: impl Iterator<Item = &'s Soap>,
+) -> io::Result<Option<Refresher>> {
+    let policies: Vec<_> = chains.flat_map(Soap::policies).cloned().collect();
+    match policies.is_empty() {
+        true => Ok(None),
+        false => Refresher::start(&policies).map(Some),
+    }
+}

@@ -1,0 +1,90 @@
+//! Stylesheets that answers in XML go through.
+
+use gatebench_model::policy::XsltPolicy;
+use gatebench_xml::Transform;
+
+use super::chains::OnDisk;
+use crate::config::Mistake;
+use crate::message::Collected;
+
+/// Why an answer does not go on: a stylesheet makes nothing of it.
+#[derive(Debug)]
+pub(crate) struct NotTransformed;
+
+/// The stylesheets of a route, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Stylesheets(Vec<Transform>);
+
+impl Stylesheets {
+    /// Adds the stylesheet of a policy, for answers of this number of bytes.
+    pub(crate) fn add(
+        &mut self,
+        policy: &XsltPolicy,
+        body_bytes: usize,
+    ) -> Result<(), Vec<Mistake>> {
+        let params = policy.params.iter();
+        let params = params.map(|(name, value)| (name.as_str(), value.as_str()));
+        let compiled = Transform::compile(&policy.stylesheet, params, &OnDisk)
+            .map_err(|why| vec![("/stylesheet".into(), format!("it cannot be used: {why}"))])?;
+        self.0.push(compiled.for_bodies_of(body_bytes));
+        Ok(())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes an answer through all of them, one after the other.
+    pub(crate) fn transform(&self, answer: &mut Collected) -> Result<(), NotTransformed> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let made = Transform::apply_all(&self.0, answer.body()).map_err(|_| NotTransformed)?;
+        answer.replace_body(made.body);
+        if made.media_type.is_some() || made.charset.is_some() {
+            let before = answer.field("Content-Type").unwrap_or_default();
+            let now = content_type(before, made.media_type.as_deref(), made.charset.as_deref());
+            answer.set_field("Content-Type", &now);
+        }
+        Ok(())
+    }
+}
+
+/// A Content-Type with another type, another charset, or both.
+fn content_type(before: &str, media_type: Option<&str>, charset: Option<&str>) -> String {
+    let (essence, parameters) = before.split_once(';').unwrap_or((before, ""));
+    let said = parameters.split(';').find_map(|parameter| {
+        let (name, value) = parameter.trim().split_once('=')?;
+        name.eq_ignore_ascii_case("charset")
+            .then(|| value.trim_matches('"'))
+    });
+    let media_type = media_type.unwrap_or(essence.trim());
+    match charset.or(said) {
+        Some(charset) => format!("{media_type}; charset={charset}"),
+        None => media_type.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::content_type;
+
+    #[test]
+    fn what_a_stylesheet_does_not_say_stays() {
+        let latin = "text/xml; charset=\"ISO-8859-1\"";
+        let html = Some("text/html");
+        assert_eq!(content_type("text/xml", html, None), "text/html");
+        assert_eq!(
+            content_type(latin, html, None),
+            "text/html; charset=ISO-8859-1"
+        );
+        assert_eq!(
+            content_type(latin, None, Some("UTF-8")),
+            "text/xml; charset=UTF-8"
+        );
+        assert_eq!(
+            content_type("", html, Some("UTF-8")),
+            "text/html; charset=UTF-8"
+        );
+    }
+}
