@@ -74,15 +74,17 @@ pub fn metric_title(metric: Metric) -> &'static str {
     }
 }
 
-/// Scales, the largest first.
-const TIMES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
-const BIT_RATES: [(f64, &str); 4] = [
+/// The units of times with their sizes, the largest first.
+pub const TIMES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
+/// The units of bit rates.
+pub const BIT_RATES: [(f64, &str); 4] = [
     (1e9, "Gbit/s"),
     (1e6, "Mbit/s"),
     (1e3, "kbit/s"),
     (1.0, "bit/s"),
 ];
-const SIZES: [(f64, &str); 4] = [
+/// The units of sizes.
+pub const SIZES: [(f64, &str); 4] = [
     (1_073_741_824.0, "GiB"),
     (1_048_576.0, "MiB"),
     (1_024.0, "KiB"),

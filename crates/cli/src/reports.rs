@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gatebench_analysis::{Findings, analyse};
 use gatebench_model::Plan;
 use gatebench_report::redact::Redaction;
-use gatebench_report::{TerminalOptions, costs_csv, csv, flame, html, json, markdown, terminal};
+use gatebench_report::{CostRecords, TerminalOptions, csv, flame, html, json, markdown, terminal};
 use gatebench_store::Run;
 
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ const FILES: [Form; 5] = [
     ("report.md", markdown::render),
     ("report.json", json::render),
     ("summary.csv", csv::render),
-    ("costs.csv", costs_csv::render),
+    ("costs.csv", |it| csv::render(&CostRecords(it))),
 ];
 
 /// Who may read the files of a report, before the user's mask is taken off.

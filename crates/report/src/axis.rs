@@ -42,31 +42,36 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A linear axis from zero to a round number at or above `max`.
-    pub fn from_zero(max: f64, pixels: (f64, f64)) -> Self {
-        let step = round_step(max, STEPS);
-        let top = (max / step).ceil() * step;
+    fn new(kind: Kind, domain: (f64, f64)) -> Self {
+        let pixels = (0.0, 1.0);
         Self {
-            kind: Kind::Linear { step },
-            domain: (0.0, top.max(step)),
-            pixels,
-        }
-    }
-
-    /// A linear axis over exactly this domain.
-    pub fn linear(domain: (f64, f64), pixels: (f64, f64)) -> Self {
-        Self {
-            kind: Kind::Linear {
-                step: round_step(domain.1 - domain.0, STEPS),
-            },
+            kind,
             domain,
             pixels,
         }
     }
 
+    /// Returns the axis between these pixels; a new one lies between 0 and 1.
+    pub fn on(self, pixels: (f64, f64)) -> Self {
+        Self { pixels, ..self }
+    }
+
+    /// A linear axis from zero to a round number at or above `max`.
+    pub fn from_zero(max: f64) -> Self {
+        let step = round_step(max, STEPS);
+        let top = (max / step).ceil() * step;
+        Self::new(Kind::Linear { step }, (0.0, top.max(step)))
+    }
+
+    /// A linear axis over exactly this domain.
+    pub fn linear(domain: (f64, f64)) -> Self {
+        let step = round_step(domain.1 - domain.0, STEPS);
+        Self::new(Kind::Linear { step }, domain)
+    }
+
     /// A logarithmic axis that covers the values, out to the next of 1, 2, 5 on both sides.
     /// Values that are not positive are left out.
-    pub fn covering_log(values: impl IntoIterator<Item = f64>, pixels: (f64, f64)) -> Self {
+    pub fn covering_log(values: impl IntoIterator<Item = f64>) -> Self {
         let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
         let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
             (low.min(value), high.max(value))
@@ -76,16 +81,12 @@ impl Axis {
         if top <= low {
             top = low * 10.0;
         }
-        Self {
-            kind: Kind::Logarithmic,
-            domain: (low, top),
-            pixels,
-        }
+        Self::new(Kind::Logarithmic, (low, top))
     }
 
     /// A logarithmic axis that covers the values closely: as [`Axis::covering_log`], but values that are near each other
     /// have ticks at round steps between them.
-    pub fn covering_log_closely(values: impl IntoIterator<Item = f64>, pixels: (f64, f64)) -> Self {
+    pub fn covering_log_closely(values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values
             .into_iter()
             .filter(|v| v.is_finite() && *v > 0.0)
@@ -94,38 +95,27 @@ impl Axis {
         let high = values.iter().copied().fold(0.0, f64::max);
         // Also where there are none: then the one is above the other.
         if low > high || high >= NARROW * low {
-            return Self::covering_log(values, pixels);
+            return Self::covering_log(values);
         }
         let spread = (NARROW_SHARE_MIN * high - (high - low)).max(0.0);
         let (from, to) = (low - spread / 2.0, high + spread / 2.0);
         let step = round_step(to - from, STEPS);
         let bottom = (from / step + 1e-9).floor() * step;
-        Self {
-            kind: Kind::Narrow { step },
-            // A logarithm needs an end above zero.
-            domain: (bottom.max(step / 2.0), (to / step - 1e-9).ceil() * step),
-            pixels,
-        }
+        // A logarithm needs an end above zero.
+        let domain = (bottom.max(step / 2.0), (to / step - 1e-9).ceil() * step);
+        Self::new(Kind::Narrow { step }, domain)
     }
 
     /// A logarithmic axis of ratios with 1 in its middle, just wide enough for the values, and its
     /// ticks. Values beyond a factor of 100 are held at its ends.
-    pub fn of_ratios(
-        values: impl IntoIterator<Item = f64>,
-        pixels: (f64, f64),
-    ) -> (Self, &'static [f64]) {
+    pub fn of_ratios(values: impl IntoIterator<Item = f64>) -> (Self, &'static [f64]) {
         let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
         let covers = |ticks: &&[f64; 5]| values.iter().all(|v| (ticks[0]..=ticks[4]).contains(v));
         let ticks = RATIOS
             .iter()
             .find(covers)
             .unwrap_or(&RATIOS[RATIOS.len() - 1]);
-        let axis = Self {
-            kind: Kind::Logarithmic,
-            domain: (ticks[0], ticks[4]),
-            pixels,
-        };
-        (axis, ticks)
+        (Self::new(Kind::Logarithmic, (ticks[0], ticks[4])), ticks)
     }
 
     /// The pixel of a value; values outside the domain are held at its ends.
@@ -220,7 +210,7 @@ mod tests {
 
     #[test]
     fn ticks_of_a_linear_axis_are_round() {
-        let axis = Axis::from_zero(41_200.0, (0.0, 100.0));
+        let axis = Axis::from_zero(41_200.0).on((0.0, 100.0));
         assert_eq!(axis.ticks(), [0.0, 10e3, 20e3, 30e3, 40e3, 50e3]);
         assert_eq!(axis.at(25e3), 50.0);
         assert_eq!(axis.at(1e9), 100.0);
@@ -228,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_logarithmic_axis_ends_on_round_values() {
-        let axis = Axis::covering_log([31.0, 640.0, 0.0, f64::NAN], (100.0, 0.0));
+        let axis = Axis::covering_log([31.0, 640.0, 0.0, f64::NAN]).on((100.0, 0.0));
         assert_eq!(axis.domain(), (20.0, 1000.0));
         assert_eq!(axis.ticks(), [20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
         assert_eq!(axis.at(20.0), 100.0);
@@ -238,7 +228,7 @@ mod tests {
     #[test]
     fn a_close_axis_is_as_wide_as_it_must_be() {
         let close = |values: &[f64]| {
-            let axis = Axis::covering_log_closely(values.iter().copied(), (100.0, 0.0));
+            let axis = Axis::covering_log_closely(values.iter().copied());
             let (low, high) = axis.domain();
             assert!(
                 values.iter().all(|it| (low..=high).contains(it)),
@@ -252,31 +242,32 @@ mod tests {
         assert!(close(&[31.0]) < 1.5);
         assert!(close(&[6.1, 14.0]) < 3.5);
         assert!(close(&[0.0012, 0.0013]) < 1.5);
-        let wide = Axis::covering_log_closely([31.0, 640.0], (0.0, 1.0));
+        let wide = Axis::covering_log_closely([31.0, 640.0]);
         assert_eq!(wide.domain(), (20.0, 1000.0));
-        let none = Axis::covering_log_closely([], (0.0, 1.0));
+        let none = Axis::covering_log_closely([]);
         assert_eq!(none.domain(), (1.0, 10.0));
     }
 
     #[test]
     fn wide_logarithmic_axes_show_decades_only() {
-        let axis = Axis::covering_log([1.0, 1e6], (0.0, 1.0));
+        let axis = Axis::covering_log([1.0, 1e6]);
         assert_eq!(axis.ticks().len(), 7);
     }
 
     #[test]
     fn nothing_to_show_is_still_an_axis() {
-        assert_eq!(Axis::from_zero(0.0, (0.0, 1.0)).domain(), (0.0, 1.0));
-        assert_eq!(Axis::covering_log([], (0.0, 1.0)).domain(), (1.0, 10.0));
-        assert!(Axis::covering_log([10.0], (0.0, 1.0)).at(10.0).is_finite());
+        assert_eq!(Axis::from_zero(0.0).domain(), (0.0, 1.0));
+        assert_eq!(Axis::covering_log([]).domain(), (1.0, 10.0));
+        assert!(Axis::covering_log([10.0]).at(10.0).is_finite());
     }
 
     #[test]
     fn an_axis_of_ratios_is_as_wide_as_it_must_be() {
-        let (axis, ticks) = Axis::of_ratios([0.97, 1.02], (0.0, 100.0));
+        let (axis, ticks) = Axis::of_ratios([0.97, 1.02]);
+        let axis = axis.on((0.0, 100.0));
         assert_eq!((axis.domain(), ticks.len()), ((0.9, 1.1), 5));
         assert!((axis.at(1.0) - 50.0).abs() < 3.0);
-        let (wide, _) = Axis::of_ratios([0.001, 1.0], (0.0, 100.0));
+        let (wide, _) = Axis::of_ratios([0.001, 1.0]);
         assert_eq!((wide.domain(), wide.at(0.001)), ((0.01, 100.0), 0.0));
     }
 

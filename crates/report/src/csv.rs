@@ -1,71 +1,38 @@
-//! Every value of every block as comma-separated values (RFC 4180), one row per scenario, variant,
-//! phase, metric and block. The name of a metric ends with its unit, so that a pivoted table has
-//! the units in the names of its columns.
+//! Tables of values as comma-separated values (RFC 4180). The name of a metric ends with its unit, so
+//! that a pivoted table has the units in the names of its columns.
 
-use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{
-    BlockValue, MetricFindings, PhaseKind, ScenarioFindings, Unit, VariantRow,
-};
+use gatebench_analysis::findings::Unit;
 use serde::Serialize;
 
-use crate::problems::word;
+use crate::chapter::{CSV, Part, Report};
 
-const HEAD: [&str; 9] = [
-    "scenario", "variant", "phase", "load", "metric", "block", "trial", "value", "validity",
-];
-
-/// Writes the table with its head.
-pub fn render(findings: &Findings) -> String {
-    let mut sheet = Sheet::new(HEAD);
-    for scenario in &findings.scenarios {
-        for row in &scenario.rows {
-            for metric in &row.metrics {
-                for block in &metric.blocks {
-                    sheet.push(record(scenario, row, metric, block));
-                }
-            }
+/// Writes the records of a report with their heads.
+pub fn render<R: Report + ?Sized>(report: &R) -> String {
+    let document = report.document(CSV);
+    let blocks = document.chapters.iter().flat_map(|it| &it.blocks);
+    let tables = blocks.filter_map(|block| match &block.part {
+        Part::Records { head, records } => {
+            let mut sheet = Sheet::new(head.iter());
+            records.iter().for_each(|record| sheet.push(record));
+            Some(sheet.into_text())
         }
-    }
-    sheet.into_text()
-}
-
-fn record(
-    scenario: &ScenarioFindings,
-    row: &VariantRow,
-    metric: &MetricFindings,
-    block: &BlockValue,
-) -> [String; HEAD.len()] {
-    let load = match metric.kind {
-        PhaseKind::Closed => "closed",
-        PhaseKind::Paced => "paced",
-        PhaseKind::Open => "open",
-        PhaseKind::SideBySide => "side-by-side",
-    };
-    [
-        field(&scenario.name),
-        field(&row.variant),
-        field(&metric.phase),
-        load.into(),
-        format!("{}_{}", name_of(&metric.metric), suffix(metric.unit)),
-        block.block.to_string(),
-        block.trial.to_string(),
-        block.value.to_string(),
-        word(block.validity).into(),
-    ]
+        _ => None,
+    });
+    tables.collect()
 }
 
 /// Comma-separated values under a head.
 pub(crate) struct Sheet(csv::Writer<Vec<u8>>);
 
 impl Sheet {
-    pub(crate) fn new<const N: usize>(head: [&str; N]) -> Self {
+    pub(crate) fn new<T: AsRef<[u8]>>(head: impl IntoIterator<Item = T>) -> Self {
         let mut sheet = Self(csv::Writer::from_writer(Vec::new()));
         sheet.push(head);
         sheet
     }
 
     /// Writes a record, and quotes the fields that need it.
-    pub(crate) fn push<const N: usize>(&mut self, fields: [impl AsRef<[u8]>; N]) {
+    pub(crate) fn push<T: AsRef<[u8]>>(&mut self, fields: impl IntoIterator<Item = T>) {
         self.0
             .write_record(fields)
             .expect("records of one table are of one length, and memory takes them all");

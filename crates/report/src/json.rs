@@ -1,7 +1,8 @@
 //! The findings as JSON, for machines: every number in base units, in a stable order.
 
-use gatebench_analysis::Findings;
 use serde::Serialize;
+
+pub(crate) use render as document;
 
 /// Version of this format. It changes when a field is removed or changes its meaning; new fields
 /// leave it as it is.
@@ -14,13 +15,8 @@ struct Document<'a, T> {
     findings: &'a T,
 }
 
-/// Writes the findings, indented, with a line break at the end.
-pub fn render(findings: &Findings) -> String {
-    document(findings)
-}
-
-/// Anything that is found, with the version of the format before it.
-pub(crate) fn document(findings: &impl Serialize) -> String {
+/// Writes the findings of a run, a comparison or a history, indented, with a line break at the end.
+pub fn render(findings: &impl Serialize) -> String {
     let document = Document {
         schema: SCHEMA,
         findings,

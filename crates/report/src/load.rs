@@ -73,15 +73,14 @@ fn judged(sheet: &mut Sheet, words: &str, is_good: bool) {
 impl WordTable {
     fn blocks(&self) -> Vec<Block> {
         let line = |row: &Vec<String>| Line {
-            name: row.first().cloned().unwrap_or_default(),
+            name: row.first().cloned().unwrap_or_default().into(),
             brief: row.iter().skip(1).cloned().collect(),
             ..Line::default()
         };
         let lines = Part::Lines(Lines {
             label: self.title.to_owned(),
-            first: "",
-            heads: &[],
             lines: self.rows.iter().map(line).collect(),
+            ..Lines::default()
         });
         let mut blocks = vec![Block::heading(self.title), lines.into()];
         if !self.foot.is_empty() {

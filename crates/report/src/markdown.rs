@@ -1,53 +1,24 @@
-//! The report in Markdown, for a pull request: findings, one table per scenario, what limits them.
+//! A report in Markdown, for a pull request or a wiki.
 
-use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{Failure, ScenarioFindings};
-use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval};
-
-use crate::chapter::{Block, Chapter, Lines, MARKDOWN, Part, Text};
-use crate::problems::{Problem, failures_once, problems, word};
-use crate::study::chapters;
+use crate::chapter::{Block, Chapter, Entry, Lines, MARKDOWN, Note, Part, Report, Span, Text};
 use crate::table::{Cell, Column, Group, Row, Table};
-use crate::{facts, parts, text, verdicts};
+use crate::text;
 
-/// Groups of a scenario; the page has more.
-const GROUPS_MAX: usize = 8;
-
-/// Writes the report.
-pub fn render(findings: &Findings) -> String {
-    let mut out = String::new();
-    let run = &findings.run;
-    out.push_str(&format!("## {}\n\n", escape(&run.title)));
-    out.push_str(&list(findings.headlines.iter().map(|s| s.text.as_str())));
-    let chapters = chapters(findings, MARKDOWN);
-    out.extend(chapters.iter().map(chapter));
-    for scenario in &findings.scenarios {
-        out.push_str(&scenario_section(scenario));
+/// Writes a report.
+pub fn render<R: Report + ?Sized>(report: &R) -> String {
+    let document = report.document(MARKDOWN);
+    let mut out: String = document.chapters.iter().map(chapter).collect();
+    if !document.foot.spans.is_empty() {
+        out.push_str(&format!("<sub>{}</sub>\n", words(&document.foot)));
     }
-    out.push_str(&failures(&findings.failures));
-    out.push_str(&validity(&problems(findings)));
-    if !findings.notes.is_empty() {
-        out.push_str("### Notes\n\n");
-        out.push_str(&list(findings.notes.iter().map(String::as_str)));
-    }
-    out.push_str(&format!(
-        "<sub>gatebench {} · {} · {} · {} · seed {} · {} · {}</sub>\n",
-        escape(&run.gatebench),
-        run.created,
-        facts::blocks(run),
-        facts::trials(run),
-        run.seed,
-        escape(&run.engine_backend),
-        facts::placement(&run.placement),
-    ));
     out
 }
 
 /// Writes a chapter, under its heading unless it begins with one.
-pub(crate) fn chapter(chapter: &Chapter) -> String {
+fn chapter(chapter: &Chapter) -> String {
     let mut text = String::new();
     blocks(&mut text, &chapter.blocks);
-    if text.starts_with("### ") {
+    if chapter.heading.is_empty() || text.is_empty() || text.starts_with("### ") {
         return text;
     }
     format!("### {}\n\n{text}", escape(&chapter.heading))
@@ -56,11 +27,18 @@ pub(crate) fn chapter(chapter: &Chapter) -> String {
 fn blocks(out: &mut String, all: &[Block]) {
     for block in all {
         match &block.part {
-            Part::Heading(heading) => out.push_str(&format!("### {}\n\n", escape(&heading.text))),
-            Part::Lead(text) | Part::Sentence(text) | Part::Foot(text) => {
-                out.push_str(&words(text))
+            Part::Title(title) => out.push_str(&format!("## {}\n\n", words(title))),
+            Part::Heading(heading) => {
+                out.push_str(&format!("### {}\n\n", words(&heading.text)));
             }
-            Part::Facts { facts } => out.push_str(&list(facts.iter().map(String::as_str))),
+            Part::Headline(fact) => out.push_str(&format!("{}\n\n", words(&fact.text))),
+            Part::Lead(text) | Part::Sentence(text) | Part::Foot(text) => {
+                out.push_str(&format!("{}\n\n", words(text)));
+            }
+            Part::Facts { facts, .. } => {
+                let lines = facts.iter().map(|it| format!("- {}\n", words(&it.text)));
+                list(out, lines);
+            }
             Part::Table(table) => out.push_str(&whole(&table.table, table.first)),
             Part::Lines(lines) => out.push_str(&table_of_words(lines)),
             Part::Files { files } => {
@@ -69,7 +47,10 @@ fn blocks(out: &mut String, all: &[Block]) {
                     out.push_str(&format!("[{title}]({}): {text}\n\n", file.file));
                 }
             }
-            Part::Card { blocks: inner, .. } => blocks(out, inner),
+            Part::Notes { notes } => list(out, notes.iter().map(note)),
+            Part::Card { blocks: inner, .. } | Part::Row { blocks: inner, .. } => {
+                blocks(out, inner);
+            }
             Part::Fold(fold) if fold.markdown.is_empty() => blocks(out, &fold.blocks),
             Part::Fold(fold) => {
                 let summary = escape(&fold.markdown);
@@ -77,74 +58,71 @@ fn blocks(out: &mut String, all: &[Block]) {
                 blocks(out, &fold.blocks);
                 out.push_str("</details>\n\n");
             }
-            Part::Charts { .. } => {}
+            Part::Charts { .. }
+            | Part::Terms { .. }
+            | Part::Code(_)
+            | Part::Cases(_)
+            | Part::Records { .. } => {}
         }
+    }
+}
+
+/// Writes the items of a list, and an empty line below them.
+fn list(out: &mut String, items: impl Iterator<Item = String>) {
+    let lines: String = items.collect();
+    if !lines.is_empty() {
+        out.push_str(&format!("{lines}\n"));
     }
 }
 
 fn words(text: &Text) -> String {
-    let [before, strong, after] = text.spans.each_ref().map(|it| escape(it));
-    let strong = match &*strong {
-        "" => strong,
-        _ => format!("**{strong}**"),
+    let span = |it: &Span| match it.is_strong {
+        true => format!("**{}**", escape(&it.text)),
+        false => escape(&it.text),
     };
-    format!("{before}{strong}{after}\n\n")
+    text.spans.iter().map(span).collect()
 }
 
-/// Bold are names below a head and lines that decide, else the verdicts.
+fn note(note: &Note) -> String {
+    let remedy = escape(&note.remedy);
+    let places = note.places.iter();
+    let Some(reason) = &note.reason else {
+        let places = places.map(|it| {
+            let [subject, place, message] =
+                [&it.subject, &it.place, &it.message].map(|it| escape(it));
+            format!("  - {subject}, {place}: {message}\n")
+        });
+        let places: String = places.collect();
+        return format!("- **{}**: {remedy}\n{places}", note.word);
+    };
+    let places = places.map(|it| {
+        let [subject, place, message] = [&it.subject, &it.place, &it.message].map(|it| escape(it));
+        format!(
+            "- **{subject}**, {place}: {message}: {} *{remedy}*\n",
+            escape(reason)
+        )
+    });
+    places.collect()
+}
+
 fn table_of_words(table: &Lines) -> String {
-    let all = &table.lines;
-    let decides = all.iter().any(|it| it.decides);
-    let judged = all.iter().any(|it| it.verdict.is_some());
-    let bold = |is_bold: bool, words: &str| match is_bold {
-        true => format!("**{}**", escape(words)),
-        false => escape(words),
-    };
-    let (verdict, rule) = if judged {
-        (" verdict |", ":--|")
-    } else {
-        ("", "")
-    };
-    let (heads, rules) = (table.heads.join(" | "), "--:|".repeat(table.heads.len()));
-    let first = format!("| {}", table.first);
-    let mut out = format!(
-        "{} |{verdict} {heads} |\n|:--|{rule}{rules}\n",
-        first.trim_end()
-    );
-    for line in all {
-        let mut cells = vec![bold(line.decides || !table.first.is_empty(), &line.name)];
-        cells.extend(line.verdict.map(|it| bold(!decides, it[0])));
-        cells.extend(line.cells.iter().map(|it| escape(it)));
+    let mut out = String::from("|");
+    for head in &table.heads {
+        let words = format!(" {}", escape(&head.words));
+        out.push_str(&format!("{} |", words.trim_end()));
+    }
+    out.push_str("\n|");
+    for head in &table.heads {
+        out.push_str(if head.is_text { ":--|" } else { "--:|" });
+    }
+    out.push('\n');
+    let entry = |it: &Entry| it.words.iter().map(words).collect::<Vec<_>>().join(" ");
+    for line in &table.lines {
+        let name = std::iter::once(words(&line.name));
+        let cells: Vec<String> = name.chain(line.cells.iter().map(entry)).collect();
         out.push_str(&format!("| {} |\n", cells.join(" | ")));
     }
     out + "\n"
-}
-
-fn scenario_section(scenario: &ScenarioFindings) -> String {
-    let table = Table::of(scenario);
-    let mut out = format!(
-        "### {}\n\n{}\n\n",
-        escape(&scenario.name),
-        escape(&scenario.title)
-    );
-    let loads: Vec<String> = scenario
-        .phases
-        .iter()
-        .map(|phase| format!("**{}**: {}", escape(&phase.name), escape(&phase.label)))
-        .collect();
-    out.push_str(&format!(
-        "{}. Median and range of the blocks.\n\n",
-        loads.join("; ")
-    ));
-    out.push_str(&whole(&table, "variant"));
-    out.push_str(&verdict_table(scenario));
-    if let Some(part) = parts::groups(scenario, GROUPS_MAX) {
-        out.push_str(&format!("{}:\n\n", escape(&capitalised(&part.title))));
-        for table in part.table.by_phase() {
-            out.push_str(&whole(&table, "group"));
-        }
-    }
-    out
 }
 
 pub(crate) fn whole(table: &Table, first: &str) -> String {
@@ -156,31 +134,6 @@ pub(crate) fn whole(table: &Table, first: &str) -> String {
         out.push_str("\n\\* limited: see *Validity*.\n");
     }
     out + "\n"
-}
-
-/// Every comparison; nothing where there is none.
-fn verdict_table(scenario: &ScenarioFindings) -> String {
-    let mut out = String::new();
-    for found in &scenario.comparisons {
-        if out.is_empty() {
-            out.push_str("| verdict | compared | metric | ratio | interval | blocks |\n");
-            out.push_str("|:--|:--|:--|--:|--:|--:|\n");
-        }
-        let (ratio, interval) = ratio_and_interval(&found.result);
-        out.push_str(&format!(
-            "| **{}** | {} ÷ {} | {}, {} | {ratio} | {interval} | {} |\n",
-            verdicts::word(found.result.verdict),
-            escape(&found.candidate),
-            escape(&found.baseline),
-            metric_title(found.metric),
-            escape(verdicts::load(scenario, found)),
-            escape(&verdicts::blocks(found)),
-        ));
-    }
-    if !out.is_empty() {
-        out.push('\n');
-    }
-    out
 }
 
 fn head(table: &Table, first: &str) -> String {
@@ -230,58 +183,6 @@ fn cell_text(cell: &Cell) -> String {
     match cell.range() {
         "" => mark,
         range => format!("{mark} ({range})"),
-    }
-}
-
-fn failures(failures: &[Failure]) -> String {
-    if failures.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("### Failures\n\n");
-    for repeated in failures_once(failures) {
-        let failure = repeated.failure;
-        out.push_str(&format!(
-            "- **{}**, {}, {}: {}: {} *{}*\n",
-            escape(&failure.variant),
-            escape(&failure.scenario),
-            repeated.blocks(),
-            escape(&failure.culprit),
-            escape(&failure.reason),
-            escape(&failure.remedy),
-        ));
-    }
-    out + "\n"
-}
-
-fn validity(problems: &[Problem<'_>]) -> String {
-    if problems.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("### Validity\n\n");
-    for problem in problems {
-        out.push_str(&format!(
-            "- **{}**: {}\n",
-            word(problem.validity),
-            escape(problem.remedy)
-        ));
-        for sighting in &problem.sightings {
-            let place = format!(
-                "{}, {}",
-                escape(sighting.variant),
-                escape(&sighting.place())
-            );
-            out.push_str(&format!("  - {place}: {}\n", escape(sighting.message)));
-        }
-    }
-    out + "\n"
-}
-
-fn list<'a>(items: impl Iterator<Item = &'a str>) -> String {
-    let lines: String = items.map(|item| format!("- {}\n", escape(item))).collect();
-    if lines.is_empty() {
-        lines
-    } else {
-        lines + "\n"
     }
 }
 

@@ -1,8 +1,7 @@
-//! Numbers as people read them: three figures, and one unit for everything in a column or on an
-//! axis, so that its values can be compared by eye.
+//! Scales of columns and axes: one unit for all their values, so that these can be compared by eye.
 
 use gatebench_analysis::findings::{Timestamp, Unit};
-use gatebench_analysis::words::{grouped, round_to_three, three_figures};
+use gatebench_analysis::words::{self, grouped, round_to_three, three_figures};
 
 /// How the values of a column are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,29 +16,14 @@ pub struct Scale {
     from: f64,
 }
 
-const TIMES: &[Scale] = &[
-    scale(1.0, 0.0, "", "ns"),
-    scale(1e3, 1e3, "", "µs"),
-    scale(1e6, 1e6, "", "ms"),
-    scale(1e9, 1e9, "", "s"),
-];
+static TIMES: [Scale; 4] = scales(&words::TIMES);
+static SIZES: [Scale; 4] = scales(&words::SIZES);
+static BIT_RATES: [Scale; 4] = scales(&words::BIT_RATES);
 const CPU_TIMES: &[Scale] = &[scale(1e3, 0.0, "", "µs")];
 const RATES: &[Scale] = &[
     scale(1.0, 0.0, "", "/s"),
     scale(1e3, 1e4, "k", "/s"),
     scale(1e6, 1e6, "M", "/s"),
-];
-const SIZES: &[Scale] = &[
-    scale(1.0, 0.0, "", "B"),
-    scale(1_024.0, 1_024.0, "", "KiB"),
-    scale(1_048_576.0, 1_048_576.0, "", "MiB"),
-    scale(1_073_741_824.0, 1_073_741_824.0, "", "GiB"),
-];
-const BIT_RATES: &[Scale] = &[
-    scale(1.0, 0.0, "", "bit/s"),
-    scale(1e3, 1e3, "", "kbit/s"),
-    scale(1e6, 1e6, "", "Mbit/s"),
-    scale(1e9, 1e9, "", "Gbit/s"),
 ];
 const CORES: &[Scale] = &[scale(1.0, 0.0, "", "cores")];
 const RATIOS: &[Scale] = &[scale(1.0, 0.0, "×", "")];
@@ -54,13 +38,27 @@ const fn scale(divisor: f64, from: f64, letter: &'static str, unit: &'static str
     }
 }
 
+/// Returns the scales of units, the smallest first.
+const fn scales(units: &[(f64, &'static str); 4]) -> [Scale; 4] {
+    [
+        step(units[3]),
+        step(units[2]),
+        step(units[1]),
+        step(units[0]),
+    ]
+}
+
+const fn step((size, unit): (f64, &'static str)) -> Scale {
+    scale(size, size, "", unit)
+}
+
 fn ladder(unit: Unit) -> &'static [Scale] {
     match unit {
-        Unit::Nanoseconds => TIMES,
+        Unit::Nanoseconds => &TIMES,
         Unit::CpuNanosecondsPerRequest => CPU_TIMES,
         Unit::RequestsPerSecond => RATES,
-        Unit::Bytes => SIZES,
-        Unit::BitsPerSecond => BIT_RATES,
+        Unit::Bytes => &SIZES,
+        Unit::BitsPerSecond => &BIT_RATES,
         Unit::Cores => CORES,
         Unit::Ratio => RATIOS,
         Unit::Count => COUNTS,

@@ -14,8 +14,6 @@ pub struct TableView {
     rows: Vec<RowView>,
     columns: usize,
     has_limits: bool,
-    /// Whether memory and start are among the columns.
-    has_process: bool,
 }
 
 #[derive(Serialize)]
@@ -78,7 +76,6 @@ pub fn table_view(table: &Table, palette: &Palette) -> TableView {
             .map(|row| row_view(row, palette))
             .collect(),
         has_limits: table.has_limits(),
-        has_process: table.has_process(),
     }
 }
 

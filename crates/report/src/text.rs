@@ -17,14 +17,15 @@ pub fn clean(text: &str) -> String {
     filtered(text, false).replace(['\n', '\t'], " ")
 }
 
-/// The text without what makes a terminal act: escape sequences with their parameters (ECMA-48), other
-/// control characters, and characters that turn the direction of writing. Line breaks stay, and tabs become
-/// blanks.
+/// The text without what makes a terminal act: escape sequences with their parameters (ECMA-48),
+/// other control characters, and characters that turn the direction of writing. Line breaks stay,
+/// and tabs become blanks.
 pub fn clean_lines(text: &str) -> String {
     filtered(text, false).replace('\t', TAB)
 }
 
-/// What may be written to a terminal: as [`clean_lines`], with tabs, and with colours where it shows them.
+/// What may be written to a terminal: as [`clean_lines`], with tabs, and with colours where it
+/// shows them.
 pub fn for_terminal(text: &str, has_colours: bool) -> String {
     filtered(text, has_colours)
 }
@@ -61,7 +62,8 @@ fn filtered(text: &str, keeps_colours: bool) -> String {
     kept
 }
 
-/// Skips parameters and the last character of a control sequence. Gives back the parameters of one that sets colours.
+/// Skips parameters and the last character of a control sequence. Gives back the parameters of one
+/// that sets colours.
 fn skip_control_sequence(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     let mut parameters = String::new();
     while let Some(parameter) = rest.next_if(|next| matches!(next, ' '..='?')) {
@@ -72,8 +74,8 @@ fn skip_control_sequence(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     (last == 'm' && sets_colours).then_some(parameters)
 }
 
-/// Skips a string of a terminal's commands, as a window's title is. It ends with its line at the latest, so that one that is
-/// left open hides nothing more.
+/// Skips a string of a terminal's commands, as a window's title is. It ends with its line at the
+/// latest, so that one that is left open hides nothing more.
 fn skip_string(rest: &mut Peekable<Chars<'_>>) {
     while let Some(character) = rest.next_if(|next| *next != '\n') {
         match character {
@@ -180,6 +182,17 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
         }
     }
     pieces
+}
+
+/// Returns each name once, in the order in which they come first.
+pub fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut known = Vec::new();
+    for name in names {
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    known
 }
 
 /// Characters that reorder what follows them (Unicode bidirectional formatting).

@@ -1,9 +1,11 @@
 //! Verdicts in words, the same in every report.
 
 use gatebench_analysis::findings::{
-    Comparison, ComparisonFindings, Decision, ScenarioFindings, Tone, Validity, Verdict,
+    Comparison, ComparisonFindings, Decision, ScenarioFindings, Validity, Verdict,
 };
 use gatebench_analysis::words::ratio_and_interval;
+
+use crate::chapter::Text;
 
 /// A verdict in a word or two.
 pub fn word(verdict: Verdict) -> &'static str {
@@ -26,20 +28,16 @@ pub fn class(verdict: Verdict) -> &'static str {
     }
 }
 
+/// A verdict in the colour of its class.
+pub fn chip(verdict: Verdict) -> Text {
+    Text::chip(class(verdict), word(verdict))
+}
+
 /// The ratio of a comparison, with its interval if it has one.
 pub fn ratio(found: &Comparison) -> String {
     match ratio_and_interval(found) {
         (ratio, interval) if interval.is_empty() => ratio,
         (ratio, interval) => format!("{ratio} ({interval})"),
-    }
-}
-
-/// The class of a sentence on the page.
-pub fn tone(tone: Tone) -> &'static str {
-    match tone {
-        Tone::Plain => "plain",
-        Tone::Caution => "caution",
-        Tone::Alarm => "alarm",
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use gatebench_analysis::findings::{CompareFindings, Decision};
 use gatebench_analysis::{RunSummary, compare as against_one, compare_with_baseline, summarise};
-use gatebench_report::compare;
+use gatebench_report::{html, json, markdown, terminal as on_terminal};
 use gatebench_store::Run;
 
 use super::baseline;
@@ -66,10 +66,10 @@ impl Compare {
     pub fn run(self) -> Result<Exit, Failure> {
         let found = self.findings()?;
         let text = match self.format {
-            Format::Terminal => compare::terminal(&found, reports::terminal_options()),
-            Format::Markdown => compare::markdown(&found),
-            Format::Html => compare::html(&found),
-            Format::Json => compare::json(&found),
+            Format::Terminal => on_terminal::render(&found, reports::terminal_options()),
+            Format::Markdown => markdown::render(&found),
+            Format::Html => html::render(&found),
+            Format::Json => json::render(&found),
         };
         terminal::say_data(text.trim_end())?;
         Ok(match found.decision {

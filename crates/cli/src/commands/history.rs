@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use gatebench_analysis::findings::HistoryFindings;
 use gatebench_analysis::{HISTORY_RUNS_MIN, entry, history as over_time};
-use gatebench_report::history;
+use gatebench_report::{html, json, terminal as on_terminal};
 use gatebench_stats::change_points::LOOKS;
 use gatebench_store::Timestamp;
 use gatebench_store::history::{Found, HistoryIndex, RunEntry};
@@ -70,10 +70,10 @@ impl History {
     pub fn run(self) -> Result<Exit, Failure> {
         let found = self.findings()?;
         let text = match self.format {
-            _ if self.json => history::json(&found),
-            Format::Terminal => history::terminal(&found, reports::terminal_options()),
-            Format::Html => history::html(&found),
-            Format::Json => history::json(&found),
+            _ if self.json => json::render(&found),
+            Format::Terminal => on_terminal::render(&found, reports::terminal_options()),
+            Format::Html => html::render(&found),
+            Format::Json => json::render(&found),
         };
         terminal::say_data(text.trim_end())?;
         Ok(Exit::Fine)

@@ -2,19 +2,30 @@
 //! width and for paper. It is well-formed XML as well as HTML, so that a parser can prove that
 //! nothing escaped its element.
 
-mod cores;
-mod evidence;
-mod figures;
-mod forest;
 pub(crate) mod pages;
-mod results;
-mod told;
-mod view;
-mod wire;
 
-use gatebench_analysis::Findings;
+use serde::Serialize;
 
-/// Writes the page.
-pub fn render(findings: &Findings) -> String {
-    pages::render("page.html", &view::Page::of(findings))
+use crate::chapter::{Document, PAGE, Report};
+use crate::method::{self, Section};
+
+#[derive(Serialize)]
+struct Page<'a> {
+    #[serde(flatten)]
+    document: &'a Document,
+    method: Vec<Section>,
+}
+
+/// Writes a report as a page.
+pub fn render<R: Report + ?Sized>(report: &R) -> String {
+    let document = &report.document(PAGE);
+    let of_chapters = document.chapters.iter().flat_map(|it| it.methods);
+    let methods: Vec<&str> = document
+        .methods
+        .iter()
+        .chain(of_chapters)
+        .copied()
+        .collect();
+    let method = method::sections(&methods);
+    pages::render("page.html", &Page { document, method })
 }

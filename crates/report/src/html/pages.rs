@@ -14,18 +14,13 @@ macro_rules! templates {
     };
 }
 
-const TEMPLATES: [(&str, &str); 11] = templates!(
+const TEMPLATES: [(&str, &str); 6] = templates!(
     "head.html",
     "page.html",
-    "verdicts.html",
     "chapters.html",
     "table.html",
-    "results.html",
-    "evidence.html",
     "method.html",
-    "compare.html",
-    "document.html",
-    "history.html"
+    "document.html"
 );
 const STYLE: &str = include_str!("../../templates/style.css");
 

@@ -2,16 +2,18 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
-    Answer, Bottleneck, CapacityFindings, CapacityPoint, GatewayCapacity, Rate, Sustained, Unit,
-    Validity,
+    Answer, Bottleneck, CapacityFindings, CapacityPoint, GatewayCapacity, ObjectiveBound, Rate,
+    Sustained, Unit, Validity,
 };
 
+use crate::axis::Axis;
 use crate::chapter::{
-    Block, Chapter, Chart, Fold, MARKDOWN, PAGE, Part, TERMINAL, TableBlock, Text,
+    Block, Chapter, Chart, Fact, Fold, MARKDOWN, PAGE, Part, TERMINAL, TableBlock, Text,
 };
-use crate::number::Scale;
+use crate::chart::lines::{Dot, Lines, Panel, Series};
+use crate::chart::{Names, Ticked};
+use crate::number::{Scale, quantity};
 use crate::palette::Palette;
-use crate::plots::capacity::plot;
 use crate::problems::word;
 use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
 
@@ -39,10 +41,10 @@ pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     );
     let table = TableBlock::new(table(found), "gateway", "Capacity of each gateway", palette)
         .limits("a lower bound (≥ is the lower end of the interval).");
-    let facts = found.sizings.iter().map(|it| it.text.clone()).collect();
+    let facts = found.sizings.iter().map(|it| Fact::remark(&*it.text));
     let gateways = vec![
         table.into(),
-        Block::from(Part::Facts { facts }).on(PAGE),
+        Block::facts("sentences more", facts).on(PAGE),
         Block::foot(&*found.method, TITLE).on(MARKDOWN | PAGE),
     ];
     let mut blocks = vec![
@@ -63,11 +65,17 @@ pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
 /// The curve of a gateway.
 fn card(index: usize, found: &CapacityFindings, of: &GatewayCapacity, palette: &Palette) -> Block {
     let (name, class) = (name(found, of), palette.class(&of.variant));
-    let chip = (of.validity != Validity::Valid).then(|| word(of.validity));
-    let chart = plot(&format!("capacity-{index}"), found, of, &class).map(|svg| Chart {
+    let heading = match of.validity {
+        Validity::Valid => Text::from(&*name),
+        Validity::Limited | Validity::Invalid => {
+            let chip = format!("chip {}", word(of.validity));
+            Text::from(format!("{name} ")).and_styled(&chip, word(of.validity))
+        }
+    };
+    let chart = draw(&format!("capacity-{index}"), found, of, &class).map(|svg| Chart {
         class: "capacity".to_owned(),
         caption: "Response time and cores over the offered rate".to_owned(),
-        aside: DRAWING.to_owned(),
+        aside: DRAWING.into(),
         svg,
         ..Chart::default()
     });
@@ -76,24 +84,172 @@ fn card(index: usize, found: &CapacityFindings, of: &GatewayCapacity, palette: &
         summary: "All rates that were tried".to_owned(),
         aside: format!("{steps} steps"),
         markdown: format!("All rates that {name} was tried at"),
-        is_card: false,
         blocks: vec![
             Block::heading(format!("Curve · {name}")).on(TERMINAL),
             Block::table(curve(of), "offered", &format!("Steps of {name}"), palette),
             Block::foot(CURVE, "").on(MARKDOWN | PAGE),
         ],
+        ..Fold::default()
     };
     let steps = match of.curve.is_empty() {
         true => Block::from(Part::Fold(fold)).on(MARKDOWN | PAGE),
         false => Part::Fold(fold).into(),
     };
     let blocks = vec![
-        Block::coloured_heading(name, true, chip).on(PAGE),
+        Block::coloured_heading(heading).on(PAGE),
         Block::sentence(&*of.text).on(PAGE),
         Block::charts("", chart),
         steps,
     ];
     Block::card(class, blocks)
+}
+
+/// Rates beyond this multiple of the answer are left to the table: the search grows far over it.
+const BEYOND_ANSWER: f64 = 1.25;
+
+/// A line of a chart: its label, its style, and its value at a point.
+type Drawn = (
+    &'static str,
+    &'static str,
+    fn(&CapacityPoint) -> Option<f64>,
+);
+
+const TIMES: [Drawn; 3] = [
+    ("p50", "curve thin", |it| it.p50_ns),
+    ("p99", "curve", |it| it.p99_ns),
+    ("p99.9", "curve dashed", |it| it.p999_ns),
+];
+
+const CORES: [Drawn; 3] = [
+    ("gateway", "curve", |it| it.gateway_cores),
+    ("engine", "curve thin", |it| it.engine_cores),
+    ("upstream", "curve thin dashed", |it| it.upstream_cores),
+];
+
+/// Draws response times over the offered rate with the objective, and below them the cores that
+/// were kept busy; `class` sets the colour of the gateway. None with fewer than two points.
+fn draw(
+    id: &str,
+    capacity: &CapacityFindings,
+    found: &GatewayCapacity,
+    class: &str,
+) -> Option<String> {
+    let (rate, half) = match &found.answer {
+        Some(Answer::Found(found)) => (Some(found.rate), Some(found.half.rate_per_second)),
+        Some(Answer::AtLeast {
+            rate_per_second, ..
+        }) => {
+            let rate = Rate {
+                rate_per_second: *rate_per_second,
+                interval: None,
+            };
+            (Some(rate), None)
+        }
+        _ => (None, None),
+    };
+    let is_near = |point: &&CapacityPoint| {
+        rate.is_none_or(|it| point.offered_per_second <= it.rate_per_second * BEYOND_ANSWER)
+    };
+    let points: Vec<&CapacityPoint> = found.curve.iter().filter(is_near).collect();
+    (points.len() > 1).then_some(())?;
+    let offered = points.iter().map(|it| it.offered_per_second);
+    let across = Axis::from_zero(offered.fold(0.0, f64::max));
+    let interval = rate.and_then(|it| it.interval);
+    let rules = [
+        ("half", half),
+        ("answer", rate.map(|it| it.rate_per_second)),
+    ];
+    let rules = rules.into_iter();
+    let names = Names {
+        id,
+        title: &format!("Capacity of {}", found.variant),
+        description: &found.text,
+    };
+    let across = Ticked::scaled(across, Unit::RequestsPerSecond);
+    let times = times(capacity, &points, class);
+    let mut chart = Lines::new(names, class, across, times);
+    chart.bands = interval.iter().map(|it| (it.low, it.high)).collect();
+    chart.rules = rules.filter_map(|(style, at)| Some((style, at?))).collect();
+    chart.panels.push(cores(&points, class));
+    Some(chart.draw())
+}
+
+/// The values of a line.
+fn series(points: &[&CapacityPoint], (label, style, value): Drawn, class: &str) -> Series {
+    let place = |it: &&CapacityPoint| Some((it.offered_per_second, value(it)?));
+    Series {
+        class: class.to_owned(),
+        label: label.to_owned(),
+        style,
+        line: points.iter().filter_map(place).collect(),
+        ..Series::default()
+    }
+}
+
+/// Response times, with the p99 of each rate: full if every step held, hollow if one missed.
+fn times(capacity: &CapacityFindings, points: &[&CapacityPoint], class: &str) -> Panel {
+    let bound = |bound: &ObjectiveBound| {
+        let below = bound.below_ns as f64;
+        let tick = Scale::of(below, Unit::Nanoseconds).tick(below);
+        (
+            below,
+            format!("p{} {} {tick}", bound.percentile, bound.sign),
+        )
+    };
+    let bounds: Vec<(f64, String)> = capacity.bounds.iter().map(bound).collect();
+    let mut lines: Vec<Series> = TIMES.map(|it| series(points, it, class)).into();
+    let dots = points.iter().filter_map(|point| {
+        let p99_ns = point.p99_ns?;
+        let tip = format!(
+            "{} offered, {} achieved, p99 {}: {} held, {} missed",
+            quantity(point.offered_per_second, Unit::RequestsPerSecond),
+            quantity(point.achieved_per_second, Unit::RequestsPerSecond),
+            quantity(p99_ns, Unit::Nanoseconds),
+            point.held,
+            point.missed
+        );
+        let style = if point.missed > 0 {
+            "dot hollow"
+        } else {
+            "dot"
+        };
+        Some(Dot::new((point.offered_per_second, p99_ns), style, tip))
+    });
+    lines.push(Series {
+        class: class.to_owned(),
+        dots: dots.collect(),
+        ..Series::default()
+    });
+    let drawn = lines.iter().flat_map(|it| &it.line).map(|(_, ns)| *ns);
+    let all: Vec<f64> = drawn
+        .chain(bounds.iter().map(|(below, _)| *below))
+        .collect();
+    Panel {
+        title: "",
+        height: 210.0,
+        up: Ticked::times(all),
+        bounds,
+        series: lines,
+    }
+}
+
+fn cores(points: &[&CapacityPoint], class: &str) -> Panel {
+    let classes = [class, "v0", "v0"];
+    let lines = CORES.into_iter().zip(classes);
+    let lines: Vec<Series> = lines.map(|(it, class)| series(points, it, class)).collect();
+    let drawn = lines
+        .iter()
+        .flat_map(|it| &it.line)
+        .map(|(_, cores)| *cores);
+    let up = Axis::from_zero(drawn.fold(1.0, f64::max).ceil());
+    let top = up.domain().1;
+    Panel {
+        title: "cores busy",
+        height: 64.0,
+        up: Ticked::with(up, [0.0, top].map(|it| (it, it.to_string())).into()),
+        bounds: Vec::new(),
+        series: lines,
+    }
 }
 
 /// The gateways, a row each.

@@ -1,13 +1,21 @@
 //! The combined results of a specification: its versions side by side.
 
 use gatebench_analysis::Findings;
-use gatebench_analysis::findings::{CombinedFindings, RunFigures, Unit, Validity, VersionFindings};
-use gatebench_analysis::words::{capitalised, counted};
+use gatebench_analysis::findings::{
+    CombinedFindings, Estimate, RunFigures, Unit, Validity, VersionFindings, VersionTrend,
+};
+use gatebench_analysis::words::{capitalised, counted, grouped};
 
-use crate::chapter::{Block, Chapter, Chart, Line, Lines, MARKDOWN, PAGE, PANELS, Part, TERMINAL};
+use crate::axis::Axis;
+use crate::chapter::{
+    Block, Chapter, Chart, Fact, Head, Line, Lines, MARKDOWN, PAGE, PANELS, TERMINAL, Text,
+};
+use crate::chart::bars::{Bar, Bars};
+use crate::chart::dots::{Dots, Row};
+use crate::chart::lines::{self, Dot, Panel, Series};
+use crate::chart::{Names, Ticked};
 use crate::number::{Scale, quantity};
 use crate::palette::Palette;
-use crate::plots::combined as plots;
 
 /// The section of docs/METHOD.md that says how it is computed.
 const METHOD: &str = "Combined results";
@@ -15,6 +23,15 @@ const METHOD: &str = "Combined results";
 /// How to read it.
 const EXPLANATION: &str = "Mean of the runs' rates with its range, the mean latency over all requests, the longest, and \
      the percentiles of each run: latency at saturation, which restates connections ÷ rate.";
+
+const HEADS: [&str; 6] = [
+    "rate",
+    "slowest to fastest run",
+    "mean latency",
+    "longest",
+    "p90 of each run",
+    "p99 of each run",
+];
 
 /// The chapter; none where the run was made from no specification.
 pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
@@ -25,25 +42,19 @@ pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
     );
     let lines = Lines {
         label: title.clone(),
-        first: "version",
-        heads: &[
-            "rate",
-            "slowest to fastest run",
-            "mean latency",
-            "longest",
-            "p90 of each run",
-            "p99 of each run",
-        ],
+        heads: Head::numbers("version", HEADS),
         lines: found
             .versions
             .iter()
             .map(|it| line(found, it, palette))
             .collect(),
+        ..Lines::default()
     };
     let facts = facts(found);
-    let mut card = vec![Part::Lines(lines).into()];
+    let mut card = vec![lines.into()];
     card.extend(facts.iter().map(|it| Block::foot(&**it, "").on(PAGE)));
-    card.push(Block::from(Part::Facts { facts }).on(TERMINAL | MARKDOWN));
+    let facts = facts.iter().map(|it| Fact::remark(&**it));
+    card.push(Block::facts("", facts).on(TERMINAL | MARKDOWN));
     card.push(Block::charts(PANELS, charts(found, palette)));
     let blocks = vec![
         Block::heading(&*title).on(TERMINAL),
@@ -58,27 +69,205 @@ pub fn chapter(findings: &Findings, palette: &Palette) -> Option<Chapter> {
 }
 
 fn charts(found: &CombinedFindings, palette: &Palette) -> impl Iterator<Item = Chart> {
-    let chart = |title: &str, svg: Option<String>| {
-        Some(Chart {
-            caption: capitalised(title),
-            svg: svg?,
-            ..Chart::default()
-        })
+    let chart = |title: String, svg: String| Chart {
+        caption: capitalised(&title),
+        svg,
+        ..Chart::default()
     };
-    let figures = [
-        chart(
-            "throughput, with the slowest and the fastest run",
-            plots::rates(found, palette),
-        ),
-        chart("p90 and p99 of the runs", plots::boxes(found, palette)),
-    ];
-    let trends = plots::trends(found, palette).into_iter();
-    let trends = trends.map(move |it| chart(&it.title, Some(it.svg)));
-    figures.into_iter().chain(trends).flatten()
+    let rates = "throughput, with the slowest and the fastest run".to_owned();
+    let rates = self::rates(found, palette).map(|svg| chart(rates, svg));
+    let spreads = percentiles(found, palette).map(|svg| chart(PERCENTILES_OF_RUNS.to_owned(), svg));
+    let trends = trends(found, palette).into_iter();
+    let trends = trends.map(move |(title, svg)| chart(title, svg));
+    rates.into_iter().chain(spreads).chain(trends)
+}
+
+const PERCENTILES_OF_RUNS: &str = "p90 and p99 of the runs";
+
+/// Draws the mean rates with their ranges; none without a valid run.
+fn rates(found: &CombinedFindings, palette: &Palette) -> Option<String> {
+    let unit = Unit::RequestsPerSecond;
+    let all = || found.versions.iter().filter_map(|it| it.combined);
+    let largest = all().map(|it| it.rate_max_per_second).reduce(f64::max)?;
+    let scale = Scale::of_all(all().map(|it| it.rate_mean_per_second), unit);
+    let bar = |version: &VersionFindings| {
+        let name = name(found, version);
+        let it = version.combined;
+        let tip = it.map_or_else(
+            || format!("{name}: no valid run."),
+            |it| {
+                format!(
+                    "{name}: mean {}, from {} to {}.",
+                    scale.full(it.rate_mean_per_second),
+                    scale.full(it.rate_min_per_second),
+                    scale.full(it.rate_max_per_second)
+                )
+            },
+        );
+        let mean = it.map(|it| it.rate_mean_per_second);
+        let ends = it.map(|it| (it.rate_min_per_second, it.rate_max_per_second));
+        Bar {
+            class: palette.class(&version.variant),
+            name,
+            is_part: false,
+            is_apart: false,
+            span: mean.map(|mean| (0.0, mean)),
+            ends: ends.unwrap_or_default(),
+            value: mean.map_or_else(|| NO_RUN.to_owned(), |mean| scale.full(mean)),
+            tip,
+        }
+    };
+    let rows: Vec<Bar> = found.versions.iter().map(bar).collect();
+    let words: Vec<&str> = rows.iter().map(|it| &*it.tip).collect();
+    let bars = Bars {
+        names: Names {
+            id: "combined-rates",
+            title: "Throughput",
+            description: &words.join(" "),
+        },
+        across: Ticked::scaled(Axis::from_zero(largest), unit),
+        rows,
+    };
+    Some(bars.draw())
+}
+
+const NO_RUN: &str = "no valid run";
+
+/// A percentile: its name, its value of a run, and that of all runs of a version.
+type Percentile = (
+    &'static str,
+    fn(&RunFigures) -> Option<f64>,
+    fn(&VersionFindings) -> Option<&Estimate>,
+);
+
+const PERCENTILES: [Percentile; 2] = [
+    ("p90", |it| it.p90_ns, |it| it.p90_ns.as_ref()),
+    ("p99", |it| it.p99_ns, |it| it.p99_ns.as_ref()),
+];
+
+/// Draws p90 and p99 of the runs that are combined, with their range and their median; none if no
+/// run has any.
+fn percentiles(found: &CombinedFindings, palette: &Palette) -> Option<String> {
+    let all = PERCENTILES.iter();
+    let all = all.flat_map(|(.., of_all)| found.versions.iter().filter_map(*of_all));
+    let axis = Axis::from_zero(all.map(|it| it.max).reduce(f64::max)?);
+    let unit = Unit::Nanoseconds;
+    let scale = Scale::of(axis.domain().1, unit);
+    let row = |version: &VersionFindings, (which, of_run, of_all): &Percentile| {
+        let runs = version.runs.iter();
+        let runs = runs.filter(|run| run.validity != Validity::Invalid);
+        let dots = runs
+            .filter_map(*of_run)
+            .map(|it| (it, "dot", scale.full(it)));
+        let all = of_all(version);
+        let absence = match version.combined {
+            Some(_) => "too few answers",
+            None => NO_RUN,
+        };
+        Row {
+            class: palette.class(&version.variant),
+            name: name(found, version),
+            which: *which,
+            span: all.map(|it| (it.min, it.max)),
+            dots: dots.collect(),
+            median: all.map(|it| it.median),
+            value: all.map_or_else(|| absence.to_owned(), |it| scale.full(it.median)),
+        }
+    };
+    let versions = found.versions.iter();
+    let rows = versions.flat_map(|version| PERCENTILES.iter().map(move |it| row(version, it)));
+    let rows: Vec<Row> = rows.collect();
+    let describe = |row: &Row| {
+        let values: Vec<&str> = row.dots.iter().map(|(.., tip)| &**tip).collect();
+        let values = match &values[..] {
+            [] => row.value.clone(),
+            values => values.join(", "),
+        };
+        format!("{}, {}: {values}.", row.name, row.which)
+    };
+    let words: Vec<String> = rows.iter().map(describe).collect();
+    let dots = Dots {
+        names: Names {
+            id: "combined-boxes",
+            title: PERCENTILES_OF_RUNS,
+            description: &words.join(" "),
+        },
+        across: Ticked::scaled(axis, unit),
+        rows,
+    };
+    Some(dots.draw())
+}
+
+/// Throughput over what is counted up, with its title: the counts in factors, with the line through
+/// the points of each version. Each family of scenarios has a chart of its own: how many routes
+/// there are is no measure of how many upstreams.
+fn trends(found: &CombinedFindings, palette: &Palette) -> Vec<(String, String)> {
+    let mut families: Vec<Vec<&VersionTrend>> = Vec::new();
+    for trend in &found.trends {
+        let is_of = |family: &&mut Vec<&VersionTrend>| {
+            (&family[0].family, family[0].what) == (&trend.family, trend.what)
+        };
+        match families.iter_mut().find(is_of) {
+            Some(family) => family.push(trend),
+            None => families.push(vec![trend]),
+        }
+    }
+    let drawn = families.iter().enumerate();
+    drawn
+        .filter_map(|(index, family)| trend(index, family, palette))
+        .collect()
+}
+
+/// A family; none without a point.
+fn trend(index: usize, family: &[&VersionTrend], palette: &Palette) -> Option<(String, String)> {
+    let first = family.first()?;
+    let noun = format!("{}s", first.what.noun());
+    let title = format!("throughput over {noun}, in '{}'", first.family);
+    let points = || family.iter().flat_map(|trend| &trend.points);
+    let largest = points().map(|it| it.rate_per_second).reduce(f64::max)?;
+    let unit = Unit::RequestsPerSecond;
+    let up = Axis::from_zero(largest);
+    let scale = Scale::of(up.domain().1, unit);
+    let describe = |trend: &&VersionTrend| {
+        let points = trend.points.iter().map(|it| {
+            let count = grouped(f64::from(it.count));
+            format!("{} at {count}", scale.full(it.rate_per_second))
+        });
+        let points: Vec<String> = points.collect();
+        format!("{}: {}.", trend.variant, points.join(", "))
+    };
+    let words: Vec<String> = family.iter().map(describe).collect();
+    let series = family.iter().map(|trend| {
+        let counts = || trend.points.iter().map(|it| (f64::from(it.count), it));
+        let dots = counts().map(|(count, it)| {
+            let tip = format!("{}: {}", grouped(count), scale.full(it.rate_per_second));
+            Dot::new((count, it.rate_per_second), "dot", tip)
+        });
+        Series {
+            class: palette.class(&trend.variant),
+            label: trend.variant.clone(),
+            style: "curve dashed thin",
+            line: counts()
+                .map(|(count, _)| (count, trend.line.at(count)))
+                .collect(),
+            dots: dots.collect(),
+            ..Series::default()
+        }
+    });
+    let counts = points().map(|it| f64::from(it.count));
+    let names = Names {
+        id: &format!("combined-trend-{index}"),
+        title: &capitalised(&title),
+        description: &words.join(" "),
+    };
+    let across = Ticked::new(Axis::covering_log(counts), grouped).named(noun);
+    let panel = Panel::new(200.0, Ticked::scaled(up, unit), series.collect());
+    let svg = lines::Lines::new(names, "", across, panel).draw();
+    Some((title, svg))
 }
 
 /// `nginx 1.22.1`, with the scenario where there are several.
-pub fn name(found: &CombinedFindings, version: &VersionFindings) -> String {
+fn name(found: &CombinedFindings, version: &VersionFindings) -> String {
     let mut name = version.variant.clone();
     if let Some(number) = version.version.as_ref().filter(|it| !name.contains(*it)) {
         name.push_str(&format!(" {number}"));
@@ -123,11 +312,11 @@ fn line(found: &CombinedFindings, version: &VersionFindings, palette: &Palette) 
     let percentiles = ["p90", "p99"].into_iter().zip(&cells[4..]);
     let brief = std::iter::once(rate).chain(latencies.filter_map(with_name));
     Line {
-        name: name(found, version),
+        name: Text::strong(&name(found, version)),
         class: palette.class(&version.variant),
         brief: brief.collect(),
         more: percentiles.filter_map(with_name).collect(),
-        cells,
+        cells: cells.iter().map(|it| it.as_str().into()).collect(),
         ..Line::default()
     }
 }
@@ -146,8 +335,9 @@ fn of_each(version: &VersionFindings, pick: impl Fn(&RunFigures) -> Option<f64>)
     format!("{} {}", words.join(" / "), scale.unit)
 }
 
-/// What a reader must know of the runs: invalid ones, failed requests, a machine that was not quiet, trials that were
-/// tried again, and where the error logs are. What is so of several versions is told once.
+/// What a reader must know of the runs: invalid ones, failed requests, a machine that was not
+/// quiet, trials that were tried again, and where the error logs are. What is so of several
+/// versions is told once.
 fn facts(found: &CombinedFindings) -> Vec<String> {
     let mut shared: Vec<(String, Vec<String>)> = Vec::new();
     for version in &found.versions {

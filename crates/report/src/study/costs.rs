@@ -1,5 +1,5 @@
-//! What policies cost as tables, policies down and gateways across, one for each measure, and where a choice is made on
-//! it a waterfall for each gateway.
+//! What policies cost as tables, policies down and gateways across, one for each measure, and where
+//! a choice is made on it a waterfall for each gateway.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,15 @@ use gatebench_analysis::findings::{
 };
 use gatebench_analysis::words::{capitalised, metric_title, ratio_and_interval, signed};
 
+use crate::axis::Axis;
 use crate::chapter::{
     Block, Chapter, Chart, Fold, MARKDOWN, Matrix, MatrixRow, PAGE, Part, TERMINAL, TableBlock,
     Text,
 };
+use crate::chart::bars::{Bar, Bars};
+use crate::chart::{Names, Ticked};
 use crate::number::Scale;
 use crate::palette::Palette;
-use crate::plots::waterfall;
 use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
 
 /// The heading over all of it.
@@ -68,9 +70,9 @@ fn measure(costs: &CostFindings, index: usize, palette: &Palette) -> Option<Bloc
         let fold = Fold {
             summary: title,
             aside: load.clone(),
-            markdown: String::new(),
             is_card: true,
             blocks,
+            ..Fold::default()
         };
         return Some(Block::from(Part::Fold(fold)).on(MARKDOWN | PAGE));
     }
@@ -131,8 +133,13 @@ fn matrix(costs: &CostFindings, palette: &Palette) -> Matrix {
 /// A waterfall for each gateway, and how they are read; nothing where none can be drawn.
 fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Block> {
     let measure = &costs.measures[index];
-    let reach = |it| waterfall::reach(it, index);
-    let reaches: Vec<Option<f64>> = costs.gateways.iter().map(reach).collect();
+    let lines = costs.gateways.iter().map(|it| drawn(it, index));
+    let lines: Vec<Vec<Drawn<'_>>> = lines.collect();
+    let reach = |lines: &Vec<Drawn<'_>>| {
+        let ends = lines.iter().map(|it| it.span.1.max(it.ends.1));
+        ends.reduce(f64::max)
+    };
+    let reaches: Vec<Option<f64>> = lines.iter().map(reach).collect();
     let all = || reaches.iter().flatten().copied();
     let (least, most) = (
         all().fold(f64::INFINITY, f64::min),
@@ -141,15 +148,16 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
     let shared = most <= least * SHARED_AXIS_MAX;
     let chart = |(place, gateway): (usize, &GatewayCosts)| {
         let class = palette.class(&gateway.variant);
-        let reach = if shared { most } else { reaches[place]? };
+        let reach = reaches[place].map(|own| if shared { most } else { own })?;
         let id = format!("w{index}-{place}");
+        let names = (&*id, &*gateway.variant);
         Some(Chart {
-            svg: waterfall::plot(&id, gateway, (index, measure), reach, &class)?,
+            svg: waterfall(names, &lines[place], measure, reach, &class),
             class,
             key: true,
             caption: gateway.variant.clone(),
-            aside: measure.load.clone(),
-            text: String::new(),
+            aside: measure.load.as_str().into(),
+            ..Chart::default()
         })
     };
     let charts: Vec<Chart> = costs
@@ -175,6 +183,117 @@ fn waterfalls(costs: &CostFindings, index: usize, palette: &Palette) -> Vec<Bloc
     ]
 }
 
+/// A scenario as a bar.
+struct Drawn<'a> {
+    line: &'a CostLine,
+    figure: &'a CostFigure,
+    /// Where it begins, which is zero or where the plain proxy ends, and where it ends.
+    span: (f64, f64),
+    /// The ends of its interval or range.
+    ends: (f64, f64),
+}
+
+/// The scenarios of which a measure has figures.
+fn drawn(gateway: &GatewayCosts, index: usize) -> Vec<Drawn<'_>> {
+    let mut plain = None;
+    let bar = |line: &CostLine| {
+        let figure = &line.figures[index];
+        let total = figure.total.as_ref();
+        if line.role == CostRole::Plain {
+            plain = total.map(|total| total.median);
+        }
+        match (&line.role, &figure.cost, plain, total) {
+            (CostRole::Policy { .. }, Some(cost), Some(plain), _) => {
+                let (low, high) = cost.difference.span();
+                let span = (plain, plain + cost.difference.effect);
+                Some((span, (plain + low, plain + high)))
+            }
+            (CostRole::Policy { .. }, ..) | (_, _, _, None) => None,
+            (.., Some(total)) => Some(((0.0, total.median), (total.min, total.max))),
+        }
+    };
+    let spans: Vec<_> = gateway.lines.iter().map(bar).collect();
+    let lines = gateway.lines.iter().zip(spans);
+    let drawn = lines.filter_map(|(line, span)| {
+        let (span, ends) = span?;
+        let figure = &line.figures[index];
+        Some(Drawn {
+            line,
+            figure,
+            span,
+            ends,
+        })
+    });
+    drawn.collect()
+}
+
+/// Draws what policies add to the plain proxy of a gateway: bars that begin where the plain one
+/// ends, on an axis up to `reach`.
+fn waterfall(
+    (id, variant): (&str, &str),
+    lines: &[Drawn<'_>],
+    measure: &CostMeasure,
+    reach: f64,
+    class: &str,
+) -> String {
+    let scale = Scale::of_all(lines.iter().map(|it| it.span.1), measure.unit);
+    let words: Vec<String> = lines.iter().map(|it| it.words(scale)).collect();
+    let bar = |(index, it): (usize, &Drawn<'_>)| {
+        let follows = index > 0 && lines[index - 1].is_policy();
+        let begins = it.line.role == CostRole::Plain || (follows && !it.is_policy());
+        Bar {
+            class: class.to_owned(),
+            name: it.line.scenario.clone(),
+            is_part: it.is_policy(),
+            is_apart: begins && index > 0,
+            span: Some(it.span),
+            ends: it.ends,
+            value: match it.cost() {
+                Some(cost) => signed(&cost.difference, |value| scale.number(value)).0,
+                None => scale.number(it.span.1),
+            },
+            tip: words[index].clone(),
+        }
+    };
+    let bars = Bars {
+        names: Names {
+            id,
+            title: variant,
+            description: &words.join(" "),
+        },
+        across: Ticked::scaled(Axis::from_zero(reach), measure.unit),
+        rows: lines.iter().enumerate().map(bar).collect(),
+    };
+    bars.draw()
+}
+
+impl Drawn<'_> {
+    fn is_policy(&self) -> bool {
+        self.line.baseline().is_some()
+    }
+
+    /// The cost of a policy; none for a whole.
+    fn cost(&self) -> Option<&Cost> {
+        self.figure.cost.as_ref().filter(|_| self.is_policy())
+    }
+
+    /// `+ api-key: +1.24 µs, 1.10–1.38.`
+    fn words(&self, scale: Scale) -> String {
+        let name = &self.line.scenario;
+        match self.cost() {
+            Some(cost) => {
+                let (effect, span) = signed(&cost.difference, |value| scale.number(value));
+                format!("{name} adds {effect} {} ({span}).", scale.unit)
+            }
+            None => {
+                let (low, high) = self.ends;
+                let range = format!("{}–{}", scale.number(low), scale.number(high));
+                format!("{name}: {} ({range}).", scale.full(self.span.1))
+            }
+        }
+    }
+}
+
 /// Whether a choice is made on the measure: CPU per request and the median added latency.
 fn is_foremost(metric: Metric) -> bool {
     matches!(metric, Metric::GatewayCpuPerRequest | Metric::AddedP50)
@@ -190,7 +309,8 @@ fn note(metric: Metric) -> &'static str {
     }
 }
 
-/// One scale for wholes and costs, so that they can be added by eye; none where nothing was measured.
+/// One scale for wholes and costs, so that they can be added by eye; none where nothing was
+/// measured.
 fn scale(costs: &CostFindings, index: usize) -> Option<Scale> {
     let unit = costs.measures[index].unit;
     let lines = || costs.gateways.iter().flat_map(|gateway| &gateway.lines);

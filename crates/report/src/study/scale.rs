@@ -1,5 +1,5 @@
-//! What grows with routes, consumers and idle connections, as a table: gateways down, and across for each
-//! measure the numbers and what each further one takes.
+//! What grows with routes, consumers and idle connections, as a table: gateways down, and across
+//! for each measure the numbers and what each further one takes.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,12 @@ use gatebench_analysis::findings::{
 };
 use gatebench_analysis::words::{capitalised, grouped, signed};
 
+use crate::axis::Axis;
 use crate::chapter::{Block, Chapter, Chart, MARKDOWN, PAGE, PANELS, TERMINAL, TableBlock, Text};
-use crate::number::Scale;
+use crate::chart::lines::{Dot, Lines, Panel, Series};
+use crate::chart::{Names, Ticked};
+use crate::number::{Scale, quantity};
 use crate::palette::Palette;
-use crate::plots::scale as plots;
 use crate::table::{Cell, Column, Lane, Lanes, Row, Table};
 
 /// The chapter; none where nothing differs in a number alone.
@@ -43,14 +45,76 @@ fn card(index: usize, found: &ScaleFindings, palette: &Palette) -> Block {
     }
     let mut measures = found.measures.iter();
     let memory = measures.position(|it| it.metric == Metric::GatewayRssAnonMax);
-    let plot = |measure| plots::plot(&format!("scale-{index}"), found, measure, palette);
-    let chart = memory.and_then(plot).map(|svg| Chart {
+    let draw = |measure| memory_chart(&format!("scale-{index}"), found, measure, palette);
+    let chart = memory.and_then(draw).map(|svg| Chart {
         caption: "Memory over the number, both in factors".to_owned(),
         svg,
         ..Chart::default()
     });
     blocks.push(Block::charts(PANELS, chart));
     Block::card("", blocks)
+}
+
+/// Draws memory over the number, both in factors; none if no gateway has two points of it.
+fn memory_chart(
+    id: &str,
+    found: &ScaleFindings,
+    measure: usize,
+    palette: &Palette,
+) -> Option<String> {
+    let unit = found.measures[measure].unit;
+    let points = |gateway: &GatewayScale| -> Vec<(f64, f64)> {
+        let points = gateway.points.iter().filter_map(|it| {
+            let value = it.values[measure].as_ref()?.median;
+            Some((f64::from(it.count), value))
+        });
+        points.collect()
+    };
+    let gateways = found.gateways.iter().map(|it| (&*it.variant, points(it)));
+    let lines: Vec<(&str, Vec<(f64, f64)>)> =
+        gateways.filter(|(_, points)| points.len() > 1).collect();
+    let all = || lines.iter().flat_map(|(_, points)| points);
+    let largest = all().map(|(_, value)| *value).reduce(f64::max)?;
+    // Round numbers are those of the unit that is written, not bytes.
+    let scale = Scale::of(largest, unit);
+    let size = scale.divisor;
+    let across = Axis::covering_log(all().map(|(count, _)| *count));
+    let up = Axis::covering_log_closely(all().map(|(_, value)| value / size));
+    let described = |(variant, points): &(&str, Vec<(f64, f64)>)| {
+        let points = points.iter();
+        let points = points
+            .map(|(count, value)| format!("{} with {}", quantity(*value, unit), grouped(*count)));
+        let points: Vec<String> = points.collect();
+        format!("{variant}: {}.", points.join(", "))
+    };
+    let words: Vec<String> = lines.iter().map(described).collect();
+    let series = lines.iter().map(|(variant, points)| Series {
+        class: palette.class(variant),
+        label: (*variant).to_owned(),
+        style: "curve thin",
+        line: points
+            .iter()
+            .map(|(count, value)| (*count, value / size))
+            .collect(),
+        dots: points
+            .iter()
+            .map(|(count, value)| {
+                let words = format!("{} with {}", quantity(*value, unit), grouped(*count));
+                Dot::new((*count, value / size), "dot", format!("{variant}: {words}"))
+            })
+            .collect(),
+        ..Series::default()
+    });
+    let noun = format!("{}s", found.what.noun());
+    let names = Names {
+        id,
+        title: &format!("Memory over {noun}"),
+        description: &words.join(" "),
+    };
+    let up = Ticked::new(up, |tick| scale.tick(tick * size));
+    let across = Ticked::new(across, grouped).named(noun.clone());
+    let panel = Panel::new(198.0, up, series.collect());
+    Some(Lines::new(names, "", across, panel).draw())
 }
 
 /// How the table is read.

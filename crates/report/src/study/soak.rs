@@ -4,9 +4,14 @@ use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{LeakVerdict, SoakFindings, SoakQuantity, SoakSegment, Unit};
 use gatebench_analysis::words::{capitalised, duration, grouped, quantity, three_figures};
 
-use crate::chapter::{Block, Chapter, Chart, Line, Lines, MARKDOWN, PAGE, PANELS, Part, TERMINAL};
+use crate::axis::Axis;
+use crate::chapter::{
+    Block, Chapter, Chart, Head, Line, Lines, MARKDOWN, PAGE, PANELS, TERMINAL, Text,
+};
+use crate::chart::lines::{self, Dot, Panel, Series};
+use crate::chart::{Names, Ticked};
+use crate::number::Scale;
 use crate::palette::Palette;
-use crate::plots::floor;
 
 const TITLE: &str = "Endurance";
 
@@ -34,23 +39,29 @@ fn card(found: &SoakFindings, segment: &SoakSegment, palette: &Palette) -> Block
     let class = palette.class(&found.variant);
     let chart = |(index, quantity): (usize, &SoakQuantity)| Chart {
         caption: capitalised(&quantity.title),
-        text: quantity.text.clone(),
-        svg: floor::plot(&format!("soak-{}-{index}", segment.trial), quantity, &class),
+        notes: vec![quantity.text.as_str().into()],
+        svg: floor(&format!("soak-{}-{index}", segment.trial), quantity, &class),
         ..Chart::default()
     };
     let title = segment_title(found, segment);
     let name = format!("{} in {}", found.variant, found.scenario);
     let lines = Lines {
         label: name.clone(),
-        first: "",
-        heads: &["per hour", "interval", "a leak is seen from"],
+        heads: vec![
+            Head::text(""),
+            Head::text("verdict"),
+            Head::number("per hour"),
+            Head::number("interval"),
+            Head::number("a leak is seen from"),
+        ],
         lines: segment.quantities.iter().map(line).collect(),
+        ..Lines::default()
     };
     let blocks = vec![
         Block::heading(format!("{TITLE} · {title}")).on(TERMINAL),
         Block::heading(name).on(PAGE),
         Block::sentence(title).on(MARKDOWN | PAGE),
-        Part::Lines(lines).into(),
+        lines.into(),
         Block::charts(PANELS, segment.quantities.iter().enumerate().map(chart)),
     ];
     Block::card("", blocks)
@@ -76,12 +87,78 @@ fn line(found: &SoakQuantity) -> Line {
         format!("{slope}/h")
     };
     Line {
-        name: capitalised(&found.title),
-        verdict: Some(verdict),
+        name: capitalised(&found.title).into(),
         brief: vec![verdict[0].to_owned(), per_hour, interval.clone()],
-        cells: vec![slope, interval, told(growth.smallest_seen_per_hour)],
+        cells: vec![
+            Text::chip(verdict[1], verdict[0]).strong_if(true).into(),
+            slope.into(),
+            interval.into(),
+            told(growth.smallest_seen_per_hour).into(),
+        ],
         ..Line::default()
     }
+}
+
+/// Draws the range of each stretch, its floor, and the line through the floor.
+fn floor(id: &str, found: &SoakQuantity, class: &str) -> String {
+    let (low, high) = range(found);
+    // In the unit it is written in, so that its ticks are round there.
+    let scale = Scale::of(high, found.unit);
+    let size = scale.divisor;
+    let up = Axis::linear((low / size, high / size));
+    let last = found.stretches.last().map_or(1.0, |it| it.at_seconds);
+    let (unit, divisor) = match last {
+        last if last >= 7_200.0 => ("h", 3_600.0),
+        last if last >= 180.0 => ("min", 60.0),
+        _ => ("s", 1.0),
+    };
+    let across = Axis::linear((0.0, last / divisor));
+    let place = |at: f64, of: f64| (at / divisor, of / size);
+    let dots = found.growth.floor.iter().map(|it| {
+        let tip = Scale::of(it.value, found.unit).full(it.value);
+        Dot {
+            radius: 2.4,
+            ..Dot::new(place(it.at_seconds, it.value), "floor", tip)
+        }
+    });
+    let ranges = found.stretches.iter().map(|it| {
+        let (at, low) = place(it.at_seconds, it.low);
+        (at, low, it.high / size)
+    });
+    let line = found.line.iter().flatten().map(|(at, of)| place(*at, *of));
+    let series = Series {
+        class: class.to_owned(),
+        style: "curve",
+        line: line.collect(),
+        ranges: ranges.collect(),
+        dots: dots.collect(),
+        ..Series::default()
+    };
+    let names = Names {
+        id,
+        title: &found.title,
+        description: &found.text,
+    };
+    let across = Ticked::new(across, |tick| {
+        format!("{} {unit}", (tick * 100.0).round() / 100.0)
+    });
+    let up = Ticked::new(up, |tick| scale.tick(tick * size));
+    lines::Lines::new(names, class, across, Panel::new(148.0, up, vec![series])).draw()
+}
+
+/// Returns the range of the values, with a little room; flat ones get some.
+fn range(found: &SoakQuantity) -> (f64, f64) {
+    let lows = found.stretches.iter().map(|it| it.low);
+    let highs = found.stretches.iter().map(|it| it.high);
+    let low = lows.fold(f64::INFINITY, f64::min);
+    let high = highs.fold(f64::NEG_INFINITY, f64::max);
+    if !(low.is_finite() && high.is_finite()) {
+        return (0.0, 1.0);
+    }
+    // Ticks of what is counted are whole.
+    let least = if found.unit == Unit::Count { 1.5 } else { 0.5 };
+    let room = ((high - low) * 0.08).max(high.abs() * 0.002).max(least);
+    ((low - room).max(0.0), high + room)
 }
 
 fn amount(value: f64, unit: Unit) -> String {

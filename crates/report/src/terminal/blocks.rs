@@ -1,12 +1,23 @@
 //! The blocks of a chapter as lines.
 
+use gatebench_analysis::findings::Tone;
+
 use super::sheet::Sheet;
 use super::style::Style;
-use crate::chapter::{Block, Fold, Line, Part, Text};
+use crate::chapter::{Block, Entry, Fact, Fold, Line, Lines, Note, Part, Text};
 use crate::text;
 
 /// The fewest columns for words behind their name.
 const WORDS_MIN: usize = 20;
+
+/// The most places of one note that are listed; the page has them all.
+const PLACES_MAX: usize = 4;
+
+/// The columns of the word of a note.
+const WORD_COLUMNS: usize = 11;
+
+/// The blanks between two columns of words in a colour.
+const GAP: usize = 2;
 
 impl Sheet {
     /// Writes blocks, and their explanations below them.
@@ -21,37 +32,105 @@ impl Sheet {
 
     fn part(&mut self, part: &Part) {
         match part {
-            Part::Heading(heading) => {
-                self.blank();
-                self.strong(&heading.text);
+            Part::Title(words) => self.title(words),
+            Part::Heading(heading) => self.title(&heading.text),
+            Part::Headline(fact) => {
+                let style = match fact.tone {
+                    Some(Tone::Alarm) => Style::Bad,
+                    Some(Tone::Caution) => Style::Fair,
+                    Some(Tone::Plain) | None => Style::Good,
+                };
+                self.item("  ● ", style, &fact.text.plain());
             }
             Part::Sentence(words) | Part::Foot(words) => self.words(words),
-            Part::Facts { facts } => {
-                for fact in facts {
-                    self.item("  · ", Style::Soft, fact);
-                }
-            }
+            Part::Facts { facts, .. } => facts.iter().for_each(|it| self.fact(it)),
             Part::Table(table) => self.grid(&table.table),
-            Part::Lines(lines) => self.lines(&lines.lines),
+            Part::Lines(table) => self.lines(table),
             Part::Files { files } => {
                 for file in files {
                     self.soft(&format!("{}: {}", file.title, file.file));
                 }
             }
-            Part::Card { blocks, .. } | Part::Fold(Fold { blocks, .. }) => self.blocks(blocks),
-            Part::Charts { .. } | Part::Lead(_) => {}
+            Part::Notes { notes } => notes.iter().for_each(|it| self.note(it)),
+            Part::Card { blocks, .. }
+            | Part::Row { blocks, .. }
+            | Part::Fold(Fold { blocks, .. }) => self.blocks(blocks),
+            Part::Charts { .. }
+            | Part::Terms { .. }
+            | Part::Code(_)
+            | Part::Cases(_)
+            | Part::Records { .. }
+            | Part::Lead(_) => {}
         }
     }
 
+    fn title(&mut self, words: &Text) {
+        if !self.lines.is_empty() {
+            self.blank();
+        }
+        self.strong(&words.plain());
+    }
+
     fn words(&mut self, words: &Text) {
-        self.soft(&words.spans.concat());
+        self.soft(&words.plain());
+    }
+
+    fn fact(&mut self, fact: &Fact) {
+        let (lead, style) = match fact.tone {
+            None => ("  · ", Style::Soft),
+            Some(Tone::Plain) => ("  • ", Style::Soft),
+            Some(Tone::Caution) => ("  ! ", Style::Fair),
+            Some(Tone::Alarm) => ("  ✗ ", Style::Bad),
+        };
+        self.item(lead, style, &fact.text.plain());
+    }
+
+    fn note(&mut self, note: &Note) {
+        let places = note
+            .places
+            .iter()
+            .map(|it| format!("{}, {}: {}", it.subject, it.place, it.message));
+        if let Some(reason) = &note.reason {
+            places.for_each(|words| self.item("  ✗ ", Style::Bad, &words));
+            // It may be a gateway's own output, line by line.
+            for line in reason.lines() {
+                self.item("    ", Style::Plain, line);
+            }
+            self.item("    → ", Style::Good, &note.remedy);
+            return;
+        }
+        let style = style_of(note.word);
+        let first = text::pad_end(&format!("  {}", note.word), WORD_COLUMNS);
+        let indent = " ".repeat(WORD_COLUMNS);
+        for (index, words) in places.take(PLACES_MAX).enumerate() {
+            self.item(if index == 0 { &first } else { &indent }, style, &words);
+        }
+        let more = note.places.len().saturating_sub(PLACES_MAX);
+        if more > 0 {
+            self.item(&indent, style, &format!("and {more} more like this"));
+        }
+        self.item(&format!("{indent}→ "), Style::Good, &note.remedy);
+    }
+
+    fn lines(&mut self, table: &Lines) {
+        match &table.lines[..] {
+            [] => {}
+            lines if lines.iter().any(|it| !it.brief.is_empty()) => self.brief(lines),
+            _ if table.heads[1..].iter().all(|it| !it.is_text) => self.marks(table),
+            lines => {
+                let heads: Vec<&str> = table.heads.iter().map(|it| &*it.words).collect();
+                let rows: Vec<Vec<String>> = lines.iter().map(cells).collect();
+                self.table(&heads, &rows);
+            }
+        }
     }
 
     /// Writes lines in columns, or if one is too wide, each behind its name.
-    fn lines(&mut self, lines: &[Line]) {
+    fn brief(&mut self, lines: &[Line]) {
         let cells = |line: &Line| {
-            let cells = std::iter::once(&line.name).chain(&line.brief);
-            cells.map(|cell| text::clean(cell)).collect()
+            let name = std::iter::once(text::clean(&line.name.plain()));
+            name.chain(line.brief.iter().map(|cell| text::clean(cell)))
+                .collect()
         };
         let rows: Vec<Vec<String>> = lines.iter().map(cells).collect();
         if lines.iter().all(|it| it.more.is_empty()) && self.columns(&rows) {
@@ -70,5 +149,49 @@ impl Sheet {
                 self.item("    ", Style::Plain, words);
             }
         }
+    }
+
+    /// Writes a word in its colour for each column, all equally wide.
+    fn marks(&mut self, table: &Lines) {
+        let heads = &table.heads[1..];
+        let words = table.lines.iter().flat_map(|it| &it.cells);
+        let words = words.map(|it| text::width(&it.plain()));
+        let widest = words.chain(heads.iter().map(|it| text::width(&it.words)));
+        let width = widest.max().unwrap_or(0) + GAP;
+        let names = table.lines.iter().map(|it| text::width(&it.name.plain()));
+        let room = self.columns.saturating_sub(width * heads.len());
+        let name_width = names.max().unwrap_or(0).min(room);
+        let heads = heads.iter().map(|it| text::pad_start(&it.words, width));
+        let head = format!("{}{}", " ".repeat(name_width), heads.collect::<String>());
+        self.blank();
+        self.lines.push(self.paint.with(Style::Soft, &head));
+        for line in &table.lines {
+            let name = text::truncate(&line.name.plain(), name_width);
+            let mut written = text::pad_end(&name, name_width);
+            for cell in &line.cells {
+                let mut spans = cell.words.iter().flat_map(|it| &it.spans);
+                let style = spans.next().map_or(Style::Soft, |it| style_of(&it.class));
+                written += &self
+                    .paint
+                    .with(style, &text::pad_start(&cell.plain(), width));
+            }
+            self.lines.push(written.trim_end().to_owned());
+        }
+    }
+}
+
+/// The name and the cells of a line.
+fn cells(line: &Line) -> Vec<String> {
+    let cells = line.cells.iter().map(Entry::plain);
+    std::iter::once(line.name.plain()).chain(cells).collect()
+}
+
+/// The style of what the page shows in the colour of a class.
+fn style_of(class: &str) -> Style {
+    match class.trim_start_matches("chip ") {
+        "valid" | "passed" | "better" => Style::Good,
+        "limited" | "open" => Style::Fair,
+        "invalid" | "failed" | "worse" => Style::Bad,
+        _ => Style::Soft,
     }
 }

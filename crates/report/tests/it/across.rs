@@ -1,7 +1,7 @@
 //! Comparisons of runs and histories, in every form, with names that try to break out.
 
 use gatebench_analysis::findings::*;
-use gatebench_report::{TerminalOptions, compare, history};
+use gatebench_report::{TerminalOptions, html, json, markdown, terminal};
 
 use crate::page;
 
@@ -164,7 +164,7 @@ fn assert_plain(text: &str) {
 #[test]
 fn a_comparison_says_the_answer_first_in_every_form() {
     let found = compared();
-    let text = compare::terminal(&found, TerminalOptions::default());
+    let text = terminal::render(&found, TerminalOptions::default());
     assert_plain(&text);
     assert!(
         text.lines().nth(1).unwrap().contains("Worse: mine is so."),
@@ -174,23 +174,23 @@ fn a_comparison_says_the_answer_first_in_every_form() {
         text.contains("24.0 µs") && text.contains("1.09× (1.06–1.12)"),
         "{text}"
     );
-    let markdown = compare::markdown(&found);
+    let markdown = markdown::render(&found);
     assert!(
         markdown.starts_with("### ❌ Worse: mine is so."),
         "{markdown}"
     );
     assert!(!markdown.contains("<b>"), "{markdown}");
-    page::check(&compare::html(&found));
-    assert_eq!(compare::html(&found), compare::html(&found));
-    assert!(compare::json(&found).contains("\"decision\": \"worse\""));
+    page::check(&html::render(&found));
+    assert_eq!(html::render(&found), html::render(&found));
+    assert!(json::render(&found).contains("\"decision\": \"worse\""));
 }
 
 #[test]
 fn a_history_is_a_page_a_table_and_json() {
     let found = over_time();
-    assert_plain(&history::terminal(&found, TerminalOptions::default()));
-    let page = history::html(&found);
+    assert_plain(&terminal::render(&found, TerminalOptions::default()));
+    let page = html::render(&found);
     page::check(&page);
     assert!(page.contains("class=\"change worse\"") && page.contains("hollow"));
-    assert!(history::json(&found).contains("\"searched\": true"));
+    assert!(json::render(&found).contains("\"searched\": true"));
 }

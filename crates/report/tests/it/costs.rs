@@ -2,7 +2,7 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::*;
-use gatebench_report::{TerminalOptions, costs_csv, html, markdown, terminal};
+use gatebench_report::{CostRecords, TerminalOptions, csv, html, markdown, terminal};
 
 use crate::fixture::findings;
 use crate::page::check;
@@ -190,7 +190,7 @@ fn costs_are_tables_of_policies_and_gateways() {
         costs: Some(one),
         ..findings
     };
-    golden("costs.csv", &costs_csv::render(&one));
+    golden("costs.csv", &csv::render(&CostRecords(&one)));
 }
 
 #[test]

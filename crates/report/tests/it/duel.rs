@@ -2,10 +2,14 @@
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{Decision, DuelFindings, Verdict};
-use gatebench_report::duel::{comment, junit};
+use gatebench_report::{Comment, junit, markdown};
 
 use crate::fixture::findings;
 use crate::verdicts::with_verdicts;
+
+fn comment(findings: &Findings) -> String {
+    markdown::render(&Comment(findings))
+}
 
 /// nginx is judged, haproxy is compared with; gatebench beside nginx stands for haproxy beside itself.
 fn judged(decision: Decision) -> Findings {
@@ -32,7 +36,7 @@ fn judged(decision: Decision) -> Findings {
 #[test]
 fn junit_has_a_suite_for_each_scenario_and_a_case_for_each_metric() {
     let mut findings = judged(Decision::Fine);
-    let text = junit(&findings);
+    let text = junit::render(&findings);
     let suite =
         "  <testsuite name=\"proxy-json\" tests=\"3\" failures=\"0\" errors=\"0\" skipped=\"1\">\n";
     assert!(text.contains(suite), "{text}");
@@ -50,7 +54,7 @@ fn junit_has_a_suite_for_each_scenario_and_a_case_for_each_metric() {
     let cells = findings.scenarios[0].comparisons.iter_mut();
     let deciding = cells.filter(|it| it.primary && it.candidate == "nginx");
     deciding.for_each(|it| it.result.verdict = Verdict::Worse);
-    let text = junit(&findings);
+    let text = junit::render(&findings);
     assert_eq!(text.matches("<failure message=\"").count(), 1);
     assert!(text.contains("tests=\"3\" failures=\"1\""));
 }
@@ -86,5 +90,5 @@ fn a_comment_has_the_caution_below_the_answer() {
 fn a_run_made_to_measure_has_neither() {
     let findings = findings();
     assert_eq!(comment(&findings), "");
-    assert!(!junit(&findings).contains("<testsuite "));
+    assert!(!junit::render(&findings).contains("<testsuite "));
 }

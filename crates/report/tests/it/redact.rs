@@ -3,7 +3,7 @@
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::*;
 use gatebench_report::redact::{LEFT_OUT, MASK, Redaction, leave_out};
-use gatebench_report::{TerminalOptions, costs_csv, csv, html, json, markdown, terminal};
+use gatebench_report::{CostRecords, TerminalOptions, csv, html, json, markdown, terminal};
 
 use crate::{fixture, page};
 
@@ -58,7 +58,7 @@ fn forms(findings: &Findings) -> [String; 6] {
         markdown::render(findings),
         json::render(findings),
         csv::render(findings),
-        costs_csv::render(findings),
+        csv::render(&CostRecords(findings)),
         terminal::render(findings, TerminalOptions::default()),
     ]
 }

@@ -45,7 +45,7 @@ fn what_differs_on_the_wire_is_marked() {
 fn the_busy_time_of_cores_stands_next_to_that_of_processes() {
     let mut findings = findings();
     let has_none = html::render(&findings);
-    assert!(!has_none.contains("busy time of the gateway's cores"));
+    assert!(!has_none.contains("busy time of the gateway&#x27;s cores"));
     let rows = &mut findings.scenarios[0].rows;
     for row in rows.iter_mut().filter(|row| row.variant == "nginx") {
         let mut metrics = row.metrics.iter();
@@ -62,7 +62,7 @@ fn the_busy_time_of_cores_stands_next_to_that_of_processes() {
         }
     }
     let text = html::render(&findings);
-    let rows = text.split("busy time of the gateway's cores").nth(1);
+    let rows = text.split("busy time of the gateway&#x27;s cores").nth(1);
     let rows = rows.unwrap().split("</table>").next().unwrap();
     let told = "<td>9.41 µs, 0.620 µs of it softirq; processes ";
     assert_eq!(rows.matches(told).count(), 1, "{rows}");

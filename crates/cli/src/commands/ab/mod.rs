@@ -11,7 +11,7 @@ use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
 use gatebench_lab::{AbChoice, Selection, StudyChoice};
 use gatebench_model::Span;
-use gatebench_report::duel;
+use gatebench_report::{Comment, junit, markdown};
 
 use self::sides::{Side, Sides};
 use super::run::measuring::Measuring;
@@ -141,16 +141,13 @@ impl Ab {
     }
 
     fn write(&self, findings: &Findings) -> Result<(), Failure> {
-        let files = [
-            (&self.junit, duel::junit as fn(&Findings) -> String),
-            (&self.comment, duel::comment),
-        ];
-        for (file, render) in files {
-            if let Some(file) = file {
-                write(file, &render(findings))?;
-            }
+        if let Some(file) = &self.junit {
+            write(file, &junit::render(findings))?;
         }
-        Ok(())
+        match &self.comment {
+            Some(file) => write(file, &markdown::render(&Comment(findings))),
+            None => Ok(()),
+        }
     }
 
     /// The exit code of a run in which nothing went wrong.

@@ -1,11 +1,12 @@
-//! What policies cost as comma-separated values (RFC 4180): one row per gateway, scenario and metric.
+//! The costs of policies: one record per gateway, scenario and metric.
 
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::{
     Cost, CostFigure, CostLine, CostMeasure, CostRole, GatewayCosts, Interval,
 };
 
-use crate::csv::{Sheet, field, name_of, suffix};
+use crate::chapter::{Block, Chapter, Document, Forms, Report};
+use crate::csv::{field, name_of, suffix};
 use crate::problems::word;
 use crate::verdicts;
 
@@ -33,20 +34,31 @@ const HEAD: [&str; 21] = [
     "validity",
 ];
 
-/// Writes the table with its head; without rows where no policy has a plain proxy beside it.
-pub fn render(findings: &Findings) -> String {
-    let mut sheet = Sheet::new(HEAD);
-    if let Some(costs) = &findings.costs {
-        for gateway in &costs.gateways {
-            for line in &gateway.lines {
-                let figures = costs.measures.iter().zip(&line.figures);
-                figures.for_each(|(measure, figure)| {
-                    sheet.push(record(gateway, line, measure, figure));
-                });
+/// The costs of policies as records; without any if no policy has a plain proxy next to it.
+pub struct CostRecords<'a>(pub &'a Findings);
+
+impl Report for CostRecords<'_> {
+    fn document(&self, form: Forms) -> Document {
+        let mut records = Vec::new();
+        if let Some(costs) = &self.0.costs {
+            for gateway in &costs.gateways {
+                for line in &gateway.lines {
+                    let figures = costs.measures.iter().zip(&line.figures);
+                    records.extend(figures.map(|(measure, figure)| {
+                        Vec::from(record(gateway, line, measure, figure))
+                    }));
+                }
             }
         }
+        let chapter = Chapter {
+            blocks: vec![Block::records(&HEAD, records)],
+            ..Chapter::default()
+        };
+        Document {
+            chapters: vec![chapter.only(form)],
+            ..Document::default()
+        }
     }
-    sheet.into_text()
 }
 
 fn record(

@@ -1,6 +1,6 @@
 //! A comparison as a point with whiskers on an axis of ratios; the rows of a table share the axis.
 
-use gatebench_analysis::findings::{Comparison, Interval, ScenarioFindings};
+use gatebench_analysis::findings::{Comparison, Interval};
 
 use crate::axis::Axis;
 use crate::svg::{Anchor, Svg};
@@ -10,7 +10,7 @@ const MARGIN: f64 = 16.0;
 const ROW: f64 = 30.0;
 const TICKS: f64 = 22.0;
 
-/// The axis of a scenario.
+/// The axis that rows share.
 #[derive(Clone, Copy)]
 pub struct Forest {
     axis: Axis,
@@ -21,27 +21,17 @@ pub struct Forest {
 
 /// A row of the plot.
 pub struct Point<'a> {
-    /// What a screen reader says first.
+    /// The title for a screen reader.
     pub title: &'a str,
     /// The comparison as a sentence.
     pub text: &'a str,
     /// Where it stands.
     pub result: &'a Comparison,
-    /// What the machine differs by from itself: the interval of a baseline against its other self.
+    /// The noise of the machine: the interval of a baseline against its other self.
     pub noise: Option<Interval>,
 }
 
 impl Forest {
-    /// An axis for all intervals of a scenario; none where it has no comparison.
-    pub fn of(scenario: &ScenarioFindings) -> Option<Self> {
-        let effect = scenario.comparisons.first()?.smallest_effect;
-        let comparisons = scenario.comparisons.iter();
-        Some(Self::covering(
-            effect,
-            comparisons.map(|found| &found.result),
-        ))
-    }
-
     /// An axis for these ratios with their intervals, and for the effect that matters.
     pub fn covering<'a>(effect: f64, results: impl Iterator<Item = &'a Comparison>) -> Self {
         let band = (1.0 - effect, 1.0 + effect);
@@ -50,8 +40,8 @@ impl Forest {
             let (low, high) = result.interval.map_or(whole, |it| (it.low, it.high));
             [low, high].into_iter().filter(|end| end.is_finite())
         });
-        let pixels = (MARGIN, WIDTH - MARGIN);
-        let (axis, ticks) = Axis::of_ratios(ends.chain([band.0, band.1]), pixels);
+        let (axis, ticks) = Axis::of_ratios(ends.chain([band.0, band.1]));
+        let axis = axis.on((MARGIN, WIDTH - MARGIN));
         Self { axis, ticks, band }
     }
 

@@ -7,13 +7,14 @@ use gatebench_analysis::findings::{TimelinePhase, TimelineSecond, TrialFindings,
 use crate::axis::Axis;
 use crate::number::Scale;
 use crate::svg::{Anchor, Svg};
+use crate::text::distinct;
 
 const PHASE_WIDTH: f64 = 165.0;
 const LABELS: f64 = 46.0;
 const TOP: f64 = 16.0;
 const STRIP: f64 = 46.0;
 const LOWER: f64 = TOP + STRIP + 14.0;
-const HEIGHT: f64 = LOWER + STRIP + 5.0;
+const HEIGHT: f64 = LOWER + STRIP + 18.0;
 
 /// The axes of every phase of a scenario, in the order of the phases.
 pub struct Axes {
@@ -30,13 +31,8 @@ struct PhaseAxes {
 impl Axes {
     /// Axes that hold all these trials; none where no second was recorded.
     pub fn over(trials: &[&TrialFindings]) -> Option<Self> {
-        let mut names: Vec<&str> = Vec::new();
-        for phase in trials.iter().flat_map(|trial| &trial.timeline) {
-            if !names.contains(&phase.phase.as_str()) {
-                names.push(&phase.phase);
-            }
-        }
-        let phases: Vec<PhaseAxes> = names
+        let phases = trials.iter().flat_map(|trial| &trial.timeline);
+        let phases: Vec<PhaseAxes> = distinct(phases.map(|it| &*it.phase))
             .into_iter()
             .enumerate()
             .filter_map(|(index, name)| PhaseAxes::over(index, name, trials))
@@ -63,9 +59,9 @@ impl PhaseAxes {
         let right = PHASE_WIDTH * (index + 1) as f64;
         Some(Self {
             phase: name.into(),
-            rate: Axis::from_zero(most as f64, (TOP + STRIP, TOP)),
-            latency: Axis::covering_log(latencies, (LOWER + STRIP, LOWER)),
-            time: Axis::linear((0.0, f64::from(last).max(1.0)), (left, right - 1.0)),
+            rate: Axis::from_zero(most as f64).on((TOP + STRIP, TOP)),
+            latency: Axis::covering_log(latencies).on((LOWER + STRIP, LOWER)),
+            time: Axis::linear((0.0, f64::from(last).max(1.0))).on((left, right - 1.0)),
         })
     }
 }
@@ -100,6 +96,8 @@ fn draw_frame(svg: &mut Svg, axes: &PhaseAxes) {
     for top in [TOP, LOWER] {
         svg.rect("shade", (left, top), (right - left, STRIP), 2.0);
     }
+    let seconds = format!("{last} s");
+    svg.text("", (right, LOWER + STRIP + 14.0), Anchor::End, &seconds);
     for (axis, unit) in [
         (axes.rate, Unit::RequestsPerSecond),
         (axes.latency, Unit::Nanoseconds),

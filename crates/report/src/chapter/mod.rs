@@ -1,0 +1,325 @@
+//! The document model. A study makes a [`Chapter`] of blocks and no form of the report; a form
+//! writes blocks and knows no study. A block appears in every form that can show its kind, unless
+//! it is restricted to some of them.
+
+mod parts;
+mod words;
+
+use gatebench_analysis::findings::FlameGraph;
+use serde::Serialize;
+
+use crate::palette::Palette;
+use crate::table::Table;
+
+pub use parts::{
+    Case, Cases, Chart, Code, Fact, Fold, Heading, Matrix, MatrixRow, Note, Outcome, Place,
+    TableBlock,
+};
+pub use words::{Entry, Head, Line, Lines, Span, Text};
+
+/// Forms of the report, as a sum of [`TERMINAL`] and those that follow.
+pub type Forms = u8;
+
+/// Lines on a terminal, which has no charts and explains its tables below them.
+pub const TERMINAL: Forms = 1;
+
+/// The comment on a pull request, which has no charts.
+pub const MARKDOWN: Forms = 2;
+
+/// The page.
+pub const PAGE: Forms = 4;
+
+/// Test results for a CI system.
+pub const JUNIT: Forms = 8;
+
+/// Values for a spreadsheet.
+pub const CSV: Forms = 16;
+
+/// The layout of charts next to each other.
+pub const PANELS: &str = "panels wide purposes";
+
+/// A report that every form can write.
+pub trait Report {
+    /// Returns the document with the blocks of a form.
+    fn document(&self, form: Forms) -> Document;
+}
+
+/// A report.
+#[derive(Default, Serialize)]
+pub struct Document {
+    /// The words behind the name of the program at the head of the page.
+    pub brand: String,
+    /// The title of the page.
+    pub title: String,
+    /// A warning behind the title.
+    pub chip: Option<&'static str>,
+    /// Names and values below the title.
+    pub facts: Vec<[String; 2]>,
+    /// The content.
+    pub chapters: Vec<Chapter>,
+    /// The sections of docs/METHOD.md that the page appends.
+    #[serde(skip)]
+    pub methods: Vec<&'static str>,
+    /// The last line, or nothing.
+    pub foot: Text,
+    /// The version of the program.
+    pub gatebench: String,
+}
+
+/// The chapter of one study.
+#[derive(Default, Serialize)]
+pub struct Chapter {
+    /// Its anchor on the page.
+    pub id: &'static str,
+    /// The words of links to it.
+    pub link: &'static str,
+    /// Its heading, or nothing. A terminal shows the headings among the blocks instead, and
+    /// Markdown if the first block is one.
+    pub heading: String,
+    /// True if a terminal shows it before the results of the scenarios, and also in a smoke run.
+    pub leads: bool,
+    /// The sections of docs/METHOD.md that the page appends for it.
+    pub methods: &'static [&'static str],
+    /// The content.
+    pub blocks: Vec<Block>,
+}
+
+/// A part of a chapter.
+#[derive(Serialize)]
+pub struct Block {
+    #[serde(skip)]
+    forms: Forms,
+    /// The content.
+    pub part: Part,
+}
+
+/// The content of a block.
+#[derive(Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Part {
+    /// The title of the document, which the page has at its head.
+    Title(Text),
+    /// A heading within the chapter.
+    Heading(Heading),
+    /// The sentence that answers the question of the report.
+    Headline(Fact),
+    /// The explanation of the chapter or the card: above its tables, and on a terminal below them.
+    Lead(Text),
+    /// A sentence above a table.
+    Sentence(Text),
+    /// A sentence below a table.
+    Foot(Text),
+    /// Sentences that stand for themselves.
+    Facts {
+        /// The class of the list on the page.
+        class: &'static str,
+        /// The sentences.
+        facts: Vec<Fact>,
+    },
+    /// A table of medians and ranges.
+    Table(Box<TableBlock>),
+    /// A table of words.
+    Lines(Lines),
+    /// Drawings, for the page alone.
+    Charts {
+        /// Classes of the style sheet that lay them out; empty for one below the other.
+        layout: &'static str,
+        /// The drawings.
+        charts: Vec<Chart>,
+    },
+    /// Graphs in files of their own.
+    Files {
+        /// The graphs.
+        files: Vec<FlameGraph>,
+    },
+    /// Failures and limits of the results, each with its remedy.
+    Notes {
+        /// The notes.
+        notes: Vec<Note>,
+    },
+    /// Names and values, for the page alone.
+    Terms {
+        /// The names and values.
+        terms: Vec<[String; 2]>,
+    },
+    /// A text as it is in a file, for the page alone.
+    Code(Code),
+    /// Results of tests, for a CI system alone.
+    Cases(Cases),
+    /// Values under a head, for a spreadsheet alone.
+    Records {
+        /// The names of the fields.
+        head: &'static [&'static str],
+        /// The records, each with a field for each name.
+        #[serde(skip)]
+        records: Vec<Vec<String>>,
+    },
+    /// Blocks that belong together.
+    Card {
+        /// The class of their colour, or empty.
+        class: String,
+        /// The blocks, no cards among them.
+        blocks: Vec<Block>,
+    },
+    /// Blocks of a card that belong together.
+    Row {
+        /// The classes of their colour and layout, or empty.
+        class: String,
+        /// The blocks, no cards, rows or folds among them.
+        blocks: Vec<Block>,
+    },
+    /// Blocks that are hidden until they are unfolded.
+    Fold(Fold),
+}
+
+impl Chapter {
+    /// Returns a chapter with a heading that is short enough for links to it.
+    pub fn new(id: &'static str, heading: &'static str, blocks: Vec<Block>) -> Self {
+        Self {
+            id,
+            link: heading,
+            heading: heading.to_owned(),
+            blocks,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the chapter with the blocks of these forms.
+    pub fn only(mut self, forms: Forms) -> Self {
+        self.blocks = only(self.blocks, forms);
+        self
+    }
+}
+
+fn only(mut blocks: Vec<Block>, forms: Forms) -> Vec<Block> {
+    blocks.retain(|block| block.forms & forms != 0);
+    for block in &mut blocks {
+        if let Part::Card { blocks, .. }
+        | Part::Row { blocks, .. }
+        | Part::Fold(Fold { blocks, .. }) = &mut block.part
+        {
+            *blocks = only(std::mem::take(blocks), forms);
+        }
+    }
+    blocks
+}
+
+impl From<Part> for Block {
+    fn from(part: Part) -> Self {
+        let forms = match part {
+            Part::Charts { .. } | Part::Terms { .. } | Part::Code(_) => PAGE,
+            Part::Cases(_) => JUNIT,
+            Part::Records { .. } => CSV,
+            _ => TERMINAL | MARKDOWN | PAGE,
+        };
+        Self { forms, part }
+    }
+}
+
+impl Block {
+    /// Restricts the block to these forms.
+    pub fn on(mut self, forms: Forms) -> Self {
+        self.forms &= forms;
+        self
+    }
+
+    /// A heading within the chapter.
+    pub fn heading(text: impl Into<Text>) -> Self {
+        let (text, key) = (text.into(), false);
+        Part::Heading(Heading { text, key }).into()
+    }
+
+    /// A heading behind the colour of its card.
+    pub fn coloured_heading(text: impl Into<Text>) -> Self {
+        let (text, key) = (text.into(), true);
+        Part::Heading(Heading { text, key }).into()
+    }
+
+    /// Sentences that stand for themselves, in a list of a class on the page.
+    pub fn facts(class: &'static str, facts: impl IntoIterator<Item = Fact>) -> Self {
+        let facts = facts.into_iter().collect();
+        Part::Facts { class, facts }.into()
+    }
+
+    /// Notes with their remedies.
+    pub fn notes(notes: impl IntoIterator<Item = Note>) -> Self {
+        let notes = notes.into_iter().collect();
+        Part::Notes { notes }.into()
+    }
+
+    /// Values under a head.
+    pub fn records(head: &'static [&'static str], records: Vec<Vec<String>>) -> Self {
+        Part::Records { head, records }.into()
+    }
+
+    /// A text as it is in a file.
+    pub fn code(caption: impl Into<Text>, text: &str, is_command: bool) -> Self {
+        let (caption, text) = (caption.into(), text.to_owned());
+        Part::Code(Code {
+            caption,
+            text,
+            is_command,
+        })
+        .into()
+    }
+
+    /// Blocks of a card that belong together, in the classes of a colour and a layout.
+    pub fn row(class: impl Into<String>, blocks: Vec<Self>) -> Self {
+        let class = class.into();
+        Part::Row { class, blocks }.into()
+    }
+
+    /// The explanation of the chapter or the card, with the section of docs/METHOD.md on its
+    /// method.
+    pub fn lead(words: impl Into<Text>, method: &str) -> Self {
+        Part::Lead(words.into().computed_as(method)).into()
+    }
+
+    /// The same for the page and for Markdown, which names the section.
+    pub fn explanation(words: &str, method: &str) -> [Self; 2] {
+        let written = format!("{words} How this is computed: docs/METHOD.md, {method}.");
+        [
+            Self::lead(words, method).on(PAGE),
+            Self::sentence(written).on(MARKDOWN),
+        ]
+    }
+
+    /// A sentence above a table.
+    pub fn sentence(words: impl Into<Text>) -> Self {
+        Part::Sentence(words.into()).into()
+    }
+
+    /// A sentence below a table.
+    pub fn foot(words: impl Into<Text>, method: &str) -> Self {
+        Part::Foot(words.into().computed_as(method)).into()
+    }
+
+    /// Drawings in the layout of a class.
+    pub fn charts(layout: &'static str, charts: impl IntoIterator<Item = Chart>) -> Self {
+        let charts = charts.into_iter().collect();
+        Part::Charts { layout, charts }.into()
+    }
+
+    /// Blocks that belong together, in the colour of a class.
+    pub fn card(class: impl Into<String>, blocks: Vec<Self>) -> Self {
+        let class = class.into();
+        Part::Card { class, blocks }.into()
+    }
+
+    /// A table whose first column is `first`.
+    pub fn table(table: Table, first: &'static str, label: &str, palette: &Palette) -> Self {
+        TableBlock::new(table, first, label, palette).into()
+    }
+}
+
+impl From<TableBlock> for Block {
+    fn from(table: TableBlock) -> Self {
+        Part::Table(Box::new(table)).into()
+    }
+}
+
+impl From<Lines> for Block {
+    fn from(lines: Lines) -> Self {
+        Part::Lines(lines).into()
+    }
+}

@@ -1,0 +1,226 @@
+//! The contents of blocks.
+
+use gatebench_analysis::findings::Tone;
+use serde::Serialize;
+
+use super::{Block, Text};
+use crate::palette::Palette;
+use crate::table::Table;
+use crate::table_view::{TableView, table_view};
+
+/// A heading.
+#[derive(Serialize)]
+pub struct Heading {
+    /// The words.
+    pub text: Text,
+    /// True if the colour of its card is shown before it.
+    pub key: bool,
+}
+
+/// A sentence that stands for itself.
+#[derive(Serialize)]
+pub struct Fact {
+    /// The words.
+    pub text: Text,
+    /// How it is meant; none for a remark.
+    pub tone: Option<Tone>,
+}
+
+/// A failure, or a limit of the results, with its remedy.
+#[derive(Serialize)]
+pub struct Note {
+    /// How bad it is, which is also its class on the page.
+    pub word: &'static str,
+    /// Where it was seen, and what.
+    pub places: Vec<Place>,
+    /// The output of a failed trial; none for a limit.
+    pub reason: Option<String>,
+    /// The remedy.
+    pub remedy: String,
+}
+
+/// A place where something was seen.
+#[derive(Serialize)]
+pub struct Place {
+    /// The class of the colour of its subject, or empty.
+    pub class: String,
+    /// Its subject.
+    pub subject: String,
+    /// The rest of the place.
+    pub place: String,
+    /// The observation.
+    pub message: String,
+}
+
+/// A text as it is in a file.
+#[derive(Serialize)]
+pub struct Code {
+    /// The words above it, or nothing.
+    pub caption: Text,
+    /// The text.
+    pub text: String,
+    /// True if it is a command, which is wrapped.
+    pub is_command: bool,
+}
+
+/// Results of tests that belong together.
+#[derive(Serialize)]
+pub struct Cases {
+    /// The name of the suite.
+    pub suite: String,
+    /// The tests.
+    pub cases: Vec<Case>,
+}
+
+/// The result of a test.
+#[derive(Serialize)]
+pub struct Case {
+    /// The group that the name belongs to.
+    pub class: String,
+    /// The name.
+    pub name: String,
+    /// The result.
+    pub outcome: Outcome,
+    /// The result as a sentence.
+    pub text: String,
+}
+
+/// How a test ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Outcome {
+    /// It is as it should be.
+    Passed,
+    /// It is not.
+    Failed,
+    /// It is not known.
+    Skipped,
+}
+
+/// A table of medians and ranges.
+#[derive(Serialize)]
+pub struct TableBlock {
+    /// The table.
+    #[serde(skip)]
+    pub table: Table,
+    view: TableView,
+    /// The head of the first column.
+    pub first: &'static str,
+    /// Its name for a screen reader.
+    label: String,
+    class: &'static str,
+    /// The meaning of a limited cell, or empty for the usual one.
+    limits: &'static str,
+    /// The heads of columns and rows on the page, if rows belong to each other.
+    matrix: Option<Matrix>,
+}
+
+/// Heads of variants across, and of rows that belong to each other.
+#[derive(Serialize)]
+pub struct Matrix {
+    /// Class and name of each column.
+    pub heads: Vec<[String; 2]>,
+    /// The rows.
+    pub rows: Vec<MatrixRow>,
+}
+
+/// The head of a row.
+#[derive(Serialize)]
+pub struct MatrixRow {
+    /// Its class.
+    pub class: &'static str,
+    /// Its name.
+    pub name: String,
+    /// The sign before the name.
+    pub sign: &'static str,
+    /// The remark behind the name.
+    pub aside: &'static str,
+    /// Its tooltip.
+    pub hint: String,
+}
+
+/// A drawing.
+#[derive(Default, Serialize)]
+pub struct Chart {
+    /// The class of the figure.
+    pub class: String,
+    /// True if the class is a colour, which is then shown before the caption.
+    pub key: bool,
+    /// The caption.
+    pub caption: String,
+    /// The remark behind the caption.
+    pub aside: Text,
+    /// The sentences below the drawing.
+    pub notes: Vec<Text>,
+    /// The drawing.
+    pub svg: String,
+}
+
+/// Blocks that are hidden until they are unfolded. A terminal shows them as if they were not
+/// folded.
+#[derive(Default, Serialize)]
+pub struct Fold {
+    /// The line that stands for them.
+    pub summary: String,
+    /// The remark behind the summary.
+    pub aside: String,
+    /// The summary in Markdown, or empty if they are not folded there.
+    #[serde(skip)]
+    pub markdown: String,
+    /// The classes of its colour and style, or empty.
+    pub class: String,
+    /// True if the colour is shown before the summary.
+    pub key: bool,
+    /// True if it is unfolded at first.
+    pub is_open: bool,
+    /// True if it is a card itself.
+    pub is_card: bool,
+    /// The blocks, no cards or folds among them.
+    pub blocks: Vec<Block>,
+}
+
+impl TableBlock {
+    /// A table whose first column is `first`.
+    pub fn new(table: Table, first: &'static str, label: &str, palette: &Palette) -> Self {
+        Self {
+            view: table_view(&table, palette),
+            table,
+            first,
+            label: label.to_owned(),
+            class: " parts",
+            limits: "",
+            matrix: None,
+        }
+    }
+
+    /// The table with rows that have room.
+    pub fn wide(mut self) -> Self {
+        self.class = "";
+        self
+    }
+
+    /// The table with the meaning of its limited cells.
+    pub fn limits(mut self, words: &'static str) -> Self {
+        self.limits = words;
+        self
+    }
+
+    /// The table with rows that belong to each other.
+    pub fn matrix(mut self, matrix: Matrix) -> Self {
+        self.matrix = Some(matrix);
+        self
+    }
+}
+
+impl Fact {
+    /// A remark.
+    pub fn remark(text: impl Into<Text>) -> Self {
+        let (text, tone) = (text.into(), None);
+        Self { text, tone }
+    }
+
+    /// A sentence that is meant so.
+    pub fn of(text: impl Into<Text>, tone: Tone) -> Self {
+        let (text, tone) = (text.into(), Some(tone));
+        Self { text, tone }
+    }
+}

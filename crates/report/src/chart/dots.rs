@@ -1,0 +1,80 @@
+//! Values as points with their median as a tick, a row for each subject, from zero.
+
+use super::{BELOW, GAP, NAME_COLUMNS, Names, ROW, Ticked, WIDE, label, room};
+use crate::axis::Axis;
+use crate::svg::{Anchor, Svg};
+
+/// A chart of points.
+pub struct Dots<'a> {
+    /// The names of the chart.
+    pub names: Names<'a>,
+    /// The axis.
+    pub across: Ticked,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+/// The points of a subject.
+pub struct Row {
+    /// The class that sets its colour.
+    pub class: String,
+    /// Its name.
+    pub name: String,
+    /// Which of several rows of that name, or empty.
+    pub which: &'static str,
+    /// The range below the points.
+    pub span: Option<(f64, f64)>,
+    /// The points: place, style and the text that appears when one is pointed at.
+    pub dots: Vec<(f64, &'static str, String)>,
+    /// The median.
+    pub median: Option<f64>,
+    /// The median in words, or why there is none.
+    pub value: String,
+}
+
+impl Dots<'_> {
+    /// Draws the chart.
+    pub fn draw(&self) -> String {
+        let bottom = ROW * self.rows.len() as f64;
+        let names: Vec<String> = self.rows.iter().map(Row::short).collect();
+        let which = room(self.rows.iter().map(|it| it.which));
+        let which = if which > 0.0 { which + GAP } else { 0.0 };
+        let left = room(names.iter().map(|it| &**it)) + which + 10.0;
+        let right = WIDE - room(self.rows.iter().map(|it| &*it.value)) - 10.0;
+        let axis = self.across.axis.on((left, right));
+        let mut svg = self.names.svg((WIDE, bottom + BELOW));
+        self.across.grid(&mut svg, axis, bottom);
+        for (index, row) in self.rows.iter().enumerate() {
+            svg.begin_group(&row.class);
+            row.draw(&mut svg, axis, (left, ROW * (index as f64 + 0.5)));
+            svg.end_group();
+        }
+        svg.finish()
+    }
+}
+
+impl Row {
+    fn short(&self) -> String {
+        label(&self.name, NAME_COLUMNS)
+    }
+
+    fn draw(&self, svg: &mut Svg, axis: Axis, (left, middle): (f64, f64)) {
+        let baseline = middle + 4.0;
+        svg.text("strong", (0.0, baseline), Anchor::Start, &self.short());
+        if !self.which.is_empty() {
+            svg.text("", (left - GAP, baseline), Anchor::End, self.which);
+        }
+        if let Some((low, high)) = self.span {
+            svg.line("span", (axis.at(low), middle), (axis.at(high), middle));
+        }
+        for (value, style, tip) in &self.dots {
+            svg.dot(style, (axis.at(*value), middle), 4.0, tip);
+        }
+        if let Some(median) = self.median {
+            let x = axis.at(median);
+            svg.line("tick", (x, middle - 7.5), (x, middle + 7.5));
+        }
+        let class = if self.median.is_some() { "value" } else { "" };
+        svg.text(class, (WIDE, baseline), Anchor::End, &self.value);
+    }
+}

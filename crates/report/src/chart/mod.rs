@@ -1,0 +1,155 @@
+//! The charts of the page: five kinds, each of which draws its data as one SVG element and knows no
+//! study. Margins follow from the labels, so that none is cut and no two overlap.
+
+pub mod bars;
+pub mod dots;
+pub mod forest;
+pub mod lines;
+pub mod timeline;
+
+use gatebench_analysis::findings::Unit;
+
+use crate::axis::Axis;
+use crate::number::Scale;
+use crate::svg::{Anchor, Svg};
+use crate::text;
+
+/// The width of a chart; those that stand closer have [`NARROW`].
+pub const WIDE: f64 = 520.0;
+/// The width of a chart of which three stand next to each other.
+pub const NARROW: f64 = 350.0;
+
+/// The pixels that a character of a label takes.
+const GLYPH: f64 = 6.2;
+/// The pixels between a label and the chart.
+const GAP: f64 = 8.0;
+/// The distance of labels below each other.
+const LABEL_GAP: f64 = 13.0;
+/// The height of the labels below an axis.
+const BELOW: f64 = 24.0;
+/// The height of a row, and of a bar in it.
+const ROW: f64 = 24.0;
+const BAR: f64 = 12.0;
+/// The most characters of the name of a row.
+const NAME_COLUMNS: usize = 30;
+
+/// The names of a chart: one that is unique in the page, and what a screen reader says.
+pub struct Names<'a> {
+    /// Unique in the page.
+    pub id: &'a str,
+    /// The title.
+    pub title: &'a str,
+    /// The figures as sentences.
+    pub description: &'a str,
+}
+
+impl Names<'_> {
+    fn svg(&self, size: (f64, f64)) -> Svg {
+        Svg::new(self.id, size, self.title, self.description)
+    }
+}
+
+/// An axis with its ticks and their labels.
+pub struct Ticked {
+    axis: Axis,
+    ticks: Vec<(f64, String)>,
+    name: String,
+}
+
+impl Ticked {
+    /// Labels the ticks of an axis.
+    pub fn new(axis: Axis, label: impl Fn(f64) -> String) -> Self {
+        let ticks = axis.ticks().into_iter().map(|it| (it, label(it)));
+        Self::with(axis, ticks.collect())
+    }
+
+    /// An axis with ticks of its own.
+    pub fn with(axis: Axis, ticks: Vec<(f64, String)>) -> Self {
+        Self {
+            axis,
+            ticks,
+            name: String::new(),
+        }
+    }
+
+    /// Labels the ticks of an axis in one scale, that of its end.
+    pub fn scaled(axis: Axis, unit: Unit) -> Self {
+        let scale = Scale::of(axis.domain().1, unit);
+        Self::new(axis, |tick| scale.tick(tick))
+    }
+
+    /// An axis of times, each tick in its own scale.
+    pub fn times(values: impl IntoIterator<Item = f64>) -> Self {
+        let unit = Unit::Nanoseconds;
+        let label = |tick| Scale::of(tick, unit).tick(tick);
+        Self::new(Axis::covering_log(values), label)
+    }
+
+    /// The axis with a name below its labels.
+    pub fn named(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
+    /// Writes the labels below `bottom`, and leaves out those that would touch the one before.
+    fn below(&self, svg: &mut Svg, axis: Axis, bottom: f64, width: f64) {
+        let mut free = f64::NEG_INFINITY;
+        for (value, label) in &self.ticks {
+            let half = room([&**label]) / 2.0;
+            let x = axis.at(*value).min(width - half).max(half);
+            if x - half >= free {
+                svg.text("", (x, bottom + 16.0), Anchor::Middle, label);
+                free = x + half + 3.0;
+            }
+        }
+    }
+
+    /// Draws an upright line for each tick, and the labels.
+    fn grid(&self, svg: &mut Svg, axis: Axis, bottom: f64) {
+        for (index, (tick, _)) in self.ticks.iter().enumerate() {
+            let x = axis.at(*tick);
+            let class = if index == 0 { "base" } else { "grid" };
+            svg.line(class, (x, 0.0), (x, bottom));
+        }
+        self.below(svg, axis, bottom, WIDE);
+    }
+}
+
+/// The pixels that the longest of these labels takes.
+fn room<'a>(labels: impl IntoIterator<Item = &'a str>) -> f64 {
+    let columns = labels.into_iter().map(text::width).max();
+    GLYPH * columns.unwrap_or(0) as f64
+}
+
+/// Returns a name as a label of at most this many characters.
+fn label(name: &str, columns: usize) -> String {
+    text::truncate(&text::clean(name), columns)
+}
+
+/// Moves labels apart so that no two are nearer than `gap`, keeping their order and staying as near
+/// as possible to where they were, within `low` and `high`.
+fn spread(places: &mut [f64], gap: f64, low: f64, high: f64) {
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by(|a, b| places[*a].total_cmp(&places[*b]));
+    let mut floor = low;
+    for index in &order {
+        places[*index] = places[*index].max(floor);
+        floor = places[*index] + gap;
+    }
+    let mut ceiling = high;
+    for index in order.iter().rev() {
+        places[*index] = places[*index].min(ceiling);
+        ceiling = places[*index] - gap;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread;
+
+    #[test]
+    fn labels_keep_their_order_and_distance() {
+        let mut places = [50.0, 52.0, 10.0];
+        spread(&mut places, 12.0, 0.0, 60.0);
+        assert_eq!(places, [48.0, 60.0, 10.0]);
+    }
+}

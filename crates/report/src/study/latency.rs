@@ -1,0 +1,248 @@
+//! Response times by percentile, and second by second.
+
+use gatebench_analysis::Findings;
+use gatebench_analysis::findings::{
+    CurveMetric, PercentileCurve, PhaseKind, PhaseLine, ScenarioFindings, TrialFindings, Unit,
+    Validity,
+};
+use gatebench_analysis::words::grouped;
+
+use crate::axis::{Axis, nines};
+use crate::chapter::{Block, Chapter, Chart, PAGE, Text};
+use crate::chart::lines::{Lines, Panel, Series};
+use crate::chart::{NARROW, Names, Ticked, timeline};
+use crate::number::quantity;
+use crate::palette::{FLOOR, Palette};
+use crate::problems::word;
+
+const LEAD: [&str; 3] = [
+    "Each step to the right is ten times rarer. A curve ends at the last percentile with at least \
+     ten requests beyond it. ",
+    "Added",
+    " is what stands between engine and upstream, request by request; grey is the same load \
+     straight to the upstream.",
+];
+
+const TIMELINE: &str = "Every trial, second by second: answers per second above, p99 of the \
+     response time below. Each phase has its own axes, shared by all trials of the scenario.";
+
+const MARKS: [(f64, &str); 6] = [
+    (50.0, "p50"),
+    (90.0, "p90"),
+    (99.0, "p99"),
+    (99.9, "p99.9"),
+    (99.99, "p99.99"),
+    (99.999, "p99.999"),
+];
+
+/// The chapter on percentiles, for the page alone; none without curves.
+pub fn percentiles(findings: &Findings, palette: &Palette) -> Option<Chapter> {
+    let scenarios = findings.scenarios.iter().enumerate();
+    let cards = scenarios.flat_map(|(index, it)| cards(&format!("s{index}"), it, palette));
+    let mut blocks: Vec<Block> = cards.collect();
+    (!blocks.is_empty()).then(|| {
+        let lead = Text::with_strong(LEAD[0], LEAD[1], LEAD[2]);
+        blocks.insert(0, Block::lead(lead, "Percentiles"));
+        Chapter {
+            heading: "Latency by percentile".to_owned(),
+            ..Chapter::new("latency", "Latency", blocks)
+        }
+    })
+}
+
+/// A card for each open load if there is any, else for each closed one.
+fn cards(anchor: &str, scenario: &ScenarioFindings, palette: &Palette) -> Vec<Block> {
+    let is_open = |phase: &PhaseLine| phase.kind == PhaseKind::Open;
+    let has_open = scenario.phases.iter().any(is_open);
+    let shown = scenario.phases.iter();
+    let shown = shown
+        .filter(|phase| is_open(phase) || !has_open)
+        .enumerate();
+    let card = |(index, phase): (usize, &PhaseLine)| {
+        let panels = panels(&format!("{anchor}-p{index}"), scenario, phase, palette);
+        let note = match phase.kind {
+            PhaseKind::Closed => " · latency at saturation, which follows from the throughput",
+            PhaseKind::Open | PhaseKind::Paced | PhaseKind::SideBySide => "",
+        };
+        let blocks = vec![
+            Block::heading(&*scenario.name),
+            Block::sentence(format!("{}{note}", phase.label)),
+            Block::charts("panels", panels),
+        ];
+        Block::card("", blocks)
+    };
+    let has_curves = |phase: &PhaseLine| {
+        let mut rows = scenario.rows.iter().filter(|row| row.variant != FLOOR);
+        rows.any(|row| main_curve(scenario, &phase.name, &row.variant).is_some())
+    };
+    shown
+        .filter(|(_, phase)| has_curves(phase))
+        .map(card)
+        .collect()
+}
+
+/// The curves of a variant that are drawn in a phase.
+fn curve<'a>(
+    scenario: &'a ScenarioFindings,
+    phase: &str,
+    variant: &str,
+    metric: CurveMetric,
+) -> Option<&'a PercentileCurve> {
+    scenario.curves.iter().find(|it| {
+        it.phase == phase && it.variant == variant && it.metric == metric && !it.points.is_empty()
+    })
+}
+
+fn main_curve<'a>(
+    scenario: &'a ScenarioFindings,
+    phase: &str,
+    variant: &str,
+) -> Option<&'a PercentileCurve> {
+    let of = |metric| curve(scenario, phase, variant, metric);
+    of(CurveMetric::Response).or_else(|| of(CurveMetric::Added))
+}
+
+/// The points that may be shown: those that are not beyond the last trustworthy percentile.
+fn drawn(curve: &PercentileCurve) -> impl Iterator<Item = (f64, f64)> {
+    let points = curve.points.iter();
+    points
+        .filter(|it| it.percentile <= curve.trusted_percentile && it.percentile < 100.0)
+        .map(|it| (it.percentile, it.latency_ns as f64))
+}
+
+/// A chart for each gateway, with the floor behind it, all on the same axes.
+fn panels(
+    prefix: &str,
+    scenario: &ScenarioFindings,
+    phase: &PhaseLine,
+    palette: &Palette,
+) -> Vec<Chart> {
+    let is_drawn = |it: &&PercentileCurve| {
+        it.phase == phase.name && matches!(it.metric, CurveMetric::Response | CurveMetric::Added)
+    };
+    let points = || scenario.curves.iter().filter(is_drawn).flat_map(drawn);
+    let last = points().map(|(at, _)| at).fold(99.0, f64::max);
+    let chart = |(index, variant): (usize, &str)| {
+        let main = main_curve(scenario, &phase.name, variant)?;
+        let curves = [
+            (
+                FLOOR,
+                CurveMetric::Added,
+                "floor added",
+                "curve thin dashed",
+            ),
+            (FLOOR, CurveMetric::Response, "floor", "curve thin"),
+            (variant, CurveMetric::Added, "added", "curve dashed"),
+            (variant, CurveMetric::Response, "response", "curve"),
+        ];
+        let curves = curves.into_iter().filter_map(|(of, metric, label, style)| {
+            let found = curve(scenario, &phase.name, of, metric)?;
+            Some((label, style, found))
+        });
+        let curves: Vec<(&str, &'static str, &PercentileCurve)> = curves.collect();
+        let words: Vec<String> = curves.iter().map(described).collect();
+        let series = curves.iter().map(|(label, style, found)| Series {
+            class: palette.class(&found.variant),
+            label: (*label).to_owned(),
+            style: *style,
+            line: drawn(found).map(|(at, ns)| (position(at), ns)).collect(),
+            ..Series::default()
+        });
+        let marks = MARKS.iter().filter(|(at, _)| *at <= last + 1e-9);
+        let marks = marks.map(|(at, name)| (position(*at), (*name).to_owned()));
+        let class = palette.class(variant);
+        let across = Ticked::with(Axis::linear((0.0, position(last))), marks.collect());
+        let up = Ticked::times(points().map(|(_, ns)| ns));
+        let names = Names {
+            id: &format!("{prefix}-{index}"),
+            title: &format!("Percentiles of {variant}"),
+            description: &words.join(" "),
+        };
+        let panel = Panel::new(202.0, up, series.collect());
+        let chart = Lines {
+            width: NARROW,
+            ..Lines::new(names, &class, across, panel)
+        };
+        let svg = chart.draw();
+        Some(Chart {
+            class,
+            key: true,
+            caption: variant.to_owned(),
+            aside: format!("{} requests", grouped(main.samples as f64)).into(),
+            svg,
+            ..Chart::default()
+        })
+    };
+    let gateways = scenario.rows.iter().map(|row| &*row.variant);
+    let gateways = gateways.filter(|it| *it != FLOOR).enumerate();
+    gateways.filter_map(chart).collect()
+}
+
+fn position(percentile: f64) -> f64 {
+    nines(percentile / 100.0)
+}
+
+fn described((label, _, found): &(&str, &'static str, &PercentileCurve)) -> String {
+    let marks = MARKS.iter().filter_map(|(percentile, name)| {
+        let (_, ns) = drawn(found).find(|(at, _)| (at - percentile).abs() < 1e-6)?;
+        Some(format!("{name} {}", quantity(ns, Unit::Nanoseconds)))
+    });
+    let marks: Vec<String> = marks.collect();
+    format!("{label}: {}.", marks.join(", "))
+}
+
+/// The chapter on the seconds of each trial, for the page alone.
+pub fn timeline(findings: &Findings, palette: &Palette) -> Chapter {
+    let scenarios = findings.scenarios.iter().enumerate();
+    let cards = scenarios.filter_map(|(index, scenario)| {
+        let mut blocks = vec![Block::heading(&*scenario.name)];
+        blocks.extend(rows(index, scenario, &findings.trials, palette)?);
+        Some(Block::card("", blocks))
+    });
+    let lead = Block::lead(TIMELINE, "Validity").on(PAGE);
+    let blocks = std::iter::once(lead).chain(cards).collect();
+    Chapter::new("timeline", "Timeline", blocks)
+}
+
+/// A row of trials for each variant; none where no second was recorded.
+fn rows(
+    index: usize,
+    scenario: &ScenarioFindings,
+    trials: &[TrialFindings],
+    palette: &Palette,
+) -> Option<Vec<Block>> {
+    let own = trials.iter();
+    let own = own.filter(|it| it.scenario == scenario.name && !it.timeline.is_empty());
+    let mut own: Vec<&TrialFindings> = own.collect();
+    own.sort_by_key(|trial| (trial.block, trial.number));
+    let axes = timeline::Axes::over(&own)?;
+    let row = |variant: &str| {
+        let class = palette.class(variant);
+        let charts = own.iter().filter(|trial| trial.variant == variant);
+        let charts = charts.map(|trial| {
+            let words = format!("block {} · trial {}", trial.block, trial.number);
+            let validity = word(trial.validity);
+            let aside = match trial.validity {
+                Validity::Valid => Text::from(words),
+                Validity::Limited | Validity::Invalid => {
+                    let chip = format!("chip {validity}");
+                    Text::from(format!("{words} ")).and_styled(&chip, validity)
+                }
+            };
+            Chart {
+                aside,
+                svg: timeline::plot(&format!("s{index}-t{}", trial.number), trial, &axes, &class),
+                ..Chart::default()
+            }
+        });
+        let charts: Vec<Chart> = charts.collect();
+        let blocks = vec![
+            Block::coloured_heading(variant),
+            Block::charts("panels small", charts),
+        ];
+        Block::row(format!("{class} trialrow"), blocks)
+    };
+    let has_trials = |variant: &&str| own.iter().any(|trial| trial.variant == *variant);
+    let variants = scenario.rows.iter().map(|row| &*row.variant);
+    Some(variants.filter(has_trials).map(row).collect())
+}
