@@ -46,7 +46,7 @@ fn dependencies_point_downwards() {
     );
     bites(
         "crates/report/Cargo.toml",
-        "[dependencies]\ngatebench-lab = { path = \"../lab\" }\n",
+        "[dependencies]\ngatebench-runner = { path = \"../runner\" }\n",
         2,
         "report must not",
     );
@@ -58,7 +58,7 @@ fn dependencies_point_downwards() {
     );
     bites("crates/helpers/Cargo.toml", "[package]\n", 1, "no layer");
     let through = "[dependencies]\ngatebench-net.workspace = true\n[dev-dependencies]\ngatebench-cli.workspace = true\n";
-    assert!(messages("crates/lab/Cargo.toml", through).is_empty());
+    assert!(messages("crates/runner/Cargo.toml", through).is_empty());
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn unsafe_has_a_home() {
 #[test]
 fn only_cli_prints() {
     bites(
-        "crates/lab/src/a.rs",
+        "crates/runner/src/a.rs",
         "fn f() {\n    eprintln!(\"x\");\n}\n",
         2,
         "only cli prints",
     );
     assert!(messages("crates/cli/src/a.rs", "fn f() { println!(\"x\"); }\n").is_empty());
-    assert!(messages("crates/lab/src/a.rs", "//! println!\nfn print() {}\n").is_empty());
+    assert!(messages("crates/runner/src/a.rs", "//! println!\nfn print() {}\n").is_empty());
 }
 
 #[test]

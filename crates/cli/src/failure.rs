@@ -2,9 +2,9 @@
 
 use gatebench_config::Diagnostics;
 use gatebench_drivers::DriverError;
-use gatebench_lab::LabError;
 use gatebench_model::{Blame, Culprit};
 use gatebench_net::workers::WorkersError;
+use gatebench_runner::RunnerError;
 use gatebench_store::StoreError;
 
 use crate::exit::Exit;
@@ -110,14 +110,14 @@ impl From<DriverError> for Failure {
     }
 }
 
-impl From<LabError> for Failure {
-    fn from(error: LabError) -> Self {
+impl From<RunnerError> for Failure {
+    fn from(error: RunnerError) -> Self {
         let (what, remedy) = (error.to_string(), error.remedy());
         match (error, what) {
-            (LabError::Mistakes(files), _) => Self::Mistakes(files),
-            (LabError::Driver(error), _) => error.into(),
-            (LabError::Store(error), _) => error.into(),
-            (LabError::Words { .. }, what) => Self::words("the command line", what, remedy),
+            (RunnerError::Mistakes(files), _) => Self::Mistakes(files),
+            (RunnerError::Driver(error), _) => error.into(),
+            (RunnerError::Store(error), _) => error.into(),
+            (RunnerError::Words { .. }, what) => Self::words("the command line", what, remedy),
             (error, what) => Self::of(
                 &error.culprit().unwrap_or(Culprit::Environment),
                 what,

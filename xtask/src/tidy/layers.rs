@@ -24,13 +24,13 @@ const BELOW: [(&str, &[&str]); 18] = [
     ("analysis", &["audit", "store", "stats", "model"]),
     ("report", &["analysis"]),
     (
-        "lab",
+        "runner",
         &[
             "engine", "upstream", "gateway", "drivers", "external", "probe", "store", "analysis",
             "model",
         ],
     ),
-    ("cli", &["lab", "report", "external", "audit"]),
+    ("cli", &["runner", "report", "external", "audit"]),
 ];
 
 /// What is no part of gatebench, and may stand on all of it.

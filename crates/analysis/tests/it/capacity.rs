@@ -81,7 +81,7 @@ fn next_step(
     Some((step, rate_per_second))
 }
 
-/// A trial as the lab does it: all that the connections get, then what the search asks for.
+/// A trial as the runner does it: all that the connections get, then what the search asks for.
 fn repeat(manifest: &Manifest, trial: &Trial, earlier: &[TrialRecord], law: Law) -> Made {
     let mut made = made(&crate::common::manifest(1), trial);
     let template = made.closed().clone();

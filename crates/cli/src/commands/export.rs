@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use gatebench_external::Limits;
-use gatebench_lab::scenario_and_load;
+use gatebench_runner::scenario_and_load;
 
 use super::words::Overlay;
 use crate::exit::Exit;

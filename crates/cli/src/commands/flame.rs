@@ -1,10 +1,10 @@
 //! `gatebench flame GATEWAY [GATEWAY]`.
 
 use clap::{Args, ValueEnum};
-use gatebench_lab::{FlameChoice, Selection, StudyChoice};
 use gatebench_model::Span;
 use gatebench_model::load::{Closed, Open};
 use gatebench_model::{Flame as Profile, Shape, Stacks};
+use gatebench_runner::{FlameChoice, Selection, StudyChoice};
 
 use super::run::measuring::Measuring;
 use super::soak::rate;

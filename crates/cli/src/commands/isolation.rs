@@ -3,10 +3,10 @@
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_lab::{IsolationChoice, Selection, StudyChoice};
 use gatebench_model::Span;
 use gatebench_model::load::Open;
 use gatebench_model::{Length, Shape};
+use gatebench_runner::{IsolationChoice, Selection, StudyChoice};
 
 use super::run::measuring::Measuring;
 use super::soak::rate;

@@ -13,7 +13,7 @@ pub struct RemoteEnd {}
 impl RemoteEnd {
     /// Answers until nobody asks any more.
     pub fn run(self) -> Result<Exit, Failure> {
-        match gatebench_lab::serve_remote_end(launcher()?) {
+        match gatebench_runner::serve_remote_end(launcher()?) {
             Ok(()) => Ok(Exit::Fine),
             Err(error) => Err(Failure::environment(
                 error.to_string(),

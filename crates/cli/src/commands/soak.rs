@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_lab::{Selection, SoakChoice, StudyChoice};
 use gatebench_model::Shape;
 use gatebench_model::Span;
 use gatebench_model::load::{Closed, Open};
+use gatebench_runner::{Selection, SoakChoice, StudyChoice};
 
 use super::run::measuring::Measuring;
 use super::words::measured;

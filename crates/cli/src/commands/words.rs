@@ -6,9 +6,9 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use gatebench_drivers::{Catalogue, Launcher};
 use gatebench_external::Generator;
-use gatebench_lab::Library;
 use gatebench_model::{DecisiveMetric, Span};
 use gatebench_net::Backend;
+use gatebench_runner::Library;
 
 use crate::failure::Failure;
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use gatebench_lab::Library;
+use gatebench_runner::Library;
 
 use crate::bench::Bench;
 use crate::engines::installed;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use gatebench_lab::Library;
 use gatebench_model::{LoadProfile, Policy, Scenario, Suite, SuiteScenario};
+use gatebench_runner::Library;
 use serde_json::Value;
 
 use crate::bench::Bench;

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Decision;
-use gatebench_lab::{AbChoice, Selection, StudyChoice};
 use gatebench_model::Span;
 use gatebench_report::{Comment, junit, markdown};
+use gatebench_runner::{AbChoice, Selection, StudyChoice};
 
 use self::sides::{Side, Sides};
 use super::run::measuring::Measuring;

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use gatebench_analysis::Findings;
 use gatebench_analysis::findings::Answer;
-use gatebench_lab::{Selection, StudyChoice};
 use gatebench_model::load::Spread;
 use gatebench_model::{Capacity as Search, Objective, Span};
+use gatebench_runner::{Selection, StudyChoice};
 use gatebench_stats::capacity::REPEATS;
 
 use super::run::measuring::Measuring;

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use gatebench_lab::{
+use gatebench_model::Scenario;
+use gatebench_runner::{
     CheckOutcome, CheckRequest, Checked, Interrupt, check_gateway, check_scenarios, find_gateway,
 };
-use gatebench_model::Scenario;
 
 use super::words::{Overlay, launcher};
 use crate::exit::Exit;
@@ -105,7 +105,7 @@ impl CheckGateway {
             let known = all.iter().find(|scenario| &scenario.scenario == word);
             match known {
                 Some(scenario) => Ok(scenario.clone()),
-                None => Ok(gatebench_lab::scenario_and_load(word, None, &library)?.0),
+                None => Ok(gatebench_runner::scenario_and_load(word, None, &library)?.0),
             }
         });
         let named = named.collect::<Result<Vec<_>, Failure>>()?;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use console::{Style, measure_text_width};
-use gatebench_lab::{CheckOutcome, Checked};
 use gatebench_report::text::{clean_lines, is_direction};
+use gatebench_runner::{CheckOutcome, Checked};
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 
 use crate::failure::without_culprit;

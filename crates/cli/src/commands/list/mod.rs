@@ -4,8 +4,8 @@ mod gateways;
 mod markdown;
 
 use clap::{Args, ValueEnum};
-use gatebench_lab::{Listed, Source};
 use gatebench_model::{Published, Suite};
+use gatebench_runner::{Listed, Source};
 use serde_json::{Value, json};
 
 use super::words::Overlay;

@@ -1,7 +1,7 @@
 //! Room for the connections among the open descriptors.
 
-use gatebench_lab::allow_descriptors;
 use gatebench_model::Shape;
+use gatebench_runner::allow_descriptors;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

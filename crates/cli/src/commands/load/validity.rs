@@ -1,8 +1,8 @@
 //! The limits of what a load says: the engine, the machine, the schedule, a silence of the target.
 
 use gatebench_analysis::findings::{Gate, Reason};
-use gatebench_lab::judge_outcome;
 use gatebench_model::Shape;
+use gatebench_runner::judge_outcome;
 use serde_json::Value;
 
 use super::figures::Figures;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gatebench_analysis::Findings;
-use gatebench_lab::{Interrupt, LabError, RunRequest, RunSummary};
+use gatebench_runner::{Interrupt, RunRequest, RunSummary, RunnerError};
 use gatebench_store::StoreError;
 
 use super::{display, verdict};
@@ -35,13 +35,13 @@ pub fn to_its_end(request: &RunRequest, json: bool) -> Result<Conducted, Failure
 }
 
 /// Runs the plan until its end or a signal.
-fn conduct(request: &RunRequest) -> Result<Result<RunSummary, LabError>, Failure> {
+fn conduct(request: &RunRequest) -> Result<Result<RunSummary, RunnerError>, Failure> {
     let interrupt = Arc::new(Interrupt::new());
     let raised = Arc::clone(&interrupt);
     signals::on_signal(move || raised.raise())?;
     signals::survive_file_size_limit()?;
     let display = display::of(Arc::clone(&interrupt));
-    Ok(gatebench_lab::run(request, &interrupt, &*display))
+    Ok(gatebench_runner::run(request, &interrupt, &*display))
 }
 
 /// Writes the report's files, prints the report, and draws the exit code from it.
@@ -70,10 +70,10 @@ fn report(dir: &Path, json: bool) -> Result<Conducted, Failure> {
 
 /// Whether there are trials of this run to report on: its directory may never have been made, or be
 /// somebody else's.
-fn has_trials(error: &LabError, dir: &Path) -> bool {
+fn has_trials(error: &RunnerError, dir: &Path) -> bool {
     let refused = matches!(
         error,
-        LabError::Store(
+        RunnerError::Store(
             StoreError::Locked { .. } | StoreError::AlreadyARun { .. } | StoreError::NotARun { .. }
         )
     );

@@ -1,10 +1,10 @@
 //! `--dry-run`: the plan, before anything starts.
 
 use gatebench_analysis::loads;
-use gatebench_lab::Prepared;
 use gatebench_model::group::{Group, divide};
 use gatebench_model::load::Spread;
 use gatebench_model::{Capacity, Phase, Plan, Scenario, Shares, Study, Trial, Variant};
+use gatebench_runner::Prepared;
 
 use super::display::words::{clock, length_in_words, trials};
 use crate::failure::Failure;

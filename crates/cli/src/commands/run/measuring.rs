@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gatebench_gateway::library_versions;
-use gatebench_lab::{Prepared, RunRequest, Selection, prepare, prepare_resume};
 use gatebench_model::Span;
+use gatebench_runner::{Prepared, RunRequest, Selection, prepare, prepare_resume};
 
 use super::conduct::{self, Conducted};
 use super::{dry_run, out};

@@ -13,8 +13,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatebench_lab::{Attach, GeneratorChoice, Selection, StudyChoice};
 use gatebench_model::{Elsewhere, Length};
+use gatebench_runner::{Attach, GeneratorChoice, Selection, StudyChoice};
 
 use self::measuring::Measuring;
 use super::words::EngineWord;

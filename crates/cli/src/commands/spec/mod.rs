@@ -5,8 +5,8 @@ mod run;
 use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
-use gatebench_lab::{Library, Listed};
 use gatebench_model::Specification;
+use gatebench_runner::{Library, Listed};
 use serde_json::{Value, json};
 
 use crate::commands::words::Overlay;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
-use gatebench_lab::{GeneratorChoice, Listed, Prepared, Selection, StudyChoice};
 use gatebench_model::{Length, Specification};
+use gatebench_runner::{GeneratorChoice, Listed, Prepared, Selection, StudyChoice};
 
 use super::chosen;
 use crate::commands::ab::sides::{Side, commits};

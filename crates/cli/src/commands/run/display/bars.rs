@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use gatebench_analysis::findings::Unit;
 use gatebench_analysis::words::quantity;
-use gatebench_lab::{Interrupt, Observer, Progress, Urgency};
 use gatebench_model::Plan;
 use gatebench_report::redact::Redaction;
+use gatebench_runner::{Interrupt, Observer, Progress, Urgency};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::words::{

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use gatebench_lab::{Observer, Progress};
 use gatebench_report::redact::Redaction;
+use gatebench_runner::{Observer, Progress};
 
 use super::words::{clock, length_in_words, outcome_in_words, trial_in_words, trials};
 use crate::{reports, terminal};

@@ -7,7 +7,7 @@ pub mod words;
 
 use std::sync::Arc;
 
-use gatebench_lab::{Interrupt, Observer};
+use gatebench_runner::{Interrupt, Observer};
 
 use crate::terminal;
 

@@ -6,9 +6,9 @@ use gatebench_analysis::findings::Unit;
 use gatebench_analysis::loads;
 use gatebench_analysis::thresholds::REQUESTS_MIN;
 use gatebench_analysis::words::{grouped, quantity};
-use gatebench_lab::{PhaseSummary, Step};
 use gatebench_model::{Plan, Trial};
 use gatebench_report::text::clean_lines;
+use gatebench_runner::{PhaseSummary, Step};
 use gatebench_store::Outcome;
 
 use crate::failure::without_culprit;

@@ -1,0 +1,105 @@
+//! Ends a run before its plan does: when its study has decided, or its time is used up.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gatebench_analysis::study::{Next, after_block};
+use gatebench_analysis::words::counted;
+use gatebench_model::Study;
+
+use crate::error::RunnerError;
+
+/// When a run may end.
+pub(crate) struct Early {
+    /// The study that the run is made for.
+    study: Study,
+    budget: Option<Duration>,
+    began: Instant,
+    /// The block that was under way when this process took the run up.
+    first_block: Option<u32>,
+    /// The last block that was asked about.
+    asked: u32,
+}
+
+/// The part of a run that is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// The study has decided; the blocks of the other metrics remain.
+    Deciding(String),
+    /// All of it.
+    Run(String),
+}
+
+impl Early {
+    pub(crate) fn new(study: Study, budget: Option<Duration>) -> Self {
+        Self {
+            study,
+            budget,
+            began: Instant::now(),
+            first_block: None,
+            asked: 0,
+        }
+    }
+
+    /// What is left of the time the run may take.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        Some(self.budget?.saturating_sub(self.began.elapsed()))
+    }
+
+    /// Whether so many blocks are done for the first time.
+    pub(crate) fn is_at_a_boundary(&mut self, done: u32) -> bool {
+        let first = *self.first_block.get_or_insert(done);
+        let is_new = done > self.asked && done > first;
+        self.asked = self.asked.max(done);
+        is_new
+    }
+
+    /// The part that is over before the block of this number, with the reason; none if the run
+    /// continues.
+    pub(crate) fn over(
+        &self,
+        done: u32,
+        next: u32,
+        dir: &Path,
+    ) -> Result<Option<Over>, RunnerError> {
+        if let Next::Stop(why) = after_block(&self.study, dir, (done, next))? {
+            return Ok(Some(Over::Deciding(why)));
+        }
+        let measured = done - self.first_block.unwrap_or(0);
+        let elapsed = self.began.elapsed();
+        let with_next = elapsed + elapsed / measured.max(1);
+        let is_over = self.budget.is_some_and(|budget| with_next > budget);
+        let blocks = counted(done.into(), "block");
+        let why = || format!("Ended after {blocks}: the time for it was used up.");
+        Ok(is_over.then(|| Over::Run(why())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn each_block_is_asked_about_once() {
+        let mut early = Early::new(Study::default(), None);
+        // Three trials a block.
+        let asked = [0, 0, 0, 1, 1, 1, 2].map(|done| early.is_at_a_boundary(done));
+        assert_eq!(asked, [false, false, false, true, false, false, true]);
+        let mut resumed = Early::new(Study::default(), None);
+        let asked = [4, 4, 5].map(|done| resumed.is_at_a_boundary(done));
+        assert_eq!(asked, [false, false, true], "the fourth was done before");
+    }
+
+    #[test]
+    fn a_budget_ends_it_before_the_block_that_would_exceed_it() {
+        let mut early = Early::new(Study::default(), Some(Duration::from_secs(3600)));
+        early.is_at_a_boundary(0);
+        assert_eq!(early.over(5, 6, Path::new("/")).unwrap(), None);
+        let mut over = Early::new(Study::default(), Some(Duration::ZERO));
+        over.is_at_a_boundary(0);
+        let why = over.over(5, 6, Path::new("/")).unwrap().unwrap();
+        let said = "Ended after 5 blocks: the time for it was used up.";
+        assert_eq!(why, Over::Run(said.into()));
+    }
+}

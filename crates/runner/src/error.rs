@@ -1,0 +1,143 @@
+//! Why a run could not be prepared or could not go on.
+
+use gatebench_config::{Diagnostics, ReadError};
+use gatebench_drivers::DriverError;
+use gatebench_model::{Blame, Culprit};
+use gatebench_store::StoreError;
+
+/// An error that ends the command. Its text says what happened; [`RunnerError::culprit`] says whose
+/// fault it is, and [`RunnerError::remedy`] what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunnerError {
+    /// Files with mistakes, all of them.
+    #[error("{}", counted(.0))]
+    Mistakes(Vec<Diagnostics>),
+    /// Several files or places are wrong: templates that do not render, scenarios that cannot be asked for.
+    #[error("{}", .0.iter().map(RunnerError::told).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<RunnerError>),
+    /// A word of the command line names nothing, or contradicts another.
+    #[error("{message}")]
+    Words {
+        /// What is wrong.
+        message: String,
+        /// What to write instead.
+        remedy: String,
+    },
+    /// A file that was named cannot be read.
+    #[error("{message}")]
+    File {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is wrong.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// A gateway or an upstream cannot be had.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// The run directory cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The machine cannot do what the plan needs.
+    #[error("{message}")]
+    Environment {
+        /// What is missing.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
+}
+
+impl RunnerError {
+    /// All mistakes as one error, so that they are shown at once; nothing where there are none.
+    pub(crate) fn unless_none(mut mistakes: Vec<Self>) -> Result<(), Self> {
+        match mistakes.pop() {
+            None => Ok(()),
+            Some(only) if mistakes.is_empty() => Err(only),
+            Some(last) => {
+                mistakes.push(last);
+                Err(Self::Several(mistakes))
+            }
+        }
+    }
+
+    pub(crate) fn words(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Words {
+            message: message.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    pub(crate) fn environment(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Environment {
+            message: message.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// Culprit, message and remedy in one line.
+    pub(crate) fn told(&self) -> String {
+        let culprit = self
+            .culprit()
+            .map_or(String::new(), |culprit| format!("{culprit}: "));
+        format!("{culprit}{self} → {}", self.remedy())
+    }
+
+    /// Whose fault it is; none where the words on the command line are.
+    pub fn culprit(&self) -> Option<Culprit> {
+        match self {
+            Self::Words { .. } => None,
+            Self::Several(all) => all.first().and_then(Self::culprit),
+            Self::Mistakes(files) => {
+                files
+                    .first()
+                    .and_then(|file| file.all().first())
+                    .map(|first| Culprit::File {
+                        path: first.file.clone().into(),
+                        line: Some(first.line),
+                    })
+            }
+            Self::File { path, .. } => Some(Culprit::File {
+                path: path.clone(),
+                line: None,
+            }),
+            Self::Driver(error) => Some(error.culprit()),
+            Self::Store(error) => Some(error.culprit()),
+            Self::Environment { .. } => Some(Culprit::Environment),
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Several(_) => "correct the files at these places".into(),
+            Self::Mistakes(_) => "correct the lines shown".into(),
+            Self::Words { remedy, .. }
+            | Self::File { remedy, .. }
+            | Self::Environment { remedy, .. } => remedy.clone(),
+            Self::Driver(error) => error.remedy(),
+            Self::Store(error) => error.remedy(),
+        }
+    }
+}
+
+impl From<ReadError> for RunnerError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Mistakes(mistakes) => Self::Mistakes(vec![mistakes]),
+            ReadError::Io { kind, path, source } => Self::File {
+                message: format!("the {kind} file cannot be read: {source}"),
+                remedy: "check the path and its permissions".into(),
+                path,
+            },
+        }
+    }
+}
+
+fn counted(files: &[Diagnostics]) -> String {
+    let count: usize = files.iter().map(|file| file.all().len()).sum();
+    let noun = if count == 1 { "mistake" } else { "mistakes" };
+    format!("{count} {noun} in the files of this run")
+}

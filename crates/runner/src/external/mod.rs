@@ -1,0 +1,223 @@
+//! An external load generator in place of gatebench's own engine: it is found, and the plan checked
+//! against it, before anything starts; then it runs as a process on the engine's cores.
+
+mod measure;
+mod record;
+mod resolve;
+
+use std::path::{Path, PathBuf};
+
+use gatebench_external::{
+    Generator, Job, Limits, Order, Part, Refusal, UNCHECKED_ANSWERS, translate,
+};
+use gatebench_model::{Phase, Plan, Scenario};
+use gatebench_store::{ExternalGenerator, FileDigest, PhaseRecord};
+
+use crate::error::RunnerError;
+use crate::warning::Warning;
+
+pub(crate) use measure::measure;
+pub(crate) use resolve::{again, resolve};
+
+/// An external load generator, as a user asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratorChoice {
+    /// Which one.
+    pub generator: Generator,
+    /// A script of the user's in place of the scenario's requests.
+    pub script: Option<PathBuf>,
+}
+
+/// An external load generator that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedGenerator {
+    /// Which one.
+    pub generator: Generator,
+    /// Its program, its version, its script.
+    pub identity: ExternalGenerator,
+    /// Whether the script says its own load.
+    pub own_load: bool,
+}
+
+/// Where requests go in an order that is never carried out.
+const NOWHERE: &str = "http://127.0.0.1:9";
+
+impl PreparedGenerator {
+    fn script(&self) -> Option<&Path> {
+        let script = self.identity.script.as_ref()?;
+        Some(Path::new(&script.path))
+    }
+
+    /// The order for a part of a phase.
+    fn order(
+        &self,
+        url: &str,
+        scenario: &Scenario,
+        phase: &Phase,
+        part: Part,
+        threads: usize,
+    ) -> Result<Order, Refusal> {
+        let job = Job {
+            url,
+            scenario,
+            phase,
+            part,
+            threads,
+            script: self.script(),
+            own_load: self.own_load,
+        };
+        translate(self.generator, &job)
+    }
+
+    /// What this engine does otherwise than the plan says.
+    ///
+    /// # Errors
+    /// Everything in the plan that it cannot do at all.
+    fn rehearse(&self, plan: &Plan) -> Result<Vec<Warning>, RunnerError> {
+        if let Some(scenario) = plan.scenarios.iter().find(|it| !it.transport.is_plain()) {
+            let (generator, name) = (self.generator, &scenario.scenario);
+            return Err(RunnerError::words(
+                format!(
+                    "{generator} is asked over plain HTTP/1.1 only, and '{name}' has a `transport`"
+                ),
+                "use gatebench's own engine for it",
+            ));
+        }
+        let disturbed = |phase: &&Phase| phase.change.is_some() || phase.failure.is_some();
+        if let Some(phase) = plan.phases().find(disturbed) {
+            let (generator, name) = (self.generator, &phase.name);
+            return Err(RunnerError::words(
+                format!(
+                    "what happens in '{name}' is judged by its seconds, which {generator} does not tell"
+                ),
+                "use gatebench's own engine for it",
+            ));
+        }
+        if let Some(phase) = plan.phases().find(|phase| phase.side_by_side) {
+            let (generator, name) = (self.generator, &phase.name);
+            return Err(RunnerError::words(
+                format!(
+                    "'{name}' loads all gateways of a block side by side, and {generator} loads one at a time"
+                ),
+                "choose a load without `side_by_side` (--load), or use gatebench's own engine",
+            ));
+        }
+        let mut refusals: Vec<Refusal> = Vec::new();
+        let mut limits = Limits::default();
+        let threads = threads(plan);
+        for (scenario, phase, part) in parts(plan) {
+            match self.order(NOWHERE, scenario, phase, part, threads) {
+                Ok(order) => {
+                    add(&mut limits.not_expressed, order.limits.not_expressed);
+                    add(&mut limits.not_measured, order.limits.not_measured);
+                }
+                Err(refusal) => add(&mut refusals, vec![refusal]),
+            }
+        }
+        add(&mut limits.not_expressed, beside(plan));
+        let Some(first) = refusals.first() else {
+            return Ok(self.warnings(limits));
+        };
+        let messages: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        Err(RunnerError::words(
+            messages.join("\n"),
+            first.remedy.clone(),
+        ))
+    }
+
+    fn warnings(&self, limits: Limits) -> Vec<Warning> {
+        let engine = format!("{} {}", self.generator, self.identity.version);
+        let kinds = [
+            ("does otherwise than asked", limits.not_expressed),
+            ("does not tell", limits.not_measured),
+        ];
+        kinds
+            .into_iter()
+            .filter(|(_, what)| !what.is_empty())
+            .map(|(how, what)| Warning::ExternalGenerator {
+                engine: engine.clone(),
+                how,
+                what: what.join("; "),
+            })
+            .collect()
+    }
+}
+
+/// The threads that an engine is asked to have: those that a specification names, or one for each of its cores.
+fn threads(plan: &Plan) -> usize {
+    let asked = plan.study.engine_threads();
+    let cores = plan.placement.engine.len();
+    asked.map_or(cores, |threads| threads as usize)
+}
+
+/// What goes on beside a load only where gatebench's own engine sends it.
+fn beside(plan: &Plan) -> Vec<String> {
+    let scenarios = || plan.scenarios.iter();
+    let scrapes = scenarios().any(|it| {
+        let metrics = it.metrics.as_ref();
+        metrics.is_some_and(|metrics| metrics.scrape_every.is_some())
+    });
+    let calls = scenarios().any(|it| {
+        let admin = it.admin.as_ref();
+        admin.is_some_and(|admin| admin.under_load_every.is_some())
+    });
+    let scrapes = scrapes.then(|| "the gateway's own metrics are not fetched meanwhile".into());
+    let calls = calls.then(|| "no calls are made to its admin interface meanwhile".into());
+    scrapes.into_iter().chain(calls).collect()
+}
+
+/// Every part of every load that the plan holds.
+fn parts(plan: &Plan) -> impl Iterator<Item = (&Scenario, &Phase, Part)> {
+    let loads = plan.scenarios.iter().flat_map(move |scenario| {
+        let load = plan.load_of(&scenario.scenario);
+        load.phases.iter().map(move |phase| (scenario, phase))
+    });
+    loads.flat_map(|(scenario, phase)| {
+        let warm_up = (!phase.warm_up.0.is_zero()).then_some(Part::WarmUp);
+        let parts = warm_up.into_iter().chain([Part::Measure]);
+        parts.map(move |part| (scenario, phase, part))
+    })
+}
+
+/// Adds what is not there yet.
+fn add<T: PartialEq>(known: &mut Vec<T>, new: Vec<T>) {
+    for item in new {
+        if !known.contains(&item) {
+            known.push(item);
+        }
+    }
+}
+
+/// The warnings about a phase that an external load generator drove.
+pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
+    let Some(external) = &record.external else {
+        return Vec::new();
+    };
+    let crossed = external.thresholds.iter().filter(|(_, held)| !**held);
+    let unchecked = external
+        .metrics
+        .get(UNCHECKED_ANSWERS)
+        .and_then(|counts| counts.get("count"))
+        .filter(|count| **count > 0.0);
+    let unchecked = unchecked.map(|count| {
+        format!(
+            "{count} answers in '{}' had a status of 400 or above, and {} made no checks; see that they are meant",
+            record.name, external.engine
+        )
+    });
+    crossed
+        .map(|(threshold, _)| {
+            format!(
+                "the threshold '{threshold}' of the script does not hold in '{}'; see its figures in trial.json",
+                record.name
+            )
+        })
+        .chain(unchecked)
+        .collect()
+}
+
+/// The digest of a file under its absolute path.
+fn digest(path: &Path) -> std::io::Result<FileDigest> {
+    let bytes = std::fs::read(path)?;
+    Ok(FileDigest::of(path.display().to_string(), &bytes))
+}

@@ -1,0 +1,174 @@
+//! Finds an external load generator, its version, and the load that a script sets.
+
+use std::path::Path;
+use std::time::Duration;
+
+use gatebench_drivers::ask_generator;
+use gatebench_external::{Generator, ScriptError, has_own_load, locate, read_execution};
+use gatebench_model::load::Closed;
+use gatebench_model::{Phase, Plan, Shape, Span};
+use gatebench_store::{ExternalGenerator, FileDigest, Manifest};
+
+use super::{GeneratorChoice, NOWHERE, PreparedGenerator, digest};
+use crate::error::RunnerError;
+use crate::warning::Warning;
+
+/// k6 compiles a script before it tells anything of it.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The name of the one phase of a script with a load of its own.
+const SCRIPT_PHASE: &str = "script";
+
+/// Finds the engine that a user asks for, and sees that it can do what the plan says. A script with
+/// a load of its own takes the place of the plan's phases.
+///
+/// # Errors
+/// It is not installed, its script is wrong, or it cannot do what the plan says.
+pub(crate) fn resolve(
+    choice: &GeneratorChoice,
+    plan: &mut Plan,
+) -> Result<(PreparedGenerator, Vec<Warning>), RunnerError> {
+    let engine = find(choice.generator, choice.script.as_deref(), Some(plan))?;
+    let warnings = engine.rehearse(plan)?;
+    Ok((engine, warnings))
+}
+
+/// Finds the engine of a run that is taken up again, and tells what has changed.
+///
+/// # Errors
+/// It is not there any more, or its script is not.
+pub(crate) fn again(
+    manifest: &Manifest,
+) -> Result<Option<(PreparedGenerator, Vec<Warning>)>, RunnerError> {
+    let Some(before) = &manifest.external_generator else {
+        return Ok(None);
+    };
+    let generator: Generator = before.name.parse().map_err(|_| {
+        RunnerError::words(
+            format!(
+                "the run began with the engine '{}', which this gatebench does not know",
+                before.name
+            ),
+            "finish it with the gatebench that began it",
+        )
+    })?;
+    let script = before.script.as_ref().map(|script| Path::new(&script.path));
+    let mut engine = find(generator, script, None)?;
+    engine.own_load = manifest
+        .plan
+        .load
+        .phases
+        .iter()
+        .all(|phase| phase.name == SCRIPT_PHASE);
+    let changes = changes(before, &engine.identity);
+    Ok(Some((engine, changes)))
+}
+
+fn changes(before: &ExternalGenerator, now: &ExternalGenerator) -> Vec<Warning> {
+    let mut changes = Vec::new();
+    if before.version != now.version {
+        changes.push(format!(
+            "{} {} instead of {}",
+            now.name, now.version, before.version
+        ));
+    }
+    if before.script != now.script {
+        changes.push("a changed script".into());
+    }
+    changes
+        .into_iter()
+        .map(|what| Warning::InstrumentChanged { what })
+        .collect()
+}
+
+fn find(
+    generator: Generator,
+    script: Option<&Path>,
+    plan: Option<&mut Plan>,
+) -> Result<PreparedGenerator, RunnerError> {
+    let program = locate(generator).ok_or_else(|| {
+        RunnerError::environment(format!("{generator} is not installed"), generator.install())
+    })?;
+    let version = version(generator, &program)?;
+    let script = script.map(script_of).transpose()?;
+    let own_load = match (&script, generator, plan) {
+        (Some(script), Generator::K6, Some(plan)) => load_of(&program, script, plan)?,
+        _ => false,
+    };
+    Ok(PreparedGenerator {
+        generator,
+        identity: ExternalGenerator {
+            name: generator.as_str().into(),
+            version,
+            binary: program.display().to_string(),
+            script,
+        },
+        own_load,
+    })
+}
+
+fn version(generator: Generator, program: &Path) -> Result<String, RunnerError> {
+    // Some end with a failure although they tell it.
+    let (_, told) = ask_generator(program, generator.version_arguments(), ANSWER_TIMEOUT)?;
+    generator.version_in(&told).ok_or_else(|| {
+        let told = told.lines().next().unwrap_or_default();
+        RunnerError::environment(
+            format!(
+                "{} told '{told}' when it was asked its version",
+                program.display()
+            ),
+            format!(
+                "put {generator} first on PATH, or install it again: {}",
+                generator.install()
+            ),
+        )
+    })
+}
+
+fn script_of(path: &Path) -> Result<FileDigest, RunnerError> {
+    let read = path.canonicalize().and_then(|path| digest(&path));
+    read.map_err(|error| RunnerError::File {
+        path: path.into(),
+        message: format!("the script cannot be read: {error}"),
+        remedy: "check the path given with --script".into(),
+    })
+}
+
+/// Whether a script says its own load; then it becomes the plan's only phase.
+fn load_of(program: &Path, script: &FileDigest, plan: &mut Plan) -> Result<bool, RunnerError> {
+    let wrong = |error: ScriptError| wrong_script(script, error.to_string());
+    if !has_own_load(&inspect(program, script, &[])?).map_err(wrong)? {
+        return Ok(false);
+    }
+    let told = inspect(program, script, &["--execution-requirements"])?;
+    let execution = read_execution(&told).map_err(wrong)?;
+    plan.scenario_loads.clear();
+    let shape = Shape::Closed(Closed::new(execution.users_max));
+    plan.load.phases = vec![Phase {
+        drain: Span::default(),
+        timeout: Span(Duration::from_secs(60)),
+        ..Phase::new(SCRIPT_PHASE, shape, Span(execution.takes))
+    }];
+    Ok(true)
+}
+
+/// What k6 tells of a script, which it compiles for that.
+fn inspect(program: &Path, script: &FileDigest, more: &[&str]) -> Result<String, RunnerError> {
+    let environment = format!("GATEBENCH_URL={NOWHERE}");
+    let words = [&["inspect", "--env", &environment], more, &[&script.path]].concat();
+    let (well, told) = ask_generator(program, &words, ANSWER_TIMEOUT)?;
+    if well {
+        Ok(told)
+    } else {
+        let message = format!("k6 does not take the script: {}", told.trim());
+        Err(wrong_script(script, message))
+    }
+}
+
+fn wrong_script(script: &FileDigest, message: String) -> RunnerError {
+    RunnerError::File {
+        path: script.path.clone().into(),
+        message,
+        remedy: "correct the script until `k6 inspect` takes it".into(),
+    }
+}

@@ -1,0 +1,575 @@
+//! A run: the plan, trial by trial.
+
+mod beside;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use gatebench_drivers::Launcher;
+use gatebench_model::{Blame, Culprit, Trial, Variant};
+use gatebench_net::{Backend, choose};
+use gatebench_probe::{Accounting, EnvironmentFacts, FrequencySource};
+use gatebench_store::{
+    GatewayIdentity, Manifest, Outcome, Run, RunWriter, SCHEMA_VERSION, Status, StoreError,
+    Timestamp, TrialRecord, TrialWriter,
+};
+
+use crate::cores::Kept;
+use crate::early::{Early, Over};
+use crate::error::RunnerError;
+use crate::hurry::Hurry;
+use crate::identity;
+use crate::interrupt::Interrupt;
+use crate::left::Left;
+use crate::preflight;
+use crate::prepare::Prepared;
+use crate::progress::{Observer, Progress};
+use crate::resumed;
+use crate::trial::{self, Ended, Scene};
+use crate::warning::Warning;
+
+/// So many trials in a row that failed because of the environment end the run: the next would too.
+const ENVIRONMENT_FAILURES_MAX: u32 = 2;
+
+/// Everything a run needs.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// The plan and its gateways, from [`crate::prepare()`] or [`crate::prepare_resume`].
+    pub prepared: Prepared,
+    /// The run directory.
+    pub out: PathBuf,
+    /// Whether `out` holds a run that is taken up again.
+    pub resume: bool,
+    /// The program that supervises gateways (`gatebench supervise`) and serves as upstream
+    /// (`gatebench upstream KIND --listen ADDR:PORT --json --cores LIST`).
+    pub launcher: Launcher,
+    /// The command line, word by word, for the manifest.
+    pub command_line: Vec<String>,
+    /// The engine's event loop; `None` takes the one a resumed run began with, else the best the kernel
+    /// grants.
+    pub backend: Option<Backend>,
+    /// What the run may take: no block is begun that would hardly end within it.
+    pub budget: Option<Duration>,
+    /// The system's libraries that this program brings along as a gateway, with their versions, for the manifest.
+    pub libraries: BTreeMap<String, String>,
+}
+
+/// How a run came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSummary {
+    /// The run directory.
+    pub dir: PathBuf,
+    /// Trials of the plan.
+    pub planned: u32,
+    /// Trials on disk that were completed.
+    pub completed: u32,
+    /// Trials whose gateway lacks a policy.
+    pub not_supported: u32,
+    /// Trials that failed.
+    pub failed: u32,
+    /// Whether someone stopped the run before its end.
+    pub interrupted: bool,
+}
+
+/// Runs the plan. Every finished trial is on disk before the next one starts; a trial that fails
+/// is kept with its reason, and the run goes on. Meanwhile all threads of this process are kept off the
+/// gateway's cores, as far as there are others.
+///
+/// A resumed run measures what is missing, what was interrupted, and what failed for no fault of its
+/// gateway or of a file.
+///
+/// # Errors
+/// The run directory, the cores or the descriptors cannot be had, or two trials in a row failed
+/// because of the environment. What was finished is kept.
+pub fn run(
+    request: &RunRequest,
+    interrupt: &Interrupt,
+    observer: &dyn Observer,
+) -> Result<RunSummary, RunnerError> {
+    preflight::check(&request.prepared.plan)?;
+    // Read before the first trial, because its test may take a core for a second.
+    Accounting::of_this_machine();
+    let opened = open(request)?;
+    let placement = &request.prepared.plan.placement;
+    let _kept = Kept::on(&[&placement.engine[..], &placement.upstream].concat());
+    let hurry = Hurry::default();
+    let mut conductor = Conductor::new(request, interrupt, &hurry, observer, opened);
+    let conducted = thread::scope(|scope| {
+        let _watching = hurry.watch(scope, interrupt);
+        conductor.go()
+    });
+    conductor.conclude(conducted)
+}
+
+/// A run directory, and what its trials are measured with.
+struct Opened {
+    writer: RunWriter,
+    finished: Vec<TrialRecord>,
+    backend: Option<Backend>,
+    /// What is not as it was when the run began.
+    changes: Vec<Warning>,
+}
+
+/// Makes the run directory, or takes it up again with the records it holds.
+fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
+    if request.resume {
+        return open_again(request);
+    }
+    let Prepared {
+        plan,
+        gateways,
+        engine,
+        warnings,
+    } = &request.prepared;
+    let mut identities: BTreeMap<String, GatewayIdentity> = gateways
+        .iter()
+        .map(|(label, gateway)| (label.clone(), identity::of(gateway)))
+        .collect();
+    for variant in &plan.variants {
+        if let Variant::Attached { name, url, .. } = variant {
+            identities.insert(name.clone(), identity::of_attached(url));
+        }
+    }
+    let mut facts = EnvironmentFacts::read();
+    facts.kernel.accounting = Some(Accounting::of_this_machine());
+    facts.frequency = Some(FrequencySource::of_this_machine());
+    let mut environment = serde_json::to_value(facts).unwrap_or_default();
+    environment["libraries"] = request.libraries.clone().into_iter().collect();
+    let manifest = Manifest {
+        schema: SCHEMA_VERSION,
+        gatebench: env!("CARGO_PKG_VERSION").into(),
+        created: Timestamp::now(),
+        status: Status::Running,
+        command: request.command_line.clone(),
+        plan: plan.clone(),
+        engine_backend: choose(request.backend).as_str().into(),
+        external_generator: engine.as_ref().map(|engine| engine.identity.clone()),
+        gateways: identities,
+        environment,
+        notes: warnings.iter().map(ToString::to_string).collect(),
+    };
+    Ok(Opened {
+        writer: RunWriter::create(&request.out, manifest)?,
+        finished: Vec::new(),
+        backend: request.backend,
+        changes: Vec::new(),
+    })
+}
+
+/// Takes a run up again; its manifest gets a note of what is not as it was.
+fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
+    let (mut writer, finished) = RunWriter::resume(&request.out)?;
+    let backend = resumed::backend(request.backend, writer.manifest());
+    let changes = resumed::changes(writer.manifest(), backend);
+    let warnings = request.prepared.warnings.iter().chain(&changes);
+    let resumed = format!(
+        "Resumed at {} with: {}.",
+        Timestamp::now(),
+        request.command_line.join(" ")
+    );
+    writer.update_manifest(|manifest| {
+        manifest.notes.push(resumed);
+        if request.prepared.plan.study.is_in_segments() {
+            // It has a segment more.
+            manifest.plan = request.prepared.plan.clone();
+        }
+        manifest.notes.extend(warnings.map(ToString::to_string));
+    })?;
+    Ok(Opened {
+        writer,
+        finished,
+        backend,
+        changes,
+    })
+}
+
+/// Goes through the trials.
+struct Conductor<'a> {
+    request: &'a RunRequest,
+    interrupt: &'a Interrupt,
+    hurry: &'a Hurry,
+    observer: &'a dyn Observer,
+    writer: RunWriter,
+    backend: Option<Backend>,
+    changes: Vec<Warning>,
+    done: BTreeSet<u32>,
+    left: Left,
+    summary: RunSummary,
+    environment_failures: u32,
+    early: Early,
+}
+
+impl<'a> Conductor<'a> {
+    fn new(
+        request: &'a RunRequest,
+        interrupt: &'a Interrupt,
+        hurry: &'a Hurry,
+        observer: &'a dyn Observer,
+        opened: Opened,
+    ) -> Self {
+        let Opened {
+            writer,
+            finished,
+            backend,
+            changes,
+        } = opened;
+        let plan = &request.prepared.plan;
+        let mut summary = RunSummary {
+            dir: writer.dir().into(),
+            planned: u32::try_from(plan.trials.len()).unwrap_or(u32::MAX),
+            completed: 0,
+            not_supported: 0,
+            failed: 0,
+            interrupted: false,
+        };
+        finished
+            .iter()
+            .for_each(|record| summary.count(&record.outcome));
+        let done = finished.iter().map(|record| record.trial.number).collect();
+        let left = Left::new(Duration::from_secs_f64(plan.trial_seconds()));
+        Self {
+            request,
+            interrupt,
+            hurry,
+            observer,
+            writer,
+            backend,
+            changes,
+            done,
+            left,
+            summary,
+            environment_failures: 0,
+            early: Early::new(plan.study.clone(), request.budget),
+        }
+    }
+
+    fn go(&mut self) -> Result<(), RunnerError> {
+        let plan = &self.request.prepared.plan;
+        let trials: Vec<&Trial> = plan
+            .trials
+            .iter()
+            .filter(|trial| !self.done.contains(&trial.number))
+            .collect();
+        self.observer.observe(Progress::RunStarted {
+            dir: self.writer.dir().into(),
+            plan: Box::new(plan.clone()),
+            remaining: u32::try_from(trials.len()).unwrap_or(u32::MAX),
+            left: self.left(&trials),
+        });
+        let warnings = self
+            .request
+            .prepared
+            .warnings
+            .iter()
+            .chain(&self.changes)
+            .cloned()
+            .chain(preflight::busy_cores(plan));
+        warnings.for_each(|warning| self.observer.observe(Progress::Warning(warning)));
+        for (index, trial) in trials.iter().enumerate() {
+            if self.done.contains(&trial.number) {
+                continue;
+            }
+            if self.interrupt.is_raised() {
+                break;
+            }
+            self.cut_before(trial)?;
+            if self.done.contains(&trial.number) {
+                continue;
+            }
+            let further = trials[index + 1..].iter().copied();
+            let further = further.filter(|it| !self.done.contains(&it.number));
+            let further: Vec<&Trial> = further.collect();
+            let company = self.company_of(trial, &further);
+            if company.is_empty() {
+                self.until_it_succeeds(trial, &further)?;
+                continue;
+            }
+            let left = further.iter().filter(|it| !company.contains(it));
+            let left: Vec<&Trial> = left.copied().collect();
+            self.together(&[&[*trial][..], &company].concat(), &left)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a trial, and where it fails another in its place, as often as the plan allows. Each is kept.
+    fn until_it_succeeds(&mut self, trial: &Trial, further: &[&Trial]) -> Result<(), RunnerError> {
+        let mut retries = self.request.prepared.plan.retries();
+        let mut trial = trial.clone();
+        loop {
+            let with_further: Vec<&Trial> = [&trial]
+                .into_iter()
+                .chain(further.iter().copied())
+                .collect();
+            self.observer.observe(Progress::TrialStarted {
+                trial: trial.clone(),
+                of: self.last_number(),
+                left: self.left(&with_further),
+            });
+            let has_failed = self.one(&trial, further)?;
+            if !has_failed || retries == 0 || self.interrupt.is_raised() {
+                return Ok(());
+            }
+            retries -= 1;
+            trial = self.plan_again(&trial)?;
+        }
+    }
+
+    /// The highest number of a trial of the plan, which has gaps if it was cut.
+    fn last_number(&self) -> u32 {
+        let trials = self.writer.manifest().plan.trials.iter();
+        trials.map(|trial| trial.number).max().unwrap_or(0)
+    }
+
+    /// Plans another try of a trial that failed.
+    fn plan_again(&mut self, failed: &Trial) -> Result<Trial, RunnerError> {
+        let again = self.writer.manifest().plan.again(failed);
+        self.writer
+            .update_manifest(|manifest| manifest.plan.trials.push(again.clone()))?;
+        self.summary.planned += 1;
+        Ok(again)
+    }
+
+    /// Cuts the plan if the block before this trial's is the last, or the last that decides. The
+    /// run then equals one planned with fewer blocks, and the removed trials count as done.
+    fn cut_before(&mut self, trial: &Trial) -> Result<(), RunnerError> {
+        let last = trial.block.saturating_sub(1);
+        let done = self.writer.manifest().plan.blocks_until(last);
+        if !self.early.is_at_a_boundary(done) {
+            return Ok(());
+        }
+        let over = self.early.over(done, trial.block, self.writer.dir())?;
+        let Some(over) = over else { return Ok(()) };
+        let is_all = matches!(over, Over::Run(_));
+        let (Over::Deciding(why) | Over::Run(why)) = over;
+        self.writer.update_manifest(|manifest| {
+            match is_all {
+                true => manifest.plan.cut_after_block(last),
+                false => manifest.plan.cut_deciding_after_block(last),
+            }
+            manifest.notes.push(why.clone());
+        })?;
+        let kept = self.writer.manifest().plan.trials.iter();
+        let kept: BTreeSet<u32> = kept.map(|trial| trial.number).collect();
+        self.summary.planned = u32::try_from(kept.len()).unwrap_or(u32::MAX);
+        let planned = self.request.prepared.plan.trials.iter();
+        let cut = planned.map(|trial| trial.number);
+        self.done
+            .extend(cut.filter(|number| !kept.contains(number)));
+        self.observer.observe(Progress::EndedEarly(why));
+        Ok(())
+    }
+
+    /// Runs one trial and writes it; whether it failed.
+    fn one(&mut self, trial: &Trial, further: &[&Trial]) -> Result<bool, RunnerError> {
+        let scene = self.scene(trial, self.earlier(trial)?)?;
+        let trial_writer = match self.writer.begin_trial(trial) {
+            Ok(writer) => writer,
+            Err(error) => return self.lost(trial, error).map(|()| false),
+        };
+        let ended = trial::run(&scene, &trial_writer);
+        self.keep(trial, ended, trial_writer, (1, further))
+    }
+
+    /// Writes a trial that took its time together with others, so many with itself; whether it failed.
+    fn keep(
+        &mut self,
+        trial: &Trial,
+        ended: Ended,
+        trial_writer: TrialWriter,
+        (together, further): (u32, &[&Trial]),
+    ) -> Result<bool, RunnerError> {
+        let Ended {
+            record,
+            histograms,
+            series,
+            summaries,
+        } = ended;
+        if !matches!(record.outcome, Outcome::NotSupported { .. }) {
+            let took = record
+                .finished
+                .duration_since(record.started)
+                .unsigned_abs();
+            self.left.took(took / together.max(1));
+        }
+        let outcome = record.outcome.clone();
+        for text in &record.warnings {
+            self.observer.observe(Progress::Warning(Warning::Trial {
+                number: trial.number,
+                text: text.clone(),
+            }));
+        }
+        if let Err(error) = trial_writer.finish(record, &histograms, &series) {
+            return self.lost(trial, error).map(|()| false);
+        }
+        self.summary.count(&outcome);
+        self.observer.observe(Progress::TrialFinished {
+            trial: trial.clone(),
+            outcome: outcome.clone(),
+            phases: summaries,
+            left: self.left(further),
+        });
+        let has_failed = matches!(outcome, Outcome::Failed { .. });
+        self.judge(outcome).map(|()| has_failed)
+    }
+
+    /// The completed repeats of the search that this trial is a repeat of.
+    fn earlier(&self, trial: &Trial) -> Result<Vec<TrialRecord>, RunnerError> {
+        if !self.request.prepared.plan.study.depends_on_earlier_trials() {
+            return Ok(Vec::new());
+        }
+        let run = Run::open(self.writer.dir())?;
+        let same = (&trial.scenario, &trial.variant);
+        let records = run.trials().iter().map(|trial| &trial.record);
+        let repeats = records.filter(|record| {
+            let of = (&record.trial.scenario, &record.trial.variant);
+            record.outcome == Outcome::Completed && of == same
+        });
+        let mut repeats: Vec<TrialRecord> = repeats.cloned().collect();
+        repeats.sort_by_key(|record| record.started);
+        Ok(repeats)
+    }
+
+    fn scene<'t>(
+        &self,
+        trial: &'t Trial,
+        earlier: Vec<TrialRecord>,
+    ) -> Result<Scene<'t>, RunnerError>
+    where
+        'a: 't,
+    {
+        self.planned(trial, earlier).ok_or_else(|| {
+            RunnerError::environment(
+                format!(
+                    "trial {} names a scenario or variant that its plan lacks",
+                    trial.number
+                ),
+                "the manifest was changed by hand: begin a new run",
+            )
+        })
+    }
+
+    fn planned<'t>(&self, trial: &'t Trial, earlier: Vec<TrialRecord>) -> Option<Scene<'t>>
+    where
+        'a: 't,
+    {
+        let prepared = &self.request.prepared;
+        let variant = prepared.plan.variant(&trial.variant)?;
+        let gateway = prepared.gateways.get(&trial.variant);
+        // Every variant with a folder was resolved.
+        if matches!(variant, Variant::Gateway { .. }) && gateway.is_none() {
+            return None;
+        }
+        Some(Scene {
+            plan: &prepared.plan,
+            trial,
+            scenario: prepared.plan.scenario(&trial.scenario)?,
+            variant,
+            gateway,
+            launcher: &self.request.launcher,
+            engine: prepared.engine.as_ref(),
+            backend: self.backend,
+            interrupt: self.interrupt,
+            hurry: self.hurry,
+            observer: self.observer,
+            earlier,
+            company: None,
+        })
+    }
+
+    /// How long these trials will take, or what is left of the run's time where that is less.
+    fn left(&self, trials: &[&Trial]) -> Duration {
+        let expected = self.left.for_trials(self.that_run(trials));
+        self.early
+            .left()
+            .map_or(expected, |left| left.min(expected))
+    }
+
+    /// How many of the trials will really start something.
+    fn that_run(&self, trials: &[&Trial]) -> u32 {
+        let prepared = &self.request.prepared;
+        let supported = |trial: &&&Trial| {
+            let scenario = prepared.plan.scenario(&trial.scenario);
+            let gateway = prepared.gateways.get(&trial.variant);
+            gateway
+                .zip(scenario)
+                .is_none_or(|(gateway, scenario)| gateway.supports(scenario).is_ok())
+        };
+        u32::try_from(trials.iter().filter(supported).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Two failures of the environment in a row end the run.
+    fn judge(&mut self, outcome: Outcome) -> Result<(), RunnerError> {
+        match outcome {
+            Outcome::Failed {
+                culprit: Culprit::Environment,
+                reason,
+                remedy,
+                ..
+            } => {
+                self.environment_failures += 1;
+                let over = self.environment_failures >= ENVIRONMENT_FAILURES_MAX;
+                if over {
+                    Err(RunnerError::environment(reason, remedy))
+                } else {
+                    Ok(())
+                }
+            }
+            Outcome::NotSupported { .. } => Ok(()),
+            _ => {
+                self.environment_failures = 0;
+                Ok(())
+            }
+        }
+    }
+
+    /// A trial that could not be written.
+    fn lost(&mut self, trial: &Trial, error: StoreError) -> Result<(), RunnerError> {
+        self.environment_failures += 1;
+        if self.environment_failures >= ENVIRONMENT_FAILURES_MAX {
+            return Err(error.into());
+        }
+        let (reason, remedy) = (error.to_string(), error.remedy());
+        self.observer.observe(Progress::Warning(Warning::TrialLost {
+            number: trial.number,
+            reason,
+            remedy,
+        }));
+        Ok(())
+    }
+
+    /// Writes how far the run came.
+    fn conclude(mut self, conducted: Result<(), RunnerError>) -> Result<RunSummary, RunnerError> {
+        let accounted = self.summary.completed + self.summary.not_supported + self.summary.failed;
+        // The segment of a soak that was stopped is kept as it is.
+        let study = &self.request.prepared.plan.study;
+        let is_stopped = accounted < self.summary.planned || study.is_in_segments();
+        self.summary.interrupted = self.interrupt.is_raised() && is_stopped;
+        let status = match &conducted {
+            Err(_) => Status::Failed,
+            Ok(()) if self.summary.interrupted => Status::Interrupted,
+            // A trial that could not be written is missing: --resume measures it.
+            Ok(()) if accounted < self.summary.planned => Status::Failed,
+            Ok(()) => Status::Finished,
+        };
+        let written = self.writer.set_status(status);
+        // What ended the run is the better reason.
+        conducted?;
+        written?;
+        self.observer
+            .observe(Progress::RunFinished(self.summary.clone()));
+        Ok(self.summary)
+    }
+}
+
+impl RunSummary {
+    fn count(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Completed => self.completed += 1,
+            Outcome::NotSupported { .. } => self.not_supported += 1,
+            Outcome::Failed { .. } => self.failed += 1,
+            Outcome::Interrupted => {}
+        }
+    }
+}

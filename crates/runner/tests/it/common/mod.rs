@@ -1,0 +1,166 @@
+//! Runs with real processes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use gatebench_drivers::{Catalogue, Launcher};
+use gatebench_runner::{
+    Interrupt, Library, Observer, Prepared, RunRequest, RunSummary, RunnerError, Selection,
+    prepare, run,
+};
+
+/// Two short phases: closed and open.
+pub const LOAD: &str = "profile: short\ntitle: t\nphases:\n\
+    - {name: closed, closed: {connections: 4}, warm_up: 50ms, measure: 200ms}\n\
+    - {name: open, open: {rate_per_second: 500}, warm_up: 50ms, measure: 200ms}\n";
+
+/// The program that is supervisor, upstream and gateway, which cargo builds beside the tests.
+pub fn launcher() -> Launcher {
+    let test = std::env::current_exe().unwrap();
+    let program = test
+        .parent()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .join("examples/part");
+    assert!(
+        program.exists(),
+        "{} is built by `cargo test` without a target filter",
+        program.display()
+    );
+    Launcher {
+        program,
+        prefix_args: vec!["supervise".into()],
+    }
+}
+
+/// A run moves this process's threads and looks at its children, so that only one goes on at a time.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A place for a run and the files that it is made from.
+pub struct Bench {
+    pub folder: tempfile::TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("load.yaml"), LOAD).unwrap();
+        Self {
+            folder,
+            _alone: alone(),
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn out(&self) -> PathBuf {
+        self.path("run")
+    }
+
+    /// A copy of the reference gateway's folder under a name, with its files changed.
+    pub fn gateway(&self, name: &str, change: impl Fn(&str, String) -> String) -> String {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../gateways/reference");
+        let folder = self.path(name);
+        fs::create_dir_all(&folder).unwrap();
+        for file in ["gateway.yaml", "gateway.json"] {
+            let text = fs::read_to_string(source.join(file)).unwrap();
+            let text = text.replace("gateway: reference", &format!("gateway: {name}"));
+            fs::write(folder.join(file), change(file, text)).unwrap();
+        }
+        folder.display().to_string()
+    }
+
+    /// The plan of one block of scenarios with gateways.
+    pub fn prepare(&self, scenarios: &[&str], gateways: &[&str]) -> Prepared {
+        let selection = Selection {
+            words: scenarios.iter().map(ToString::to_string).collect(),
+            gateways: gateways.iter().map(ToString::to_string).collect(),
+            load: Some(self.path("load.yaml").display().to_string()),
+            blocks: Some(1),
+            ..Selection::default()
+        };
+        prepare(
+            &selection,
+            &Library::default(),
+            &Catalogue::default(),
+            &launcher(),
+        )
+        .unwrap()
+    }
+
+    pub fn request(&self, prepared: Prepared, resume: bool) -> RunRequest {
+        RunRequest {
+            prepared,
+            out: self.out(),
+            resume,
+            launcher: launcher(),
+            command_line: vec!["gatebench".into(), "run".into()],
+            backend: None,
+            budget: None,
+            libraries: BTreeMap::from([("libxml2".into(), "2.9.14".into())]),
+        }
+    }
+
+    pub fn run(
+        &self,
+        prepared: Prepared,
+        interrupt: &Interrupt,
+        observer: &dyn Observer,
+    ) -> Result<RunSummary, RunnerError> {
+        let summary = run(&self.request(prepared, false), interrupt, observer);
+        assert_eq!(
+            supervisors(),
+            Vec::<u32>::new(),
+            "something was left running"
+        );
+        summary
+    }
+
+    pub fn stored(&self) -> gatebench_store::Run {
+        gatebench_store::Run::open(&self.out()).unwrap()
+    }
+}
+
+/// The supervisors below this process.
+pub fn supervisors() -> Vec<u32> {
+    let comm = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    children(std::process::id())
+        .into_iter()
+        .filter(|pid| comm(pid).trim() == "gb-supervisor")
+        .collect()
+}
+
+pub fn children(pid: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .map(|pid| pid.parse().unwrap())
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The process that runs this part of the product below a supervisor.
+pub fn part(name: &str) -> Option<u32> {
+    let runs = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).nth(1) == Some(name.as_bytes())
+    };
+    supervisors().into_iter().flat_map(children).find(runs)
+}
+
+pub fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
