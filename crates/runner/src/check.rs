@@ -14,18 +14,18 @@ use gatebench_model::{Culprit, Limits, Placement, Request, Scenario, Setup};
 use gatebench_net::clock;
 use gatebench_store::{ParityCaseRecord, ParityRecord};
 
-use crate::effect::Effect;
-use crate::equip::{self, PreparedGateway};
+use crate::abort::{Failure, Halt};
 use crate::error::RunnerError;
-use crate::exchange::{exchange, render};
-use crate::found::split_version;
-use crate::halt::{Failure, Halt};
+use crate::http_probe::wire::Wire;
+use crate::http_probe::{exchange, render};
 use crate::interrupt::Interrupt;
-use crate::ledger::{self, Origins};
-use crate::library::Library;
+use crate::parity::propagation::Effect;
 use crate::parity::{self, Place};
-use crate::stage::{Bringing, Stage};
-use crate::wire::Wire;
+use crate::plan::gateway_selection::split_version;
+use crate::plan::library::Library;
+use crate::testbed::ledger::{self, Origins};
+use crate::testbed::resolve_gateway::{self, PreparedGateway};
+use crate::testbed::{Bringing, Stage};
 
 /// What every gateway must do, whatever its policies.
 const CONTRACT: &str = include_str!("check/contract.yaml");
@@ -147,8 +147,8 @@ pub fn find_gateway(
         version: version.map(str::to_owned),
         ..Setup::default()
     };
-    let binary = equip::binary(&folder, &setup, launcher, None)?;
-    Ok(equip::gateway(word, folder, binary, &setup, None)?.0)
+    let binary = resolve_gateway::binary(&folder, &setup, launcher, None)?;
+    Ok(resolve_gateway::gateway(word, folder, binary, &setup, None)?.0)
 }
 
 /// Asks a gateway one scenario after the other; each is told when it is done. Nothing is left running.
@@ -159,7 +159,7 @@ pub fn check_gateway(
     request: &CheckRequest<'_>,
     mut told: impl FnMut(&Checked),
 ) -> Result<Vec<Checked>, RunnerError> {
-    let placement = Placement::automatic(&crate::cores::topology());
+    let placement = Placement::automatic(&crate::testbed::cores::topology());
     let mut all = Vec::new();
     for scenario in request.scenarios {
         let checked = check_one(request, scenario, &placement)?;

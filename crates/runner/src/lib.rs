@@ -13,79 +13,37 @@
 //! on Ctrl-C and on a panic; a supervisor between gatebench and each process ends it where gatebench
 //! itself is killed.
 
-mod admin;
-mod bins;
-mod ceiling;
-mod changing;
+mod abort;
 mod check;
-mod chosen;
-mod company;
-mod cores;
-mod demand;
-mod early;
-mod effect;
-mod equip;
+mod context;
 mod error;
-mod exchange;
 mod external;
-mod figures;
-mod found;
-mod groups;
-mod halt;
-mod hurry;
-mod identity;
-mod illness;
+mod http_probe;
 mod interrupt;
-mod keeper;
-mod ledger;
-mod left;
-mod lengths;
-mod library;
-mod log;
+mod lockstep;
 mod parity;
 mod phase;
-mod preflight;
-mod prepare;
-mod profile;
+mod plan;
 mod progress;
-mod rehearse;
-mod remote;
-mod resumed;
-mod rise;
-mod room;
 mod run;
-mod samples;
-mod scrape;
-mod series;
-mod settle;
-mod sharing;
-mod site;
-mod specified;
-mod stage;
-mod study;
-mod suite;
-mod trace;
-mod traffic;
+mod testbed;
 mod trial;
-mod warming;
 mod warning;
-mod watch;
-mod wire;
+mod workload;
 
 pub use check::{
     CheckOutcome, CheckRequest, Checked, check_gateway, check_scenarios, find_gateway,
 };
-pub use chosen::scenario_and_load;
-pub use equip::PreparedGateway;
 pub use error::RunnerError;
 pub use external::{GeneratorChoice, PreparedGenerator};
-pub use figures::judge_outcome;
 pub use interrupt::{Interrupt, Urgency};
-pub use library::{Library, Listed, Source};
-pub use prepare::{Attach, Prepared, Selection, prepare, prepare_resume};
-pub use progress::{Observer, PhaseSummary, Progress, Step};
-pub use remote::{RemoteHost, serve as serve_remote_end};
-pub use room::allow_descriptors;
-pub use run::{RunRequest, RunSummary, run};
-pub use study::{AbChoice, FlameChoice, IsolationChoice, SoakChoice, StudyChoice};
+pub use phase::judge_outcome;
+pub use plan::{
+    AbChoice, Attach, FlameChoice, IsolationChoice, Library, Listed, Prepared, Selection,
+    SoakChoice, Source, StudyChoice, allow_descriptors, prepare, prepare_resume, scenario_and_load,
+};
+pub use progress::{Observer, PhaseSummary, Progress, RunSummary, Step};
+pub use run::{RunRequest, run};
+pub use testbed::remote::{RemoteHost, serve as serve_remote_end};
+pub use testbed::resolve_gateway::PreparedGateway;
 pub use warning::{ConnectionsFewer, Warning};

@@ -6,7 +6,6 @@ use std::time::Duration;
 use gatebench_model::{Plan, Trial};
 use gatebench_store::Outcome;
 
-use crate::run::RunSummary;
 use crate::warning::Warning;
 
 /// Hears what happens. Called from several threads, never while a measurement waits for it.
@@ -126,4 +125,33 @@ pub struct PhaseSummary {
     pub response_p50_ns: Option<u64>,
     /// CPU time of the gateway per request; none for the floor and where it cannot be read.
     pub gateway_cpu_ns_per_request: Option<f64>,
+}
+
+/// How a run came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSummary {
+    /// The run directory.
+    pub dir: PathBuf,
+    /// Trials of the plan.
+    pub planned: u32,
+    /// Trials on disk that were completed.
+    pub completed: u32,
+    /// Trials whose gateway lacks a policy.
+    pub not_supported: u32,
+    /// Trials that failed.
+    pub failed: u32,
+    /// Whether someone stopped the run before its end.
+    pub interrupted: bool,
+}
+
+impl RunSummary {
+    /// Counts a trial that ended.
+    pub(crate) fn count(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Completed => self.completed += 1,
+            Outcome::NotSupported { .. } => self.not_supported += 1,
+            Outcome::Failed { .. } => self.failed += 1,
+            Outcome::Interrupted => {}
+        }
+    }
 }

@@ -1,6 +1,13 @@
-//! A run: the plan, trial by trial.
+//! A run: the plan, trial by trial, from its first trial or from where it was interrupted.
+//!
+//! It decides which trial comes next, which trials go together, and when the run is over. It must
+//! not know what happens in a trial: that one is a record when it returns.
 
-mod beside;
+mod early_stop;
+mod eta;
+mod preflight;
+mod resume;
+mod together;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,19 +23,18 @@ use gatebench_store::{
     Timestamp, TrialRecord, TrialWriter,
 };
 
-use crate::cores::Kept;
-use crate::early::{Early, Over};
+use crate::context::Scene;
 use crate::error::RunnerError;
-use crate::hurry::Hurry;
-use crate::identity;
 use crate::interrupt::Interrupt;
-use crate::left::Left;
-use crate::preflight;
-use crate::prepare::Prepared;
-use crate::progress::{Observer, Progress};
-use crate::resumed;
-use crate::trial::{self, Ended, Scene};
+use crate::plan::identity;
+use crate::plan::selection::Prepared;
+use crate::progress::{Observer, Progress, RunSummary};
+use crate::testbed::cores::Kept;
+use crate::testbed::force_stop::Hurry;
+use crate::trial::{self, Ended};
 use crate::warning::Warning;
+use early_stop::{Early, Over};
+use eta::Left;
 
 /// So many trials in a row that failed because of the environment end the run: the next would too.
 const ENVIRONMENT_FAILURES_MAX: u32 = 2;
@@ -54,23 +60,6 @@ pub struct RunRequest {
     pub budget: Option<Duration>,
     /// The system's libraries that this program brings along as a gateway, with their versions, for the manifest.
     pub libraries: BTreeMap<String, String>,
-}
-
-/// How a run came out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunSummary {
-    /// The run directory.
-    pub dir: PathBuf,
-    /// Trials of the plan.
-    pub planned: u32,
-    /// Trials on disk that were completed.
-    pub completed: u32,
-    /// Trials whose gateway lacks a policy.
-    pub not_supported: u32,
-    /// Trials that failed.
-    pub failed: u32,
-    /// Whether someone stopped the run before its end.
-    pub interrupted: bool,
 }
 
 /// Runs the plan. Every finished trial is on disk before the next one starts; a trial that fails
@@ -161,8 +150,8 @@ fn open(request: &RunRequest) -> Result<Opened, RunnerError> {
 /// Takes a run up again; its manifest gets a note of what is not as it was.
 fn open_again(request: &RunRequest) -> Result<Opened, RunnerError> {
     let (mut writer, finished) = RunWriter::resume(&request.out)?;
-    let backend = resumed::backend(request.backend, writer.manifest());
-    let changes = resumed::changes(writer.manifest(), backend);
+    let backend = resume::backend(request.backend, writer.manifest());
+    let changes = resume::changes(writer.manifest(), backend);
     let warnings = request.prepared.warnings.iter().chain(&changes);
     let resumed = format!(
         "Resumed at {} with: {}.",
@@ -560,16 +549,5 @@ impl<'a> Conductor<'a> {
         self.observer
             .observe(Progress::RunFinished(self.summary.clone()));
         Ok(self.summary)
-    }
-}
-
-impl RunSummary {
-    fn count(&mut self, outcome: &Outcome) {
-        match outcome {
-            Outcome::Completed => self.completed += 1,
-            Outcome::NotSupported { .. } => self.not_supported += 1,
-            Outcome::Failed { .. } => self.failed += 1,
-            Outcome::Interrupted => {}
-        }
     }
 }

@@ -1,22 +1,19 @@
-//! An external load generator in place of gatebench's own engine: it is found, and the plan checked
-//! against it, before anything starts; then it runs as a process on the engine's cores.
+//! An external load generator in place of gatebench's own engine: found, and the plan checked
+//! against it, before anything starts.
+//!
+//! It must not run one: a phase does ([`crate::phase::external`]).
 
-mod measure;
-mod record;
 mod resolve;
 
 use std::path::{Path, PathBuf};
 
-use gatebench_external::{
-    Generator, Job, Limits, Order, Part, Refusal, UNCHECKED_ANSWERS, translate,
-};
+use gatebench_external::{Generator, Job, Limits, Order, Part, Refusal, translate};
 use gatebench_model::{Phase, Plan, Scenario};
-use gatebench_store::{ExternalGenerator, FileDigest, PhaseRecord};
+use gatebench_store::{ExternalGenerator, FileDigest};
 
 use crate::error::RunnerError;
 use crate::warning::Warning;
 
-pub(crate) use measure::measure;
 pub(crate) use resolve::{again, resolve};
 
 /// An external load generator, as a user asks for it.
@@ -43,13 +40,13 @@ pub struct PreparedGenerator {
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 impl PreparedGenerator {
-    fn script(&self) -> Option<&Path> {
+    pub(crate) fn script(&self) -> Option<&Path> {
         let script = self.identity.script.as_ref()?;
         Some(Path::new(&script.path))
     }
 
     /// The order for a part of a phase.
-    fn order(
+    pub(crate) fn order(
         &self,
         url: &str,
         scenario: &Scenario,
@@ -144,7 +141,7 @@ impl PreparedGenerator {
 }
 
 /// The threads that an engine is asked to have: those that a specification names, or one for each of its cores.
-fn threads(plan: &Plan) -> usize {
+pub(crate) fn threads(plan: &Plan) -> usize {
     let asked = plan.study.engine_threads();
     let cores = plan.placement.engine.len();
     asked.map_or(cores, |threads| threads as usize)
@@ -186,34 +183,6 @@ fn add<T: PartialEq>(known: &mut Vec<T>, new: Vec<T>) {
             known.push(item);
         }
     }
-}
-
-/// The warnings about a phase that an external load generator drove.
-pub(crate) fn warnings(record: &PhaseRecord) -> Vec<String> {
-    let Some(external) = &record.external else {
-        return Vec::new();
-    };
-    let crossed = external.thresholds.iter().filter(|(_, held)| !**held);
-    let unchecked = external
-        .metrics
-        .get(UNCHECKED_ANSWERS)
-        .and_then(|counts| counts.get("count"))
-        .filter(|count| **count > 0.0);
-    let unchecked = unchecked.map(|count| {
-        format!(
-            "{count} answers in '{}' had a status of 400 or above, and {} made no checks; see that they are meant",
-            record.name, external.engine
-        )
-    });
-    crossed
-        .map(|(threshold, _)| {
-            format!(
-                "the threshold '{threshold}' of the script does not hold in '{}'; see its figures in trial.json",
-                record.name
-            )
-        })
-        .chain(unchecked)
-        .collect()
 }
 
 /// The digest of a file under its absolute path.

@@ -5,7 +5,7 @@ use gatebench_model::{Blame, Culprit};
 use gatebench_store::{StoreError, Timestamp, TrialWriter};
 
 use super::{Course, Setting};
-use crate::halt::{Failure, Halt};
+use crate::abort::{Failure, Halt};
 
 impl Course<'_> {
     /// Offers the loads that the study adds to those of the profile, each decided after the one

@@ -1,0 +1,102 @@
+//! What a trial is made of: its part of the plan, what was resolved for it, and who observes it.
+//!
+//! The trial, its phases and what runs next to them read it. It must not start anything.
+
+use gatebench_drivers::Launcher;
+use gatebench_model::{Culprit, Phase, Plan, Scenario, Trial, Variant};
+use gatebench_net::Backend;
+use gatebench_store::TrialRecord;
+
+use crate::abort::Halt;
+use crate::external::PreparedGenerator;
+use crate::interrupt::Interrupt;
+use crate::lockstep::Member;
+use crate::progress::{Observer, Progress, Step};
+use crate::testbed::force_stop::Hurry;
+use crate::testbed::resolve_gateway::PreparedGateway;
+
+/// What a trial is made of, and who hears of it.
+pub(crate) struct Scene<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) trial: &'a Trial,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) variant: &'a Variant,
+    /// None for the floor and for an attached gateway.
+    pub(crate) gateway: Option<&'a PreparedGateway>,
+    pub(crate) launcher: &'a Launcher,
+    /// An external load generator in place of gatebench's own engine.
+    pub(crate) engine: Option<&'a PreparedGenerator>,
+    pub(crate) backend: Option<Backend>,
+    pub(crate) interrupt: &'a Interrupt,
+    pub(crate) hurry: &'a Hurry,
+    pub(crate) observer: &'a dyn Observer,
+    /// The completed repeats of a search that this trial goes on with, in the order of their starts.
+    pub(crate) earlier: Vec<TrialRecord>,
+    /// The other trials of the block, where they go through it together.
+    pub(crate) company: Option<Member<'a>>,
+}
+
+/// The cores of this machine that a trial runs on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TrialCores {
+    /// Each of them once.
+    pub(crate) all: Vec<usize>,
+    /// The gateway's.
+    pub(crate) gateway: Vec<usize>,
+    /// The gateway's cores, if nothing else of the run is on them.
+    pub(crate) gateway_alone: Option<Vec<usize>>,
+}
+
+impl<'a> Scene<'a> {
+    /// Whose fault it is when the load's target does not answer.
+    pub(crate) fn target_culprit(&self) -> Culprit {
+        match self.variant {
+            Variant::Floor => Culprit::Upstream,
+            variant => Culprit::Gateway(variant.label().into()),
+        }
+    }
+
+    /// The loads that this trial goes through.
+    pub(crate) fn phases(&self) -> &'a [Phase] {
+        &self.plan.load_of(&self.trial.scenario).phases
+    }
+
+    /// The cores of this machine that this trial runs on.
+    pub(crate) fn cores(&self) -> TrialCores {
+        let placement = &self.plan.placement;
+        let gateway = match placement.gateway_is_elsewhere {
+            true => &[][..],
+            false => self.gateway_cores(),
+        };
+        let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
+        cores.sort_unstable();
+        cores.dedup();
+        let is_alone = placement.gateway_is_alone() && self.company.is_none();
+        TrialCores {
+            all: cores,
+            gateway: gateway.to_vec(),
+            gateway_alone: Some(gateway.to_vec()).filter(|cores| is_alone && !cores.is_empty()),
+        }
+    }
+
+    /// The cores of the gateway, where it is ours.
+    pub(crate) fn gateway_cores(&self) -> &'a [usize] {
+        self.variant
+            .setup()
+            .map_or(&[], |setup| setup.gateway_cores(&self.plan.placement))
+    }
+
+    /// Waits for the other trials of the block, where they go through it together.
+    pub(crate) fn meet(&self) -> Result<(), Halt> {
+        let company = self.company.as_ref();
+        company.map_or(Ok(()), |company| company.meet(self.interrupt))
+    }
+
+    pub(crate) fn step(&self, step: Step) -> Result<(), Halt> {
+        if self.interrupt.is_raised() {
+            return Err(Halt::Interrupted);
+        }
+        self.observer.observe(Progress::StepStarted(step));
+        Ok(())
+    }
+}

@@ -1,0 +1,269 @@
+//! Trials of one block that go through it together: they meet where all must be ready, and take turns where one
+//! is to be alone.
+//!
+//! Two processes that run at the same time on the same cores are disturbed alike by whatever else the machine does,
+//! so that the ratio of their CPU times is steadier than that of two trials one after the other: Bulej, Horký, Tůma,
+//! Farquet and Prokopec, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::abort::Halt;
+use crate::interrupt::Interrupt;
+
+/// How often somebody who waits looks whether the run is interrupted.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// The trials of a block.
+#[derive(Debug)]
+pub(crate) struct Company {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Trials that are still under way.
+    members: usize,
+    /// Those of them that wait for the others.
+    waiting: usize,
+    /// How often all have met.
+    meetings: u64,
+    /// Who is alone with the machine, or will be next, and who after that.
+    turns: VecDeque<usize>,
+    /// Whether the first of these has come and is.
+    is_taken: bool,
+    /// The places of members whose warm-up is over, while others still warm up.
+    warm: BTreeSet<usize>,
+    /// The number of common starts, and the time of the last one.
+    begins: (u64, u64),
+}
+
+impl State {
+    /// Starts the measurement of all at a time, if nobody still warms up.
+    fn begin_if_warm(&mut self, at_ns: u64) {
+        if self.members > 0 && self.warm.len() == self.members {
+            self.warm.clear();
+            self.begins = (self.begins.0 + 1, at_ns);
+        }
+    }
+
+    /// Lets those who wait go on, where nobody is missing.
+    fn meet_if_whole(&mut self) {
+        if self.members > 0 && self.waiting == self.members {
+            self.waiting = 0;
+            self.meetings += 1;
+        }
+    }
+}
+
+impl Company {
+    /// So many, who are alone in these turns.
+    pub(crate) fn of(members: usize, turns: Vec<usize>) -> Self {
+        Self {
+            state: Mutex::new(State {
+                members,
+                waiting: 0,
+                meetings: 0,
+                turns: turns.into(),
+                is_taken: false,
+                warm: BTreeSet::new(),
+                begins: (0, 0),
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The one of this place, until it is dropped.
+    pub(crate) fn member(&self, place: usize) -> Member<'_> {
+        Member {
+            company: self,
+            place,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change of it is whole: a thread that panicked left it right.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until something is so.
+    fn until(
+        &self,
+        interrupt: &Interrupt,
+        is_so: impl Fn(&State) -> bool,
+    ) -> Result<MutexGuard<'_, State>, Halt> {
+        let mut state = self.state();
+        while !is_so(&state) {
+            if interrupt.is_raised() {
+                return Err(Halt::Interrupted);
+            }
+            let waited = self.changed.wait_timeout(state, EVERY);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(state)
+    }
+}
+
+/// A trial among others. Who is dropped is not waited for any more.
+#[derive(Debug)]
+pub(crate) struct Member<'a> {
+    company: &'a Company,
+    place: usize,
+}
+
+impl<'a> Member<'a> {
+    /// Waits for all who are still under way.
+    ///
+    /// # Errors
+    /// The run was interrupted meanwhile.
+    pub(crate) fn meet(&self, interrupt: &Interrupt) -> Result<(), Halt> {
+        let company = self.company;
+        let meeting = {
+            let mut state = company.state();
+            state.waiting += 1;
+            let meeting = state.meetings;
+            state.meet_if_whole();
+            company.changed.notify_all();
+            meeting
+        };
+        company
+            .until(interrupt, |state| state.meetings > meeting)
+            .map(drop)
+    }
+
+    /// Ends this member's warm-up. Returns the ticket for [`Self::begin_ns`].
+    pub(crate) fn is_ready(&self, at_ns: u64) -> u64 {
+        let mut state = self.company.state();
+        let ticket = state.begins.0;
+        state.warm.insert(self.place);
+        state.begin_if_warm(at_ns);
+        ticket
+    }
+
+    /// The time at which all begin to measure, once none of them still warms up. If a missing
+    /// member has left, it is `at_ns`.
+    pub(crate) fn begin_ns(&self, ticket: u64, at_ns: u64) -> Option<u64> {
+        let mut state = self.company.state();
+        if state.begins.0 == ticket {
+            state.begin_if_warm(at_ns);
+        }
+        (state.begins.0 > ticket).then_some(state.begins.1)
+    }
+
+    /// Waits until it is this one's turn to be alone with the machine; then it is, until the guard is dropped.
+    ///
+    /// # Errors
+    /// The run was interrupted meanwhile.
+    pub(crate) fn turn(&self, interrupt: &Interrupt) -> Result<impl Drop + 'a, Halt> {
+        let is_next = |state: &State| !state.is_taken && state.turns.front() == Some(&self.place);
+        let mut state = self.company.until(interrupt, is_next)?;
+        state.is_taken = true;
+        Ok(Turn(self.company))
+    }
+}
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        let mut state = self.company.state();
+        state.members -= 1;
+        state.warm.remove(&self.place);
+        state.turns.retain(|place| *place != self.place);
+        state.meet_if_whole();
+        self.company.changed.notify_all();
+    }
+}
+
+struct Turn<'a>(&'a Company);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        {
+            let mut state = self.0.state();
+            state.is_taken = false;
+            state.turns.pop_front();
+        }
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn all_meet_before_any_goes_on_and_who_left_is_not_waited_for() {
+        let (company, interrupt) = (Company::of(4, Vec::new()), Interrupt::new());
+        let arrived = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            drop(company.member(3));
+            for place in 0..3 {
+                let (company, interrupt, arrived) = (&company, &interrupt, &arrived);
+                scope.spawn(move || {
+                    let member = company.member(place);
+                    for meeting in 1..=50 {
+                        arrived.fetch_add(1, Ordering::SeqCst);
+                        member.meet(interrupt).unwrap();
+                        assert!(arrived.load(Ordering::SeqCst) >= 3 * meeting);
+                    }
+                });
+            }
+        });
+        assert_eq!(arrived.load(Ordering::SeqCst), 150);
+    }
+
+    #[test]
+    fn one_at_a_time_has_the_turn_in_the_order_that_was_drawn() {
+        let turns = [2, 0, 1, 3, 1, 2, 0, 3, 0, 1, 2];
+        let company = Company::of(4, turns.to_vec());
+        let (interrupt, had) = (Interrupt::new(), Mutex::new(Vec::new()));
+        let inside = AtomicUsize::new(0);
+        // The fourth fails before its turn, and the others go on without it.
+        drop(company.member(3));
+        thread::scope(|scope| {
+            for place in 0..3 {
+                let (company, interrupt, had, inside) = (&company, &interrupt, &had, &inside);
+                scope.spawn(move || {
+                    let member = company.member(place);
+                    for _ in 0..3 {
+                        let _turn = member.turn(interrupt).unwrap();
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        had.lock().unwrap().push(place);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(had.into_inner().unwrap(), [2, 0, 1, 1, 2, 0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn all_begin_to_measure_when_the_last_is_warm_or_gone() {
+        let company = Company::of(3, Vec::new());
+        let [first, second, third] = [0, 1, 2].map(|place| company.member(place));
+        let ticket = first.is_ready(100);
+        assert_eq!(first.begin_ns(ticket, 110), None);
+        second.is_ready(200);
+        third.is_ready(300);
+        assert_eq!(first.begin_ns(ticket, 310), Some(300));
+        // The next time, one of them leaves while the others wait for it.
+        let tickets = [first.is_ready(400), second.is_ready(410)];
+        drop(third);
+        assert_eq!(second.begin_ns(tickets[1], 500), Some(500));
+        assert_eq!(first.begin_ns(tickets[0], 520), Some(500));
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_waiting() {
+        let (company, interrupt) = (Company::of(2, vec![1, 0]), Interrupt::new());
+        interrupt.raise();
+        let member = company.member(0);
+        assert!(matches!(member.meet(&interrupt), Err(Halt::Interrupted)));
+        assert!(matches!(member.turn(&interrupt), Err(Halt::Interrupted)));
+    }
+}

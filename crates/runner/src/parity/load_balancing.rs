@@ -1,0 +1,124 @@
+//! Whether a gateway shares requests out between all targets of the upstream.
+
+use gatebench_model::{Request, Scenario};
+use gatebench_store::ParityCaseRecord;
+
+use super::Place;
+use crate::abort::Halt;
+use crate::http_probe::wire::Wire;
+use crate::http_probe::{exchange, render};
+use crate::testbed::ledger;
+
+/// Requests for the target with the least weight: who draws targets by chance leaves one of ten out in one of ten million
+/// cases.
+const REQUESTS_PER_TARGET: u64 = 20;
+
+/// Asks so often that every target must have had some; none where there is one target, or where its ledger cannot
+/// be asked. `samples` are requests of the load; without, a case is asked that reaches the upstream.
+///
+/// # Errors
+/// A target does not tell its ledger, or the run shall end.
+pub(crate) fn prove(
+    scenario: &Scenario,
+    samples: &[Request],
+    place: &Place<'_>,
+) -> Result<Option<ParityCaseRecord>, Halt> {
+    let upstream = place.upstream.as_ref().filter(|_| scenario.targets > 1);
+    let mut cases = scenario.parity.iter().filter(|it| it.reaches_upstream);
+    let case = || cases.next().map(|it| &it.request);
+    let Some((upstream, request)) = upstream.zip(samples.first().or_else(case)) else {
+        return Ok(None);
+    };
+    // Further upstreams of the scenario follow the targets.
+    let targets = upstream.wires.len().min(scenario.targets as usize);
+    let targets = &upstream.wires[..targets];
+    let before = begun(targets, place)?;
+    let bytes = render(request, &place.target.address.to_string(), None);
+    let asked = enough(scenario);
+    for _ in 0..asked {
+        // That there is an answer was proven before this; a missing one shows in the ledgers.
+        let _ = exchange(
+            &place.target,
+            &bytes,
+            request.method == "HEAD",
+            place.interrupt,
+        );
+        if place.interrupt.is_raised() {
+            return Err(Halt::Interrupted);
+        }
+    }
+    let after = begun(targets, place)?;
+    let pairs = before.iter().zip(&after);
+    let seen: Vec<u64> = pairs
+        .map(|(before, after)| after.saturating_sub(*before))
+        .collect();
+    let sent = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
+    Ok(Some(record(&seen, asked, &sent)))
+}
+
+/// Requests that each target has begun with.
+fn begun(targets: &[Wire], place: &Place<'_>) -> Result<Vec<u64>, Halt> {
+    let of = |wire| ledger::of_target(wire, place.interrupt).map(|ledger| ledger.begun);
+    targets.iter().map(of).collect()
+}
+
+/// Requests of which each target should get some.
+fn enough(scenario: &Scenario) -> u64 {
+    let weights = scenario.weights.first();
+    let parts = weights.and_then(|all| {
+        let least = all.iter().min().filter(|least| **least > 0)?;
+        Some(all.iter().sum::<u32>().div_ceil(*least))
+    });
+    // Without weights all are alike.
+    REQUESTS_PER_TARGET * u64::from(parts.unwrap_or(scenario.targets))
+}
+
+fn record(seen: &[u64], asked: u64, sent: &str) -> ParityCaseRecord {
+    let passed = seen.iter().all(|requests| *requests > 0);
+    let mut record = ParityCaseRecord {
+        name: format!("each of {} targets is asked", seen.len()),
+        passed,
+        reached_upstream: true,
+        ..ParityCaseRecord::default()
+    };
+    if !passed {
+        let seen: Vec<String> = seen.iter().map(u64::to_string).collect();
+        record.sent = format!("{asked} times, one after the other:\n{sent}");
+        record.expected = "each target gets some of them".into();
+        record.received = format!("the targets got {}", seen.join(", "));
+    }
+    record
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_least_weight_is_asked_often_enough() {
+        let scenario = |weights: &str| -> Scenario {
+            let text = format!(
+                "{{scenario: s, title: t, upstream: ping, targets: 2, {weights}routes: [{{name: r, path: /}}], \
+                 requests: [{{path: /ping}}]}}"
+            );
+            gatebench_config::parse("s.yaml", &text).unwrap()
+        };
+        assert_eq!(enough(&scenario("")), 40);
+        assert_eq!(enough(&scenario("weights: [[3, 1], [1, 3]], ")), 80);
+    }
+
+    #[test]
+    fn a_target_that_is_never_asked_fails_the_proof() {
+        assert!(record(&[20, 1, 39], 60, "GET /\n").passed);
+        let found = record(&[60, 0, 0], 60, "GET /\n");
+        assert!(!found.passed);
+        assert_eq!(found.name, "each of 3 targets is asked");
+        assert_eq!(found.received, "the targets got 60, 0, 0");
+        assert!(
+            found
+                .sent
+                .starts_with("60 times, one after the other:\nGET /")
+        );
+    }
+}

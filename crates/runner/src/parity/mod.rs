@@ -1,0 +1,430 @@
+//! Proof that a gateway does what its scenario says: cases before and after a load, the sharing of
+//! requests between targets, the passing on of messages in parts, and when a change takes effect.
+//!
+//! It sends requests and asks the upstream's ledger. It must not know trials or phases: a
+//! [`Place`] says where to ask.
+
+pub(crate) mod buffering;
+mod load_balancing;
+pub(crate) mod propagation;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use gatebench_model::{Request, Route, Scenario, When};
+use gatebench_net::trace::Nonce;
+use gatebench_store::{ParityCaseRecord, ParityRecord};
+use gatebench_upstream::Snapshot;
+
+use crate::abort::Halt;
+use crate::http_probe::wire::Wire;
+use crate::http_probe::{ANSWER_TIMEOUT, Answer, exchange, render, shorten};
+use crate::interrupt::Interrupt;
+use crate::testbed::ledger::{self, Origins};
+
+/// Of a message that failed, so much is kept.
+const SHOWN_CHARS: usize = 2_000;
+/// How long a handshake may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many routes are asked at the same time: thousands one after the other would wait for every answer.
+const ASKERS: usize = 8;
+/// Answers that say that a gateway has no such route or cannot reach the origin.
+const NO_ROUTE: [u16; 4] = [404, 502, 503, 504];
+
+/// Where parity is proven.
+pub(crate) struct Place<'a> {
+    /// Where requests go.
+    pub(crate) target: Wire,
+    /// The upstream whose ledger is asked; none where it is not ours. Then a request has reached the
+    /// upstream where the answer carries its times.
+    pub(crate) upstream: Option<Origins>,
+    /// Tag of the nonces.
+    pub(crate) tag: u16,
+    /// Whether the load is over.
+    pub(crate) is_after: bool,
+    /// True if someone else configured the gateway. It may have further routes, so cases on none of
+    /// the scenario's routes are left out.
+    pub(crate) is_attached: bool,
+    /// Whether the run shall end.
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// A request and what must come of it.
+struct Case {
+    name: String,
+    request: Request,
+    reaches_upstream: bool,
+    /// Bytes of body that the upstream must have seen, where that is asked.
+    upstream_body_bytes: Option<u64>,
+}
+
+/// Runs the scenario's cases against a gateway, and counts the routes that answer, by the `samples` of
+/// the load's requests. It stops at the first case that gets no answer at all: a gateway that hangs
+/// would cost the timeout for each.
+///
+/// An attached gateway is not asked the cases that need nothing of the scenario.
+///
+/// A route answers where a request on it reaches the upstream, or where the gateway itself answers
+/// with something else than 404, 502, 503 and 504: a refusal by a policy shows that the route is there.
+pub(crate) fn prove(
+    scenario: &Scenario,
+    samples: &[Request],
+    place: &Place<'_>,
+) -> Result<ParityRecord, Halt> {
+    let due = scenario
+        .parity
+        .iter()
+        .filter(|case| !place.is_after || case.when == When::Both)
+        .filter(|case| !place.is_attached || scenario.route_of(&case.request.path).is_some());
+    let cases = due.map(|case| Case {
+        name: case.name.clone(),
+        request: case.request.clone(),
+        reaches_upstream: case.reaches_upstream,
+        upstream_body_bytes: case.upstream_body_bytes,
+    });
+    let mut prover = Prover::new(place)?;
+    let mut record = ParityRecord {
+        routes_expected: count(scenario.routes.len()),
+        ..ParityRecord::default()
+    };
+    for case in cases {
+        let (proof, answered) = prover.prove(&case)?;
+        record.cases.push(proof);
+        if !answered {
+            return Ok(record);
+        }
+    }
+    if scenario.transport.http2_streams.is_some() {
+        record.cases.push(agreed_on_http2(&place.target));
+    }
+    // After the load some targets may still be left out for a while.
+    if !place.is_after {
+        record
+            .cases
+            .extend(load_balancing::prove(scenario, samples, place)?);
+    }
+    record.routes_answering = prover.routes_answering(&one_for_each_route(scenario, samples))?;
+    Ok(record)
+}
+
+/// A request for each route: one that is known to be on it, or one for its prefix.
+fn one_for_each_route(scenario: &Scenario, samples: &[Request]) -> Vec<Request> {
+    let known = requests_of_routes(scenario, samples);
+    let request = |route: &Route| match known.get(route.name.as_str()) {
+        Some(request) => (*request).clone(),
+        None => get(&route.path),
+    };
+    scenario.routes.iter().map(request).collect()
+}
+
+/// The first request on each route, of the load's and then of the cases'. Looked up for each request and not for
+/// each route: there may be thousands of routes.
+fn requests_of_routes<'a>(
+    scenario: &'a Scenario,
+    samples: &'a [Request],
+) -> BTreeMap<&'a str, &'a Request> {
+    let cases = scenario.parity.iter().map(|case| &case.request);
+    let mut first = BTreeMap::new();
+    for request in samples.iter().chain(cases) {
+        if let Some(route) = scenario.route_of(&request.path) {
+            first.entry(route.name.as_str()).or_insert(request);
+        }
+    }
+    first
+}
+
+/// The load is sent over HTTP/2, the cases over HTTP/1.1: so it is seen by itself that HTTP/2 is spoken.
+fn agreed_on_http2(target: &Wire) -> ParityCaseRecord {
+    let agreed = target.agrees_on_http2(HANDSHAKE_TIMEOUT);
+    let mut record = ParityCaseRecord {
+        name: "HTTP/2 is agreed on by ALPN".into(),
+        passed: agreed.as_ref().is_ok_and(|agreed| *agreed),
+        ..ParityCaseRecord::default()
+    };
+    if !record.passed {
+        record.sent = "a TLS handshake that offers h2".into();
+        record.expected = "h2 is chosen".into();
+        record.received = match agreed {
+            Ok(_) => "no protocol is chosen".into(),
+            Err(error) => error.to_string(),
+        };
+    }
+    record
+}
+
+/// Sends a sample of each request of the load straight to the upstream: there is no gateway whose
+/// policies could be proven, but the answers that everything is compared with must be right.
+pub(crate) fn prove_floor(requests: &[Request], place: &Place<'_>) -> Result<ParityRecord, Halt> {
+    let mut prover = Prover::new(place)?;
+    let mut record = ParityRecord::default();
+    for request in requests {
+        let name = format!(
+            "{} {} is answered by the upstream itself",
+            request.method, request.path
+        );
+        let case = Case {
+            name,
+            request: request.clone(),
+            reaches_upstream: true,
+            upstream_body_bytes: None,
+        };
+        let (proof, answered) = prover.prove(&case)?;
+        record.cases.push(proof);
+        if !answered {
+            break;
+        }
+    }
+    Ok(record)
+}
+
+/// What failed first, side by side; none where everything holds.
+pub(crate) fn failure(record: &ParityRecord) -> Option<String> {
+    if let Some(case) = record.cases.iter().find(|case| !case.passed) {
+        return Some(format!(
+            "the parity case '{}' fails\nsent:\n{}\nexpected:\n{}\nreceived:\n{}",
+            case.name,
+            indented(&case.sent),
+            indented(&case.expected),
+            indented(&case.received)
+        ));
+    }
+    let (answering, expected) = (record.routes_answering, record.routes_expected);
+    (answering < expected).then(|| format!("only {answering} of {expected} routes answer"))
+}
+
+fn indented(text: &str) -> String {
+    text.trim_end()
+        .lines()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+struct Prover<'a> {
+    place: &'a Place<'a>,
+    host: String,
+    sequence: u64,
+    ledger: Option<Snapshot>,
+    /// Requests since that ledger whose answers say that they reached the upstream.
+    known: u64,
+}
+
+impl<'a> Prover<'a> {
+    fn new(place: &'a Place<'a>) -> Result<Self, Halt> {
+        let ledger = place
+            .upstream
+            .as_ref()
+            .map(|upstream| ledger::read(upstream, place.interrupt))
+            .transpose()?;
+        Ok(Self {
+            place,
+            host: place.target.address.to_string(),
+            sequence: 0,
+            ledger,
+            known: 0,
+        })
+    }
+
+    /// Runs a case; tells beside its record whether there was an answer at all.
+    fn prove(&mut self, case: &Case) -> Result<(ParityCaseRecord, bool), Halt> {
+        let before = self.body_bytes_seen(case)?;
+        let (mut sent, mut answer, mut reached) = self.ask(&case.request)?;
+        if reached && !case.reaches_upstream && self.place.is_after {
+            // It may have been a request of the load, left behind when that ended: once more, alone.
+            (sent, answer, reached) = self.ask(&case.request)?;
+        }
+        let mut expected = match &answer {
+            Ok(answer) => answer.failed_checks(&case.request.checks),
+            Err(_) => vec!["a whole answer".into()],
+        };
+        if answer.is_ok() && reached != case.reaches_upstream {
+            let not = if case.reaches_upstream { "" } else { "not " };
+            expected.push(format!("the request does {not}reach the upstream"));
+        }
+        let seen = self.body_bytes_seen(case)?.zip(before);
+        let seen = seen.map(|(after, before)| after.saturating_sub(before));
+        if let Some((seen, wanted)) = seen.zip(case.upstream_body_bytes)
+            && seen != wanted
+        {
+            expected.push(format!(
+                "the upstream sees {wanted} bytes of body, not {seen}"
+            ));
+        }
+        let mut record = ParityCaseRecord {
+            name: case.name.clone(),
+            passed: expected.is_empty(),
+            reached_upstream: reached,
+            ..ParityCaseRecord::default()
+        };
+        if !record.passed {
+            record.sent = shorten(&String::from_utf8_lossy(&sent), SHOWN_CHARS);
+            record.received = received(&answer);
+            record.expected = expected.join("\n");
+        }
+        Ok((record, answer.is_ok()))
+    }
+
+    /// How many of these requests, one for each route, are answered by it. All are asked at once; those whose answers
+    /// do not say that they come from the upstream are asked once more, each by itself.
+    fn routes_answering(&mut self, requests: &[Request]) -> Result<u32, Halt> {
+        let first = self.sequence;
+        self.sequence += requests.len() as u64;
+        let part = requests.len().div_ceil(ASKERS).max(1);
+        let came_back: Vec<bool> = thread::scope(|scope| {
+            let parts = requests.chunks(part).zip((first..).step_by(part));
+            let asking: Vec<_> = parts
+                .map(|(part, from)| {
+                    let (place, host) = (self.place, self.host.as_str());
+                    scope.spawn(move || {
+                        let numbered = part.iter().zip(from..);
+                        let asked = numbered.map(|(request, number)| {
+                            !place.interrupt.is_raised() && comes_back(place, host, request, number)
+                        });
+                        asked.collect::<Vec<bool>>()
+                    })
+                })
+                .collect();
+            let ended = asking.into_iter().flat_map(|it| {
+                it.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            ended.collect()
+        });
+        let mut answering = came_back.iter().filter(|came| **came).count();
+        self.known += answering as u64;
+        let others = requests.iter().zip(&came_back).filter(|(_, came)| !**came);
+        for (request, _) in others {
+            let (_, answer, reached) = self.ask(request)?;
+            let answers = || answer.is_ok_and(|it| !NO_ROUTE.contains(&it.status));
+            answering += usize::from(reached || answers());
+        }
+        Ok(count(answering))
+    }
+
+    /// Sends a request with a fresh nonce; tells what was sent, what came back, and whether it
+    /// reached the upstream.
+    fn ask(&mut self, request: &Request) -> Result<(Vec<u8>, io::Result<Answer>, bool), Halt> {
+        let nonce = Nonce::new(self.place.tag, 0, self.sequence);
+        self.sequence += 1;
+        let sent = render(request, &self.host, Some(nonce));
+        let answer = exchange(
+            &self.place.target,
+            &sent,
+            request.method == "HEAD",
+            self.place.interrupt,
+        );
+        if self.place.interrupt.is_raised() {
+            return Err(Halt::Interrupted);
+        }
+        let came_back = answer
+            .as_ref()
+            .is_ok_and(|answer| answer.times.is_some_and(|times| times.nonce == nonce));
+        let reached = if came_back {
+            // The ledger need not be asked, which counts where there are thousands of routes.
+            self.known += 1;
+            true
+        } else {
+            self.reached_unseen()?
+        };
+        Ok((sent, answer, reached))
+    }
+
+    /// How many bytes of body the upstream has seen so far, where the case asks and the upstream is ours.
+    fn body_bytes_seen(&self, case: &Case) -> Result<Option<u64>, Halt> {
+        let upstream = self.place.upstream.as_ref();
+        let upstream = upstream.filter(|_| case.upstream_body_bytes.is_some());
+        let ledger = upstream.map(|it| ledger::read(it, self.place.interrupt));
+        Ok(ledger.transpose()?.map(|ledger| ledger.body_bytes))
+    }
+
+    /// Whether the upstream saw more requests than those whose answers say so.
+    fn reached_unseen(&mut self) -> Result<bool, Halt> {
+        let (Some(upstream), Some(before)) = (&self.place.upstream, &mut self.ledger) else {
+            return Ok(false);
+        };
+        let after = ledger::read(upstream, self.place.interrupt)?;
+        let seen = ledger::nonces_seen(before, &after) > self.known;
+        *before = after;
+        self.known = 0;
+        Ok(seen)
+    }
+}
+
+/// Whether an answer says that the request reached the upstream.
+fn comes_back(place: &Place<'_>, host: &str, request: &Request, number: u64) -> bool {
+    let nonce = Nonce::new(place.tag, 0, number);
+    let sent = render(request, host, Some(nonce));
+    let is_head = request.method == "HEAD";
+    let answer = exchange(&place.target, &sent, is_head, place.interrupt);
+    answer.is_ok_and(|it| it.times.is_some_and(|times| times.nonce == nonce))
+}
+
+fn received(answer: &io::Result<Answer>) -> String {
+    match answer {
+        Ok(answer) => answer.text(SHOWN_CHARS),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            format!("no whole answer within {ANSWER_TIMEOUT:?}: it hangs")
+        }
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            "the connection was closed without an answer".into()
+        }
+        Err(error) => format!("no answer: {error}"),
+    }
+}
+
+fn get(path: &str) -> Request {
+    Request::new("GET", path)
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_route_is_asked_by_the_loads_request_before_a_cases() {
+        let text = "{scenario: s, title: t, upstream: ping, \
+                    routes: [{repeat: 3, name: 'r{{ index }}', path: '/r{{ index }}'}], \
+                    requests: [{path: /r2/ping}], \
+                    parity: [{name: a, request: {path: /r2}, reaches_upstream: true}, \
+                             {name: b, request: {path: /r3/x}, reaches_upstream: true}]}";
+        let scenario: Scenario = gatebench_config::parse("s.yaml", text).unwrap();
+        let known = requests_of_routes(&scenario, &scenario.requests);
+        let paths: Vec<_> = known
+            .iter()
+            .map(|(name, it)| (*name, it.path.as_str()))
+            .collect();
+        assert_eq!(paths, [("r2", "/r2/ping"), ("r3", "/r3/x")]);
+    }
+
+    #[test]
+    fn a_failure_shows_both_sides() {
+        let case = ParityCaseRecord {
+            name: "no key is refused".into(),
+            sent: "GET / HTTP/1.1\n\n".into(),
+            expected: "status is 401".into(),
+            received: "HTTP/1.1 200 OK\n\n".into(),
+            ..ParityCaseRecord::default()
+        };
+        let mut record = ParityRecord {
+            cases: vec![case],
+            ..ParityRecord::default()
+        };
+        let expected = "the parity case 'no key is refused' fails\nsent:\n  GET / HTTP/1.1\nexpected:\n  status is 401\n\
+                        received:\n  HTTP/1.1 200 OK";
+        assert_eq!(failure(&record).as_deref(), Some(expected));
+        record.cases[0].passed = true;
+        assert_eq!(failure(&record), None);
+        record.routes_expected = 2;
+        assert_eq!(
+            failure(&record).as_deref(),
+            Some("only 0 of 2 routes answer")
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! Calls to an admin interface while a load goes on: at times that are set before, one after the other.
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use gatebench_drivers::AdminCalls;
+use gatebench_model::Phase;
+use gatebench_net::clock;
+use gatebench_store::AdminLoadRecord;
+
+use super::call;
+use crate::context::Scene;
+use crate::interrupt::Interrupt;
+use crate::phase::watch::Shared;
+use crate::testbed::Stage;
+
+/// The longest sleep: so often it is looked whether the load is over.
+const NAP_NS: u64 = 20_000_000;
+
+/// What is called in a phase, and how often.
+pub(crate) struct Calling<'a> {
+    calls: AdminCalls,
+    /// Routes that there are besides.
+    routes: u64,
+    every_ns: u64,
+    measure_ns: u64,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Calling<'a> {
+    /// None where the scenario asks for nothing of it, or there is nobody to call.
+    pub(crate) fn of(scene: &Scene<'a>, stage: &Stage, phase: &Phase) -> Option<Self> {
+        let every = scene.scenario.admin.as_ref()?.under_load_every?;
+        Some(Self {
+            calls: stage.admin()?.clone(),
+            routes: scene.scenario.routes.len() as u64,
+            every_ns: every.as_nanos(),
+            measure_ns: phase.measure.as_nanos(),
+            interrupt: scene.interrupt,
+        })
+    }
+
+    /// Makes the calls that are due in the measurement, the first after one interval, and in the end those that are
+    /// left of the last round, so that no route stays behind. Calls for which there was no time are counted.
+    pub(crate) fn run(&self, shared: &Shared) -> AdminLoadRecord {
+        let mut record = AdminLoadRecord {
+            routes: self.routes,
+            every_ns: self.every_ns,
+            ..AdminLoadRecord::default()
+        };
+        let mut done = 0;
+        while !shared.over.load(Ordering::Acquire) {
+            let due_ns = due_ns(done, self.every_ns);
+            if due_ns >= self.measure_ns {
+                break;
+            }
+            let begin_ns = shared.begin_ns();
+            let due_ns = begin_ns.map(|begin_ns| begin_ns + due_ns);
+            match due_ns.map(|due_ns| (due_ns, due_ns.saturating_sub(clock::now_ns()))) {
+                Some((due_ns, 0)) => {
+                    self.make(done, due_ns, &mut record);
+                    done += 1;
+                }
+                Some((_, left_ns)) => thread::sleep(Duration::from_nanos(left_ns.min(NAP_NS))),
+                None => thread::sleep(Duration::from_nanos(NAP_NS)),
+            }
+        }
+        if let Some(begin_ns) = shared.begin_ns() {
+            let load_ns = clock::now_ns().saturating_sub(begin_ns);
+            self.count_unmade(done, load_ns, &mut record);
+        }
+        self.end_round(done);
+        record
+    }
+
+    /// Counts what was due and is not made after so many calls, when the load is over.
+    fn count_unmade(&self, done: usize, load_ns: u64, record: &mut AdminLoadRecord) {
+        let calls = &self.calls.calls;
+        let due = due_within(self.every_ns, self.measure_ns, load_ns);
+        for number in done..due {
+            let (verb, _) = &calls[number % calls.len()];
+            *record.unmade.entry(*verb).or_default() += 1;
+        }
+    }
+
+    /// Makes the call of that number, which was due at that time.
+    fn make(&self, number: usize, due_ns: u64, record: &mut AdminLoadRecord) {
+        let calls = &self.calls.calls;
+        let (verb, request) = &calls[number % calls.len()];
+        match call(&self.calls.socket, request, self.interrupt) {
+            Ok(()) => {
+                let took_ns = clock::now_ns().saturating_sub(due_ns);
+                record.took_ns.entry(*verb).or_default().push(took_ns);
+            }
+            Err(why) => {
+                *record.failed.entry(*verb).or_default() += 1;
+                let told = || format!("call {}, {}: {why}", number + 1, verb.as_str());
+                record.failure.get_or_insert_with(told);
+            }
+        }
+    }
+
+    /// Makes what is left of the round after so many calls. Whether it went well, parity shows.
+    fn end_round(&self, done: usize) {
+        for (_, request) in left(&self.calls.calls, done) {
+            if call(&self.calls.socket, request, self.interrupt).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// When a call is due, counted from the begin of the measurement, after so many others.
+fn due_ns(done: usize, every_ns: u64) -> u64 {
+    every_ns.saturating_mul(done as u64 + 1)
+}
+
+/// How many calls are due in a measurement, of which so much is over.
+fn due_within(every_ns: u64, measure_ns: u64, load_ns: u64) -> usize {
+    let due = (measure_ns.saturating_sub(1) / every_ns).min(load_ns / every_ns);
+    usize::try_from(due).unwrap_or(usize::MAX)
+}
+
+/// What is left of a round after so many of its calls and of rounds before it.
+fn left<T>(round: &[T], done: usize) -> &[T] {
+    match done % round.len().max(1) {
+        0 => &[],
+        begun => &round[begun..],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_due_at_whole_intervals() {
+        assert_eq!([0, 1, 9].map(|done| due_ns(done, 250)), [250, 500, 2_500]);
+    }
+
+    #[test]
+    fn what_was_due_is_known_when_slow_calls_left_no_time_for_it() {
+        // At 250, 500 and 750; at the end of the measurement none is due.
+        assert_eq!(due_within(250, 1_000, 1_200), 3);
+        assert_eq!(due_within(250, 1_000, 600), 2, "the load was stopped");
+        assert_eq!(due_within(250, 100, 1_200), 0);
+    }
+
+    #[test]
+    fn a_round_that_was_begun_is_ended() {
+        let round = ["create", "read", "update", "delete"];
+        assert_eq!(left(&round, 0), [""; 0]);
+        assert_eq!(left(&round, 5), ["read", "update", "delete"]);
+        assert_eq!(left(&round, 8), [""; 0]);
+    }
+}

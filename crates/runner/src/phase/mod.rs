@@ -1,0 +1,441 @@
+//! One phase: a load, what is observed and done while it goes on, and its record.
+//!
+//! [`measure`] runs the engine on its own thread and, on one thread each, the watch, the scrapes,
+//! the calls to an admin interface and the profile. An external load generator takes the engine's
+//! place in [`external`]. A phase must not know the order of a trial or how the plan was made: it
+//! gets a context, a testbed that is up, and what to load.
+
+pub(crate) mod admin;
+mod bins;
+pub(crate) mod ceiling;
+pub(crate) mod external;
+mod fault_injection;
+mod figures;
+mod groups;
+mod keeper;
+mod profile;
+mod reconfiguration;
+mod samples;
+mod scrape;
+mod timeline;
+pub(crate) mod trace;
+mod warming;
+mod watch;
+mod wire_facts;
+
+use std::io;
+use std::panic;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::thread::{self, ScopedJoinHandle};
+use std::time::Duration;
+
+use gatebench_engine::{Load, Outcome};
+use gatebench_model::{Phase, Shape};
+use gatebench_probe::{Profile, ProfileError};
+use gatebench_store::{
+    AdminLoadRecord, ChangeRecord, FailureRecord, LedgerDelta, PhaseRecord, SeriesRow,
+    TaggedInterval, TraceCounts, WarmUpRecord,
+};
+use gatebench_upstream::Snapshot;
+
+use crate::abort::{Failure, Halt};
+use crate::context::Scene;
+use crate::progress::{PhaseSummary, Progress};
+use crate::testbed::Stage;
+use crate::testbed::ledger;
+use crate::testbed::sampler::Outside;
+use crate::workload::Demand;
+use admin::Calling;
+use bins::Glance;
+use fault_injection::Illness;
+pub use figures::judge_outcome;
+use figures::{summary, usages};
+use profile::Profiling;
+use reconfiguration::Changing;
+use samples::{Moment, Pss, Samplers};
+use scrape::{Scrape, Scraping};
+use timeline::Seconds;
+use trace::Seen;
+use warming::Warming;
+use watch::{Shared, Watch, Watched};
+
+/// A phase that was measured.
+pub(crate) struct Measured {
+    pub(crate) record: PhaseRecord,
+    pub(crate) histograms: Vec<TaggedInterval>,
+    pub(crate) series: Vec<SeriesRow>,
+    pub(crate) summary: PhaseSummary,
+    /// What was sampled of the gateway's stacks, where the plan wants it.
+    pub(crate) profile: Option<Profile>,
+    /// What ended it before its time, where what there is of it is kept.
+    pub(crate) halt: Option<Halt>,
+}
+
+/// What is loaded, and how.
+pub(crate) struct Loading<'a> {
+    pub(crate) phase: &'a Phase,
+    /// Who sends what.
+    pub(crate) demand: &'a Demand,
+    /// Tag of the nonces.
+    pub(crate) tag: u16,
+    /// Begin of the trial on `CLOCK_MONOTONIC`, nanoseconds.
+    pub(crate) trial_began_ns: u64,
+    /// The trial's folder.
+    pub(crate) folder: &'a Path,
+}
+
+/// Everything that a load left behind, before it is a record.
+struct Raw {
+    outcome: Outcome,
+    /// The loads of its groups.
+    shapes: Vec<Shape>,
+    moments: Vec<Moment>,
+    glances: Vec<Glance>,
+    warm_up: Option<WarmUpRecord>,
+    change: Option<ChangeRecord>,
+    failure: Option<FailureRecord>,
+    scrapes: Vec<Scrape>,
+    pss: (Pss, Pss),
+    /// Of the gateway, before and after the load.
+    outside: Option<(Outside, Outside)>,
+    /// Of the upstream, before and after the load.
+    ledger: Option<(Snapshot, Snapshot)>,
+    answers: u64,
+}
+
+/// Runs a load to its end. Who dies in it, and an interrupt, end it.
+pub(crate) fn measure(
+    scene: &Scene<'_>,
+    stage: &mut Stage,
+    loading: &Loading<'_>,
+) -> Result<Measured, Halt> {
+    let phase = loading.phase;
+    let load = load(scene, stage, loading)?;
+    let before = stage.ledger(scene.interrupt)?;
+    let mut samplers = Samplers::new(stage, scene.cores().gateway);
+    let pss_before = samplers.pss();
+    let outside = samplers.outside();
+    let warming = Warming::of(scene, phase);
+    let shared = Shared::new(load.cores.len(), warming.fixed_ns());
+    let mut seconds = Seconds::new(load.cores.len()).in_stretches_of(stretch_seconds(scene, phase));
+    scene.observer.observe(Progress::PhaseStarted {
+        name: phase.name.clone(),
+        warm_up: phase.warm_up.0,
+        measure: phase.measure.0,
+    });
+    let beside = Beside {
+        scraping: scraping(scene, stage, phase),
+        calling: Calling::of(scene, stage, phase),
+        profiling: Profiling::of(scene, &samplers, loading),
+        kept_awake: match phase.keep_awake && !scene.plan.placement.gateway_is_elsewhere {
+            true => scene.gateway_cores(),
+            false => &[],
+        },
+    };
+    let watch = watch(scene, stage, &mut samplers, &shared, (phase, warming))?;
+    meet(scene, phase)?;
+    let Run {
+        outcome,
+        watched,
+        scrapes,
+        admin,
+        profile,
+        kept_awake,
+    } = run_watched(&load, &shared, &mut seconds, watch, beside);
+    let halt = ended_by(scene, &watched, profile.as_ref(), phase)?;
+    let outcome = undisturbed(outcome, kept_awake, scene);
+    let outcome = outcome.map_err(|failure| failure.in_phase(&phase.name))?;
+    let after = match &halt {
+        None => stage.ledger(scene.interrupt)?,
+        // What was interrupted has not been heard to the end.
+        Some(_) => None,
+    };
+    let raw = Raw {
+        outcome,
+        shapes: load.groups.into_iter().map(|group| group.shape).collect(),
+        moments: watched.moments,
+        glances: watched.glances,
+        warm_up: watched.warm_up,
+        change: watched.change,
+        failure: watched.failure,
+        scrapes,
+        pss: (pss_before, samplers.pss()),
+        outside: outside.zip(samplers.outside()),
+        ledger: before.zip(after),
+        answers: shared.completed(),
+    };
+    let mut measured = assemble(scene, loading, raw, seconds);
+    measured.halt = halt;
+    measured.record.admin = admin;
+    let failed = |error: ProfileError| Failure::from(&error).in_phase(&phase.name);
+    measured.profile = profile.transpose().map_err(failed)?;
+    scene
+        .observer
+        .observe(Progress::PhaseFinished(measured.summary.clone()));
+    Ok(measured)
+}
+
+/// Who watches the load, and what is done meanwhile.
+fn watch<'a>(
+    scene: &'a Scene<'_>,
+    stage: &'a mut Stage,
+    samplers: &'a mut Samplers,
+    shared: &'a Shared,
+    (phase, warming): (&'a Phase, Warming<'a>),
+) -> Result<Watch<'a>, Halt> {
+    let failure = phase.failure.as_ref().filter(|_| scene.gateway.is_some());
+    let illness = failure.map(|it| Illness::new(it, stage, scene.interrupt));
+    Ok(Watch {
+        illness: illness.transpose()?,
+        shared,
+        stage,
+        samplers,
+        variant: scene.variant,
+        interrupt: scene.interrupt,
+        observer: scene.observer,
+        warming,
+        measure_ns: phase.measure.as_nanos(),
+        late_glances: 0,
+        changing: scene
+            .gateway
+            .and_then(|_| Changing::of(phase, scene.scenario, scene.interrupt)),
+    })
+}
+
+/// Before a phase that gateways go through side by side all of them are ready.
+fn meet(scene: &Scene<'_>, phase: &Phase) -> Result<(), Halt> {
+    if phase.side_by_side {
+        scene.meet()
+    } else {
+        Ok(())
+    }
+}
+
+/// Stretches of a long phase whose histograms are kept apart.
+const STRETCHES_MAX: u64 = 120;
+
+/// Over how many seconds a histogram goes: one, but in a soak as many as make a bounded number of them.
+fn stretch_seconds(scene: &Scene<'_>, phase: &Phase) -> u32 {
+    if !scene.plan.study.is_in_segments() {
+        return 1;
+    }
+    let seconds = phase.measure.0.as_secs().div_ceil(STRETCHES_MAX).max(1);
+    u32::try_from(seconds).unwrap_or(u32::MAX)
+}
+
+/// What ended the load before its time, where what there is of it is kept all the same: of a soak every second
+/// counts, however it ended, and of a profile every sample.
+fn ended_by(
+    scene: &Scene<'_>,
+    watched: &Watched,
+    profile: Option<&Result<Profile, ProfileError>>,
+    phase: &Phase,
+) -> Result<Option<Halt>, Halt> {
+    let death = watched.death.clone();
+    let halt = if scene.interrupt.is_raised() {
+        Some(Halt::Interrupted)
+    } else {
+        death.map(|death| death.in_phase(&phase.name).into())
+    };
+    let has_samples = matches!(profile, Some(Ok(_)));
+    let says_something = scene.plan.study.is_in_segments() || has_samples;
+    let is_worth_keeping = says_something && watched.moments.len() > 1;
+    match halt {
+        Some(halt) if !is_worth_keeping => Err(halt),
+        halt => Ok(halt),
+    }
+}
+
+fn load(scene: &Scene<'_>, stage: &Stage, loading: &Loading<'_>) -> Result<Load, Halt> {
+    let wire = stage.target().ok_or(Halt::Interrupted)?;
+    let phase = loading.phase;
+    let streams = scene.scenario.transport.http2_streams;
+    let target = wire
+        .target(streams)
+        .map_err(|error| Failure::of_certificate(&error))?;
+    let groups = loading.demand.in_phase(phase, &target);
+    // Seen before the start, so only a manifest that was changed gets here.
+    let groups = groups.map_err(|error| Failure::of_manifest(&error).in_phase(&phase.name))?;
+    Ok(Load {
+        groups,
+        data: loading.demand.data(),
+        warm_up: Duration::from_nanos(Warming::of(scene, phase).at_most_ns()),
+        measure: phase.measure.0,
+        drain: phase.drain.0,
+        cores: scene.plan.placement.engine.clone(),
+        backend: scene.backend,
+        trace_tag: scene.plan.is_traced().then_some(loading.tag),
+        spin: scene.plan.placement.engine_is_alone() && scene.company.is_none(),
+        seed: u64::from(loading.tag),
+    })
+}
+
+/// What is fetched of the gateway's own metrics in a phase.
+fn scraping<'a>(scene: &Scene<'a>, stage: &Stage, phase: &Phase) -> Option<Scraping<'a>> {
+    let every = scene.scenario.metrics.as_ref()?.scrape_every?;
+    Some(Scraping {
+        address: stage.metrics_address()?,
+        metrics: scene.gateway?.folder.spec.metrics.as_ref()?,
+        every_ns: every.as_nanos(),
+        measure_ns: phase.measure.as_nanos(),
+        interrupt: scene.interrupt,
+    })
+}
+
+/// Who does something beside a load, besides the watch.
+struct Beside<'a> {
+    /// Fetches metrics.
+    scraping: Option<Scraping<'a>>,
+    /// Calls the admin interface.
+    calling: Option<Calling<'a>>,
+    /// Takes a profile.
+    profiling: Option<Profiling<'a>>,
+    /// Cores that a thread keeps from idling.
+    kept_awake: &'a [usize],
+}
+
+/// The engine's outcome, and what was seen, fetched, called and sampled meanwhile.
+struct Run {
+    outcome: Result<Outcome, gatebench_engine::EngineError>,
+    watched: Watched,
+    scrapes: Vec<Scrape>,
+    admin: Option<AdminLoadRecord>,
+    profile: Option<Result<Profile, ProfileError>>,
+    kept_awake: io::Result<()>,
+}
+
+/// Runs the engine on this thread, and the watch and who does something besides on one of their own each.
+fn run_watched(
+    load: &Load,
+    shared: &Shared,
+    seconds: &mut Seconds,
+    watch: Watch<'_>,
+    beside: Beside<'_>,
+) -> Run {
+    let Beside {
+        scraping,
+        calling,
+        profiling,
+        kept_awake,
+    } = beside;
+    thread::scope(|scope| {
+        let kept_awake = keeper::keep_awake(scope, kept_awake, &shared.over);
+        let watching = scope.spawn(|| watch.run());
+        let scraping = scope.spawn(|| scraping.map(|it| it.run(shared)).unwrap_or_default());
+        let calling = scope.spawn(|| calling.map(|it| it.run(shared)));
+        let profiling = scope.spawn(|| profiling.and_then(|it| it.run(shared)));
+        let over = Over(shared);
+        let outcome = gatebench_engine::run(load, &shared.control, |worker, interval| {
+            if let Some(median_ns) = seconds.take(worker, interval) {
+                shared.response_p50_ns.store(median_ns, Ordering::Relaxed);
+            }
+        });
+        drop(over);
+        Run {
+            outcome,
+            watched: joined(watching),
+            scrapes: joined(scraping),
+            admin: joined(calling),
+            profile: joined(profiling),
+            kept_awake,
+        }
+    })
+}
+
+/// The engine's outcome, where the gateway's cores were kept awake as asked.
+fn undisturbed(
+    outcome: Result<Outcome, gatebench_engine::EngineError>,
+    kept_awake: io::Result<()>,
+    scene: &Scene<'_>,
+) -> Result<Outcome, Failure> {
+    kept_awake.map_err(|error| Failure::of_keeper(&error))?;
+    outcome.map_err(|error| Failure::of_engine(&error, scene.target_culprit()))
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| panic::resume_unwind(panic))
+}
+
+/// Tells the watch that the load is over, also when the engine panics.
+struct Over<'a>(&'a Shared);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::Release);
+    }
+}
+
+/// What the nonces of answers told.
+fn seen(outcome: &Outcome, demand: &Demand, answers: u64) -> Seen {
+    Seen {
+        traced: outcome.counts.traced,
+        untimed: outcome.counts.untimed,
+        foreign: outcome.counts.foreign,
+        meant_for_gateway: groups::meant_for_gateway(outcome, demand),
+        answers,
+    }
+}
+
+fn traced(scene: &Scene<'_>, seen: Seen, ledger: Option<&LedgerDelta>) -> TraceCounts {
+    match scene.plan.is_traced() {
+        true => trace::account(seen, ledger),
+        false => trace::without_nonces(seen, ledger),
+    }
+}
+
+fn assemble(scene: &Scene<'_>, loading: &Loading<'_>, raw: Raw, seconds: Seconds) -> Measured {
+    let Raw {
+        outcome,
+        shapes,
+        moments,
+        glances,
+        warm_up,
+        change,
+        failure,
+        scrapes,
+        pss,
+        outside,
+        ledger,
+        answers,
+    } = raw;
+    let ledger = ledger.as_ref().map(|(before, after)| (before, after));
+    let gained = ledger.map(|(before, after)| ledger::delta(before, after));
+    let outside = outside.as_ref().map(|(before, after)| (before, after));
+    let client = (answers, outcome.counts.connections_opened);
+    let phase = loading.phase;
+    let machine = samples::machine(&moments, &scene.cores());
+    let of_engine = figures::record(&phase.name, &phase.shape, &outcome, machine);
+    let measure_ns = of_engine.measure_ns;
+    let (histograms, mut series) =
+        seconds.finish(&phase.name, measure_ns, outcome.drained_ns, &moments);
+    scrape::into_series(&scrapes, &mut series);
+    let seen = seen(&outcome, loading.demand, answers);
+    let record = PhaseRecord {
+        began_ns: outcome.window_ns.0.saturating_sub(loading.trial_began_ns),
+        groups: groups::records(&outcome, &shapes),
+        connects: Some(groups::figures(&outcome.connects)).filter(|it| it.count > 0),
+        trace: traced(scene, seen, gained.as_ref()),
+        usage: usages(&moments, pss, &of_engine.engine, measure_ns),
+        ledger: gained.unwrap_or_default(),
+        change,
+        failure,
+        side_by_side: phase.side_by_side && scene.company.is_some(),
+        own_metrics: scrape::record(&scrapes),
+        wire: Some(wire_facts::facts(client, ledger, outside)),
+        adaptive_warm_up: warm_up,
+        bins: bins::record(&glances),
+        ..of_engine
+    };
+    let summary = summary(&record, &outcome);
+    Measured {
+        record,
+        histograms,
+        series,
+        summary,
+        profile: None,
+        halt: None,
+    }
+}

@@ -1,0 +1,356 @@
+//! What each component used, sampled at the edges of the measurement and at each of its seconds.
+//!
+//! The engine tells when its first request is due, so the edges are known before they come, and the
+//! samples are taken at them rather than interpolated to them. A thread that sleeps until then wakes
+//! some 0.1 ms late, on a busy core up to a few milliseconds; each usage carries the time
+//! between its own samples, so what remains is only that this window is shifted by as much.
+
+use gatebench_probe::{
+    Accounting, FrequencySource, MachineSample, Sample, Sampler, Scope, SoftirqPayer,
+    foreign_cpu_ns,
+};
+use gatebench_store::{
+    CoreFrequency, CoreUsage, FrequencyRange, MachineFacts, SeriesUsage, Throttling, Usage,
+};
+
+use gatebench_net::clock;
+
+use super::bins::Glance;
+use crate::context::TrialCores;
+use crate::testbed::Stage;
+use crate::testbed::sampler::{GatewaySampler, Outside};
+
+/// Everything at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moment {
+    pub(crate) gateway: Option<Sample>,
+    pub(crate) upstream: Option<Sample>,
+    /// The process that holds the engine, its displays and samplers included.
+    pub(crate) own: Sample,
+    /// Whether the gateway is on another machine.
+    pub(crate) gateway_is_elsewhere: bool,
+    /// CPU time of the supervisors, which are children of this process.
+    pub(crate) supervisors_cpu_ns: u64,
+    pub(crate) machine: MachineSample,
+    /// The frequencies of the gateway's cores, in their order; empty where they are not visible.
+    pub(crate) frequencies_khz: Vec<u64>,
+}
+
+/// Samples all components.
+pub(crate) struct Samplers {
+    gateway: Option<GatewaySampler>,
+    upstream: Option<Sampler>,
+    own: Sampler,
+    supervisors: Vec<Sampler>,
+    /// The gateway's cores on this machine.
+    gateway_cores: Vec<usize>,
+}
+
+/// Proportional set sizes of gateway, upstream and this process.
+pub(crate) type Pss = [Option<u64>; 3];
+
+impl Samplers {
+    /// Samplers of what is up, with the gateway on these cores of this machine.
+    pub(crate) fn new(stage: &Stage, gateway_cores: Vec<usize>) -> Self {
+        let gateway = stage.gateway_sampler();
+        let upstream = stage.upstream_root();
+        let supervisor = match &gateway {
+            Some(GatewaySampler::Here { supervisor, .. }) => *supervisor,
+            _ => None,
+        };
+        let supervisors = supervisor.into_iter().chain(upstream);
+        Self {
+            gateway,
+            upstream: upstream.map(|root| Sampler::new(root, Scope::Below)),
+            supervisors: supervisors
+                .map(|root| Sampler::new(root, Scope::Process))
+                .collect(),
+            own: Sampler::new(std::process::id(), Scope::Process),
+            gateway_cores,
+        }
+    }
+
+    /// Everything now.
+    pub(crate) fn sample(&mut self) -> Moment {
+        Moment {
+            gateway: self.gateway.as_mut().map(GatewaySampler::sample),
+            gateway_is_elsewhere: matches!(self.gateway, Some(GatewaySampler::There(_))),
+            upstream: self.upstream.as_mut().map(Sampler::sample),
+            own: self.own.sample(),
+            supervisors_cpu_ns: self
+                .supervisors
+                .iter_mut()
+                .map(|supervisor| supervisor.sample().cpu_ns)
+                .sum(),
+            machine: MachineSample::read(),
+            frequencies_khz: FrequencySource::of_this_machine()
+                .read_khz(&self.gateway_cores)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The figures of the load that are cheap to read, after this number of responses.
+    pub(crate) fn glance(&self, responses: u64) -> Glance {
+        Glance {
+            at_ns: clock::now_ns(),
+            responses,
+            gateway_cpu_ns: self.gateway.as_ref().and_then(GatewaySampler::cpu_ns),
+            upstream_cpu_ns: self.upstream.as_ref().map(Sampler::cpu_ns),
+        }
+    }
+
+    /// The gateway's processes, where they are on this machine.
+    pub(crate) fn gateway_processes(&self) -> Option<Vec<u32>> {
+        match self.gateway.as_ref()? {
+            GatewaySampler::Here { sampler, .. } => Some(sampler.pids()),
+            GatewaySampler::There(_) => None,
+        }
+    }
+
+    /// What is seen of the gateway around a load: not during a measurement.
+    pub(crate) fn outside(&self) -> Option<Outside> {
+        self.gateway.as_ref().map(GatewaySampler::outside)
+    }
+
+    /// Reads what the kernel walks every page for: not during a measurement.
+    pub(crate) fn pss(&self) -> Pss {
+        let gateway = self.gateway.as_ref().and_then(GatewaySampler::pss_bytes);
+        let upstream = self.upstream.as_ref().and_then(Sampler::pss_bytes);
+        [gateway, upstream, self.own.pss_bytes()]
+    }
+}
+
+/// What a component used between the first and the last of its samples; none without two.
+pub(crate) fn usage(
+    samples: &[Sample],
+    pss_before: Option<u64>,
+    pss_after: Option<u64>,
+) -> Option<Usage> {
+    let (first, last) = (samples.first()?, samples.last()?);
+    (last.at_ns > first.at_ns).then(|| Usage {
+        cpu_ns: last.cpu_ns - first.cpu_ns,
+        window_ns: last.at_ns - first.at_ns,
+        rss_anon_bytes_max: samples
+            .iter()
+            .map(|sample| sample.rss_anon_bytes)
+            .max()
+            .unwrap_or(0),
+        pss_before_bytes: pss_before,
+        pss_after_bytes: pss_after,
+        descriptors_max: samples
+            .iter()
+            .map(|sample| sample.descriptors)
+            .max()
+            .unwrap_or(0),
+        switches_voluntary: last.switches_voluntary - first.switches_voluntary,
+        switches_involuntary: last.switches_involuntary - first.switches_involuntary,
+        run_queue_wait_ns: last.run_queue_wait_ns - first.run_queue_wait_ns,
+        processes: first.processes,
+        processes_ended: last.processes_ended - first.processes_ended,
+        throttling: throttling(first, last),
+    })
+}
+
+/// What a CPU limit did between two samples; none where no period of one went by.
+fn throttling(first: &Sample, last: &Sample) -> Option<Throttling> {
+    let (first, last) = (first.throttling?, last.throttling?);
+    let periods = last.periods.saturating_sub(first.periods);
+    (periods > 0).then(|| Throttling {
+        periods,
+        throttled_periods: last
+            .throttled_periods
+            .saturating_sub(first.throttled_periods),
+        throttled_ns: last.throttled_ns.saturating_sub(first.throttled_ns),
+    })
+}
+
+/// What a component used from one sample to the next, and what it held at the second.
+pub(crate) fn step(from: &Sample, to: &Sample) -> SeriesUsage {
+    SeriesUsage {
+        cpu_ns: to.cpu_ns - from.cpu_ns,
+        rss_anon_bytes: to.rss_anon_bytes,
+        descriptors: to.descriptors,
+        switches_voluntary: to.switches_voluntary - from.switches_voluntary,
+        switches_involuntary: to.switches_involuntary - from.switches_involuntary,
+    }
+}
+
+/// What the machine did on some cores between the first and the last moment.
+pub(crate) fn machine(moments: &[Moment], cores: &TrialCores) -> MachineFacts {
+    machine_where(moments, cores, Accounting::of_this_machine().softirq)
+}
+
+fn machine_where(moments: &[Moment], cores: &TrialCores, payer: SoftirqPayer) -> MachineFacts {
+    let (Some(first), Some(last)) = (moments.first(), moments.last()) else {
+        return MachineFacts::default();
+    };
+    let cpu = |pick: fn(&Moment) -> Option<Sample>| {
+        let between = pick(last).zip(pick(first));
+        between.map_or(0, |(last, first)| last.cpu_ns - first.cpu_ns)
+    };
+    let supervisors_ns = last.supervisors_cpu_ns - first.supervisors_cpu_ns;
+    // What is used elsewhere is not missing here.
+    let gateway = |it: &Moment| it.gateway.filter(|_| !it.gateway_is_elsewhere);
+    let ours_ns = cpu(gateway) + cpu(|it| it.upstream) + cpu(|it| Some(it.own)) + supervisors_ns;
+    let (before, after) = (&first.machine, &last.machine);
+    let gateway_cores = cores.gateway_alone.as_deref();
+    let gateway_frequency = frequency(moments, &cores.gateway);
+    let cores = &cores.all[..];
+    MachineFacts {
+        window_ns: after.at_ns - before.at_ns,
+        cores: u32::try_from(cores.len()).unwrap_or(u32::MAX),
+        steal_ns: after.steal_ns(cores).saturating_sub(before.steal_ns(cores)),
+        throttled_ns: after.throttled_ns.saturating_sub(before.throttled_ns),
+        foreign_cpu_ns: foreign_cpu_ns(cores, before, after, ours_ns, payer),
+        gateway_cores: gateway_cores.map(|cores| core_times(cores, before, after)),
+        gateway_frequency,
+    }
+}
+
+/// The frequency of these cores over the moments that have it.
+fn frequency(moments: &[Moment], cores: &[usize]) -> Option<CoreFrequency> {
+    let seen = moments.iter().map(|it| &it.frequencies_khz);
+    let seen: Vec<&Vec<u64>> = seen.filter(|it| it.len() == cores.len()).collect();
+    let of_core = |(index, core): (usize, &usize)| {
+        let values = seen.iter().map(|it| it[index]);
+        Some(FrequencyRange {
+            core: *core,
+            min_khz: values.clone().min()?,
+            max_khz: values.max()?,
+        })
+    };
+    let ranges: Option<Vec<_>> = cores.iter().enumerate().map(of_core).collect();
+    let sum_khz: u64 = seen.iter().flat_map(|it| it.iter()).sum();
+    Some(CoreFrequency {
+        mean_khz: sum_khz.checked_div((seen.len() * cores.len()) as u64)?,
+        cores: ranges?,
+    })
+}
+
+fn core_times(cores: &[usize], before: &MachineSample, after: &MachineSample) -> CoreUsage {
+    let grown = |of: fn(&MachineSample, &[usize]) -> u64| {
+        of(after, cores).saturating_sub(of(before, cores))
+    };
+    CoreUsage {
+        busy_ns: grown(MachineSample::busy_ns),
+        softirq_ns: grown(MachineSample::softirq_ns),
+        irq_ns: grown(MachineSample::irq_ns),
+        resolution_ns: MachineSample::tick_ns() * cores.len() as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn sample(at_ns: u64, cpu_ns: u64, rss_anon_bytes: u64) -> Sample {
+        Sample {
+            at_ns,
+            cpu_ns,
+            rss_anon_bytes,
+            processes: 2,
+            ..Sample::default()
+        }
+    }
+
+    #[test]
+    fn usage_is_the_difference_and_the_highest() {
+        let samples = [sample(100, 10, 5), sample(200, 40, 9), sample(300, 60, 7)];
+        let usage = usage(&samples, Some(1), None).unwrap();
+        assert_eq!(
+            (usage.cpu_ns, usage.window_ns, usage.rss_anon_bytes_max),
+            (50, 200, 9)
+        );
+        assert_eq!(
+            (
+                usage.pss_before_bytes,
+                usage.pss_after_bytes,
+                usage.processes
+            ),
+            (Some(1), None, 2)
+        );
+        assert_eq!(step(&samples[0], &samples[1]).cpu_ns, 30);
+    }
+
+    #[test]
+    fn one_sample_is_no_usage() {
+        assert_eq!(usage(&[sample(1, 1, 1)], None, None), None);
+        assert_eq!(usage(&[], None, None), None);
+    }
+
+    #[test]
+    fn what_components_took_is_not_foreign() {
+        let moment = |at_ns, cpu_ns, busy_ns| Moment {
+            gateway: Some(sample(at_ns, cpu_ns, 0)),
+            own: sample(at_ns, cpu_ns / 20, 0),
+            supervisors_cpu_ns: cpu_ns / 60,
+            machine: MachineSample {
+                at_ns,
+                cores: vec![gatebench_probe::CoreTimes {
+                    core: 1,
+                    busy_ns,
+                    irq_ns: 0,
+                    softirq_ns: busy_ns / 10,
+                    steal_ns: 0,
+                }],
+                throttled_ns: 0,
+            },
+            ..Moment::default()
+        };
+        let moments = [moment(0, 0, 0), moment(1_000, 600, 700)];
+        let mut cores = TrialCores {
+            all: vec![1],
+            ..TrialCores::default()
+        };
+        let facts = machine_where(&moments, &cores, SoftirqPayer::Processes);
+        assert_eq!(
+            (facts.window_ns, facts.foreign_cpu_ns, facts.cores),
+            (1_000, 60, 1)
+        );
+        assert_eq!(facts.gateway_cores, None);
+        // If no process pays for softirq, its 70 ns belong to no other process either.
+        cores.gateway_alone = Some(vec![1]);
+        let facts = machine_where(&moments, &cores, SoftirqPayer::Nobody);
+        assert_eq!(facts.foreign_cpu_ns, 0);
+        let core = facts.gateway_cores.unwrap();
+        assert_eq!((core.busy_ns, core.softirq_ns), (700, 70));
+    }
+
+    #[test]
+    fn frequencies_are_of_the_gateways_cores_at_every_moment() {
+        let moment = |frequencies_khz: &[u64]| Moment {
+            frequencies_khz: frequencies_khz.into(),
+            ..Moment::default()
+        };
+        let cores = TrialCores {
+            all: vec![0, 2, 3],
+            gateway: vec![2, 3],
+            gateway_alone: None,
+        };
+        let of = |moments: &[Moment]| {
+            machine_where(moments, &cores, SoftirqPayer::Processes).gateway_frequency
+        };
+        let moments = [
+            moment(&[3_000_000, 2_000_000]),
+            moment(&[3_300_000, 2_000_000]),
+            moment(&[2_700_000, 2_000_000]),
+        ];
+        let range = |core, min_khz, max_khz| FrequencyRange {
+            core,
+            min_khz,
+            max_khz,
+        };
+        let expected = CoreFrequency {
+            mean_khz: 2_500_000,
+            cores: vec![
+                range(2, 2_700_000, 3_300_000),
+                range(3, 2_000_000, 2_000_000),
+            ],
+        };
+        assert_eq!(of(&moments), Some(expected));
+        let once = of(&[moments[1].clone(), moment(&[])]);
+        assert_eq!(once.map(|it| it.mean_khz), Some(2_650_000));
+        assert_eq!(of(&[moment(&[]), moment(&[])]), None);
+    }
+}

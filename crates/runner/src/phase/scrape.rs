@@ -1,0 +1,250 @@
+//! A gateway's own metrics, fetched under load as Prometheus would: what that costs is part of what is
+//! measured, and what they say is shown as theirs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gatebench_model::Request;
+use gatebench_model::gateway::OwnMetrics;
+use gatebench_net::clock;
+use gatebench_store::{OwnMetricsRecord, SeriesRow};
+
+use super::watch::Shared;
+use crate::http_probe::wire::Wire;
+use crate::http_probe::{exchange, render};
+use crate::interrupt::Interrupt;
+
+/// How often it is looked whether the load is over.
+const NAP: Duration = Duration::from_millis(20);
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What is fetched, and how often.
+pub(crate) struct Scraping<'a> {
+    pub(crate) address: SocketAddr,
+    pub(crate) metrics: &'a OwnMetrics,
+    /// In nanoseconds, of whole seconds.
+    pub(crate) every_ns: u64,
+    pub(crate) measure_ns: u64,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// One fetch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Scrape {
+    second: u32,
+    took_ns: u64,
+    bytes: u64,
+    /// What the gateway had counted; none where it did not tell.
+    requests: Option<u64>,
+    /// Answers that the engine had counted then.
+    answers: u64,
+    /// What it said of its pools, as their series are called.
+    pools: BTreeMap<String, u64>,
+}
+
+impl Scraping<'_> {
+    /// Fetches in each interval of the measurement until the load is over.
+    pub(crate) fn run(&self, shared: &Shared) -> Vec<Scrape> {
+        let mut all = Vec::new();
+        let mut due_ns = 0;
+        while !shared.over.load(Ordering::Acquire) && due_ns < self.measure_ns {
+            match self.since_begin_ns(shared).filter(|it| *it >= due_ns) {
+                Some(since_ns) => {
+                    let second = u32::try_from(since_ns / SECOND_NS).unwrap_or(u32::MAX);
+                    all.push(self.fetch(second, shared));
+                    let since_ns = self.since_begin_ns(shared).unwrap_or(since_ns);
+                    due_ns = next_due_ns(since_ns, self.every_ns);
+                }
+                None => thread::sleep(NAP),
+            }
+        }
+        all
+    }
+
+    /// Of the measurement; none before it.
+    fn since_begin_ns(&self, shared: &Shared) -> Option<u64> {
+        clock::now_ns().checked_sub(shared.begin_ns()?)
+    }
+
+    fn fetch(&self, second: u32, shared: &Shared) -> Scrape {
+        let request = Request::new("GET", &self.metrics.path);
+        let bytes = render(&request, &self.address.to_string(), None);
+        let (wire, began) = (Wire::plain(self.address), Instant::now());
+        let answers = shared.completed();
+        let answer = exchange(&wire, &bytes, false, self.interrupt);
+        let took_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let answer = answer.ok().filter(|it| it.status == 200);
+        let bytes = answer.as_ref().map_or(0, |it| it.body_bytes as u64);
+        // Of a part no sum can be told.
+        let whole = answer.filter(|it| it.body.len() == it.body_bytes);
+        let body = whole.map(|it| it.body).unwrap_or_default();
+        let text = String::from_utf8_lossy(&body);
+        let OwnMetrics {
+            requests, labels, ..
+        } = self.metrics;
+        let pools = self.metrics.pools.iter().filter_map(|pool| {
+            let held = sum(&text, &pool.metric, &pool.labels)?;
+            Some((pool.series(), held))
+        });
+        Scrape {
+            second,
+            took_ns,
+            bytes,
+            requests: sum(&text, requests, labels),
+            answers,
+            pools: pools.collect(),
+        }
+    }
+}
+
+/// When the next fetch is due. Those that a slow answer took the time of are left out, as Prometheus does.
+fn next_due_ns(since_ns: u64, every_ns: u64) -> u64 {
+    (since_ns / every_ns + 1) * every_ns
+}
+
+/// The sum of a metric's samples in Prometheus's text format that have the labels which are asked for.
+fn sum(text: &str, metric: &str, asked: &BTreeMap<String, String>) -> Option<u64> {
+    let wanted = |labels: &str| {
+        let mut pairs = asked.iter();
+        pairs.all(|(name, value)| has_label(labels, &format!("{name}=\"{value}\"")))
+    };
+    let values = text.lines().filter_map(|line| {
+        let rest = line.strip_prefix(metric)?;
+        let (labels, value) = match rest.strip_prefix('{') {
+            Some(rest) => rest.rsplit_once('}')?,
+            None => ("", rest.strip_prefix(' ')?),
+        };
+        // A time stamp may stand after the value.
+        let value: f64 = value.split_whitespace().next()?.parse().ok()?;
+        wanted(labels).then_some(value)
+    });
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() as u64)
+}
+
+/// Whether a label is among those of a sample, as a whole: `status_code="200"` has no `code`.
+fn has_label(labels: &str, label: &str) -> bool {
+    let begins =
+        |at: usize| labels[..at].trim_end().ends_with(',') || labels[..at].trim().is_empty();
+    labels.match_indices(label).any(|(at, _)| begins(at))
+}
+
+/// What all of them told together; none where none was fetched.
+pub(crate) fn record(all: &[Scrape]) -> Option<OwnMetricsRecord> {
+    let told = || all.iter().filter_map(|it| Some((it.requests?, it.answers)));
+    let (first, last) = (
+        told().next().unwrap_or_default(),
+        told().next_back().unwrap_or_default(),
+    );
+    (!all.is_empty()).then(|| OwnMetricsRecord {
+        scrapes: all.len() as u64,
+        failed: all.iter().filter(|it| it.requests.is_none()).count() as u64,
+        bytes_max: all.iter().map(|it| it.bytes).max().unwrap_or(0),
+        took_ns_max: all.iter().map(|it| it.took_ns).max().unwrap_or(0),
+        requests: last.0.saturating_sub(first.0),
+        answers: last.1.saturating_sub(first.1),
+    })
+}
+
+/// Puts what they told beside what was measured in the same second; of several in one second the first.
+pub(crate) fn into_series(all: &[Scrape], series: &mut [SeriesRow]) {
+    // A day has 86,400 of each. Of equal keys the one that comes last stays.
+    let first_last = all.iter().rev().map(|it| (it.second, it));
+    let by_second: HashMap<u32, &Scrape> = first_last.collect();
+    for row in series {
+        let of_second = by_second.get(&row.second);
+        row.own_requests = of_second.and_then(|it| it.requests);
+        row.pools = of_second.map(|it| it.pools.clone()).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added(text: &str, labels: &[(&str, &str)]) -> Option<u64> {
+        let labels = labels
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()));
+        sum(text, "rq_total", &labels.collect())
+    }
+
+    const TEXT: &str = "# HELP rq_total Requests.\n# TYPE rq_total counter\nrq_total{code=\"200\",side=\"in\"} 40\n\
+                        rq_total{code=\"404\",side=\"in\"} 2 1700000000000\nrq_total{side=\"out\"} 4.1e+01\nrq_total_more 7\nup 1\n";
+
+    #[test]
+    fn samples_of_a_metric_are_added_up_by_their_labels() {
+        assert_eq!(added(TEXT, &[]), Some(83));
+        assert_eq!(added(TEXT, &[("side", "in")]), Some(42));
+        assert_eq!(added("rq_total 9\n", &[]), Some(9));
+        assert_eq!(added("other 9\n", &[]), None);
+        let longer = "rq_total{status_code=\"200\"} 5\nrq_total{a=\"b\", code=\"200\"} 7\n";
+        assert_eq!(added(longer, &[("code", "200")]), Some(7));
+    }
+
+    #[test]
+    fn what_a_slow_answer_took_the_time_of_is_left_out() {
+        assert_eq!(next_due_ns(20, 1_000), 1_000);
+        assert_eq!(next_due_ns(1_000, 1_000), 2_000);
+        assert_eq!(next_due_ns(3_400, 1_000), 4_000);
+    }
+
+    #[test]
+    fn a_record_spans_the_scrapes_that_were_answered() {
+        let scrape = |second, requests, answers| Scrape {
+            second,
+            requests,
+            answers,
+            took_ns: 5 + u64::from(second),
+            bytes: 10,
+            pools: BTreeMap::from([("heap_bytes".into(), 7 + u64::from(second))]),
+        };
+        let all = [
+            scrape(0, Some(100), 90),
+            scrape(1, Some(200), 190),
+            scrape(2, None, 250),
+        ];
+        let expected = OwnMetricsRecord {
+            scrapes: 3,
+            failed: 1,
+            bytes_max: 10,
+            took_ns_max: 7,
+            requests: 100,
+            answers: 100,
+        };
+        assert_eq!(record(&all), Some(expected));
+        assert_eq!(record(&[]), None);
+        let mut series = vec![SeriesRow::default(), SeriesRow::default()];
+        series[1].second = 2;
+        into_series(&all, &mut series);
+        assert_eq!(
+            (series[0].own_requests, series[1].own_requests),
+            (Some(100), None)
+        );
+        assert_eq!(series[1].pools["heap_bytes"], 9);
+    }
+
+    /// One by one through all of them would take minutes.
+    #[test]
+    fn a_day_of_them_finds_its_seconds() {
+        const DAY_SECONDS: u32 = 86_400;
+        let scrape = |second, requests| Scrape {
+            second,
+            requests: Some(requests),
+            ..Scrape::default()
+        };
+        let twice = (0..DAY_SECONDS).flat_map(|it| [scrape(it, it.into()), scrape(it, 0)]);
+        let all: Vec<Scrape> = twice.collect();
+        let row = |second| SeriesRow {
+            second,
+            ..SeriesRow::default()
+        };
+        let mut series: Vec<SeriesRow> = (0..DAY_SECONDS).map(row).collect();
+        into_series(&all, &mut series);
+        let told = |it: &SeriesRow| it.own_requests == Some(it.second.into());
+        assert!(series.iter().all(told));
+    }
+}

@@ -1,0 +1,331 @@
+//! Seconds of workers to the histograms, series and live figures of a phase.
+
+use std::collections::BTreeMap;
+
+use gatebench_engine::{Class, HIGHEST_NS, Interval, Metric};
+use gatebench_store::{Histogram, SeriesRow, TaggedInterval};
+
+use super::samples::{Moment, step};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Where fewer answers lie beyond a percentile it is not printed.
+pub(crate) const BEYOND_MIN: f64 = 10.0;
+
+/// Gathers what workers hand out, second by second.
+#[derive(Debug, Default)]
+pub(crate) struct Seconds {
+    workers: usize,
+    /// The next second of each worker.
+    next: BTreeMap<usize, u32>,
+    open: BTreeMap<u32, Interval>,
+    done: Vec<Second>,
+    /// Seconds whose histograms are added up.
+    stretch_seconds: u32,
+    stretches: BTreeMap<u32, Recordings>,
+}
+
+/// The histograms of a stretch.
+type Recordings = BTreeMap<(Metric, Class), Histogram<u64>>;
+
+/// A second, merged over workers.
+#[derive(Debug)]
+struct Second {
+    number: u32,
+    completed: u64,
+    failed: u64,
+    engine_cpu_ns: u64,
+    response_p50_ns: Option<u64>,
+    response_p99_ns: Option<u64>,
+}
+
+impl Seconds {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            workers: workers.max(1),
+            stretch_seconds: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Keeps histograms of so many seconds together, so that a day of them is no more than a minute.
+    pub(crate) fn in_stretches_of(self, seconds: u32) -> Self {
+        Self {
+            stretch_seconds: seconds.max(1),
+            ..self
+        }
+    }
+
+    /// Takes a worker's second; answers with the median response time of a second that is now whole.
+    pub(crate) fn take(&mut self, worker: usize, interval: &Interval) -> Option<u64> {
+        match self.open.get_mut(&interval.second) {
+            Some(merged) => merged.add(interval),
+            None => {
+                self.open.insert(interval.second, interval.clone());
+            }
+        }
+        self.next.insert(worker, interval.second + 1);
+        let all_past = if self.next.len() < self.workers {
+            0
+        } else {
+            self.next.values().copied().min().unwrap_or(0)
+        };
+        let mut median = None;
+        while let Some(interval) = self.first_before(all_past) {
+            let second = self.close(&interval);
+            median = second.or(median);
+        }
+        median
+    }
+
+    /// Takes out the first second, where it lies before this one.
+    fn first_before(&mut self, all_past: u32) -> Option<Interval> {
+        let first = self.open.first_entry()?;
+        (*first.key() < all_past).then(|| first.remove())
+    }
+
+    /// Puts a whole second to the others; answers with its median response time.
+    fn close(&mut self, interval: &Interval) -> Option<u64> {
+        let stretch = interval.second / self.stretch_seconds;
+        let recordings = self.stretches.entry(stretch).or_default();
+        for (metric, class, recording) in interval.recordings() {
+            // The engine's histograms reserve room for a minute; of a second only what it holds is kept.
+            let histogram = recordings.entry((metric, class)).or_insert_with(empty);
+            add(histogram, &recording.histogram);
+        }
+        let second = Second::of(interval);
+        let median_ns = second.response_p50_ns;
+        self.done.push(second);
+        median_ns
+    }
+
+    /// Everything of a phase whose measurement lasted `measure_ns` and its drain `drained_ns`, with the
+    /// usage between each two of `moments`. What arrived in the drain is in the histograms, since it
+    /// belongs to requests of the measurement, and has no row of its own.
+    pub(crate) fn finish(
+        mut self,
+        phase: &str,
+        measure_ns: u64,
+        drained_ns: u64,
+        moments: &[Moment],
+    ) -> (Vec<TaggedInterval>, Vec<SeriesRow>) {
+        for interval in std::mem::take(&mut self.open).into_values() {
+            self.close(&interval);
+        }
+        let started = |second: u32| u64::from(second) * SECOND_NS < measure_ns;
+        let rows = self.done.iter().filter(|second| started(second.number));
+        let rows = rows.map(|second| second.row(phase, moments)).collect();
+        let stretch_ns = u64::from(self.stretch_seconds) * SECOND_NS;
+        let mut intervals = Vec::new();
+        for (stretch, recordings) in self.stretches {
+            let start_ns = (u64::from(stretch) * stretch_ns).min(measure_ns);
+            let measured_ns = (measure_ns - start_ns).min(stretch_ns);
+            let duration_ns = if measured_ns > 0 {
+                measured_ns
+            } else {
+                drained_ns
+            };
+            let tagged = |((metric, class), histogram): ((Metric, Class), _)| TaggedInterval {
+                tag: format!("{phase}.{}.{}", metric.as_str(), class.as_str()),
+                start_ns,
+                duration_ns,
+                histogram,
+            };
+            intervals.extend(recordings.into_iter().map(tagged));
+        }
+        (intervals, rows)
+    }
+}
+
+impl Second {
+    fn of(interval: &Interval) -> Self {
+        let mut response = empty();
+        for (metric, class, recording) in interval.recordings() {
+            if metric == Metric::Response && class != Class::Failed {
+                add(&mut response, &recording.histogram);
+            }
+        }
+        let counts = &interval.counts;
+        Self {
+            number: interval.second,
+            completed: counts.completed_in_window,
+            failed: counts.errors.iter().sum::<u64>() + counts.answers_failing_checks,
+            engine_cpu_ns: interval.cpu_ns,
+            response_p50_ns: percentile(&response, 0.5),
+            response_p99_ns: percentile(&response, 0.99),
+        }
+    }
+
+    fn row(&self, phase: &str, moments: &[Moment]) -> SeriesRow {
+        let at = self.number as usize;
+        let (from, to) = (moments.get(at), moments.get(at + 1));
+        let both = from.zip(to);
+        let engine = both.map(|(from, to)| {
+            // The workers' own account: the process has other threads as well.
+            gatebench_store::SeriesUsage {
+                cpu_ns: self.engine_cpu_ns,
+                ..step(&from.own, &to.own)
+            }
+        });
+        SeriesRow {
+            phase: phase.into(),
+            second: self.number,
+            completed: self.completed,
+            failed: self.failed,
+            response_p50_ns: self.response_p50_ns,
+            response_p99_ns: self.response_p99_ns,
+            gateway: both.and_then(|(from, to)| Some(step(&from.gateway?, &to.gateway?))),
+            engine,
+            upstream: both.and_then(|(from, to)| Some(step(&from.upstream?, &to.upstream?))),
+            own_requests: None,
+            pools: BTreeMap::new(),
+        }
+    }
+}
+
+/// The value at a quantile, where enough answers lie beyond it.
+pub(crate) fn percentile(histogram: &Histogram<u64>, quantile: f64) -> Option<u64> {
+    let beyond = histogram.len() as f64 * (1.0 - quantile);
+    (beyond + 1e-9 >= BEYOND_MIN).then(|| histogram.value_at_quantile(quantile))
+}
+
+/// A histogram as the engine's, which grows as far as it is filled.
+pub(crate) fn empty() -> Histogram<u64> {
+    let mut histogram = Histogram::new(3).expect("3 significant digits are allowed");
+    histogram.auto(true);
+    histogram
+}
+
+/// Adds a histogram of the engine.
+pub(crate) fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
+    for value in from.iter_recorded() {
+        let value_ns = value.value_iterated_to().min(HIGHEST_NS);
+        to.record_n(value_ns, value.count_at_value())
+            .expect("it grows as far as it is filled");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_probe::Sample;
+
+    use super::*;
+
+    fn interval(second: u32, responses_ns: &[u64]) -> Interval {
+        let mut interval = Interval::new(0);
+        interval.second = second;
+        interval.cpu_ns = 7;
+        interval.counts.completed_in_window = responses_ns.len() as u64;
+        for response_ns in responses_ns {
+            interval.record(Class::Success, *response_ns, *response_ns, 1);
+        }
+        interval
+    }
+
+    fn moments(count: u64) -> Vec<Moment> {
+        let sample = |at: u64| Sample {
+            at_ns: at,
+            cpu_ns: at * 100,
+            ..Sample::default()
+        };
+        (0..count)
+            .map(|at| Moment {
+                upstream: Some(sample(at)),
+                own: sample(at),
+                ..Moment::default()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_second_is_whole_when_every_worker_has_handed_it_out() {
+        let mut seconds = Seconds::new(2);
+        assert_eq!(seconds.take(0, &interval(0, &[1_000; 30])), None);
+        assert_eq!(seconds.take(0, &interval(1, &[2_000; 30])), None);
+        assert_eq!(seconds.take(1, &interval(0, &[1_000; 30])), Some(1_000));
+        assert_eq!(seconds.take(1, &interval(1, &[2_000; 30])), Some(2_000));
+        assert!(seconds.open.is_empty());
+        assert_eq!(seconds.done.len(), 2);
+    }
+
+    #[test]
+    fn a_phase_becomes_rows_and_tagged_histograms() {
+        let mut seconds = Seconds::new(1);
+        for second in [
+            interval(0, &[1_000; 30]),
+            interval(1, &[3_000; 10]),
+            interval(2, &[9_000]),
+        ] {
+            seconds.take(0, &second);
+        }
+        let (intervals, rows) = seconds.finish("steady", 1_500_000_000, 40_000_000, &moments(3));
+        assert_eq!(rows.len(), 2, "the drain has no row");
+        assert_eq!(
+            (
+                rows[0].completed,
+                rows[0].response_p50_ns,
+                rows[0].response_p99_ns
+            ),
+            (30, Some(1_000), None)
+        );
+        assert_eq!(
+            rows[1].response_p50_ns, None,
+            "10 answers leave 5 beyond the median"
+        );
+        assert_eq!(rows[0].upstream.unwrap().cpu_ns, 100);
+        assert_eq!(rows[0].engine.unwrap().cpu_ns, 7);
+        assert_eq!(rows[0].gateway, None);
+        let response: Vec<_> = intervals
+            .iter()
+            .filter(|it| it.tag == "steady.response.2xx")
+            .collect();
+        let times: Vec<_> = response
+            .iter()
+            .map(|it| (it.start_ns, it.duration_ns))
+            .collect();
+        assert_eq!(
+            times,
+            [
+                (0, 1_000_000_000),
+                (1_000_000_000, 500_000_000),
+                (1_500_000_000, 40_000_000)
+            ]
+        );
+        assert_eq!(
+            response.iter().map(|it| it.histogram.len()).sum::<u64>(),
+            41
+        );
+    }
+
+    #[test]
+    fn seconds_of_a_stretch_share_their_histograms_and_keep_their_rows() {
+        let mut seconds = Seconds::new(1).in_stretches_of(2);
+        for second in 0..5 {
+            seconds.take(0, &interval(second, &[1_000; 30]));
+        }
+        let (intervals, rows) = seconds.finish("soak", 4_500_000_000, 0, &[]);
+        assert_eq!(rows.len(), 5);
+        let response: Vec<_> = intervals
+            .iter()
+            .filter(|it| it.tag == "soak.response.2xx")
+            .map(|it| (it.start_ns, it.duration_ns, it.histogram.len()))
+            .collect();
+        let second = 1_000_000_000;
+        assert_eq!(
+            response,
+            [
+                (0, 2 * second, 60),
+                (2 * second, 2 * second, 60),
+                (4 * second, second / 2, 30)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_worker_that_never_speaks_loses_nothing() {
+        let mut seconds = Seconds::new(2);
+        seconds.take(0, &interval(0, &[1_000; 30]));
+        let (intervals, rows) = seconds.finish("p", 1_000_000_000, 0, &[]);
+        assert_eq!((rows.len(), intervals.is_empty()), (1, false));
+    }
+}

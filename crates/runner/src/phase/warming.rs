@@ -1,0 +1,163 @@
+//! The warm-up of a load: until the CPU time per request has settled, within bounds.
+//!
+//! The duration of a warm-up is not known beforehand: a compiler starts, a pool fills, a table
+//! grows. So the warm-up is observed in bins of a tenth of a second, and ends when their cost has
+//! settled ([`settled`]).
+
+use gatebench_model::{Phase, Shape, Span};
+use gatebench_stats::settled::{self, Total};
+use gatebench_store::WarmUpRecord;
+
+use super::bins::{BIN_NS, Glance};
+use crate::context::Scene;
+use crate::lockstep::Member;
+
+/// The longest warm-up of a gateway whose folder sets none.
+pub(crate) const WARM_UP_MAX: Span = Span::from_millis(2_000);
+
+/// Time from the decision to the start of the measurement. Workers see it in their next round.
+const AHEAD_NS: u64 = 10_000_000;
+
+/// The same for several loads, each of which must see the agreement.
+const AGREED_AHEAD_NS: u64 = 60_000_000;
+
+/// The longest wait for other loads after a load's own warm-up.
+const WAIT_MAX_NS: u64 = 120_000_000_000;
+
+/// The warm-up of one load.
+pub(crate) struct Warming<'a> {
+    min_ns: u64,
+    max_ns: u64,
+    /// The loads that begin to measure at the same time.
+    company: Option<&'a Member<'a>>,
+    ticket: Option<u64>,
+    settled: bool,
+    glances: Vec<Glance>,
+}
+
+impl<'a> Warming<'a> {
+    pub(crate) fn of(scene: &'a Scene<'_>, phase: &Phase) -> Self {
+        let min_ns = phase.warm_up.as_nanos();
+        let folder = scene.gateway.map(|gateway| &gateway.folder.spec);
+        let own = folder.and_then(|spec| spec.warmup.as_ref());
+        let max = own.map_or(WARM_UP_MAX, |warmup| warmup.max);
+        let adapts = min_ns > 0 && scene.gateway.is_some() && is_adaptive(scene, phase);
+        Self {
+            min_ns,
+            max_ns: if adapts {
+                max.as_nanos().max(min_ns)
+            } else {
+                min_ns
+            },
+            company: scene.company.as_ref().filter(|_| phase.side_by_side),
+            ticket: None,
+            settled: false,
+            glances: Vec::new(),
+        }
+    }
+
+    /// The length of the warm-up, unless it is ended earlier.
+    pub(crate) fn at_most_ns(&self) -> u64 {
+        match self.company {
+            Some(_) if self.is_adaptive() => self.max_ns + WAIT_MAX_NS,
+            _ => self.max_ns,
+        }
+    }
+
+    /// Its length, if that is known beforehand.
+    pub(crate) fn fixed_ns(&self) -> Option<u64> {
+        (!self.is_adaptive()).then_some(self.min_ns)
+    }
+
+    /// Reports whether its end is decided while it lasts.
+    pub(crate) fn is_adaptive(&self) -> bool {
+        self.max_ns > self.min_ns
+    }
+
+    /// The time of the next glance, from the start of the load.
+    pub(crate) fn due_ns(&self) -> u64 {
+        self.glances.len() as u64 * BIN_NS
+    }
+
+    /// Takes a glance, this long after the start. Returns the time at which the measurement begins,
+    /// once that is decided.
+    pub(crate) fn look(&mut self, glance: Glance, since_start_ns: u64) -> Option<u64> {
+        self.glances.push(glance);
+        // Decide before the engine ends the warm-up by itself.
+        let is_over = since_start_ns + BIN_NS >= self.max_ns;
+        if self.ticket.is_none() {
+            let is_long_enough = since_start_ns + AHEAD_NS >= self.min_ns;
+            self.settled = is_long_enough && has_settled(&self.glances);
+            if !self.settled && !is_over {
+                return None;
+            }
+        }
+        let Some(company) = self.company else {
+            return Some(glance.at_ns + AHEAD_NS);
+        };
+        let ticket = *self
+            .ticket
+            .get_or_insert_with(|| company.is_ready(glance.at_ns + AGREED_AHEAD_NS));
+        company.begin_ns(ticket, glance.at_ns + AGREED_AHEAD_NS)
+    }
+
+    /// The outcome; none for a warm-up of fixed length.
+    pub(crate) fn record(&self) -> Option<WarmUpRecord> {
+        self.is_adaptive().then_some(WarmUpRecord {
+            min_ns: self.min_ns,
+            max_ns: self.max_ns,
+            settled: self.settled,
+        })
+    }
+}
+
+/// Reports whether the cost of the load settles. Users who think, and a fixed number of requests,
+/// are over before it does; the steps of a search follow a load that has warmed up.
+fn is_adaptive(scene: &Scene<'_>, phase: &Phase) -> bool {
+    let is_step = !scene.phases().iter().any(|it| it.name == phase.name);
+    let paces_itself = match &phase.shape {
+        Shape::Closed(closed) => closed.think.is_some() || closed.requests_max.is_some(),
+        Shape::Open(open) => open.requests_max.is_some(),
+    };
+    !is_step && !paces_itself && !scene.plan.study.is_in_segments() && scene.plan.is_traced()
+}
+
+/// Reports whether the cost has settled, by the CPU time that is watched; never where there is none.
+fn has_settled(glances: &[Glance]) -> bool {
+    let total = |glance: &Glance| {
+        Some(Total {
+            responses: glance.responses,
+            cpu_ns: glance.cpu_ns()?,
+        })
+    };
+    let totals: Option<Vec<Total>> = glances.iter().map(total).collect();
+    totals.is_some_and(|totals| settled::has_settled(&totals, BIN_NS as f64 / 1e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thousand requests in each of thirty bins. The gateway's cost falls by half all the time, and
+    /// the upstream's never.
+    fn glances(gateway: bool, upstream: bool) -> Vec<Glance> {
+        let mut gateway_cpu_ns = 0_u64;
+        let glance = |at: u64| {
+            gateway_cpu_ns += 8_000_000_000_u64 >> at;
+            Glance {
+                at_ns: at * BIN_NS,
+                responses: at * 1_000,
+                gateway_cpu_ns: gateway.then_some(gateway_cpu_ns),
+                upstream_cpu_ns: upstream.then_some(at * 5_000_000),
+            }
+        };
+        (0..=30).map(glance).collect()
+    }
+
+    #[test]
+    fn the_gateways_cpu_time_is_watched_and_the_upstreams_where_it_is_too_far_to_see() {
+        assert!(!has_settled(&glances(true, true)));
+        assert!(has_settled(&glances(false, true)));
+        assert!(!has_settled(&glances(false, false)));
+    }
+}

@@ -1,0 +1,353 @@
+//! Beside a load: who dies, who interrupts, what is used, how it goes.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gatebench_engine::Control;
+use gatebench_model::Variant;
+use gatebench_net::clock;
+use gatebench_probe::MachineSample;
+use gatebench_store::{ChangeRecord, FailureRecord, WarmUpRecord};
+
+use super::bins::{self, Glance};
+use super::fault_injection::Illness;
+use super::reconfiguration::Changing;
+use super::samples::{Moment, Samplers};
+use super::warming::Warming;
+use crate::abort::{Failure, Halt};
+use crate::interrupt::Interrupt;
+use crate::progress::{Observer, Progress};
+use crate::testbed::Stage;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// How often an interrupt is looked for; the longest sleep.
+const NAP_NS: u64 = 20_000_000;
+/// How often it is seen whether everything is alive.
+const LIVENESS_EVERY: Duration = Duration::from_millis(100);
+/// How often displays hear how it goes.
+const LIVE_EVERY: Duration = Duration::from_millis(250);
+
+/// What the watching thread and the conductor share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) control: Control,
+    /// The load is over.
+    pub(crate) over: AtomicBool,
+    /// Median response time of the last whole second; 0 until there is one.
+    pub(crate) response_p50_ns: AtomicU64,
+    /// The length of the warm-up, if that is known beforehand.
+    warm_up_ns: Option<u64>,
+}
+
+impl Shared {
+    /// With a warm-up of this length, or one whose end is decided while it lasts.
+    pub(crate) fn new(workers: usize, warm_up_ns: Option<u64>) -> Self {
+        Self {
+            warm_up_ns,
+            control: Control::new(workers),
+            over: AtomicBool::new(false),
+            response_p50_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// Start of the measurement on `CLOCK_MONOTONIC`; none until it is known.
+    pub(crate) fn begin_ns(&self) -> Option<u64> {
+        match self.warm_up_ns {
+            Some(warm_up_ns) => Some(self.control.start_ns()? + warm_up_ns),
+            None => self.control.measured_from(),
+        }
+    }
+
+    fn sum(&self, pick: fn(&gatebench_engine::Live) -> &AtomicU64) -> u64 {
+        self.control
+            .live()
+            .iter()
+            .map(|live| pick(live).load(Ordering::Relaxed))
+            .sum()
+    }
+
+    /// Answers so far, warm-up included.
+    pub(crate) fn completed(&self) -> u64 {
+        self.sum(|live| &live.completed)
+    }
+
+    /// Requests so far that were answered or failed, warm-up included.
+    fn ended(&self) -> u64 {
+        self.completed() + self.sum(|live| &live.failed)
+    }
+}
+
+/// Watches one load.
+pub(crate) struct Watch<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) stage: &'a mut Stage,
+    pub(crate) samplers: &'a mut Samplers,
+    pub(crate) variant: &'a Variant,
+    pub(crate) interrupt: &'a Interrupt,
+    pub(crate) observer: &'a dyn Observer,
+    pub(crate) warming: Warming<'a>,
+    pub(crate) measure_ns: u64,
+    /// What is done to the gateway meanwhile.
+    pub(crate) changing: Option<Changing<'a>>,
+    /// What happens to the upstream meanwhile.
+    pub(crate) illness: Option<Illness<'a>>,
+    /// Glances that were due and that a later one replaces.
+    pub(crate) late_glances: usize,
+}
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    /// At the begin of the measurement, at each second of it, and at its end.
+    pub(crate) moments: Vec<Moment>,
+    /// Glances at the start of the measurement and at each tenth of a second of it.
+    pub(crate) glances: Vec<Glance>,
+    /// The end of the warm-up.
+    pub(crate) warm_up: Option<WarmUpRecord>,
+    /// Who died.
+    pub(crate) death: Option<Failure>,
+    /// What was done to the gateway.
+    pub(crate) change: Option<ChangeRecord>,
+    /// What happened to the upstream.
+    pub(crate) failure: Option<FailureRecord>,
+}
+
+impl Watched {
+    /// What the machine did is asked of the first and the last moment only; a day has 86,400 of them.
+    fn forget_the_machine(&mut self) {
+        if let [_, .., last] = &mut self.moments[..] {
+            last.machine = MachineSample::default();
+        }
+    }
+}
+
+impl Watch<'_> {
+    /// Watches until the load is over. A death or an interrupt ends the load.
+    pub(crate) fn run(mut self) -> Watched {
+        let mut watched = Watched::default();
+        let mut liveness = Every::new(LIVENESS_EVERY);
+        let mut display = Display::new();
+        // The processes whose CPU time counts are known from here on.
+        self.samplers.sample();
+        while !self.shared.over.load(Ordering::Acquire) {
+            if self.interrupt.is_raised() {
+                self.shared.control.stop();
+            }
+            self.warm_up();
+            self.glance(&mut watched);
+            let due_ns = self.sample_at(watched.moments.len());
+            if due_ns.is_some_and(|due_ns| due_ns <= clock::now_ns()) {
+                watched.forget_the_machine();
+                watched.moments.push(self.samplers.sample());
+                continue;
+            }
+            if let Err(Halt::Failed(failure)) = self.go_on() {
+                self.give_up(&mut watched, failure);
+            }
+            if liveness.is_due() {
+                watched.death = watched.death.or_else(|| self.stage.death(self.variant));
+                if watched.death.is_some() {
+                    self.shared.control.stop();
+                }
+            }
+            display.show(self.shared, self.observer);
+            let glance_ns = self.glance_at(watched.glances.len());
+            sleep_until(due_ns.into_iter().chain(glance_ns).min());
+        }
+        self.glance(&mut watched);
+        if self
+            .sample_at(watched.moments.len())
+            .is_some_and(|due_ns| due_ns <= clock::now_ns())
+        {
+            watched.moments.push(self.samplers.sample());
+        }
+        // Who died in the last moment is found here.
+        watched.death = watched.death.or_else(|| self.stage.death(self.variant));
+        self.conclude(&mut watched);
+        watched
+    }
+
+    /// Looks at the warm-up when a glance is due, and ends it when it has settled.
+    fn warm_up(&mut self) {
+        let start_ns = self.shared.control.start_ns();
+        let is_under_way = self.warming.is_adaptive() && self.shared.begin_ns().is_none();
+        let Some(start_ns) = start_ns.filter(|_| is_under_way) else {
+            return;
+        };
+        if clock::now_ns() < start_ns + self.warming.due_ns() {
+            return;
+        }
+        let glance = self.samplers.glance(self.shared.completed());
+        let since_start_ns = glance.at_ns.saturating_sub(start_ns);
+        if let Some(begin_ns) = self.warming.look(glance, since_start_ns) {
+            let last_ns = start_ns + self.warming.at_most_ns();
+            self.shared.control.measure_from(begin_ns.min(last_ns));
+        }
+    }
+
+    /// Glances at the load when that is due.
+    fn glance(&mut self, watched: &mut Watched) {
+        let now_ns = clock::now_ns();
+        let is_due = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| at_ns <= now_ns);
+        let mut edges = watched.glances.len();
+        if is_due(self.glance_at(edges)) {
+            let glance = self.samplers.glance(self.shared.completed());
+            // A late glance replaces the others that were due.
+            while is_due(self.glance_at(edges)) {
+                edges += 1;
+            }
+            self.late_glances += edges - watched.glances.len() - 1;
+            watched.glances.push(glance);
+        }
+    }
+
+    /// The time of the glance of this index.
+    fn glance_at(&self, index: usize) -> Option<u64> {
+        let offset_ns = bins::edge_offset_ns(index + self.late_glances, self.measure_ns)?;
+        Some(self.shared.begin_ns()? + offset_ns)
+    }
+
+    /// Takes the records of what was done meanwhile. Who interrupts wants none.
+    fn conclude(&mut self, watched: &mut Watched) {
+        watched.warm_up = self.warming.record();
+        let change = self.changing.take().map(|it| it.record(self.stage));
+        let ended = self.shared.ended();
+        let failure = self.illness.take().map(|it| it.record(self.stage, ended));
+        match change {
+            Some(Ok(record)) => watched.change = record,
+            Some(Err(Halt::Failed(failure))) => {
+                watched.death.get_or_insert(failure);
+            }
+            Some(Err(Halt::Interrupted)) | None => {}
+        }
+        match failure {
+            Some(Ok(record)) => watched.failure = record,
+            Some(Err(Halt::Failed(failure))) => {
+                watched.death.get_or_insert(failure);
+            }
+            Some(Err(Halt::Interrupted)) | None => {}
+        }
+    }
+
+    /// Ends the load for a reason.
+    fn give_up(&self, watched: &mut Watched, failure: Failure) {
+        watched.death.get_or_insert(failure);
+        self.shared.control.stop();
+    }
+
+    /// Changes the gateway and makes the upstream ill when it is time.
+    fn go_on(&mut self) -> Result<(), Halt> {
+        let begin_ns = self.shared.begin_ns();
+        let Some(since_ns) = begin_ns.and_then(|it| clock::now_ns().checked_sub(it)) else {
+            return Ok(());
+        };
+        if let Some(changing) = &mut self.changing {
+            changing.go_on(self.stage, since_ns)?;
+        }
+        match &mut self.illness {
+            Some(illness) => illness.go_on(self.stage, since_ns),
+            None => Ok(()),
+        }
+    }
+
+    /// When the sample of this index is due; none before the start is known and after the last one.
+    fn sample_at(&self, index: usize) -> Option<u64> {
+        let after_begin_ns = sample_offset_ns(index, self.measure_ns)?;
+        Some(self.shared.begin_ns()? + after_begin_ns)
+    }
+}
+
+/// Samples are due at the begin of the measurement, at each whole second, and at its end.
+fn sample_offset_ns(index: usize, measure_ns: u64) -> Option<u64> {
+    let last = measure_ns.div_ceil(SECOND_NS);
+    let index = index as u64;
+    (index <= last).then(|| (index * SECOND_NS).min(measure_ns))
+}
+
+fn sleep_until(due_ns: Option<u64>) {
+    let now_ns = clock::now_ns();
+    let left_ns = due_ns.map_or(NAP_NS, |due_ns| due_ns.saturating_sub(now_ns));
+    thread::sleep(Duration::from_nanos(left_ns.min(NAP_NS)));
+}
+
+/// Something that is done at an interval.
+struct Every {
+    interval: Duration,
+    last: Instant,
+}
+
+impl Every {
+    fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            last: Instant::now(),
+        }
+    }
+
+    fn is_due(&mut self) -> bool {
+        let due = self.last.elapsed() >= self.interval;
+        if due {
+            self.last = Instant::now();
+        }
+        due
+    }
+}
+
+/// Tells displays how it goes.
+struct Display {
+    begun: Instant,
+    last: Instant,
+    completed: u64,
+}
+
+impl Display {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            begun: now,
+            last: now,
+            completed: 0,
+        }
+    }
+
+    fn show(&mut self, shared: &Shared, observer: &dyn Observer) {
+        let since = self.last.elapsed();
+        if since < LIVE_EVERY {
+            return;
+        }
+        let completed = shared.completed();
+        let response_p50_ns = shared.response_p50_ns.load(Ordering::Relaxed);
+        observer.observe(Progress::Live {
+            elapsed: self.begun.elapsed(),
+            completed_per_second: completed.saturating_sub(self.completed) as f64
+                / since.as_secs_f64(),
+            completed,
+            failed: shared.sum(|live| &live.failed),
+            queued: shared.sum(|live| &live.queued),
+            response_p50_ns: Some(response_p50_ns).filter(|median| *median > 0),
+        });
+        self.last = Instant::now();
+        self.completed = completed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_due_at_the_edges_and_at_whole_seconds() {
+        let offsets = |measure_ns| {
+            (0..10)
+                .map_while(|index| sample_offset_ns(index, measure_ns))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            offsets(3 * SECOND_NS),
+            [0, SECOND_NS, 2 * SECOND_NS, 3 * SECOND_NS]
+        );
+        assert_eq!(offsets(1_500_000_000), [0, SECOND_NS, 1_500_000_000]);
+        assert_eq!(offsets(500_000_000), [0, 500_000_000]);
+    }
+}

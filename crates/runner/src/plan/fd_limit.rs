@@ -1,0 +1,212 @@
+//! Room for a load's connections among the descriptors that a process may have open.
+//!
+//! Gateways inherit this process's limit, and a proxy needs more than the engine: a descriptor on either
+//! side of each connection.
+
+use gatebench_model::{LoadProfile, Phase, Scenario, Sweep};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::library::Listed;
+use crate::error::RunnerError;
+use crate::warning::{ConnectionsFewer, Warning};
+use crate::workload::connections;
+
+/// Descriptors of a process besides its load's connections.
+const BESIDES: u64 = 256;
+/// Descriptors that a proxy needs for each connection of the load.
+const PER_PROXIED: u64 = 2;
+/// A number of connections that stands in for others is a multiple of this, where it is larger.
+const ROUND: u64 = 100;
+
+/// Makes room for so many connections, by raising this process's limit.
+///
+/// # Errors
+/// The environment does not allow it.
+pub(crate) fn make(connections: u64) -> Result<(), RunnerError> {
+    let needed = needed(connections);
+    allow_descriptors(needed).map_err(|allowed| {
+        RunnerError::environment(
+            format!(
+                "{connections} connections need {needed} open descriptors, and a process may have {allowed} here"
+            ),
+            format!(
+                "raise the limit (as root: ulimit -Hn {needed}; LimitNOFILE={needed} of a service), or choose a load \
+                 with at most {} connections (--load)",
+                fitting(allowed)
+            ),
+        )
+    })
+}
+
+/// Takes out of the sweeps of loads the numbers of connections that there is no room for, for the
+/// scenario that needs the most of it, and puts the largest that there is room for in their place.
+pub(crate) fn fit<'a>(
+    loads: impl Iterator<Item = &'a mut LoadProfile>,
+    scenarios: &[Listed<Scenario>],
+) -> Vec<Warning> {
+    let scenarios: Vec<&Scenario> = scenarios.iter().map(|it| &it.document).collect();
+    loads.filter_map(|load| fit_one(load, &scenarios)).collect()
+}
+
+fn fit_one(load: &mut LoadProfile, scenarios: &[&Scenario]) -> Option<Warning> {
+    let (asked, most_of_all) = greatest(load, scenarios)?;
+    let needed = needed(u64::from(most_of_all));
+    let allowed = allow_descriptors(needed).err()?;
+    // What a scenario makes of a connection stays: streams of HTTP/2, groups with loads of their own.
+    let each = f64::from(most_of_all) / f64::from(asked);
+    let most = rounded((fitting(allowed) as f64 / each) as u64);
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
+    let mut changed = false;
+    for phase in &mut load.phases {
+        if let Some(Sweep::Connections(numbers)) = &mut phase.sweep {
+            changed |= cut(numbers, most);
+        }
+    }
+    let fewer = ConnectionsFewer {
+        load: load.profile.clone(),
+        asked,
+        most,
+        needed,
+        allowed,
+    };
+    changed.then_some(Warning::ConnectionsFewer(fewer))
+}
+
+/// The greatest number of connections in a sweep of the load, and what the scenarios make of it.
+fn greatest(load: &LoadProfile, scenarios: &[&Scenario]) -> Option<(u32, u32)> {
+    let swept = |phase: &Phase| match &phase.sweep {
+        Some(Sweep::Connections(numbers)) => numbers.iter().copied().max(),
+        Some(Sweep::RatePerSecond(_)) | None => None,
+    };
+    let (asked, phase) = load
+        .phases
+        .iter()
+        .filter_map(|phase| Some((swept(phase)?, phase)))
+        .max_by_key(|(asked, _)| *asked)?;
+    let expanded = phase.expanded();
+    let most = scenarios
+        .iter()
+        .map(|it| connections(it, &expanded))
+        .max()?;
+    Some((asked, most))
+}
+
+/// In place of the numbers above the most, the most; whether there were any. It is not there twice.
+fn cut(numbers: &mut Vec<u32>, most: u32) -> bool {
+    let before = numbers.len();
+    let place = numbers.iter().position(|number| *number > most);
+    numbers.retain(|number| *number <= most);
+    let (Some(place), true) = (place, most > 0) else {
+        return before != numbers.len();
+    };
+    if !numbers.contains(&most) {
+        numbers.insert(place.min(numbers.len()), most);
+    }
+    true
+}
+
+fn needed(connections: u64) -> u64 {
+    connections * PER_PROXIED + BESIDES
+}
+
+/// So many connections have room among these descriptors.
+fn fitting(descriptors: u64) -> u64 {
+    descriptors.saturating_sub(BESIDES) / PER_PROXIED
+}
+
+fn rounded(connections: u64) -> u64 {
+    if connections < ROUND {
+        connections
+    } else {
+        connections / ROUND * ROUND
+    }
+}
+
+/// Raises this process's limit to at least so many open descriptors, the hard one too where it may.
+///
+/// # Errors
+/// So many it may have at the most.
+pub fn allow_descriptors(needed: u64) -> Result<(), u64> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|soft| soft >= needed) {
+        return Ok(());
+    }
+    let raised = Rlimit {
+        current: Some(needed),
+        maximum: limit.maximum.map(|hard| hard.max(needed)),
+    };
+    let allowed = limit.maximum.or(limit.current).unwrap_or(u64::MAX);
+    setrlimit(Resource::Nofile, raised).map_err(|_| allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_config::parse;
+
+    use super::*;
+
+    const SCENARIO: &str = "{scenario: s, title: t, upstream: go-bench, routes: [{name: r, path: /}], requests: [{path: /json}]}";
+
+    fn load(sweep: &str) -> LoadProfile {
+        let text = format!(
+            "{{profile: l, title: t, phases: [{{name: p, closed: {{connections: 1}}, sweep: {{connections: {sweep}}}, measure: 1s}}]}}"
+        );
+        parse("l.yaml", &text).unwrap()
+    }
+
+    fn swept(load: &LoadProfile) -> Vec<u32> {
+        match &load.phases[0].sweep {
+            Some(Sweep::Connections(numbers)) => numbers.clone(),
+            Some(Sweep::RatePerSecond(_)) | None => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_connection_takes_two_descriptors() {
+        assert_eq!(needed(10_000), 20_256);
+        assert_eq!(fitting(20_000), 9_872);
+        assert_eq!(fitting(20_256), 10_000);
+        assert_eq!(fitting(200), 0);
+        assert_eq!((rounded(9_872), rounded(99)), (9_800, 99));
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_give_their_place_to_the_largest_that_does() {
+        let cut = |numbers: &[u32], most| {
+            let mut numbers = numbers.to_vec();
+            let changed = cut(&mut numbers, most);
+            (numbers, changed)
+        };
+        assert_eq!(
+            cut(&[10, 1_000, 10_000], 9_800),
+            (vec![10, 1_000, 9_800], true)
+        );
+        assert_eq!(
+            cut(&[10_000, 10, 20_000, 20], 500),
+            (vec![500, 10, 20], true)
+        );
+        assert_eq!(cut(&[10, 1_000, 10_000], 1_000), (vec![10, 1_000], true));
+        assert_eq!(cut(&[10, 20], 20), (vec![10, 20], false));
+    }
+
+    #[test]
+    fn a_sweep_that_no_process_may_have_is_told_with_limit_and_remedy() {
+        let scenario: Scenario = parse("s.yaml", SCENARIO).unwrap();
+        // Beyond what any kernel lets a process open.
+        let mut large = load("[1, 1000000]");
+        let warning = fit_one(&mut large, &[&scenario]);
+        if let Some(warning) = warning {
+            let text = warning.to_string();
+            assert!(
+                text.contains("in place of 1000000: those need 2000256 open descriptors"),
+                "{text}"
+            );
+            assert!(text.contains("ulimit -Hn 2000256"), "{text}");
+            assert_eq!(swept(&large).len(), 2);
+            assert!(swept(&large)[1] < 1_000_000);
+        }
+        let mut small = load("[1, 2]");
+        assert_eq!(fit_one(&mut small, &[&scenario]), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Where gateways run, on this machine or on another host: the sizes that it has, and who gets which cores.
+
+use std::sync::Arc;
+
+use gatebench_drivers::Launcher;
+use gatebench_model::{Limits, Placement, Suite, Topology};
+
+use super::duration_mode::millis;
+use super::selection::Selection;
+use crate::error::RunnerError;
+use crate::testbed::remote::{RemoteHost, RemoteHosts};
+use crate::testbed::resolve_gateway;
+use crate::warning::Warning;
+
+/// The machines of a run.
+pub(crate) struct Site {
+    /// Cores that this process may use.
+    here: Topology,
+    /// The other host that the gateways run on: what the user calls it, and the cores that may be used there.
+    there: Option<(String, Vec<usize>)>,
+    host: Option<Arc<RemoteHost>>,
+}
+
+impl Site {
+    /// Connects to the host that a user asks for.
+    ///
+    /// # Errors
+    /// It is not reached.
+    pub(crate) fn of(
+        selection: &Selection,
+        hosts: &mut RemoteHosts,
+        launcher: &Launcher,
+    ) -> Result<Self, RunnerError> {
+        let elsewhere = selection.elsewhere.as_ref();
+        let host = elsewhere
+            .map(|elsewhere| hosts.at(elsewhere, launcher))
+            .transpose()?;
+        Ok(Self {
+            here: crate::testbed::cores::topology(),
+            there: host
+                .as_ref()
+                .map(|host| (host.name().to_owned(), host.cores.clone())),
+            host,
+        })
+    }
+
+    /// The sizes that were asked for, or those of the suite that there are; the others are told.
+    ///
+    /// # Errors
+    /// The host does not say whether it has them.
+    pub(crate) fn sizes(
+        &self,
+        selection: &Selection,
+        suite: &Suite,
+    ) -> Result<(Vec<Limits>, Option<Warning>), RunnerError> {
+        if !selection.sizes.is_empty() || selection.attach.is_some() || suite.cpus.is_empty() {
+            return Ok((selection.sizes.clone(), None));
+        }
+        let (mut had, mut missing) = (Vec::new(), Vec::new());
+        for cpus in &suite.cpus {
+            let limits = Limits {
+                cpu_millis: Some(millis(*cpus)),
+                memory_bytes: None,
+            };
+            match self.has(limits)? {
+                true => had.push(limits),
+                false => missing.push(limits.to_string()),
+            }
+        }
+        let warning = (!missing.is_empty()).then(|| Warning::SizesMissing {
+            sizes: missing,
+            cores: self.there.as_ref().map_or(self.here.len(), |it| it.1.len()),
+            host: self.there.as_ref().map(|it| it.0.clone()),
+        });
+        Ok((had, warning))
+    }
+
+    fn has(&self, limits: Limits) -> Result<bool, RunnerError> {
+        let cores = limits.whole_cpus().unwrap_or(1);
+        let has_cores = self.placed(Some(cores)).is_ok();
+        Ok(has_cores && resolve_gateway::can_hold(limits, self.host.as_deref())?)
+    }
+
+    /// The cores shared out; the gateway has as many as the largest size can fill, or the most that are asked for.
+    ///
+    /// # Errors
+    /// There are not so many.
+    pub(crate) fn placement(
+        &self,
+        selection: &Selection,
+        sizes: &[Limits],
+    ) -> Result<Placement, RunnerError> {
+        let largest = sizes.iter().filter_map(Limits::whole_cpus).max();
+        let most = selection.cores.iter().copied().max();
+        self.placed(selection.gateway_cores.or(most).or(largest))
+    }
+
+    fn placed(&self, count: Option<usize>) -> Result<Placement, RunnerError> {
+        let (placed, which) = match (&self.there, count) {
+            (None, None) => return Ok(Placement::automatic(&self.here)),
+            (None, Some(count)) => (
+                Placement::with_gateway_cores(&self.here, count),
+                "a machine",
+            ),
+            (Some((host, there)), count) => {
+                let count = count.unwrap_or(1);
+                let placed = Placement::with_gateway_elsewhere(&self.here, host, there, count);
+                (placed, "a host")
+            }
+        };
+        placed.map_err(|error| {
+            RunnerError::environment(
+                error.to_string(),
+                format!("use {which} with more cores, or fewer for the gateway"),
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_config::parse;
+
+    use super::*;
+
+    const SUITE: &str = "{suite: s, title: t, gateways: [nginx], scenarios: [proxy-json], load: tour, blocks: 1, \
+                         cpus: [1, 4, 16]}";
+
+    fn sizes(site: &Site) -> (Vec<String>, Option<Warning>) {
+        let suite: Suite = parse("s.yaml", SUITE).unwrap();
+        let (had, warning) = site.sizes(&Selection::default(), &suite).unwrap();
+        (had.iter().map(ToString::to_string).collect(), warning)
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_host_that_gateways_run_on() {
+        let mut site = Site {
+            here: Topology::flat(&[0, 1]),
+            there: None,
+            host: None,
+        };
+        let (had, warning) = sizes(&site);
+        assert_eq!(had, ["1 CPU"]);
+        let told = warning.unwrap().to_string();
+        assert!(
+            told.starts_with("4 CPU and 16 CPU left out: this machine has 2 cores"),
+            "{told}"
+        );
+        site.there = Some(("far".into(), (0..8).collect()));
+        let (had, warning) = sizes(&site);
+        assert_eq!(had, ["1 CPU", "4 CPU"]);
+        let told = warning.unwrap().to_string();
+        assert!(
+            told.starts_with("16 CPU left out: far has 8 cores"),
+            "{told}"
+        );
+        let placement = site
+            .placement(
+                &Selection::default(),
+                &[Limits {
+                    cpu_millis: Some(4_000),
+                    memory_bytes: None,
+                }],
+            )
+            .unwrap();
+        assert_eq!(placement.gateway, [4, 5, 6, 7]);
+        assert_eq!((placement.engine, placement.upstream), (vec![0], vec![1]));
+        let asked = Selection {
+            gateway_cores: Some(9),
+            ..Selection::default()
+        };
+        let error = site.placement(&asked, &[]).unwrap_err().to_string();
+        assert!(
+            error.contains("the gateway cannot have 9 of 8 cores of far"),
+            "{error}"
+        );
+    }
+}

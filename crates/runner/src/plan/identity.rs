@@ -1,0 +1,110 @@
+//! Which gateway it was, exactly.
+
+use std::path::Path;
+
+use gatebench_store::{FileDigest, GatewayIdentity};
+
+use crate::testbed::resolve_gateway::PreparedGateway;
+
+/// The identity of a gateway that was found.
+pub(crate) fn of(gateway: &PreparedGateway) -> GatewayIdentity {
+    let spec = &gateway.folder.spec;
+    GatewayIdentity {
+        title: spec.title.clone(),
+        version: gateway.binary.version.clone(),
+        binary: gateway.binary.place(),
+        sha256: gateway.binary.sha256.clone(),
+        folder: gateway
+            .folder
+            .texts()
+            .map(|(file, text)| FileDigest::of(file, text.as_bytes()))
+            .collect(),
+        notes: spec
+            .notes
+            .iter()
+            .cloned()
+            .chain(gateway.folder.own_config().map(own_config))
+            .chain(gateway.host.as_ref().map(|host| elsewhere(host.name())))
+            .collect(),
+    }
+}
+
+fn own_config(path: &Path) -> String {
+    format!(
+        "It was configured by {}, not by its folder; that it does what the scenario asks was proven by parity.",
+        path.display()
+    )
+}
+
+fn elsewhere(host: &str) -> String {
+    format!(
+        "It ran on {host}, with the network between it and both engine and upstream; the floor is without that \
+         network. What else {host} did meanwhile is not known."
+    )
+}
+
+/// The identity of one that someone else started.
+pub(crate) fn of_attached(url: &str) -> GatewayIdentity {
+    GatewayIdentity {
+        title: format!("the gateway at {url}"),
+        version: "unknown".into(),
+        binary: String::new(),
+        sha256: String::new(),
+        folder: Vec::new(),
+        notes: vec!["Someone else started and configured it.".into()],
+    }
+}
+
+/// What differs, in words; none where nothing does.
+pub(crate) fn change(before: &GatewayIdentity, now: &GatewayIdentity) -> Option<String> {
+    if before.version != now.version {
+        return Some(format!(
+            "version {} instead of {}",
+            now.version, before.version
+        ));
+    }
+    if before.sha256 != now.sha256 {
+        return Some("its program has other bytes".into());
+    }
+    let differs = |file: &&FileDigest| !before.folder.contains(file);
+    let file = now
+        .folder
+        .iter()
+        .find(differs)
+        .or_else(|| before.folder.iter().find(|file| !now.folder.contains(file)));
+    file.map(|file| format!("{} in its folder is another", file.path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_changed_is_named() {
+        let before = GatewayIdentity {
+            folder: vec![
+                FileDigest::of("gateway.yaml", b"a"),
+                FileDigest::of("x.conf", b"x"),
+            ],
+            sha256: "1".into(),
+            ..of_attached("http://127.0.0.1:1")
+        };
+        let changed = |change_it: fn(&mut GatewayIdentity)| {
+            let mut now = before.clone();
+            change_it(&mut now);
+            change(&before, &now)
+        };
+        assert_eq!(changed(|_| {}), None);
+        assert_eq!(
+            changed(|now| now.version = "2".into()).as_deref(),
+            Some("version 2 instead of unknown")
+        );
+        assert_eq!(
+            changed(|now| now.sha256 = "2".into()).as_deref(),
+            Some("its program has other bytes")
+        );
+        let other = changed(|now| now.folder[1] = FileDigest::of("x.conf", b"y"));
+        assert_eq!(other.as_deref(), Some("x.conf in its folder is another"));
+        assert_eq!(changed(|now| drop(now.folder.pop())), other);
+    }
+}

@@ -1,0 +1,27 @@
+//! The plan of a run: from the words of a user to a `Plan` whose files, gateways and cores are
+//! known to be there.
+//!
+//! Everything is resolved before anything starts: scenarios and loads from the library, gateways
+//! from their folders, hosts, cores, the study and its blocks. It must not start a gateway, offer a
+//! load or write to a run directory.
+
+mod dry_render;
+mod duration_mode;
+pub(crate) mod fd_limit;
+pub(crate) mod gateway_selection;
+mod hosts;
+pub(crate) mod identity;
+pub(crate) mod library;
+mod prepare;
+mod scenario_selection;
+pub(crate) mod selection;
+mod specification;
+mod study;
+mod suite;
+
+pub use fd_limit::allow_descriptors;
+pub use library::{Library, Listed, Source};
+pub use prepare::{prepare, prepare_resume};
+pub use scenario_selection::scenario_and_load;
+pub use selection::{Attach, Prepared, Selection};
+pub use study::{AbChoice, FlameChoice, IsolationChoice, SoakChoice, StudyChoice};

@@ -1,0 +1,31 @@
+//! One scenario under one load, by the words of a user, without a run.
+
+use std::path::Path;
+
+use gatebench_model::{LoadProfile, Scenario};
+
+use super::library::Library;
+use super::selection::Selection;
+use super::suite::suite_of;
+use crate::error::RunnerError;
+
+/// The scenario and the load of these names or files, with a phase for each number of a sweep; without a word for the load that of the tour.
+///
+/// # Errors
+/// A word that names nothing, or a file with mistakes.
+pub fn scenario_and_load(
+    scenario: &str,
+    load: Option<&str>,
+    library: &Library,
+) -> Result<(Scenario, LoadProfile), RunnerError> {
+    let here = Path::new("");
+    let scenario = library.find::<Scenario>(scenario, here)?.document;
+    let load = match load {
+        Some(word) => library.find::<LoadProfile>(word, here)?,
+        None => {
+            let (tour, base) = suite_of(&Selection::default(), library)?;
+            library.find::<LoadProfile>(&tour.load, &base)?
+        }
+    };
+    Ok((scenario, load.document.expanded()))
+}

@@ -1,0 +1,94 @@
+//! A specification as what a run is made of: its scenarios, its load and its suite.
+
+use gatebench_external::Generator;
+use gatebench_model::{Plan, Scenario, Specification};
+
+use super::library::{Listed, Source};
+use super::selection::Selection;
+use super::suite::beside_file;
+use crate::error::RunnerError;
+use crate::external::{GeneratorChoice, PreparedGenerator};
+use crate::warning::Warning;
+
+/// Has each scenario ask for what the specification names.
+///
+/// # Errors
+/// Every scenario that has no route for it, with the specification's file as the culprit.
+pub(crate) fn ask(
+    specification: &Listed<Specification>,
+    scenarios: &mut [Listed<Scenario>],
+) -> Result<(), RunnerError> {
+    let mut mistakes = Vec::new();
+    for scenario in scenarios {
+        if let Err(path) = specification.document.ask(&mut scenario.document) {
+            let scenario = &scenario.document;
+            let prefixes: Vec<&str> = scenario.routes.iter().map(|it| it.path.as_str()).collect();
+            mistakes.push(RunnerError::File {
+                path: specification.source.path().to_owned(),
+                message: format!(
+                    "start_load asks for '{path}', and the scenario '{}' has no route for it",
+                    scenario.scenario
+                ),
+                remedy: format!(
+                    "begin the path with one of its routes: {}",
+                    gatebench_config::suggest::listed(prefixes.into_iter(), "or")
+                ),
+            });
+        }
+    }
+    RunnerError::unless_none(mistakes)
+}
+
+/// The engine in place of gatebench's own: the user's, or wrk for the script of a specification.
+///
+/// # Errors
+/// The script is not for the engine that the user named, or not in the file system.
+pub(crate) fn engine(selection: &Selection) -> Result<Option<GeneratorChoice>, RunnerError> {
+    let chosen = selection.engine.as_ref();
+    let script = selection.study.specification().and_then(|listed| {
+        let load = listed.document.load()?;
+        Some((listed, load.script.as_ref()?))
+    });
+    let Some((listed, script)) = script else {
+        return Ok(chosen.cloned());
+    };
+    if let Some(other) = chosen.filter(|it| it.generator != Generator::Wrk) {
+        return Err(RunnerError::words(
+            format!(
+                "the specification '{}' has a script for wrk, and {} was asked for",
+                listed.document.specification, other.generator
+            ),
+            "leave --engine out, or name wrk",
+        ));
+    }
+    let Source::File(file) = &listed.source else {
+        return Err(RunnerError::words(
+            format!("'{script}' is beside no file of the file system"),
+            "save the specification and its script into a folder, and name the file",
+        ));
+    };
+    Ok(Some(GeneratorChoice {
+        generator: Generator::Wrk,
+        script: Some(beside_file(file, script)),
+    }))
+}
+
+/// What the reader must know where gateways were named and none of them is started.
+pub(crate) fn gateways(selection: &Selection) -> Option<Warning> {
+    let specification = &selection.study.specification()?.document;
+    let is_unused = !specification.has_gateway() && !selection.gateways.is_empty();
+    is_unused.then(|| Warning::GatewaysUnused {
+        specification: specification.specification.clone(),
+    })
+}
+
+/// What the reader must know where the engine does not take the threads that are asked for.
+pub(crate) fn threads(plan: &Plan, engine: Option<&PreparedGenerator>) -> Option<Warning> {
+    let asked = plan.study.engine_threads()?;
+    let engine = match engine.map(|it| it.generator) {
+        Some(Generator::Wrk | Generator::H2load) => return None,
+        Some(Generator::K6) => Generator::K6.to_string(),
+        None => "gatebench's own engine".into(),
+    };
+    Some(Warning::ThreadsOfItsOwn { asked, engine })
+}

@@ -1,0 +1,78 @@
+//! What the machine must be able to do, asked before anything starts.
+
+use std::thread;
+use std::time::Duration;
+
+use gatebench_model::{Blame, Plan, Scenario};
+use gatebench_probe::{MachineSample, Profiler};
+
+use crate::error::RunnerError;
+use crate::plan::fd_limit;
+use crate::testbed::cores;
+use crate::warning::Warning;
+use crate::workload::connections;
+
+/// How long cores are looked at. The kernel counts in ticks of 10 ms.
+const LOOK: Duration = Duration::from_millis(250);
+/// A core busier than this before the run is used by something else.
+const BUSY_MAX: f64 = 0.25;
+
+/// Sees that the plan's cores are there, perf where it is needed, and that descriptors suffice, and raises this process's limit.
+pub(crate) fn check(plan: &Plan) -> Result<(), RunnerError> {
+    let allowed = cores::allowed();
+    let missing: Vec<String> = planned_cores(plan)
+        .iter()
+        .filter(|core| !allowed.contains(core))
+        .map(ToString::to_string)
+        .collect();
+    if !missing.is_empty() && !allowed.is_empty() {
+        return Err(RunnerError::environment(
+            format!(
+                "the plan needs core {}, which this process may not use",
+                missing.join(", ")
+            ),
+            "run it where the plan was made, or begin a new run here",
+        ));
+    }
+    if plan.study.profile().is_some() {
+        Profiler::find()
+            .map_err(|error| RunnerError::environment(error.to_string(), error.remedy()))?;
+    }
+    let of_scenario =
+        |scenario: &Scenario| connections(scenario, &plan.load_of(&scenario.scenario).phases);
+    let most = plan.scenarios.iter().map(of_scenario).max().unwrap_or(0);
+    fd_limit::make(u64::from(most))
+}
+
+/// The plan's cores that something else uses now.
+pub(crate) fn busy_cores(plan: &Plan) -> Vec<Warning> {
+    let before = MachineSample::read();
+    thread::sleep(LOOK);
+    let after = MachineSample::read();
+    let window_ns = after.at_ns.saturating_sub(before.at_ns).max(1);
+    let busy = |core: usize| {
+        after
+            .busy_ns(&[core])
+            .saturating_sub(before.busy_ns(&[core])) as f64
+            / window_ns as f64
+    };
+    let cores = planned_cores(plan)
+        .into_iter()
+        .map(|core| (core, busy(core).min(1.0)));
+    cores
+        .filter(|(_, busy)| *busy > BUSY_MAX)
+        .map(|(core, busy)| Warning::CoreBusy { core, busy })
+        .collect()
+}
+
+fn planned_cores(plan: &Plan) -> Vec<usize> {
+    let placement = &plan.placement;
+    let gateway = match placement.gateway_is_elsewhere {
+        true => &[][..],
+        false => &placement.gateway[..],
+    };
+    let mut cores = [gateway, &placement.engine, &placement.upstream].concat();
+    cores.sort_unstable();
+    cores.dedup();
+    cores
+}

@@ -1,0 +1,126 @@
+//! Trials of a block that go through it together, because their load has phases in which gateways are measured
+//! side by side.
+
+use std::thread;
+
+use gatebench_model::{LoadProfile, Trial, Variant};
+use gatebench_store::TrialWriter;
+
+use super::Conductor;
+use crate::context::Scene;
+use crate::error::RunnerError;
+use crate::lockstep::Company;
+use crate::progress::{Observer, Progress};
+use crate::trial::{self, Ended};
+
+impl<'a> Conductor<'a> {
+    /// The trials that are to go with this one, of those that are left.
+    pub(super) fn company_of<'t>(&self, trial: &Trial, further: &[&'t Trial]) -> Vec<&'t Trial> {
+        let prepared = &self.request.prepared;
+        let plan = &prepared.plan;
+        let phases = &plan.load_of(&trial.scenario).phases;
+        if prepared.engine.is_some() || !phases.iter().any(|phase| phase.side_by_side) {
+            return Vec::new();
+        }
+        let is_gateway =
+            |it: &Trial| matches!(plan.variant(&it.variant), Some(Variant::Gateway { .. }));
+        let goes_along = |it: &&&Trial| {
+            (it.block, &it.scenario) == (trial.block, &trial.scenario)
+                && is_gateway(it)
+                && !self.done.contains(&it.number)
+        };
+        let further = further.iter().filter(|_| is_gateway(trial));
+        further.filter(goes_along).copied().collect()
+    }
+
+    /// Runs these at the same time, and writes them.
+    pub(super) fn together(
+        &mut self,
+        trials: &[&Trial],
+        further: &[&Trial],
+    ) -> Result<(), RunnerError> {
+        let left = self.left(&[trials, further].concat());
+        let (observer, of) = (self.observer, self.last_number());
+        let turns = self.request.prepared.plan.turns(trials);
+        let company = Company::of(trials.len(), turns);
+        let heard: Vec<Heard> = trials
+            .iter()
+            .enumerate()
+            .map(|(index, trial)| Heard {
+                observer,
+                load: self.request.prepared.plan.load_of(&trial.scenario),
+                is_first: index == 0,
+                begin: Progress::TrialStarted {
+                    trial: (*trial).clone(),
+                    of,
+                    left,
+                },
+            })
+            .collect();
+        heard[0].observer.observe(heard[0].begin.clone());
+        let mut begun: Vec<(&Trial, Scene<'_>, TrialWriter)> = Vec::new();
+        for (place, (trial, heard)) in trials.iter().zip(&heard).enumerate() {
+            let mut scene = self.scene(trial, Vec::new())?;
+            scene.observer = heard;
+            scene.company = Some(company.member(place));
+            match self.writer.begin_trial(trial) {
+                Ok(writer) => begun.push((*trial, scene, writer)),
+                Err(error) => self.lost(trial, error)?,
+            }
+        }
+        let ended: Vec<(&Trial, Ended, TrialWriter)> = thread::scope(|scope| {
+            let run = |(trial, scene, writer): (_, Scene<'_>, TrialWriter)| {
+                (trial, trial::run(&scene, &writer), writer)
+            };
+            let threads: Vec<_> = begun
+                .into_iter()
+                .map(|it| scope.spawn(move || run(it)))
+                .collect();
+            let joined = threads.into_iter().map(|it| {
+                it.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            joined.collect()
+        });
+        let share = u32::try_from(ended.len()).unwrap_or(1);
+        for (trial, ended, writer) in ended {
+            self.done.insert(trial.number);
+            self.keep(trial, ended, writer, (share, further))?;
+        }
+        Ok(())
+    }
+}
+
+/// Who hears of one of several trials: of loads that all of them have at once only the first one tells.
+struct Heard<'a> {
+    observer: &'a dyn Observer,
+    load: &'a LoadProfile,
+    is_first: bool,
+    /// That this trial is the one that is told of.
+    begin: Progress,
+}
+
+impl Heard<'_> {
+    fn is_told(&self, progress: &Progress) -> bool {
+        let is_shared = |name: &str| {
+            let mut phases = self.load.phases.iter();
+            phases.any(|phase| phase.name == name && phase.side_by_side)
+        };
+        match progress {
+            Progress::PhaseStarted { name, .. } => !is_shared(name),
+            Progress::PhaseFinished(summary) => !is_shared(&summary.name),
+            _ => false,
+        }
+    }
+}
+
+impl Observer for Heard<'_> {
+    fn observe(&self, progress: Progress) {
+        if self.is_first || self.is_told(&progress) {
+            if matches!(progress, Progress::PhaseStarted { .. }) {
+                self.observer.observe(self.begin.clone());
+            }
+            self.observer.observe(progress);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What a trial asks for: the groups of its scenario, as its variant gets them, and the values that
+//! their requests are filled with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gatebench_engine::{DataError, DataSet, Group as EngineGroup, Target, sample};
+use gatebench_model::group::{Group, TooFewConnections, divide};
+use gatebench_model::load::{CONFIGURE, WEIGHTS};
+use gatebench_model::{Phase, Request, Scenario, Shape, Variant};
+
+use crate::error::RunnerError;
+
+/// The load of a trial, besides its phases.
+#[derive(Clone, Debug)]
+pub(crate) struct Demand {
+    /// Never none. Floor and null gateway strip no prefixes, so their paths are stripped here.
+    groups: Vec<Group>,
+    data: Arc<DataSet>,
+    /// Each request of each group as it may be sent, for what is sent outside of loads.
+    pub(crate) samples: Vec<Request>,
+    /// Of each group, which of its requests the gateway is to answer by itself.
+    pub(crate) answered_by_gateway: Vec<Vec<bool>>,
+}
+
+impl Demand {
+    /// The load of a scenario on a variant.
+    ///
+    /// # Errors
+    /// The scenario's values cannot be drawn, or do not fit its templates.
+    pub(crate) fn of(scenario: &Scenario, variant: &Variant) -> Result<Self, DataError> {
+        let mut groups = scenario.groups();
+        let by_gateway = |request: &Request| scenario.gateway_answers(request);
+        let answered_by_gateway = groups
+            .iter()
+            .map(|group| group.requests.iter().map(by_gateway).collect())
+            .collect();
+        if *variant == Variant::Floor || variant.is_null() {
+            for request in groups.iter_mut().flat_map(|group| &mut group.requests) {
+                *request = request.at_floor();
+                if let Some(route) = scenario.route_of(&request.path) {
+                    request.path = route.upstream_path(&request.path).into_owned();
+                }
+            }
+        }
+        let data = Arc::new(DataSet::new(&scenario.data)?);
+        let samples = groups
+            .iter()
+            .flat_map(|group| &group.requests)
+            .map(|request| sample(request, &data))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            groups,
+            data,
+            samples,
+            answered_by_gateway,
+        })
+    }
+
+    /// The groups in a phase, each with its part of the load.
+    ///
+    /// # Errors
+    /// The phase has fewer connections than groups that share them.
+    pub(crate) fn in_phase(
+        &self,
+        phase: &Phase,
+        target: &Target,
+    ) -> Result<Vec<EngineGroup>, TooFewConnections> {
+        let shapes = divide(&phase.shape, &self.groups)?;
+        let group = |(group, shape): (&Group, Shape)| EngineGroup {
+            name: group.name.clone(),
+            target: target.clone(),
+            requests: group.requests.clone(),
+            order: group.order,
+            shape,
+            timeout: phase.timeout.0,
+        };
+        Ok(self.groups.iter().zip(shapes).map(group).collect())
+    }
+
+    /// The values of the templates.
+    pub(crate) fn data(&self) -> Arc<DataSet> {
+        Arc::clone(&self.data)
+    }
+}
+
+/// The most connections that any phase opens in a scenario, those of HTTP/2 as often as they have requests
+/// under way: so many a gateway may need to the upstream.
+pub(crate) fn connections(scenario: &Scenario, phases: &[Phase]) -> u32 {
+    let groups = scenario.groups();
+    let of_phase = |phase: &Phase| {
+        let parts = divide(&phase.shape, &groups).unwrap_or_default();
+        parts.iter().map(most).fold(0, u32::saturating_add)
+    };
+    let most = phases.iter().map(of_phase).max().unwrap_or(0);
+    most.saturating_mul(scenario.transport.http2_streams.unwrap_or(1))
+}
+
+/// The most connections of a load at any time.
+fn most(shape: &Shape) -> u32 {
+    match shape {
+        Shape::Closed(closed) => {
+            let stages = closed.stages.iter().map(|stage| stage.connections);
+            stages.fold(closed.connections, u32::max)
+        }
+        Shape::Open(open) => open.connections_max,
+    }
+}
+
+/// Sees, before anything starts, that each scenario can be asked for in each phase. `files` are those
+/// of the scenarios, `phases_of` the phases of each.
+///
+/// # Errors
+/// Every scenario that cannot, with its file as the culprit.
+pub(crate) fn check(
+    scenarios: &[Scenario],
+    files: &[PathBuf],
+    phases_of: impl Fn(&Scenario) -> Vec<Phase>,
+) -> Result<(), RunnerError> {
+    let mut mistakes: Vec<RunnerError> = Vec::new();
+    for (scenario, file) in scenarios.iter().zip(files) {
+        let wrong =
+            cannot(scenario, &phases_of(scenario)).map(|(message, remedy)| RunnerError::File {
+                path: file.clone(),
+                message,
+                remedy,
+            });
+        mistakes.extend(wrong);
+    }
+    RunnerError::unless_none(mistakes)
+}
+
+/// Why a scenario cannot be asked for, and what to do.
+fn cannot(scenario: &Scenario, phases: &[Phase]) -> Option<(String, String)> {
+    if let Err(error) = Demand::of(scenario, &Variant::Floor) {
+        let remedy = "correct the scenario's `data`, or the template that names it";
+        return Some((error.to_string(), remedy.into()));
+    }
+    let does = |action: &'static str| {
+        let is_it =
+            move |phase: &&Phase| phase.change.as_ref().is_some_and(|it| it.action == action);
+        phases.iter().find(is_it)
+    };
+    if let Some(phase) = does(WEIGHTS).filter(|_| scenario.weights.is_empty()) {
+        let message = format!(
+            "the phase '{}' changes the weights of the targets, and the scenario does not say to which",
+            phase.name
+        );
+        let remedy = "write them under `weights:`, as in scenarios/balancer-weights.yaml";
+        return Some((message, remedy.into()));
+    }
+    if let Some(phase) = does(CONFIGURE).filter(|_| scenario.later.is_none()) {
+        let message = format!(
+            "the phase '{}' configures the gateway anew, and the scenario does not say how",
+            phase.name
+        );
+        let remedy =
+            "write the routes that come to it under `later:`, as in scenarios/route-added.yaml";
+        return Some((message, remedy.into()));
+    }
+    let groups = scenario.groups();
+    phases.iter().find_map(|phase| {
+        let few = divide(&phase.shape, &groups).err()?;
+        let (groups, connections) = (few.groups, few.connections);
+        let phase = &phase.name;
+        let message = format!(
+            "its {groups} groups cannot share the {connections} connections of the phase '{phase}'"
+        );
+        let remedy = format!(
+            "choose a load with at least {groups} connections (--load), or give groups a `load` of their own"
+        );
+        Some((message, remedy))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gatebench_config::parse;
+    use gatebench_model::LoadProfile;
+
+    use super::*;
+
+    const SCENARIO: &str = "
+scenario: s
+title: t
+upstream: go-bench
+routes: [{name: r, path: /r, strip_path: true, policies: [api_key: {header: X-Key}]}]
+consumers: [{name: a, keys: [k]}]
+data: {id: {sequence: {from: 7}}}
+groups:
+  - {name: good, share: 3, requests: [{path: '/r/resource/{{ id }}', headers: {X-Key: k}}]}
+  - {name: failing, share: 1, requests: [{path: /r/json, checks: [status: 401]}]}
+  - {name: own, load: {open: {rate_per_second: 5, connections_max: 9}}, requests: [{path: /r/json}]}
+";
+
+    fn scenario() -> Scenario {
+        parse("s.yaml", SCENARIO).unwrap()
+    }
+
+    fn phases(connections: u32) -> Vec<Phase> {
+        let text = format!(
+            "{{profile: l, title: t, phases: [{{name: p, closed: {{connections: {connections}}}, measure: 1s}}]}}"
+        );
+        parse::<LoadProfile>("l.yaml", &text).unwrap().phases
+    }
+
+    #[test]
+    fn each_group_has_its_part_and_the_floor_has_stripped_paths() {
+        let target = Target::new(std::net::SocketAddr::from(([127, 0, 0, 1], 9)), "h");
+        let gateway = Variant::gateway("g", "g");
+        for (variant, prefix) in [(gateway, "/r"), (Variant::Floor, "")] {
+            let demand = Demand::of(&scenario(), &variant).unwrap();
+            let groups = demand.in_phase(&phases(8)[0], &target).unwrap();
+            let told: Vec<_> = groups
+                .iter()
+                .map(|group| (group.name.as_str(), most(&group.shape)))
+                .collect();
+            assert_eq!(told, [("good", 6), ("failing", 2), ("own", 9)]);
+            let path = format!("{prefix}/resource/{{{{ id }}}}");
+            assert_eq!(groups[0].requests[0].path, path);
+            assert_eq!(demand.samples[0].path, format!("{prefix}/resource/7"));
+            assert_eq!(demand.samples.len(), 3);
+            let answered = demand.answered_by_gateway;
+            assert_eq!(answered, [[false], [true], [false]]);
+        }
+    }
+
+    #[test]
+    fn connections_are_those_of_all_groups() {
+        assert_eq!(connections(&scenario(), &phases(8)), 17);
+        let staged = "{profile: l, title: t, phases: [{name: p, closed: {connections: 2, stages: \
+                      [{connections: 40, over: 1s}]}, measure: 2s}]}";
+        let staged = parse::<LoadProfile>("l.yaml", staged).unwrap().phases;
+        assert_eq!(connections(&scenario(), &staged), 49);
+    }
+
+    #[test]
+    fn what_cannot_be_asked_for_is_the_files_fault() {
+        let mut undefined = scenario();
+        undefined.data.clear();
+        let files: [PathBuf; 2] = ["a.yaml".into(), "b.yaml".into()];
+        let both = [scenario(), undefined];
+        let (one, two) = (phases(1), phases(2));
+        let error = check(&both[..1], &files[..1], |_| one.clone()).unwrap_err();
+        let told = error.told();
+        assert!(
+            told.contains("2 groups cannot share the 1 connections of the phase 'p'"),
+            "{told}"
+        );
+        assert!(told.contains("a.yaml"), "{told}");
+        assert!(check(&both[..1], &files[..1], |_| two.clone()).is_ok());
+        let told = check(&both, &files, |_| one.clone()).unwrap_err().told();
+        assert!(told.contains("a.yaml") && told.contains("b.yaml"), "{told}");
+        assert!(
+            told.contains("no source of values is called 'id'"),
+            "{told}"
+        );
+    }
+}
