@@ -6,6 +6,7 @@ use gatebench_store::{ExactSum, ExternalFigures, PhaseRecord, TrialRecord};
 
 use crate::changes::is_called;
 use crate::context::{kind, throughput_per_second};
+use crate::cpu::{core_ns_per_request, cores_busy, cpu_ns_per_request};
 use crate::digest::{Digest, metric_word, percentile_of_sent};
 use crate::findings::{Aspect, CurveMetric, Metric, PhaseKind, Unit};
 use crate::gates::tells_speed;
@@ -195,30 +196,6 @@ fn percentiles(
             Some((*metric, value))
         })
         .collect()
-}
-
-/// Cores that a component kept busy in the measurement; none where it was not sampled.
-pub(crate) fn cores_busy(phase: &PhaseRecord, component: &str) -> Option<f64> {
-    let usage = phase
-        .usage
-        .get(component)
-        .filter(|usage| usage.window_ns > 0)?;
-    Some(usage.cpu_ns as f64 / usage.window_ns as f64)
-}
-
-/// CPU time over time, divided by requests over time: samples of CPU need not begin and end with the
-/// measurement to the nanosecond.
-pub(crate) fn cpu_ns_per_request(phase: &PhaseRecord, component: &str) -> Option<f64> {
-    let throughput = throughput_per_second(phase);
-    (throughput > 0.0).then_some(())?;
-    Some(cores_busy(phase, component)? * 1e9 / throughput)
-}
-
-/// Time of cores in the window of the machine's samples, for a request.
-fn core_ns_per_request(phase: &PhaseRecord, ns: u64) -> Option<f64> {
-    let throughput = throughput_per_second(phase);
-    let window_ns = phase.machine.window_ns;
-    (throughput > 0.0 && window_ns > 0).then(|| ns as f64 / window_ns as f64 * 1e9 / throughput)
 }
 
 /// The unit of a metric.

@@ -6,33 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::paths::Product;
 use super::{Finding, SourceFile};
 
-/// A crate whose modules still form cycles.
-struct Known {
-    /// The crate, by its folder.
-    name: &'static str,
-    /// The number of modules in its largest cycle.
-    largest: usize,
-    /// The number of modules in any of its cycles.
-    all: usize,
-}
-
-const fn known(name: &'static str, largest: usize, all: usize) -> Known {
-    Known { name, largest, all }
-}
-
-/// The crates with cycles. The list may only become shorter, and its numbers smaller.
-const KNOWN: [Known; 1] = [known("analysis", 2, 4)];
-
 /// The top-level modules of a crate, each with those that it uses.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
-    judge(files, &KNOWN)
-}
-
-fn judge(files: &[SourceFile], known: &[Known]) -> Vec<Finding> {
-    let mut crates: BTreeMap<&str, Vec<(Vec<String>, Product)>> =
-        known.iter().map(|known| (known.name, Vec::new())).collect();
+    let mut crates: BTreeMap<&str, Vec<(Vec<String>, Product)>> = BTreeMap::new();
     for file in files {
         if let Some((name, module)) = file.crate_name().zip(module_of(file)) {
             let source = (module, Product::of(&file.text));
@@ -40,8 +18,7 @@ fn judge(files: &[SourceFile], known: &[Known]) -> Vec<Finding> {
         }
     }
     let findings = crates.into_iter().filter_map(|(name, sources)| {
-        let allowed = known.iter().find(|known| known.name == name);
-        let message = complaint(&cycles(&uses(sources)), name, allowed)?;
+        let message = complaint(&cycles(&uses(sources)))?;
         let path = match name {
             "bench" | "xtask" => format!("{name}/src").into(),
             name => format!("crates/{name}/src").into(),
@@ -55,25 +32,16 @@ fn judge(files: &[SourceFile], known: &[Known]) -> Vec<Finding> {
     findings.collect()
 }
 
-/// The message about the cycles of a crate, if they differ from those that are allowed.
-fn complaint(cycles: &[Vec<&str>], name: &str, allowed: Option<&Known>) -> Option<String> {
-    let largest = cycles.iter().map(Vec::len).max().unwrap_or(0);
-    let all: usize = cycles.iter().map(Vec::len).sum();
-    let (largest_allowed, all_allowed) = allowed.map_or((0, 0), |it| (it.largest, it.all));
-    if largest > largest_allowed || all > all_allowed {
-        let listed: Vec<String> = cycles.iter().map(|cycle| cycle.join(", ")).collect();
-        return Some(format!(
-            "{all} modules are in cycles, {largest} of them in the largest, and at most {all_allowed} and \
-             {largest_allowed} may be; move what they share into a module below them: {}",
+/// The message about the cycles of a crate, if it has any.
+fn complaint(cycles: &[Vec<&str>]) -> Option<String> {
+    let listed: Vec<String> = cycles.iter().map(|cycle| cycle.join(", ")).collect();
+    (!listed.is_empty()).then(|| {
+        format!(
+            "{} modules are in cycles; move what they share into a module below them: {}",
+            cycles.iter().map(Vec::len).sum::<usize>(),
             listed.join("; ")
-        ));
-    }
-    let remedy = match all {
-        0 => format!("remove {name} from KNOWN"),
-        _ => format!("write known(\"{name}\", {largest}, {all}) in KNOWN"),
-    };
-    (largest < largest_allowed || all < all_allowed)
-        .then(|| format!("fewer modules are in cycles; {remedy} in xtask/src/tidy/cycles.rs"))
+        )
+    })
 }
 
 /// The path of the module that a file holds, from the root of its crate; none for tests and for
@@ -173,14 +141,14 @@ mod tests {
         }
     }
 
-    fn messages(files: &[SourceFile], known: &[Known]) -> Vec<String> {
-        let findings = judge(files, known);
+    fn messages(files: &[SourceFile]) -> Vec<String> {
+        let findings = check(files);
         findings.iter().map(ToString::to_string).collect()
     }
 
     #[track_caller]
-    fn is_bitten(files: &[SourceFile], known: &[Known], words: &str) {
-        let found = messages(files, known);
+    fn is_bitten(files: &[SourceFile], words: &str) {
+        let found = messages(files);
         assert!(
             matches!(&found[..], [only] if only.contains(words)),
             "{found:?}"
@@ -205,8 +173,8 @@ mod tests {
 
     #[test]
     fn a_cycle_is_found_with_its_modules() {
-        is_bitten(&knotted(), &[], "crates/a/src:1: 3 modules are in cycles");
-        is_bitten(&knotted(), &[], "b, c, d");
+        is_bitten(&knotted(), "crates/a/src:1: 3 modules are in cycles");
+        is_bitten(&knotted(), "b, c, d");
     }
 
     #[test]
@@ -216,19 +184,19 @@ mod tests {
             file("bench/src/b.rs", "use crate::c;\n"),
             file("bench/src/c.rs", "use super::b;\n"),
         ];
-        is_bitten(&files, &[], "bench/src:1: 2 modules are in cycles");
+        is_bitten(&files, "bench/src:1: 2 modules are in cycles");
     }
 
     #[test]
     fn a_cycle_of_tests_is_none() {
         let mut files = knotted();
         files[2].text = "#[cfg(test)]\nmod inner;\n".into();
-        assert_eq!(messages(&files, &[]), [""; 0]);
+        assert_eq!(messages(&files), [""; 0]);
         let mut files = knotted();
         files[3].text = "#[cfg(test)]\nmod tests {\n    use crate::Thing;\n}\n".into();
-        assert_eq!(messages(&files, &[]), [""; 0]);
+        assert_eq!(messages(&files), [""; 0]);
         files[3] = file("crates/a/src/c/tests.rs", "use crate::Thing;\n");
-        assert_eq!(messages(&files, &[]), [""; 0]);
+        assert_eq!(messages(&files), [""; 0]);
     }
 
     #[test]
@@ -238,16 +206,7 @@ mod tests {
             file("xtask/src/b/mod.rs", "mod c;\nuse c::D;\n"),
             file("xtask/src/b/c.rs", "use super::E;\nuse crate::b::F;\n"),
         ];
-        assert_eq!(messages(&files, &[]), [""; 0]);
-    }
-
-    #[test]
-    fn known_cycles_may_not_grow_and_shrink_in_the_list_too() {
-        assert_eq!(messages(&knotted(), &[known("a", 3, 3)]), [""; 0]);
-        is_bitten(&knotted(), &[known("a", 2, 4)], "3 of them in the largest");
-        is_bitten(&knotted(), &[known("a", 3, 2)], "at most 2 and 3");
-        is_bitten(&knotted(), &[known("a", 4, 5)], "known(\"a\", 3, 3)");
-        is_bitten(&knotted()[..1], &[known("a", 3, 3)], "remove a from");
+        assert_eq!(messages(&files), [""; 0]);
     }
 
     #[test]
@@ -255,7 +214,7 @@ mod tests {
         let mut files = knotted();
         files.push(file("crates/a/src/f.rs", "use crate::g;\n"));
         files.push(file("crates/a/src/g.rs", "use crate::{e, f};\n"));
-        assert_eq!(messages(&files, &[known("a", 3, 5)]), [""; 0]);
-        is_bitten(&files, &[known("a", 3, 3)], "b, c, d; f, g");
+        is_bitten(&files, "5 modules are in cycles");
+        is_bitten(&files, "b, c, d; f, g");
     }
 }

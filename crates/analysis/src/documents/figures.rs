@@ -7,8 +7,8 @@ use gatebench_store::StoreError;
 use super::cells::{Point, cell};
 use super::measured::Load;
 use super::peak;
+use crate::cpu::cores_busy;
 use crate::findings::{Aspect, DocumentCell, Unit, Validity};
-use crate::metrics::cores_busy;
 
 /// The unit of a figure.
 pub(super) fn unit(figure: Figure) -> Unit {

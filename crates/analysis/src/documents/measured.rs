@@ -8,11 +8,12 @@ use gatebench_store::{Histogram, Outcome, PhaseRecord, Run, SeriesRow, StoreErro
 
 use crate::Findings;
 use crate::context::{kind, throughput_per_second};
+use crate::cpu::cpu_ns_per_request;
 use crate::digest::{Digest, trusted_percentile};
 use crate::findings::{Aspect, CurveMetric, PhaseKind, Reason, RowStatus, Unit, Validity};
 use crate::gates::worst;
 use crate::loads;
-use crate::metrics::{cpu_ns_per_request, response_max_ns, response_mean_ns, response_percentile};
+use crate::metrics::{response_max_ns, response_mean_ns, response_percentile};
 use crate::words::{duration, quantity};
 
 /// The completed trials of a run.

@@ -10,9 +10,9 @@ use gatebench_store::PhaseRecord;
 use super::consistency::{DEFECT, METRICS, exact, percentiles_and_sums};
 use super::wire::streams_per_connection;
 use super::{EVERYTHING, View, says};
+use crate::cpu::{cores_busy, cpu_ns_per_request};
 use crate::digest::metric_word;
 use crate::findings::{CurveMetric, Gate, Reason, Validity};
-use crate::metrics::{cores_busy, cpu_ns_per_request};
 
 /// CPU time is read at ticks of the scheduler; in a shorter window they are too large a part of it.
 const CPU_WINDOW_NS_MIN: u64 = 1_000_000_000;

@@ -2,8 +2,8 @@
 
 use super::thresholds::GATEWAY_BUSY_MIN;
 use super::{EVERYTHING, View, says};
+use crate::cpu::cores_busy;
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Validity};
-use crate::metrics::cores_busy;
 use crate::words::{counted, decimals, percent};
 
 /// What to do about processes that ended.

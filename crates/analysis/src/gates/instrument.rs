@@ -3,8 +3,8 @@
 use super::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX, FLOOR_SHARE_MAX};
 use super::{View, gateway, says};
 use crate::context::throughput_per_second;
+use crate::cpu::cores_busy;
 use crate::findings::{Aspect, Gate, PhaseKind, Reason, Unit, Validity};
-use crate::metrics::cores_busy;
 use crate::words::{percent, quantity};
 
 /// What an instrument at its limit spoils in a phase of this kind. CPU per request stands.

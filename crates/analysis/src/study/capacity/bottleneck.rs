@@ -5,9 +5,9 @@ use gatebench_store::{PhaseRecord, StepOutcome, StepRole, TrialRecord};
 
 use super::judge::is_disturbed;
 use super::replay::counted;
+use crate::cpu::cores_busy;
 use crate::findings::Bottleneck;
 use crate::gates::thresholds::{ENGINE_BUSY_MAX, ENGINE_WAIT_MAX};
-use crate::metrics::cores_busy;
 
 /// Share of its cores from which on a gateway is called full. Under an objective for a percentile it is missed
 /// before every moment is used: a queue at 70 % of its capacity has three requests in it where one at rest has one.

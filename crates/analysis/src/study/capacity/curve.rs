@@ -9,9 +9,9 @@ use gatebench_store::{Histogram, PhaseRecord, StepOutcome, StoreError, StoredTri
 
 use super::judge::{error_share, unanswered};
 use super::replay::counted;
+use crate::cpu::cores_busy;
 use crate::digest::{Digest, percentile_of_sent};
 use crate::findings::{CapacityPoint, CurveKnee, CurveMetric};
-use crate::metrics::cores_busy;
 
 /// A histogram without values that grows as needed, in nanoseconds.
 pub(super) fn empty() -> Histogram<u64> {

@@ -12,9 +12,9 @@ use super::judge::is_disturbed;
 use super::replay::{self, counted, saturation_per_second, steps};
 use super::{curve, words};
 use crate::context::Context;
+use crate::cpu::cpu_ns_per_request;
 use crate::findings::{Bottleneck, GatewayCapacity, Validity};
 use crate::gates::thresholds::FLOOR_SHARE_MAX;
-use crate::metrics::cpu_ns_per_request;
 
 /// What the repeats of a gateway came to; none where none of them is on disk.
 pub(super) fn of(

@@ -1,5 +1,7 @@
 //! One pass over the trials: judge each, take its numbers, add its histograms to the curves.
 
+mod relation;
+
 use std::collections::BTreeMap;
 
 use gatebench_store::{Outcome, PhaseRecord, SeriesRow, StoreError, StoredTrial};
@@ -14,9 +16,9 @@ use crate::findings::{
 use crate::gates::{View, is_disturbed, judge_phase, judge_trial, worst};
 use crate::groups::Groups;
 use crate::metrics::{aspect, of_phase};
-use crate::relation::relate_to_bases;
 use crate::shares::OfShare;
 use crate::{spoiled, timeline, trials};
+use relation::relate_to_bases;
 
 /// Scenario and variant.
 pub(crate) type Cell = (String, String);

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use gatebench_model::Variant;
 
-use crate::collect::{Cell, PhaseValues};
+use super::{Cell, PhaseValues};
 use crate::context::Context;
 use crate::findings::{BlockValue, Metric, PhaseKind};
 
 /// Adds the metrics that relate a gateway to the floor and to the null gateway, if the plan has
 /// them.
-pub(crate) fn relate_to_bases(context: &Context, values: &mut BTreeMap<Cell, Vec<PhaseValues>>) {
+pub(super) fn relate_to_bases(context: &Context, values: &mut BTreeMap<Cell, Vec<PhaseValues>>) {
     for variant in &context.plan.variants {
         if *variant == Variant::Floor {
             relate_all(context, values, variant.label(), relate_phase);
